@@ -1,0 +1,27 @@
+/** The connectivity states of a channel or subchannel. */
+export type ConnectivityState = "UNKNOWN" | "IDLE" | "CONNECTING" | "READY" | "TRANSIENT_FAILURE" | "SHUTDOWN";
+
+/** The numbers of the states on the wire. */
+export const stateNumbers: Readonly<Record<ConnectivityState, number>> = {
+  UNKNOWN: 0,
+  IDLE: 1,
+  CONNECTING: 2,
+  READY: 3,
+  TRANSIENT_FAILURE: 4,
+  SHUTDOWN: 5,
+};
+
+/** gRPC's connectivity semantics. UNKNOWN is where nothing is known yet, so any state may follow it. */
+const edges: Readonly<Record<ConnectivityState, readonly ConnectivityState[]>> = {
+  UNKNOWN: ["IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"],
+  IDLE: ["CONNECTING", "SHUTDOWN"],
+  CONNECTING: ["READY", "TRANSIENT_FAILURE", "IDLE", "SHUTDOWN"],
+  READY: ["TRANSIENT_FAILURE", "IDLE", "SHUTDOWN"],
+  TRANSIENT_FAILURE: ["CONNECTING", "SHUTDOWN"],
+  SHUTDOWN: [],
+};
+
+/** Whether gRPC's semantics have this edge. A subchannel also goes back to IDLE after its back-off. */
+export function isExpectedTransition(from: ConnectivityState, to: ConnectivityState, isSubchannel: boolean): boolean {
+  return edges[from].includes(to) || (isSubchannel && from === "TRANSIENT_FAILURE" && to === "IDLE");
+}

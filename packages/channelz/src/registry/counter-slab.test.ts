@@ -1,0 +1,58 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type CounterRow, CounterSlab } from "./counter-slab.js";
+
+function freshRow(): CounterRow {
+  return { cells: CounterSlab.none, at: 0 };
+}
+
+test("every row is zero when claimed and shares no cell with another, whatever was claimed and released before", () => {
+  const width = 4;
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.boolean(), fc.nat()), { maxLength: 2000 }), (steps) => {
+      const slab = new CounterSlab(width);
+      const held: { row: CounterRow; mark: number }[] = [];
+      let mark = 0;
+      for (const [isClaim, pick] of steps) {
+        if (isClaim || held.length === 0) {
+          const row = freshRow();
+          slab.claim(row);
+          mark += 1;
+          for (let i = 0; i < width; i += 1) {
+            expect(row.cells[row.at + i]).toBe(0);
+            row.cells[row.at + i] = mark * width + i;
+          }
+          held.push({ row, mark });
+        } else {
+          const [released] = held.splice(pick % held.length, 1);
+          slab.release(released!.row);
+          expect(released!.row.at).toBe(0);
+        }
+      }
+      for (const { row, mark: expected } of held) {
+        for (let i = 0; i < width; i += 1) expect(row.cells[row.at + i]).toBe(expected * width + i);
+      }
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test("chunks are given back when their rows are", () => {
+  const slab = new CounterSlab(10);
+  const rows = Array.from({ length: 5000 }, freshRow);
+  for (const row of rows) slab.claim(row);
+  const chunks = new Set(rows.map((row) => row.cells));
+  expect(chunks.size).toBeGreaterThan(5);
+  for (const row of rows) slab.release(row);
+  // What is claimed now comes from the one chunk that was kept, and then from new ones.
+  for (const row of rows) slab.claim(row);
+  const kept = rows.filter((row) => chunks.has(row.cells));
+  expect(new Set(kept.map((row) => row.cells)).size).toBeLessThanOrEqual(2);
+});
+
+test("a row that was never claimed can be released", () => {
+  const slab = new CounterSlab(4);
+  const row = freshRow();
+  slab.release(row);
+  expect(row.at).toBe(0);
+});

@@ -1,0 +1,104 @@
+import { describe, expect, test, vi } from "vitest";
+import type { DroppedObject } from "./drop-watch.js";
+import { createRegistry, type Registry } from "./registry.js";
+
+/** Collects until `condition` holds; the tests run with the collector exposed. */
+async function collectUntil(condition: () => boolean): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      globalThis.gc?.();
+      await new Promise((resolve) => setImmediate(resolve));
+      if (!condition()) throw new Error("The condition does not hold yet.");
+    },
+    { timeout: 30_000, interval: 20 },
+  );
+}
+
+function dropSome(registry: Registry): void {
+  const server = registry.addServer({ name: "dropped" });
+  registry.addSocket({ server });
+  const channel = registry.addChannel({ target: "dns:///dropped" });
+  registry.addSubchannel({ parent: channel });
+}
+
+describe("what the application drops without closing it", () => {
+  test("[CZ-D-LEAK-1] is removed from the registry, with a warning as its last event, while what it holds stays", async () => {
+    const dropped: DroppedObject[] = [];
+    const registry = createRegistry({ onDropped: (one) => dropped.push(one) });
+    const kept = registry.addChannel();
+    dropSome(registry);
+    await collectUntil(() => dropped.length === 4);
+    expect(registry.size).toMatchObject({ channels: 1, subchannels: 0, servers: 0, sockets: 0 });
+    expect(new Set(dropped.map(({ kind }) => kind))).toEqual(new Set(["server", "socket", "channel", "subchannel"]));
+    const channel = dropped.find(({ kind }) => kind === "channel")!;
+    expect(channel.name).toBe(`channel ${channel.id} (dns:///dropped)`);
+    expect(channel.createdAt).toBeUndefined();
+    const last = (await registry.getChannel(channel.id)).channel!.data!.trace!.events.at(-1)!;
+    expect(last.description).toContain("dropped by the application");
+    expect(last.severity).toBe(2);
+    kept.close();
+  });
+
+  test("[CZ-D-LEAK-2] is warned about once, with what it was, and where it was added when that is remembered", async () => {
+    const warnings: Error[] = [];
+    const listen = (warning: Error): void => {
+      if ("code" in warning && warning.code === "CHANNELZ_DROPPED") warnings.push(warning);
+    };
+    process.on("warning", listen);
+    try {
+      const plain = createRegistry();
+      for (let i = 0; i < 5; i += 1) plain.addChannel({ name: "forgotten" });
+      await collectUntil(() => plain.size.channels === 0 && warnings.length > 0);
+      expect(warnings.map(({ message }) => message)).toEqual([expect.stringMatching(/channel \d \(forgotten\)/)]);
+
+      const remembering = createRegistry({ remembersCreation: true });
+      for (let i = 0; i < 5; i += 1) remembering.addChannel();
+      remembering.addChannel();
+      await collectUntil(() => remembering.size.channels === 0 && warnings.length >= 3);
+      expect(warnings).toHaveLength(3);
+      for (const { message } of warnings.slice(1)) expect(message).toContain("drop-watch.test.ts");
+    } finally {
+      process.off("warning", listen);
+    }
+  });
+
+  test("[CZ-D-LEAK-1] includes the subject of a socket: the registry does not keep it alive", async () => {
+    const registry = createRegistry();
+    const socket = registry.addSocket({ subject: { name: "connection" }, describe: () => ({ remoteName: "alive" }) });
+    let name = "alive";
+    const look = (): void => {
+      void registry.getSocket(socket.id).then((told) => {
+        name = told.socket!.remoteName;
+      });
+    };
+    await collectUntil(() => {
+      look();
+      return name === "";
+    });
+    expect(registry.size.sockets).toBe(1);
+    socket.close();
+  });
+
+  test("does not include what a server listens on, while there is the server", async () => {
+    const registry = createRegistry();
+    const server = registry.addServer();
+    registry.addListenSocket({ server, local: { ip: "127.0.0.1", port: 1 } });
+    const add = (): void => void registry.addSocket({ server });
+    add();
+    await collectUntil(() => registry.size.sockets === 1);
+    expect((await registry.getServer(server.id)).server?.listenSocket).toHaveLength(1);
+    server.close();
+  });
+
+  test("is told from what was closed", async () => {
+    const dropped: DroppedObject[] = [];
+    const registry = createRegistry({ onDropped: (one) => dropped.push(one) });
+    const add = (): void => {
+      for (let i = 0; i < 2000; i += 1) registry.addSocket().close();
+      registry.addSocket();
+    };
+    add();
+    await collectUntil(() => dropped.length > 0);
+    expect(dropped).toHaveLength(1);
+  });
+});

@@ -1,0 +1,263 @@
+import { ChannelzError } from "../errors.js";
+import { type ConnectivityState, isExpectedTransition } from "./connectivity.js";
+import { linkRecords, unlinkRecords } from "./links.js";
+import {
+  ChannelRecord,
+  callsFailed,
+  callsStarted,
+  callsSucceeded,
+  keepAlivesSent,
+  lastCallStarted,
+  lastLocalStream,
+  lastMessageReceived,
+  lastMessageSent,
+  lastRemoteStream,
+  messagesReceived,
+  messagesSent,
+  nameRecord,
+  type ServerRecord,
+  type SocketRecord,
+  streamsFailed,
+  streamsStarted,
+  streamsSucceeded,
+} from "./records.js";
+import type { Store } from "./store.js";
+import type { TraceSeverity } from "./trace.js";
+
+/** What a trace event may say besides its text. */
+export interface TraceOptions {
+  /** How much it matters; "info" by default. */
+  readonly severity?: TraceSeverity;
+  /** The child that the event is about. It can be looked up for as long as the event is kept. */
+  readonly child?: ChannelHandle | SubchannelHandle;
+}
+
+// Handles are what the application holds. The registry does not refer to them, so it can tell when one was dropped. What
+// they count goes straight into the row of the record: no allocation, no look-up.
+
+abstract class CallCounter<R extends ChannelRecord | ServerRecord> {
+  /** @internal */
+  readonly store: Store;
+  /** @internal */
+  readonly record: R;
+
+  /** @internal */
+  constructor(store: Store, record: R) {
+    this.store = store;
+    this.record = record;
+  }
+
+  /** Unique in the process, across all kinds; positive. */
+  get id(): number {
+    return this.record.id;
+  }
+
+  /** Counts a call that begins. */
+  callStarted(): void {
+    const { record, store } = this;
+    if (record.at === 0) store.claimRow(record);
+    const { cells, at } = record;
+    cells[at + callsStarted]! += 1;
+    cells[at + lastCallStarted] = store.clock.now();
+  }
+
+  /** Counts a call that ended with the status OK. */
+  callSucceeded(): void {
+    const { record } = this;
+    if (record.at === 0) this.store.claimRow(record);
+    record.cells[record.at + callsSucceeded]! += 1;
+  }
+
+  /** Counts a call that ended with any other status. */
+  callFailed(): void {
+    const { record } = this;
+    if (record.at === 0) this.store.claimRow(record);
+    record.cells[record.at + callsFailed]! += 1;
+  }
+
+  /** Logs an event. Without effect once closed. */
+  trace(description: string, options?: TraceOptions): void {
+    this.store.log(this.record, options?.severity ?? "info", description, options?.child?.record);
+  }
+
+  /** Takes the object out of all lists; it is found by its id for a while, with the reason as its last event. */
+  close(reason = ""): void {
+    this.store.close(this.record, reason, "info");
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+abstract class ChannelLikeHandle extends CallCounter<ChannelRecord> {
+  get state(): ConnectivityState {
+    return this.record.state;
+  }
+
+  /**
+   * Tells a change of connectivity, with its cause where there is one; logged as an event. An edge that gRPC's semantics do
+   * not have is taken all the same, and logged as a warning. Without effect where the state is the same, or after close.
+   */
+  setState(state: ConnectivityState, cause = ""): void {
+    const { record } = this;
+    const from = record.state;
+    if (from === state || record.lifecycle !== "live") return;
+    record.state = state;
+    const isExpected = isExpectedTransition(from, state, record.kind === "subchannel");
+    const severity = !isExpected || state === "TRANSIENT_FAILURE" ? "warning" : "info";
+    const words = `${from} -> ${state}${isExpected ? "" : " (unexpected)"}`;
+    this.store.log(record, severity, cause === "" ? words : `${words}: ${cause}`);
+  }
+
+  /**
+   * Puts a child under this one. Throws LINK_MIXED_CHILDREN, LINK_CYCLE or LINK_REFUSED, naming both. A top channel that is
+   * put under another is a top channel no more.
+   */
+  link(child: ChannelHandle | SubchannelHandle | SocketHandle): void {
+    if (child.store !== this.store) {
+      throw new ChannelzError(
+        "LINK_REFUSED",
+        `Cannot put ${nameRecord(child.record)} under ${nameRecord(this.record)}: they are of two registries. ` +
+          "Add both to the same one.",
+      );
+    }
+    adopt(this.store, this.record, child.record, "Linked");
+  }
+
+  /** Takes a child from under this one; false if it was not there. */
+  unlink(child: ChannelHandle | SubchannelHandle | SocketHandle): boolean {
+    const wasThere = unlinkRecords(this.record, child.record);
+    if (wasThere && child.record instanceof ChannelRecord) {
+      this.store.log(this.record, "info", `Unlinked ${nameRecord(child.record)}`, child.record);
+    }
+    return wasThere;
+  }
+}
+
+/** A channel of the application's: count calls, tell states, log events, close. */
+export class ChannelHandle extends ChannelLikeHandle {
+  get kind(): "channel" {
+    return "channel";
+  }
+}
+
+/** A subchannel of the application's: count calls, tell states, log events, close. */
+export class SubchannelHandle extends ChannelLikeHandle {
+  get kind(): "subchannel" {
+    return "subchannel";
+  }
+}
+
+/** A server of the application's: count calls, log events, close. */
+export class ServerHandle extends CallCounter<ServerRecord> {
+  /**
+   * Held here, since listening goes on for as long as there is a server, whether or not anybody else holds them.
+   * @internal
+   */
+  listenSockets: SocketHandle[] = [];
+
+  get kind(): "server" {
+    return "server";
+  }
+}
+
+/** A socket of the application's: count streams, messages and keep-alives, close. */
+export class SocketHandle {
+  get kind(): "socket" {
+    return "socket";
+  }
+
+  /** @internal */
+  readonly store: Store;
+  /** @internal */
+  readonly record: SocketRecord;
+
+  /** @internal */
+  constructor(store: Store, record: SocketRecord) {
+    this.store = store;
+    this.record = record;
+  }
+
+  /** Unique in the process, across all kinds; positive. */
+  get id(): number {
+    return this.record.id;
+  }
+
+  /** Counts a stream that this end opened: usual for a client. */
+  localStreamStarted(): void {
+    const { record, store } = this;
+    if (record.at === 0) store.claimRow(record);
+    const { cells, at } = record;
+    cells[at + streamsStarted]! += 1;
+    cells[at + lastLocalStream] = store.clock.now();
+  }
+
+  /** Counts a stream that the other end opened: usual for a server. */
+  remoteStreamStarted(): void {
+    const { record, store } = this;
+    if (record.at === 0) store.claimRow(record);
+    const { cells, at } = record;
+    cells[at + streamsStarted]! += 1;
+    cells[at + lastRemoteStream] = store.clock.now();
+  }
+
+  /** Counts a stream that ended as it should: a client received the end-of-stream bit, a server sent it. */
+  streamSucceeded(): void {
+    const { record } = this;
+    if (record.at === 0) this.store.claimRow(record);
+    record.cells[record.at + streamsSucceeded]! += 1;
+  }
+
+  /** Counts a stream that ended in any other way. */
+  streamFailed(): void {
+    const { record } = this;
+    if (record.at === 0) this.store.claimRow(record);
+    record.cells[record.at + streamsFailed]! += 1;
+  }
+
+  /** Counts a message, not a frame, that was sent. */
+  messageSent(): void {
+    const { record, store } = this;
+    if (record.at === 0) store.claimRow(record);
+    const { cells, at } = record;
+    cells[at + messagesSent]! += 1;
+    cells[at + lastMessageSent] = store.clock.now();
+  }
+
+  /** Counts a message, not a frame, that was received. */
+  messageReceived(): void {
+    const { record, store } = this;
+    if (record.at === 0) store.claimRow(record);
+    const { cells, at } = record;
+    cells[at + messagesReceived]! += 1;
+    cells[at + lastMessageReceived] = store.clock.now();
+  }
+
+  /** Counts a keep-alive: an HTTP/2 ping, typically. */
+  keepAliveSent(): void {
+    const { record } = this;
+    if (record.at === 0) this.store.claimRow(record);
+    record.cells[record.at + keepAlivesSent]! += 1;
+  }
+
+  /** Takes the socket out of all lists; it is found by its id for a while. A reason is logged with its owner. */
+  close(reason = ""): void {
+    this.store.close(this.record, reason, "info");
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+/** Links a child, and logs it with the parent. */
+export function adopt(store: Store, parent: ChannelRecord, child: ChannelRecord | SocketRecord, verb: string): void {
+  linkRecords(parent, child);
+  if (!(child instanceof ChannelRecord)) return;
+  if (child.isTop) {
+    child.isTop = false;
+    store.topChannels.delete(child.id);
+  }
+  store.log(parent, "info", `${verb} ${nameRecord(child)}`, child);
+}

@@ -1,0 +1,138 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ChannelzError } from "../errors.js";
+import type { ChannelHandle, SubchannelHandle } from "./handles.js";
+import { createRegistry, type Registry } from "./registry.js";
+
+function failure(act: () => unknown): ChannelzError {
+  try {
+    act();
+  } catch (error) {
+    if (ChannelzError.is(error)) return error;
+    throw error;
+  }
+  throw new Error("It did not throw.");
+}
+
+async function childIds(registry: Registry, node: ChannelHandle | SubchannelHandle): Promise<number[]> {
+  const told =
+    node.kind === "channel"
+      ? (await registry.getChannel(node.id)).channel!
+      : (await registry.getSubchannel(node.id)).subchannel!;
+  return [
+    ...told.channelRef.map(({ channelId }) => Number(channelId)),
+    ...told.subchannelRef.map(({ subchannelId }) => Number(subchannelId)),
+    ...told.socketRef.map(({ socketId }) => Number(socketId)),
+  ];
+}
+
+describe("a link", () => {
+  test("[CZ-CHANNEL-2] [CZ-SUBCHANNEL-2] [CZ-D-LINK-1] that would mix sockets and channels is refused, naming both, and changes nothing", async () => {
+    const registry = createRegistry();
+    const parent = registry.addChannel({ target: "dns:///orders" });
+    const subchannel = registry.addSubchannel({ parent, name: "first" });
+    const socket = registry.addSocket({ name: "loose" });
+    const mixed = failure(() => parent.link(socket));
+    expect(mixed.code).toBe("LINK_MIXED_CHILDREN");
+    expect(mixed.message).toContain(`socket ${socket.id} (loose)`);
+    expect(mixed.message).toContain(`channel ${parent.id} (dns:///orders)`);
+    expect(failure(() => registry.addSocket({ parent })).code).toBe("LINK_MIXED_CHILDREN");
+    subchannel.link(socket);
+    expect(failure(() => registry.addChannel({ parent: subchannel })).code).toBe("LINK_MIXED_CHILDREN");
+    expect(failure(() => registry.addSubchannel({ parent: subchannel })).code).toBe("LINK_MIXED_CHILDREN");
+    expect(await childIds(registry, parent)).toEqual([subchannel.id]);
+    expect(await childIds(registry, subchannel)).toEqual([socket.id]);
+    expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, sockets: 1 });
+  });
+
+  test("[CZ-CHANNEL-2] a parent may change what it has once it has none", async () => {
+    const registry = createRegistry();
+    const parent = registry.addSubchannel();
+    registry.addSocket({ parent }).close();
+    const child = registry.addChannel({ parent });
+    expect(await childIds(registry, parent)).toEqual([child.id]);
+  });
+
+  test("[CZ-D-LINK-2] that would close a cycle is refused, naming both", () => {
+    const registry = createRegistry();
+    const top = registry.addChannel({ name: "top" });
+    const middle = registry.addSubchannel({ parent: top });
+    const bottom = registry.addChannel({ parent: middle, name: "bottom" });
+    const cycle = failure(() => bottom.link(top));
+    expect(cycle.code).toBe("LINK_CYCLE");
+    expect(cycle.message).toContain(`channel ${top.id} (top)`);
+    expect(cycle.message).toContain(`channel ${bottom.id} (bottom)`);
+    expect(failure(() => top.link(top)).message).toContain("its own child");
+  });
+
+  test("[CZ-CHANNEL-5] puts a channel or subchannel under several parents, and shows it under each, once", async () => {
+    const registry = createRegistry();
+    const parents = [registry.addChannel(), registry.addChannel(), registry.addSubchannel()];
+    const shared = registry.addSubchannel({ parent: parents[0]! });
+    for (const parent of parents) parent.link(shared);
+    for (const parent of parents) expect(await childIds(registry, parent)).toEqual([shared.id]);
+    expect(parents[0]!.unlink(shared)).toBe(true);
+    expect(parents[0]!.unlink(shared)).toBe(false);
+    expect(await childIds(registry, parents[0]!)).toEqual([]);
+    expect(await childIds(registry, parents[1]!)).toEqual([shared.id]);
+  });
+
+  test("is refused for what is closed, of another registry, or a socket that has an owner", () => {
+    const registry = createRegistry();
+    const other = createRegistry();
+    const channel = registry.addChannel();
+    const closed = registry.addSubchannel();
+    closed.close();
+    expect(failure(() => channel.link(closed)).code).toBe("LINK_REFUSED");
+    expect(failure(() => registry.addSocket({ parent: closed })).code).toBe("LINK_REFUSED");
+    expect(failure(() => channel.link(other.addChannel())).code).toBe("LINK_REFUSED");
+    expect(failure(() => registry.addSubchannel({ parent: other.addChannel() })).code).toBe("LINK_REFUSED");
+    const server = registry.addServer();
+    const owned = registry.addSocket({ server });
+    const refused = failure(() => registry.addSubchannel().link(owned));
+    expect(refused.code).toBe("LINK_REFUSED");
+    expect(refused.message).toContain(`server ${server.id}`);
+    server.close();
+    expect(failure(() => registry.addListenSocket({ server })).code).toBe("LINK_REFUSED");
+    expect(() => registry.addSocket({ server, parent: channel })).toThrow(TypeError);
+  });
+});
+
+test("[CZ-CHANNEL-4] [CZ-SUBCHANNEL-2] the graph never has a cycle, whatever is linked, unlinked and closed", async () => {
+  const step = fc.record({
+    act: fc.constantFrom("link", "link", "link", "unlink", "close", "add"),
+    a: fc.nat(),
+    b: fc.nat(),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (steps) => {
+      const registry = createRegistry();
+      const nodes: (ChannelHandle | SubchannelHandle)[] = [];
+      for (let i = 0; i < 8; i += 1) nodes.push(i % 2 === 0 ? registry.addChannel() : registry.addSubchannel());
+      for (const { act, a, b } of steps) {
+        const one = nodes[a % nodes.length]!;
+        const two = nodes[b % nodes.length]!;
+        try {
+          if (act === "link") one.link(two);
+          else if (act === "unlink") one.unlink(two);
+          else if (act === "add") nodes.push(registry.addChannel({ parent: one }));
+          else one.close();
+        } catch (error) {
+          if (!ChannelzError.is(error, "LINK_CYCLE") && !ChannelzError.is(error, "LINK_REFUSED")) throw error;
+        }
+      }
+      // As a reader sees it: no walk down the refs comes back to where it has been.
+      const done = new Set<number>();
+      const walk = async (node: ChannelHandle | SubchannelHandle, path: readonly number[]): Promise<void> => {
+        expect(path).not.toContain(node.id);
+        if (done.has(node.id)) return;
+        for (const id of await childIds(registry, node)) {
+          await walk(nodes.find((child) => child.id === id)!, [...path, node.id]);
+        }
+        done.add(node.id);
+      };
+      for (const node of nodes) await walk(node, []);
+    }),
+    { numRuns: 80 },
+  );
+});

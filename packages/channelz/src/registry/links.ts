@@ -1,0 +1,105 @@
+import { ChannelzError } from "../errors.js";
+import { OrderedTable } from "./ordered-table.js";
+import { ChannelRecord, nameRecord, type SocketRecord } from "./records.js";
+
+/**
+ * Puts a channel, subchannel or socket under a channel or subchannel, or throws:
+ * a parent has channels and subchannels, or sockets, never both; the graph has no cycles; a socket has one owner, while a
+ * channel or subchannel may stand under several parents.
+ */
+export function linkRecords(parent: ChannelRecord, child: ChannelRecord | SocketRecord): void {
+  for (const record of [parent, child]) {
+    if (record.lifecycle !== "live") {
+      throw new ChannelzError(
+        "LINK_REFUSED",
+        `Cannot put ${nameRecord(child)} under ${nameRecord(parent)}: ${nameRecord(record)} is closed. Link objects before they close.`,
+      );
+    }
+  }
+  if (child instanceof ChannelRecord) linkChannel(parent, child);
+  else linkSocket(parent, child);
+}
+
+/** Takes a child from under a parent; false if it was not there. */
+export function unlinkRecords(parent: ChannelRecord, child: ChannelRecord | SocketRecord): boolean {
+  if (child instanceof ChannelRecord) {
+    if (childTable(parent, child.kind)?.delete(child.id) !== true) return false;
+    child.parents.splice(child.parents.indexOf(parent), 1);
+    return true;
+  }
+  if (parent.sockets?.delete(child.id) !== true) return false;
+  child.owner = undefined;
+  return true;
+}
+
+/** The channels and subchannels directly below. */
+export function* childChannels(parent: ChannelRecord): IterableIterator<ChannelRecord> {
+  if (parent.channels !== undefined) yield* parent.channels;
+  if (parent.subchannels !== undefined) yield* parent.subchannels;
+}
+
+function linkChannel(parent: ChannelRecord, child: ChannelRecord): void {
+  if (parent.sockets !== undefined && parent.sockets.size > 0) {
+    throw mixedChildren(parent, child, "sockets", "channels or subchannels");
+  }
+  if (reaches(child, parent)) {
+    throw new ChannelzError(
+      "LINK_CYCLE",
+      `Cannot put ${nameRecord(child)} under ${nameRecord(parent)}: ` +
+        `${child === parent ? "an object cannot be its own child" : `${nameRecord(parent)} already stands below it`}. ` +
+        "The graph of channels has no cycles; unlink the other direction first.",
+    );
+  }
+  const known = childTable(parent, child.kind);
+  if (known?.get(child.id) !== undefined) return;
+  const table = known ?? new OrderedTable<ChannelRecord>();
+  if (child.kind === "channel") parent.channels = table;
+  else parent.subchannels = table;
+  table.add(child);
+  child.parents.push(parent);
+}
+
+function linkSocket(parent: ChannelRecord, child: SocketRecord): void {
+  if ((parent.channels?.size ?? 0) > 0 || (parent.subchannels?.size ?? 0) > 0) {
+    throw mixedChildren(parent, child, "channels or subchannels", "sockets");
+  }
+  if (child.owner === parent) return;
+  if (child.owner !== undefined) {
+    throw new ChannelzError(
+      "LINK_REFUSED",
+      `Cannot put ${nameRecord(child)} under ${nameRecord(parent)}: it belongs to ${nameRecord(child.owner)}. ` +
+        "A socket has one owner; unlink it there first.",
+    );
+  }
+  parent.sockets ??= new OrderedTable<SocketRecord>();
+  parent.sockets.add(child);
+  child.owner = parent;
+}
+
+function childTable(parent: ChannelRecord, kind: "channel" | "subchannel"): OrderedTable<ChannelRecord> | undefined {
+  return kind === "channel" ? parent.channels : parent.subchannels;
+}
+
+function mixedChildren(
+  parent: ChannelRecord,
+  child: ChannelRecord | SocketRecord,
+  has: string,
+  gets: string,
+): ChannelzError {
+  return new ChannelzError(
+    "LINK_MIXED_CHILDREN",
+    `Cannot put ${nameRecord(child)} under ${nameRecord(parent)}: it has ${has}, and so cannot have ${gets}. ` +
+      "Put a subchannel between them.",
+  );
+}
+
+/** Whether `sought` is `from` or stands somewhere below it. */
+function reaches(from: ChannelRecord, sought: ChannelRecord): boolean {
+  if (from.channels === undefined && from.subchannels === undefined) return from === sought;
+  const seen = new Set([from]);
+  for (const record of seen) {
+    if (record === sought) return true;
+    for (const child of childChannels(record)) seen.add(child);
+  }
+  return false;
+}

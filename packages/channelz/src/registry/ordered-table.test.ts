@@ -1,0 +1,89 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { OrderedTable } from "./ordered-table.js";
+
+function visit(table: OrderedTable<{ id: number }>, startId: number, limit: number): { ids: number[]; isEnd: boolean } {
+  const ids: number[] = [];
+  const isEnd = table.visitFrom(startId, ({ id }) => {
+    if (ids.length === limit) return false;
+    ids.push(id);
+    return true;
+  });
+  return { ids, isEnd };
+}
+
+describe("OrderedTable", () => {
+  test("behaves like a sorted list, whatever is added, removed and looked up in whatever order", () => {
+    const operation = fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc.record({ kind: fc.constant("append" as const), count: fc.integer({ min: 1, max: 300 }) }),
+      },
+      {
+        weight: 3,
+        arbitrary: fc.record({ kind: fc.constant("removeRun" as const), from: fc.nat(), count: fc.nat(400) }),
+      },
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant("removeOne" as const), at: fc.nat() }) },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant("insertBack" as const), at: fc.nat() }) },
+      {
+        weight: 3,
+        arbitrary: fc.record({ kind: fc.constant("read" as const), startId: fc.nat(5000), limit: fc.nat(300) }),
+      },
+    );
+    fc.assert(
+      fc.property(fc.array(operation, { maxLength: 60 }), (operations) => {
+        const table = new OrderedTable<{ id: number }>();
+        const model = new Set<number>();
+        const removed: number[] = [];
+        let lastId = 0;
+        const sorted = (): number[] => [...model].sort((a, b) => a - b);
+        const remove = (id: number): void => {
+          expect(table.delete(id)).toBe(true);
+          model.delete(id);
+          removed.push(id);
+        };
+        for (const step of operations) {
+          if (step.kind === "append") {
+            for (let i = 0; i < step.count; i += 1) {
+              lastId += 1;
+              table.add({ id: lastId });
+              model.add(lastId);
+            }
+          } else if (step.kind === "removeRun") {
+            const ids = sorted();
+            const from = ids.length === 0 ? 0 : step.from % ids.length;
+            for (const id of ids.slice(from, from + step.count)) remove(id);
+          } else if (step.kind === "removeOne") {
+            const ids = sorted();
+            if (ids.length > 0) remove(ids[step.at % ids.length]!);
+          } else if (step.kind === "insertBack") {
+            const id = removed.splice(removed.length === 0 ? 0 : step.at % removed.length, 1)[0];
+            if (id !== undefined) {
+              table.add({ id });
+              model.add(id);
+            }
+          } else {
+            const ids = sorted().filter((id) => id >= step.startId);
+            const seen = visit(table, step.startId, step.limit);
+            expect(seen.ids).toEqual(ids.slice(0, step.limit));
+            expect(seen.isEnd).toBe(ids.length <= step.limit);
+          }
+          expect(table.size).toBe(model.size);
+        }
+        expect([...table].map(({ id }) => id)).toEqual(sorted());
+        for (const id of removed) expect(table.get(id)).toBeUndefined();
+        for (const id of model) expect(table.get(id)?.id).toBe(id);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("says that nothing was removed for an id that it does not hold", () => {
+    const table = new OrderedTable<{ id: number }>();
+    expect(table.delete(1)).toBe(false);
+    table.add({ id: 2 });
+    expect(table.delete(1)).toBe(false);
+    expect(table.delete(3)).toBe(false);
+    expect(table.size).toBe(1);
+  });
+});

@@ -1,0 +1,180 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createRegistry, type Registry } from "./registry.js";
+
+interface Page {
+  readonly ids: number[];
+  readonly end: boolean;
+}
+
+interface List {
+  readonly name: string;
+  /** Adds an object to the list and returns how to take it out again. */
+  readonly add: (registry: Registry, owner: ReturnType<Registry["addServer"]>) => { id: number; close(): void };
+  readonly page: (registry: Registry, serverId: number, startId: bigint, maxResults: bigint) => Promise<Page>;
+}
+
+const lists: readonly List[] = [
+  {
+    name: "GetTopChannels",
+    add: (registry) => registry.addChannel(),
+    page: async (registry, _serverId, startId, maxResults) => {
+      const { channel, end } = await registry.getTopChannels({ startId, maxResults });
+      return { ids: channel.map(({ ref }) => Number(ref?.channelId)), end };
+    },
+  },
+  {
+    name: "GetServers",
+    add: (registry) => registry.addServer(),
+    page: async (registry, serverId, startId, maxResults) => {
+      const { server, end } = await registry.getServers({ startId, maxResults });
+      // The server that owns the sockets in these tests is itself in the list.
+      return { ids: server.map(({ ref }) => Number(ref?.serverId)).filter((id) => id !== serverId), end };
+    },
+  },
+  {
+    name: "GetServerSockets",
+    add: (registry, server) => registry.addSocket({ server }),
+    page: async (registry, serverId, startId, maxResults) => {
+      const { socketRef, end } = await registry.getServerSockets(serverId, { startId, maxResults });
+      return { ids: socketRef.map(({ socketId }) => Number(socketId)), end };
+    },
+  },
+];
+
+describe.each(lists)("$name", ({ add, page }) => {
+  test("[CZ-PAGE-1] [CZ-PAGE-2] [CZ-PAGE-3] [CZ-PAGE-4] [CZ-PAGE-5] [CZ-D-PAGE-3] [CZ-LIMIT-1] a walk sees what lived through it once, whatever comes and goes meanwhile", async () => {
+    const step = fc.record({
+      add: fc.nat(6),
+      remove: fc.array(fc.nat(), { maxLength: 6 }),
+      others: fc.nat(3),
+      maxResults: fc.integer({ min: 1, max: 40 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.nat(300), fc.array(step, { minLength: 1, maxLength: 40 }), async (initial, steps) => {
+        const registry = createRegistry({ maxClosed: 5 });
+        const server = registry.addServer();
+        const living = Array.from({ length: initial }, () => add(registry, server));
+        const throughout = new Set(living.map(({ id }) => id));
+        const everAdded = new Set(throughout);
+        const seen: number[] = [];
+        let startId = 0n;
+        let end = false;
+        for (let turn = 0; !end; turn += 1) {
+          const { add: adds, remove, others, maxResults } = steps[turn % steps.length]!;
+          const found = await page(registry, server.id, startId, BigInt(maxResults));
+          end = found.end;
+          expect(found.ids.length).toBeLessThanOrEqual(maxResults);
+          expect(found.ids.length > 0 || end || startId === 0n).toBe(true);
+          expect(found.ids.every((id) => BigInt(id) >= startId)).toBe(true);
+          seen.push(...found.ids);
+          if (found.ids.length > 0) startId = BigInt(found.ids.at(-1)!) + 1n;
+          else startId += 1n;
+          // What is added late would keep the walk going for ever; a real walk chases it too, but must come to its end here.
+          if (turn < 60) {
+            for (let i = 0; i < adds; i += 1) {
+              const added = add(registry, server);
+              living.push(added);
+              everAdded.add(added.id);
+            }
+          }
+          for (let i = 0; i < others; i += 1) registry.addSubchannel().close();
+          for (const pick of remove) {
+            if (living.length === 0) break;
+            const [gone] = living.splice(pick % living.length, 1);
+            gone!.close();
+            throughout.delete(gone!.id);
+          }
+        }
+        expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b));
+        expect(seen.every((id) => everAdded.has(id))).toBe(true);
+        const sawAll = new Set(seen);
+        for (const id of throughout) expect(sawAll.has(id)).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("[CZ-LIMIT-2] [CZ-D-PAGE-1] [CZ-D-PAGE-2] a page has 100 items by default and never more than 1000", async () => {
+    const registry = createRegistry();
+    const server = registry.addServer();
+    const kept = Array.from({ length: 1500 }, () => add(registry, server));
+    expect((await page(registry, server.id, BigInt(server.id + 1), 0n)).ids.length).toBe(100);
+    for (const maxResults of [1000n, 1001n, 1_000_000n, 2n ** 63n - 1n]) {
+      const found = await page(registry, server.id, BigInt(server.id + 1), maxResults);
+      expect(found.ids.length).toBe(1000);
+      expect(found.end).toBe(false);
+    }
+    for (const one of kept) one.close();
+  });
+
+  test("[CZ-D-ARG-1] a negative page size is INVALID_ARGUMENT and says what to send", async () => {
+    const registry = createRegistry();
+    const server = registry.addServer();
+    for (const maxResults of [-1n, -(2n ** 63n)]) {
+      await expect(page(registry, server.id, 0n, maxResults)).rejects.toMatchObject({
+        code: "INVALID_ARGUMENT",
+        message: expect.stringContaining("Send 0"),
+      });
+    }
+  });
+
+  test("[CZ-D-ARG-2] a start below 0 is the first page", async () => {
+    const registry = createRegistry();
+    const server = registry.addServer();
+    const first = add(registry, server);
+    expect((await page(registry, server.id, -(2n ** 63n), 0n)).ids).toEqual([first.id]);
+  });
+
+  test("[CZ-ERR-2] beyond the last item there is an empty page with the end, also for the largest id", async () => {
+    const registry = createRegistry();
+    const server = registry.addServer();
+    expect(await page(registry, server.id, BigInt(server.id + 1), 0n)).toEqual({ ids: [], end: true });
+    const { id } = add(registry, server);
+    expect(await page(registry, server.id, BigInt(id + 1), 0n)).toEqual({ ids: [], end: true });
+    expect(await page(registry, server.id, 2n ** 63n - 1n, 1n)).toEqual({ ids: [], end: true });
+  });
+
+  test("[CZ-PAGE-5] a page that ends exactly at the last item says so", async () => {
+    const registry = createRegistry();
+    const server = registry.addServer();
+    const kept = Array.from({ length: 10 }, () => add(registry, server));
+    expect((await page(registry, server.id, BigInt(server.id + 1), 10n)).end).toBe(true);
+    expect((await page(registry, server.id, BigInt(server.id + 1), 9n)).end).toBe(false);
+    for (const one of kept) one.close();
+  });
+});
+
+test("[CZ-OP-2] only channels without a parent are top channels, and one that is put under another no longer is", async () => {
+  const registry = createRegistry();
+  const top = registry.addChannel();
+  registry.addChannel({ parent: top });
+  registry.addSubchannel();
+  const later = registry.addChannel();
+  const ids = async (): Promise<number[]> =>
+    (await registry.getTopChannels()).channel.map(({ ref }) => Number(ref?.channelId));
+  expect(await ids()).toEqual([top.id, later.id]);
+  top.link(later);
+  expect(await ids()).toEqual([top.id]);
+  top.unlink(later);
+  expect(await ids()).toEqual([top.id]);
+});
+
+test("a page stays below what clients take, and the walk goes on behind it", async () => {
+  const registry = createRegistry({ maxTraceBytes: 64 * 1024 * 1024 });
+  const channels = Array.from({ length: 300 }, () => registry.addChannel());
+  for (const channel of channels) for (let i = 0; i < 31; i += 1) channel.trace("x".repeat(1000));
+  const seen: bigint[] = [];
+  let startId = 0n;
+  let pages = 0;
+  for (let end = false; !end; pages += 1) {
+    const bytes = registry.encode({ method: "GetTopChannels", startId, maxResults: 1000n }, "rpc.channelz.v1", 0);
+    expect(bytes.length).toBeLessThan(4 * 1024 * 1024);
+    const page = await registry.getTopChannels({ startId, maxResults: 1000 });
+    seen.push(...page.channel.map(({ ref }) => ref!.channelId));
+    startId = seen.at(-1)! + 1n;
+    end = page.end;
+  }
+  expect(pages).toBeGreaterThan(1);
+  expect(seen).toEqual(channels.map(({ id }) => BigInt(id)));
+});

@@ -1,0 +1,147 @@
+import type { ConnectivityState } from "./connectivity.js";
+import { type CounterRow, CounterSlab } from "./counter-slab.js";
+import type { OrderedTable } from "./ordered-table.js";
+import type { SocketDescriber, SocketEndpoints } from "./socket-details.js";
+import type { Trace } from "./trace.js";
+
+/**
+ * What the registry holds of each object. A record never refers to the application's objects, nor to the handle that the
+ * application holds, but for a weak reference: what the application drops can be collected.
+ */
+export type Kind = "channel" | "subchannel" | "server" | "socket";
+
+/** `live`: listed. `closed`: no longer listed, still found by its id. `gone`: forgotten. */
+export type Lifecycle = "live" | "closed" | "gone";
+
+/** The counters of a channel, subchannel or server, as offsets into its row. */
+export const callsStarted = 0;
+export const callsSucceeded = 1;
+export const callsFailed = 2;
+export const lastCallStarted = 3;
+export const callRowWidth = 4;
+
+/** The counters of a socket, as offsets into its row. */
+export const streamsStarted = 0;
+export const streamsSucceeded = 1;
+export const streamsFailed = 2;
+export const messagesSent = 3;
+export const messagesReceived = 4;
+export const keepAlivesSent = 5;
+export const lastLocalStream = 6;
+export const lastRemoteStream = 7;
+export const lastMessageSent = 8;
+export const lastMessageReceived = 9;
+export const socketRowWidth = 10;
+
+/** A channel or a subchannel: in all but their name they are the same. */
+export class ChannelRecord implements CounterRow {
+  readonly id: number;
+  readonly kind: "channel" | "subchannel";
+  readonly name: string;
+  readonly target: string;
+  readonly trace: Trace;
+  lifecycle: Lifecycle = "live";
+  state: ConnectivityState = "IDLE";
+  cells: Float64Array = CounterSlab.none;
+  at = 0;
+  /** Whether a page of top channels shows it. */
+  isTop: boolean;
+  /** How many trace events of others keep it from being forgotten. */
+  retainedBy = 0;
+  /** Whether it rests in the graveyard. */
+  isBuried = false;
+  parents: ChannelRecord[] = [];
+  channels: OrderedTable<ChannelRecord> | undefined = undefined;
+  subchannels: OrderedTable<ChannelRecord> | undefined = undefined;
+  sockets: OrderedTable<SocketRecord> | undefined = undefined;
+
+  constructor(id: number, kind: "channel" | "subchannel", name: string, target: string, isTop: boolean, trace: Trace) {
+    this.id = id;
+    this.kind = kind;
+    this.name = name;
+    this.target = target;
+    this.isTop = isTop;
+    this.trace = trace;
+  }
+}
+
+export class ServerRecord implements CounterRow {
+  readonly id: number;
+  readonly name: string;
+  readonly trace: Trace;
+  lifecycle: Lifecycle = "live";
+  cells: Float64Array = CounterSlab.none;
+  at = 0;
+  readonly listenSockets: OrderedTable<SocketRecord>;
+  readonly sockets: OrderedTable<SocketRecord>;
+
+  constructor(
+    id: number,
+    name: string,
+    trace: Trace,
+    listenSockets: OrderedTable<SocketRecord>,
+    sockets: OrderedTable<SocketRecord>,
+  ) {
+    this.id = id;
+    this.name = name;
+    this.trace = trace;
+    this.listenSockets = listenSockets;
+    this.sockets = sockets;
+  }
+
+  get kind(): "server" {
+    return "server";
+  }
+}
+
+export class SocketRecord implements CounterRow {
+  readonly id: number;
+  readonly name: string;
+  readonly endpoints: SocketEndpoints | undefined;
+  readonly describe: SocketDescriber<object> | undefined;
+  /** What is described: held as it is while the socket is new, then weakly; gone once the socket closed. */
+  #subject: object | WeakRef<object> | undefined;
+  lifecycle: Lifecycle = "live";
+  cells: Float64Array = CounterSlab.none;
+  at = 0;
+  /** The channel, subchannel or server it belongs to. */
+  owner: ChannelRecord | ServerRecord | undefined = undefined;
+
+  constructor(
+    id: number,
+    name: string,
+    endpoints: SocketEndpoints | undefined,
+    describe: SocketDescriber<object> | undefined,
+    subject: object | undefined,
+  ) {
+    this.id = id;
+    this.name = name;
+    this.endpoints = endpoints;
+    this.describe = describe;
+    this.#subject = subject;
+  }
+
+  get kind(): "socket" {
+    return "socket";
+  }
+
+  get subject(): object | undefined {
+    return this.#subject instanceof WeakRef ? this.#subject.deref() : this.#subject;
+  }
+
+  holdSubjectWeakly(): void {
+    if (this.#subject !== undefined) this.#subject = new WeakRef(this.#subject);
+  }
+
+  forgetSubject(): void {
+    this.#subject = undefined;
+  }
+}
+
+export type AnyRecord = ChannelRecord | ServerRecord | SocketRecord;
+
+/** How errors and trace events call an object: its kind and id, and its name or target where it has one. */
+export function nameRecord(record: AnyRecord): string {
+  const words = record.name !== "" ? record.name : record instanceof ChannelRecord ? record.target : "";
+  return words === "" ? `${record.kind} ${record.id}` : `${record.kind} ${record.id} (${words})`;
+}

@@ -1,0 +1,394 @@
+import { toBinary } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ChannelzError } from "../errors.js";
+import { GetSocketResponseSchema, GetTopChannelsResponseSchema } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import { createRegistry, type Registry } from "./registry.js";
+import { lingerOption, tcpInfoOption, timeoutOption } from "./socket-options.js";
+
+let time: number;
+let registry: Registry;
+
+beforeEach(() => {
+  time = 1_700_000_000_000;
+  registry = createRegistry({ clock: { now: () => time } });
+});
+
+async function codeOf(read: Promise<unknown>): Promise<string | undefined> {
+  return read.then(
+    () => undefined,
+    (error: unknown) => (ChannelzError.is(error) ? error.code : String(error)),
+  );
+}
+
+describe("ids", () => {
+  test("[CZ-REF-1] [CZ-REF-2] [CZ-D-ID-1] come from one ascending sequence for all kinds, and never again", () => {
+    const ids: number[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const channel = registry.addChannel();
+      const subchannel = registry.addSubchannel({ parent: channel });
+      const server = registry.addServer();
+      const added = [channel, subchannel, server, registry.addSocket({ server })];
+      ids.push(...added.map((one) => one.id));
+      for (const one of added) one.close();
+    }
+    expect(ids).toEqual([...ids].sort((a, b) => a - b));
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids[0]).toBe(1);
+  });
+
+  test("[CZ-REF-3] a ref carries a name where there is one, and else the id alone", async () => {
+    const named = registry.addChannel({ name: "orders" });
+    const plain = registry.addChannel();
+    const { channel } = await registry.getTopChannels();
+    expect(channel.map((one) => [Number(one.ref?.channelId), one.ref?.name])).toEqual([
+      [named.id, "orders"],
+      [plain.id, ""],
+    ]);
+  });
+});
+
+describe("a channel", () => {
+  test("[CZ-CHANNEL-1] [CZ-OP-6] [CZ-DATA-1] [CZ-STATE-1] is told with its ref, its state and its target", async () => {
+    const channel = registry.addChannel({ target: "dns:///orders" });
+    const nested = registry.addChannel({ parent: channel });
+    const { channel: top } = await registry.getChannel(channel.id);
+    expect(top?.ref?.channelId).toBe(BigInt(channel.id));
+    expect(top?.data?.state?.state).toBe(1);
+    expect(top?.data?.target).toBe("dns:///orders");
+    expect((await registry.getChannel(BigInt(nested.id))).channel?.data?.target).toBe("");
+  });
+
+  test("[CZ-DATA-3] [CZ-DATA-4] [CZ-DATA-5] [CZ-DATA-6] [CZ-D-TIME-1] counts its calls and the time of the last start", async () => {
+    const channel = registry.addChannel();
+    const before = (await registry.getChannel(channel.id)).channel?.data;
+    expect(before?.lastCallStartedTimestamp).toBeUndefined();
+    for (let i = 0; i < 5; i += 1) {
+      time += 1000;
+      channel.callStarted();
+    }
+    time += 1000;
+    channel.callSucceeded();
+    channel.callSucceeded();
+    channel.callFailed();
+    const data = (await registry.getChannel(channel.id)).channel?.data;
+    expect([data?.callsStarted, data?.callsSucceeded, data?.callsFailed]).toEqual([5n, 2n, 1n]);
+    expect(timestampMs(data!.lastCallStartedTimestamp!)).toBe(1_700_000_005_000);
+  });
+
+  test("[CZ-SUBCHANNEL-1] [CZ-OP-7] a subchannel is told with its ref and its data", async () => {
+    const channel = registry.addChannel();
+    const subchannel = registry.addSubchannel({ parent: channel, name: "b", target: "127.0.0.1:1" });
+    subchannel.callStarted();
+    const { subchannel: told } = await registry.getSubchannel(subchannel.id);
+    expect(told?.ref).toMatchObject({ subchannelId: BigInt(subchannel.id), name: "b" });
+    expect(told?.data).toMatchObject({ target: "127.0.0.1:1", callsStarted: 1n });
+  });
+});
+
+describe("a server", () => {
+  test("[CZ-SERVER-1] [CZ-SERVER-2] [CZ-SERVER-3] [CZ-SERVER-4] [CZ-OP-4] is told with its calls and where it listens", async () => {
+    const server = registry.addServer({ name: "api" });
+    expect((await registry.getServer(server.id)).server?.listenSocket).toEqual([]);
+    const listen = registry.addListenSocket({ server, local: { ip: "127.0.0.1", port: 80 } });
+    registry.addSocket({ server });
+    server.callStarted();
+    time += 5;
+    server.callStarted();
+    server.callSucceeded();
+    server.callFailed();
+    const { server: told } = await registry.getServer(server.id);
+    expect(told?.ref).toMatchObject({ serverId: BigInt(server.id), name: "api" });
+    expect(told?.listenSocket.map((ref) => Number(ref.socketId))).toEqual([listen.id]);
+    expect(told?.data).toMatchObject({ callsStarted: 2n, callsSucceeded: 1n, callsFailed: 1n });
+    expect(timestampMs(told!.data!.lastCallStartedTimestamp!)).toBe(time);
+  });
+
+  test("[CZ-SERVER-6] [CZ-OP-3] [CZ-OP-5] is one of several, and each lists its own sockets alone", async () => {
+    const one = registry.addServer();
+    const two = registry.addServer();
+    const socket = registry.addSocket({ server: one, name: "a" });
+    registry.addSocket({ server: two });
+    const { server, end } = await registry.getServers();
+    expect(server.map((told) => Number(told.ref?.serverId))).toEqual([one.id, two.id]);
+    expect(end).toBe(true);
+    const { socketRef } = await registry.getServerSockets(one.id);
+    expect(socketRef.map((ref) => [Number(ref.socketId), ref.name])).toEqual([[socket.id, "a"]]);
+  });
+});
+
+describe("a socket", () => {
+  test("[CZ-SOCKET-5] [CZ-SOCKET-6] [CZ-SOCKET-7] [CZ-SOCKET-8] [CZ-SOCKET-9] counts streams, messages and keep-alives", async () => {
+    const socket = registry.addSocket();
+    socket.localStreamStarted();
+    socket.localStreamStarted();
+    socket.remoteStreamStarted();
+    socket.streamSucceeded();
+    socket.streamFailed();
+    socket.streamFailed();
+    for (let i = 0; i < 4; i += 1) socket.messageSent();
+    for (let i = 0; i < 5; i += 1) socket.messageReceived();
+    for (let i = 0; i < 6; i += 1) socket.keepAliveSent();
+    const { socket: told } = await registry.getSocket(socket.id);
+    expect(told?.data).toMatchObject({
+      streamsStarted: 3n,
+      streamsSucceeded: 1n,
+      streamsFailed: 2n,
+      messagesSent: 4n,
+      messagesReceived: 5n,
+      keepAlivesSent: 6n,
+    });
+  });
+
+  test("[CZ-SOCKET-10] [CZ-SOCKET-11] [CZ-SOCKET-12] [CZ-D-TIME-1] tells its times, and none that never came", async () => {
+    const client = registry.addSocket();
+    const server = registry.addSocket();
+    client.localStreamStarted();
+    time += 1;
+    client.messageSent();
+    time += 1;
+    server.remoteStreamStarted();
+    time += 1;
+    server.messageReceived();
+    const ofClient = (await registry.getSocket(client.id)).socket!.data!;
+    const ofServer = (await registry.getSocket(server.id)).socket!.data!;
+    expect(timestampMs(ofClient.lastLocalStreamCreatedTimestamp!)).toBe(1_700_000_000_000);
+    expect(timestampMs(ofClient.lastMessageSentTimestamp!)).toBe(1_700_000_000_001);
+    expect(ofClient.lastRemoteStreamCreatedTimestamp).toBeUndefined();
+    expect(ofClient.lastMessageReceivedTimestamp).toBeUndefined();
+    expect(timestampMs(ofServer.lastRemoteStreamCreatedTimestamp!)).toBe(1_700_000_000_002);
+    expect(timestampMs(ofServer.lastMessageReceivedTimestamp!)).toBe(1_700_000_000_003);
+    expect(ofServer.lastLocalStreamCreatedTimestamp).toBeUndefined();
+    expect(ofServer.lastMessageSentTimestamp).toBeUndefined();
+  });
+
+  test("[CZ-SOCKET-1] [CZ-SOCKET-2] [CZ-SOCKET-3] [CZ-SOCKET-4] [CZ-OP-8] is told with its addresses, and without what it has not", async () => {
+    const server = registry.addServer();
+    const listen = registry.addListenSocket({ server, local: { ip: "0.0.0.0", port: 443 } });
+    const { socket: bare } = await registry.getSocket(listen.id);
+    expect(bare?.local?.address.case).toBe("tcpipAddress");
+    expect(bare?.remote).toBeUndefined();
+    expect(bare?.security).toBeUndefined();
+    expect(bare?.remoteName).toBe("");
+    const connection = registry.addSocket({
+      local: { ip: "10.0.0.1", port: 50_000 },
+      remote: { ip: "2001:db8::1", port: 443 },
+      remoteName: "orders-7",
+    });
+    const { socket: told } = await registry.getSocket(connection.id);
+    expect(told?.remote?.address.value).toMatchObject({ port: 443 });
+    expect(told?.remoteName).toBe("orders-7");
+  });
+
+  test("[CZ-ADDR-1] [CZ-ADDR-3] [CZ-ADDR-4] [CZ-ADDR-5] has addresses of each kind, each with one member", async () => {
+    const value = { type: "example.v1.Pipes", value: Uint8Array.of(1) };
+    const socket = registry.addSocket({ local: { path: "/run/a.sock" }, remote: { name: "pid 7 (node)", value } });
+    const { socket: told } = await registry.getSocket(socket.id);
+    expect(told?.local?.address).toMatchObject({ case: "udsAddress", value: { filename: "/run/a.sock" } });
+    expect(told?.remote?.address).toMatchObject({
+      case: "otherAddress",
+      value: { name: "pid 7 (node)", value: { typeUrl: "type.googleapis.com/example.v1.Pipes" } },
+    });
+    const portless = registry.addSocket({
+      local: { ip: "::ffff:127.0.0.1", port: -1 },
+      remote: { ip: "no-ip", port: 5 },
+    });
+    const { socket: other } = await registry.getSocket(portless.id);
+    expect(other?.local?.address).toMatchObject({
+      case: "tcpipAddress",
+      value: { ipAddress: Uint8Array.of(127, 0, 0, 1), port: -1 },
+    });
+    expect(other?.remote?.address).toMatchObject({ case: "otherAddress", value: { name: "no-ip:5" } });
+    for (const port of [-2, 65_536, 1.5, Number.NaN]) {
+      expect(() => registry.addSocket({ local: { ip: "127.0.0.1", port } })).toThrow(/port is 0 to 65535/);
+    }
+  });
+
+  test("[CZ-SEC-1] [CZ-SEC-2] [CZ-SEC-3] tells how it is secured", async () => {
+    const certificate = new Uint8Array(700).fill(7);
+    const securities = [
+      {
+        tls: {
+          standardName: "TLS_AES_128_GCM_SHA256",
+          localCertificate: certificate,
+          remoteCertificate: Uint8Array.of(8),
+        },
+      },
+      { tls: { otherName: "house blend" } },
+      { other: { name: "alts", value: { type: "example.v1.Alts", value: Uint8Array.of(9) } } },
+    ];
+    const told = [];
+    for (const security of securities) {
+      told.push((await registry.getSocket(registry.addSocket({ security }).id)).socket?.security?.model);
+    }
+    expect(told[0]).toMatchObject({
+      case: "tls",
+      value: {
+        cipherSuite: { case: "standardName", value: "TLS_AES_128_GCM_SHA256" },
+        localCertificate: certificate,
+        remoteCertificate: Uint8Array.of(8),
+      },
+    });
+    expect(told[1]).toMatchObject({ case: "tls", value: { cipherSuite: { case: "otherName", value: "house blend" } } });
+    expect(told[2]).toMatchObject({ case: "other", value: { name: "alts" } });
+  });
+
+  test("[CZ-OP-9] [CZ-D-SUMMARY-1] [CZ-SOCKET-13] [CZ-SOCKET-14] [CZ-SOCKET-15] asks its describer when details are wanted, live, and never for a summary", async () => {
+    let asked = 0;
+    const subject = { window: 0 };
+    const socket = registry.addSocket({
+      local: { ip: "127.0.0.1", port: 1 },
+      subject,
+      describe: ({ window }) => {
+        asked += 1;
+        return {
+          localFlowControlWindow: window,
+          remoteFlowControlWindow: 65_535,
+          options: [{ name: "TCP_NODELAY", value: "1" }],
+        };
+      },
+    });
+    const summary = (await registry.getSocket(socket.id, { summary: true })).socket!;
+    expect(asked).toBe(0);
+    expect(summary.data?.option).toEqual([]);
+    expect(summary.data?.localFlowControlWindow).toBeUndefined();
+    expect(summary.local).toBeDefined();
+    const full = (await registry.getSocket(socket.id)).socket!;
+    expect(full.data?.localFlowControlWindow).toBe(0n);
+    expect(full.data?.remoteFlowControlWindow).toBe(65_535n);
+    expect(full.data?.option[0]).toMatchObject({ name: "TCP_NODELAY", value: "1" });
+    subject.window = 5;
+    expect((await registry.getSocket(socket.id)).socket!.data?.localFlowControlWindow).toBe(5n);
+    socket.close();
+    await registry.getSocket(socket.id);
+    expect(asked).toBe(2);
+  });
+
+  test("[CZ-OPT-1] [CZ-OPT-2] [CZ-OPT-3] [CZ-D-VER-2] carries options with their payloads, named after the package that was asked", () => {
+    const socket = registry.addSocket({
+      subject: {},
+      describe: () => ({
+        options: [
+          timeoutOption("SO_RCVTIMEO", 1500),
+          lingerOption(true, 2000),
+          tcpInfoOption({ tcpiState: 1, tcpiReordering: 3 }),
+        ],
+      }),
+    });
+    const read = { method: "GetSocket", id: BigInt(socket.id), summary: false } as const;
+    for (const channelzPackage of ["rpc.channelz.v1", "grpc.channelz.v1"] as const) {
+      const text = Buffer.from(registry.encode(read, channelzPackage, 0)).toString("latin1");
+      for (const payload of ["SocketOptionTimeout", "SocketOptionLinger", "SocketOptionTcpInfo"]) {
+        expect(text).toContain(`type.googleapis.com/${channelzPackage}.${payload}`);
+      }
+    }
+  });
+
+  test("[CZ-OPT-2] a describer that fails, or tells what cannot be, costs no more than the details", async () => {
+    const describers = [
+      () => {
+        throw new RangeError("secret-value");
+      },
+      () => ({ options: [{ name: "SO_NOTHING" }] }),
+      () => ({ local: { ip: "127.0.0.1", port: 70_000 } }),
+    ];
+    for (const describe of describers) {
+      const socket = registry.addSocket({ subject: {}, describe });
+      socket.messageSent();
+      const { socket: told } = await registry.getSocket(socket.id);
+      expect(told?.data?.messagesSent).toBe(1n);
+      expect(told?.data?.option.map(({ name }) => name)).toEqual(["DESCRIBE_FAILED"]);
+      expect(JSON.stringify(told?.data?.option)).not.toContain("secret-value");
+    }
+  });
+
+  test("a describer may itself read from the registry", async () => {
+    const other = registry.addChannel({ target: "other" });
+    const socket = registry.addSocket({
+      subject: {},
+      describe: () => {
+        registry.encode({ method: "GetChannel", id: BigInt(other.id) }, "rpc.channelz.v1", 0);
+        return { remoteName: "seen" };
+      },
+    });
+    expect((await registry.getSocket(socket.id)).socket?.remoteName).toBe("seen");
+  });
+});
+
+describe("look-ups", () => {
+  test("[CZ-ERR-1] [CZ-D-ARG-3] [CZ-D-ARG-4] [CZ-D-ARG-5] of what is unknown, not positive or of another kind are NOT_FOUND", async () => {
+    const channel = registry.addChannel();
+    const subchannel = registry.addSubchannel({ parent: channel });
+    const server = registry.addServer();
+    const socket = registry.addSocket({ server });
+    const reads = {
+      channel: (id: bigint) => registry.getChannel(id),
+      subchannel: (id: bigint) => registry.getSubchannel(id),
+      server: (id: bigint) => registry.getServer(id),
+      sockets: (id: bigint) => registry.getServerSockets(id),
+      socket: (id: bigint) => registry.getSocket(id),
+    };
+    const right: Record<string, number> = {
+      channel: channel.id,
+      subchannel: subchannel.id,
+      server: server.id,
+      sockets: server.id,
+      socket: socket.id,
+    };
+    for (const [name, read] of Object.entries(reads)) {
+      for (const id of [channel.id, subchannel.id, server.id, socket.id, 99, 0, -1, 2n ** 63n - 1n, -(2n ** 63n)]) {
+        expect(await codeOf(read(BigInt(id))), `${name} ${id}`).toBe(id === right[name] ? undefined : "NOT_FOUND");
+      }
+    }
+  });
+
+  test("[CZ-OP-1] change nothing", async () => {
+    const channel = registry.addChannel();
+    registry.addSubchannel({ parent: channel });
+    const read = async (): Promise<Uint8Array> =>
+      toBinary(GetTopChannelsResponseSchema, await registry.getTopChannels());
+    const before = await read();
+    for (let i = 0; i < 20; i += 1) await Promise.all([registry.getTopChannels(), registry.getChannel(channel.id)]);
+    expect(await read()).toEqual(before);
+  });
+});
+
+test("what a reader in this process gets is what is on the wire, to the byte", async () => {
+  const channel = registry.addChannel({ name: "é".repeat(100), target: "x".repeat(300) });
+  const subchannel = registry.addSubchannel({ parent: channel });
+  subchannel.setState("CONNECTING", "because");
+  const socket = registry.addSocket({
+    parent: subchannel,
+    local: { ip: "127.0.0.1", port: 1 },
+    remote: { path: "/x" },
+    security: { tls: { standardName: "TLS", remoteCertificate: new Uint8Array(20_000) } },
+  });
+  const encoded = registry.encode({ method: "GetSocket", id: BigInt(socket.id), summary: false }, "rpc.channelz.v1", 0);
+  expect(Buffer.from(toBinary(GetSocketResponseSchema, await registry.getSocket(socket.id))).equals(encoded)).toBe(
+    true,
+  );
+  const page = registry.encode({ method: "GetTopChannels", startId: 0n, maxResults: 0n }, "rpc.channelz.v1", 0);
+  expect(Buffer.from(toBinary(GetTopChannelsResponseSchema, await registry.getTopChannels())).equals(page)).toBe(true);
+});
+
+test("counting after close goes on while the object is remembered, and harms nobody after", async () => {
+  const small = createRegistry({ maxClosed: 1 });
+  const first = small.addSocket();
+  first.messageSent();
+  first.close();
+  first.messageSent();
+  expect((await small.getSocket(first.id)).socket?.data?.messagesSent).toBe(2n);
+  const second = small.addSocket();
+  second.close();
+  first.messageSent();
+  first.localStreamStarted();
+  const third = small.addSocket();
+  third.messageSent();
+  expect((await small.getSocket(third.id)).socket?.data).toMatchObject({ messagesSent: 1n, streamsStarted: 0n });
+  expect(await codeOf(small.getSocket(first.id))).toBe("NOT_FOUND");
+});
+
+test("a bound that is no whole number is a TypeError that names it", () => {
+  expect(() => createRegistry({ maxClosed: -1 })).toThrow(/maxClosed must be a whole number/);
+  expect(() => createRegistry({ maxTraceEvents: 1.5 })).toThrow(/maxTraceEvents/);
+});

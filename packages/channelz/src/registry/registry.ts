@@ -1,0 +1,288 @@
+import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
+import type { ChannelzPackage } from "../channelz-package.js";
+import type { EncodedRead, EncodedSource } from "../encoded-source.js";
+import { ChannelzError } from "../errors.js";
+import {
+  type GetChannelResponse,
+  GetChannelResponseSchema,
+  type GetServerResponse,
+  GetServerResponseSchema,
+  type GetServerSocketsResponse,
+  GetServerSocketsResponseSchema,
+  type GetServersResponse,
+  GetServersResponseSchema,
+  type GetSocketResponse,
+  GetSocketResponseSchema,
+  type GetSubchannelResponse,
+  GetSubchannelResponseSchema,
+  type GetTopChannelsResponse,
+  GetTopChannelsResponseSchema,
+} from "../gen/rpc/channelz/v1/channelz_pb.js";
+import type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
+import { type Clock, createTurnClock } from "./clock.js";
+import { type DroppedObject, DropWatch } from "./drop-watch.js";
+import { adopt, ChannelHandle, ServerHandle, SocketHandle, SubchannelHandle } from "./handles.js";
+import { OrderedTable } from "./ordered-table.js";
+import { RecordReader } from "./record-reader.js";
+import { type AnyRecord, ChannelRecord, nameRecord, ServerRecord, SocketRecord } from "./records.js";
+import { checkSocketDetails, type SocketDescriber, type SocketEndpoints } from "./socket-details.js";
+import { type RegistrySize, Store } from "./store.js";
+import { Trace } from "./trace.js";
+
+export interface RegistryOptions {
+  /** The time of all events and calls. Default: the system's, read once a turn of the event loop. */
+  readonly clock?: Clock;
+  /** Trace events kept of one object; more overwrite the oldest. Default 32; 0 keeps none and still counts. */
+  readonly maxTraceEvents?: number;
+  /** Bytes that all trace events may take together, about; beyond, the oldest of all go. Default 4 MiB. */
+  readonly maxTraceBytes?: number;
+  /** Closed objects that can still be looked up, of each kind. Default 1000; 0 turns that off. */
+  readonly maxClosed?: number;
+  /** Whether to remember where each object was added, to tell it when one is dropped. Costs a stack trace an object. Default false. */
+  readonly remembersCreation?: boolean;
+  /** Hears of each object that the application dropped without closing it. Default: a process warning, once a kind or place. */
+  readonly onDropped?: (dropped: DroppedObject) => void;
+}
+
+export interface ChannelInit {
+  /** For people. */
+  readonly name?: string;
+  /** What the channel originally tried to connect to. */
+  readonly target?: string;
+  /** Under which it stands. A channel without a parent is a top channel. */
+  readonly parent?: ChannelHandle | SubchannelHandle;
+}
+
+export interface SubchannelInit {
+  readonly name?: string;
+  readonly target?: string;
+  readonly parent?: ChannelHandle | SubchannelHandle;
+}
+
+export interface ServerInit {
+  readonly name?: string;
+}
+
+export interface SocketInit<S extends object = object> extends SocketEndpoints {
+  readonly name?: string;
+  /** The channel or subchannel it serves; not together with `server`. */
+  readonly parent?: ChannelHandle | SubchannelHandle;
+  /** The server that accepted it. */
+  readonly server?: ServerHandle;
+  /** What `describe` is asked about; held weakly. */
+  readonly subject?: S;
+  /**
+   * Tells details that cost something to find out: options, windows, certificates. It must not itself hold on to the
+   * subject, so a function of the module's is right and a closure over a connection is not.
+   */
+  readonly describe?: SocketDescriber<S>;
+}
+
+export interface ListenSocketInit<S extends object = object> extends Omit<SocketInit<S>, "parent" | "server"> {
+  readonly server: ServerHandle;
+}
+
+/**
+ * The channels, subchannels, servers and sockets of this process, as a {@link Source}.
+ *
+ * The application adds objects and holds the handles; the registry never keeps an object of the application alive.
+ */
+export interface Registry extends Source, EncodedSource {
+  /** How much it holds, now. */
+  readonly size: RegistrySize;
+  /** Adds a channel in the state IDLE: a top channel, or one under a parent. */
+  addChannel(init?: ChannelInit): ChannelHandle;
+  /** Adds a subchannel in the state IDLE. */
+  addSubchannel(init?: SubchannelInit): SubchannelHandle;
+  addServer(init?: ServerInit): ServerHandle;
+  /** Adds a connection. */
+  addSocket<S extends object>(init?: SocketInit<S>): SocketHandle;
+  /** Adds a socket on which a server listens. It closes with the server, unless it is closed before. */
+  addListenSocket<S extends object>(init: ListenSocketInit<S>): SocketHandle;
+}
+
+/** Creates an empty registry. */
+export function createRegistry(options: RegistryOptions = {}): Registry {
+  return new LiveRegistry(options);
+}
+
+class LiveRegistry implements Registry {
+  readonly #store: Store;
+  readonly #reader: RecordReader;
+  readonly #drops: DropWatch;
+
+  constructor(options: RegistryOptions) {
+    const store = new Store(
+      options.clock ?? createTurnClock(),
+      {
+        maxEventsPerObject: bound("maxTraceEvents", options.maxTraceEvents ?? 32),
+        maxBytes: bound("maxTraceBytes", options.maxTraceBytes ?? 4 * 1024 * 1024),
+      },
+      bound("maxClosed", options.maxClosed ?? 1000),
+    );
+    this.#store = store;
+    this.#reader = new RecordReader(store);
+    this.#drops = new DropWatch(options.remembersCreation ?? false, options.onDropped, (record) => {
+      store.close(record, "dropped by the application without being closed", "warning");
+    });
+  }
+
+  get size(): RegistrySize {
+    return this.#store.size;
+  }
+
+  addChannel({ name = "", target = "", parent }: ChannelInit = {}): ChannelHandle {
+    const record = this.#addChannelRecord("channel", name, target, parent);
+    return this.#watched(new ChannelHandle(this.#store, record));
+  }
+
+  addSubchannel({ name = "", target = "", parent }: SubchannelInit = {}): SubchannelHandle {
+    const record = this.#addChannelRecord("subchannel", name, target, parent);
+    return this.#watched(new SubchannelHandle(this.#store, record));
+  }
+
+  addServer({ name = "" }: ServerInit = {}): ServerHandle {
+    const store = this.#store;
+    const trace = new Trace(store.clock.now());
+    const record = new ServerRecord(store.nextId(), name, trace, new OrderedTable(), new OrderedTable());
+    store.add(record);
+    store.servers.add(record);
+    store.log(record, "info", "Created");
+    return this.#watched(new ServerHandle(store, record));
+  }
+
+  addSocket<S extends object>(init: SocketInit<S> = {}): SocketHandle {
+    const { parent, server } = init;
+    if (parent !== undefined && server !== undefined) {
+      throw new TypeError("A socket has one owner: pass `parent` or `server`, not both.");
+    }
+    const record = this.#socketRecord(init);
+    if (parent !== undefined) {
+      this.#checkOwn(parent, record);
+      adopt(this.#store, parent.record, record, "Created");
+    } else if (server !== undefined) {
+      this.#serve(server, record, server.record.sockets);
+    }
+    this.#store.add(record);
+    return this.#watched(new SocketHandle(this.#store, record));
+  }
+
+  addListenSocket<S extends object>(init: ListenSocketInit<S>): SocketHandle {
+    const record = this.#socketRecord(init);
+    const { server } = init;
+    this.#serve(server, record, server.record.listenSockets);
+    this.#store.add(record);
+    const handle = this.#watched(new SocketHandle(this.#store, record));
+    server.listenSockets = server.listenSockets.filter((one) => one.record.lifecycle === "live").concat(handle);
+    return handle;
+  }
+
+  encode(read: EncodedRead, channelzPackage: ChannelzPackage, headroom: number): Uint8Array {
+    return this.#reader.encode(read, channelzPackage, headroom);
+  }
+
+  async getTopChannels(request?: PageRequest, options?: ReadOptions): Promise<GetTopChannelsResponse> {
+    return this.#read(GetTopChannelsResponseSchema, { method: "GetTopChannels", ...pageOf(request) }, options);
+  }
+
+  async getServers(request?: PageRequest, options?: ReadOptions): Promise<GetServersResponse> {
+    return this.#read(GetServersResponseSchema, { method: "GetServers", ...pageOf(request) }, options);
+  }
+
+  async getServer(id: Int64, options?: ReadOptions): Promise<GetServerResponse> {
+    return this.#read(GetServerResponseSchema, { method: "GetServer", id: BigInt(id) }, options);
+  }
+
+  async getServerSockets(id: Int64, request?: PageRequest, options?: ReadOptions): Promise<GetServerSocketsResponse> {
+    const read: EncodedRead = { method: "GetServerSockets", id: BigInt(id), ...pageOf(request) };
+    return this.#read(GetServerSocketsResponseSchema, read, options);
+  }
+
+  async getChannel(id: Int64, options?: ReadOptions): Promise<GetChannelResponse> {
+    return this.#read(GetChannelResponseSchema, { method: "GetChannel", id: BigInt(id) }, options);
+  }
+
+  async getSubchannel(id: Int64, options?: ReadOptions): Promise<GetSubchannelResponse> {
+    return this.#read(GetSubchannelResponseSchema, { method: "GetSubchannel", id: BigInt(id) }, options);
+  }
+
+  async getSocket(id: Int64, options?: ReadOptions & { readonly summary?: boolean }): Promise<GetSocketResponse> {
+    const read: EncodedRead = { method: "GetSocket", id: BigInt(id), summary: options?.summary ?? false };
+    return this.#read(GetSocketResponseSchema, read, options);
+  }
+
+  /** There is one way from a record to words: the bytes. Readers in this process decode them. */
+  #read<D extends DescMessage>(schema: D, read: EncodedRead, options: ReadOptions | undefined): MessageShape<D> {
+    options?.signal?.throwIfAborted();
+    const bytes = this.#reader.encode(read, "rpc.channelz.v1", 0);
+    // As a plain array, or the fields that are bytes would be Buffers.
+    return fromBinary(schema, new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length));
+  }
+
+  #addChannelRecord(
+    kind: "channel" | "subchannel",
+    name: string,
+    target: string,
+    parent: ChannelHandle | SubchannelHandle | undefined,
+  ): ChannelRecord {
+    const store = this.#store;
+    const isTop = kind === "channel" && parent === undefined;
+    const record = new ChannelRecord(store.nextId(), kind, name, target, isTop, new Trace(store.clock.now()));
+    if (parent !== undefined) {
+      this.#checkOwn(parent, record);
+      adopt(store, parent.record, record, "Created");
+    }
+    store.add(record);
+    if (isTop) store.topChannels.add(record);
+    store.log(record, "info", "Created");
+    return record;
+  }
+
+  #socketRecord<S extends object>(init: SocketInit<S> | ListenSocketInit<S>): SocketRecord {
+    const { name = "", local, remote, security, remoteName, subject, describe } = init;
+    const isKnown = local !== undefined || remote !== undefined || security !== undefined || remoteName !== undefined;
+    if (isKnown) checkSocketDetails(init);
+    return new SocketRecord(
+      this.#store.nextId(),
+      name,
+      isKnown ? { local, remote, security, remoteName } : undefined,
+      // The record keeps the describer and its subject apart by type, and hands the one to the other only.
+      describe as SocketDescriber<object> | undefined,
+      subject,
+    );
+  }
+
+  #serve(server: ServerHandle, record: SocketRecord, sockets: OrderedTable<SocketRecord>): void {
+    this.#checkOwn(server, record);
+    if (server.record.lifecycle !== "live") {
+      throw new ChannelzError(
+        "LINK_REFUSED",
+        `Cannot add ${nameRecord(record)} to ${nameRecord(server.record)}: the server is closed. Add sockets before it closes.`,
+      );
+    }
+    sockets.add(record);
+    record.owner = server.record;
+  }
+
+  #checkOwn(owner: ChannelHandle | SubchannelHandle | ServerHandle, child: AnyRecord): void {
+    if (owner.store === this.#store) return;
+    throw new ChannelzError(
+      "LINK_REFUSED",
+      `Cannot put ${nameRecord(child)} under ${nameRecord(owner.record)}: it is of another registry. Add both to the same one.`,
+    );
+  }
+
+  #watched<H extends { readonly record: AnyRecord }>(handle: H): H {
+    this.#drops.watch(handle);
+    return handle;
+  }
+}
+
+function pageOf(request: PageRequest | undefined): { startId: bigint; maxResults: bigint } {
+  return { startId: BigInt(request?.startId ?? 0), maxResults: BigInt(request?.maxResults ?? 0) };
+}
+
+function bound(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new TypeError(`The registry option ${name} must be a whole number, 0 or more; it is ${value}.`);
+}

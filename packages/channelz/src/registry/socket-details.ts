@@ -1,0 +1,74 @@
+/** An address: an IP address and port (-1 where a port makes no sense), a Unix socket's path, or something else by name. */
+export type SocketAddress =
+  | { readonly ip: string; readonly port: number }
+  | { readonly path: string }
+  | { readonly name: string; readonly value?: AnyPayload };
+
+/**
+ * The payload of an `Any`. A type without a dot is one of Channelz itself (`SocketOptionTcpInfo`) and is named after the
+ * package in which it is served; any other is a full name.
+ */
+export interface AnyPayload {
+  readonly type: string;
+  readonly value: Uint8Array;
+}
+
+/** How a connection is secured. */
+export type SocketSecurity =
+  | {
+      readonly tls: {
+        /** The cipher suite as the RFCs name it, such as `TLS_AES_128_GCM_SHA256`. */
+        readonly standardName?: string;
+        /** Another name, where the standard one is not known. */
+        readonly otherName?: string;
+        /** DER. */
+        readonly localCertificate?: Uint8Array;
+        /** DER. */
+        readonly remoteCertificate?: Uint8Array;
+      };
+    }
+  | { readonly other: { readonly name: string; readonly value?: AnyPayload } };
+
+/** An option as getsockopt() tells it; at least one of `value` and `additional`. */
+export interface SocketOptionInit {
+  readonly name: string;
+  readonly value?: string;
+  readonly additional?: AnyPayload;
+}
+
+/** What is known of a socket from the moment it is added, and so answered at no cost. */
+export interface SocketEndpoints {
+  readonly local?: SocketAddress | undefined;
+  readonly remote?: SocketAddress | undefined;
+  readonly security?: SocketSecurity | undefined;
+  /** The name of the remote endpoint, where it differs from the target's. */
+  readonly remoteName?: string | undefined;
+}
+
+/** What a describer may tell beyond, or instead of, what was known when the socket was added. */
+export interface SocketDetails extends SocketEndpoints {
+  /** What the remote endpoint granted to us, in bytes; the connection's window. 0 is told as 0. */
+  readonly localFlowControlWindow?: number | undefined;
+  /** What we granted to the remote endpoint, in bytes; the connection's window. */
+  readonly remoteFlowControlWindow?: number | undefined;
+  readonly options?: readonly SocketOptionInit[] | undefined;
+}
+
+/** Tells the details of a subject, live. Called only for a read that is no summary, never after the socket closed. */
+export type SocketDescriber<S extends object> = (subject: S) => SocketDetails;
+
+/** Throws a TypeError for what no socket can have: a port out of range, or an option that says nothing. */
+export function checkSocketDetails(details: SocketDetails): void {
+  for (const address of [details.local, details.remote]) {
+    if (address === undefined || !("ip" in address)) continue;
+    const { port } = address;
+    if (!Number.isInteger(port) || port < -1 || port > 65_535) {
+      throw new TypeError(`A port is 0 to 65535, or -1 where there is none; it is ${port}.`);
+    }
+  }
+  for (const { name, value, additional } of details.options ?? []) {
+    if (value === undefined && additional === undefined) {
+      throw new TypeError(`The socket option ${name} has neither a value nor a payload; give at least one.`);
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import type { Clock } from "./clock.js";
+import { type CounterRow, CounterSlab } from "./counter-slab.js";
+import { Graveyard } from "./graveyard.js";
+import { childChannels, unlinkRecords } from "./links.js";
+import { OrderedTable } from "./ordered-table.js";
+import {
+  type AnyRecord,
+  ChannelRecord,
+  callRowWidth,
+  type Kind,
+  nameRecord,
+  type ServerRecord,
+  SocketRecord,
+  socketRowWidth,
+} from "./records.js";
+import { type TraceBounds, TraceLog, type TraceSeverity } from "./trace.js";
+
+/** Where counts of an object that is forgotten go: nobody reads them. */
+const sink: CounterRow = { cells: new Float64Array(32), at: 1 };
+
+/** How many objects of each kind live, how many closed ones are still remembered, and what the traces hold. */
+export interface RegistrySize {
+  readonly channels: number;
+  readonly subchannels: number;
+  readonly servers: number;
+  readonly sockets: number;
+  readonly closed: number;
+  readonly traceEvents: number;
+  readonly traceBytes: number;
+}
+
+/**
+ * All records of a registry, and the course of their lives: live, closed (rests in the graveyard, or is still spoken of in
+ * a trace), gone.
+ */
+export class Store {
+  readonly clock: Clock;
+  readonly all: OrderedTable<AnyRecord> = new OrderedTable();
+  readonly topChannels: OrderedTable<ChannelRecord> = new OrderedTable();
+  readonly servers: OrderedTable<ServerRecord> = new OrderedTable();
+
+  readonly #callSlab = new CounterSlab(callRowWidth);
+  readonly #streamSlab = new CounterSlab(socketRowWidth);
+  readonly #traces: TraceLog;
+  readonly #graves: Record<Kind, Graveyard<AnyRecord>>;
+  readonly #live: Record<Kind, number> = { channel: 0, subchannel: 0, server: 0, socket: 0 };
+  /** What nothing keeps any more, waiting for its turn: forgetting one can release the next, in chains of any length. */
+  readonly #toForget: AnyRecord[] = [];
+  #isForgetting = false;
+  #lastId = 0;
+
+  constructor(clock: Clock, traceBounds: TraceBounds, maxClosed: number) {
+    this.clock = clock;
+    this.#traces = new TraceLog(traceBounds, (child) => {
+      if (child.lifecycle === "closed" && !child.isBuried) this.#forget(child);
+    });
+    this.#graves = {
+      channel: new Graveyard(maxClosed),
+      subchannel: new Graveyard(maxClosed),
+      server: new Graveyard(maxClosed),
+      socket: new Graveyard(maxClosed),
+    };
+  }
+
+  get size(): RegistrySize {
+    const { channel, subchannel, server, socket } = this.#live;
+    const { events, bytes } = this.#traces.size;
+    return {
+      channels: channel,
+      subchannels: subchannel,
+      servers: server,
+      sockets: socket,
+      closed: this.all.size - channel - subchannel - server - socket,
+      traceEvents: events,
+      traceBytes: bytes,
+    };
+  }
+
+  /** Ids are given to all kinds from one sequence, ascending, and never again. */
+  nextId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+
+  add(record: AnyRecord): void {
+    this.all.add(record);
+    this.#live[record.kind] += 1;
+  }
+
+  /** Logs an event to an object that lives; a closed one has said its last. */
+  log(record: ChannelRecord | ServerRecord, severity: TraceSeverity, description: string, child?: ChannelRecord): void {
+    if (record.lifecycle !== "live") return;
+    const owner = record instanceof ChannelRecord ? record : undefined;
+    this.#traces.add(owner, record.trace, this.clock.now(), severity, description, child);
+  }
+
+  /** Gives a record its row of counters on first use, and returns where it is. */
+  claimRow(record: AnyRecord): number {
+    if (record.lifecycle === "gone") {
+      record.cells = sink.cells;
+      record.at = sink.at;
+    } else {
+      (record instanceof SocketRecord ? this.#streamSlab : this.#callSlab).claim(record);
+    }
+    return record.at;
+  }
+
+  /** Ends the life of an object: out of the lists and from under its parents, and into the graveyard. */
+  close(record: AnyRecord, reason: string, severity: TraceSeverity): void {
+    if (record.lifecycle !== "live") return;
+    if (record instanceof SocketRecord) this.#leaveSocket(record, reason, severity);
+    else if (record instanceof ChannelRecord) this.#leaveChannel(record, reason, severity);
+    else this.#leaveServer(record, reason, severity);
+    record.lifecycle = "closed";
+    this.#live[record.kind] -= 1;
+    this.#bury(record);
+  }
+
+  #leaveSocket(record: SocketRecord, reason: string, severity: TraceSeverity): void {
+    const { owner } = record;
+    // A socket has no trace of its own, so what there is to say goes to its owner's.
+    if (owner !== undefined && reason !== "") this.log(owner, severity, `Closed ${nameRecord(record)}: ${reason}`);
+    record.forgetSubject();
+    if (owner instanceof ChannelRecord) {
+      unlinkRecords(owner, record);
+    } else if (owner !== undefined) {
+      owner.sockets.delete(record.id) || owner.listenSockets.delete(record.id);
+      record.owner = undefined;
+    }
+  }
+
+  #leaveChannel(record: ChannelRecord, reason: string, severity: TraceSeverity): void {
+    if (record.isTop) this.topChannels.delete(record.id);
+    for (const child of [...childChannels(record), ...(record.sockets ?? [])]) unlinkRecords(record, child);
+    for (const parent of [...record.parents]) {
+      unlinkRecords(parent, record);
+      this.log(parent, severity, `Closed ${nameRecord(record)}${becauseOf(reason)}`, record);
+    }
+    const before = record.state;
+    record.state = "SHUTDOWN";
+    this.log(
+      record,
+      severity,
+      `${before === "SHUTDOWN" ? "Closed" : `${before} -> SHUTDOWN, closed`}${becauseOf(reason)}`,
+    );
+  }
+
+  #leaveServer(record: ServerRecord, reason: string, severity: TraceSeverity): void {
+    this.servers.delete(record.id);
+    for (const socket of [...record.listenSockets]) this.close(socket, "", severity);
+    for (const socket of [...record.sockets]) {
+      socket.owner = undefined;
+      record.sockets.delete(socket.id);
+    }
+    this.log(record, severity, `Closed${becauseOf(reason)}`);
+  }
+
+  #bury(record: AnyRecord): void {
+    if (record instanceof ChannelRecord) record.isBuried = true;
+    const evicted = this.#graves[record.kind].bury(record);
+    if (evicted === undefined) return;
+    if (evicted instanceof ChannelRecord) {
+      evicted.isBuried = false;
+      if (evicted.retainedBy > 0) return;
+    }
+    this.#forget(evicted);
+  }
+
+  #forget(record: AnyRecord): void {
+    this.#toForget.push(record);
+    if (this.#isForgetting) return;
+    this.#isForgetting = true;
+    for (let next = this.#toForget.pop(); next !== undefined; next = this.#toForget.pop()) {
+      next.lifecycle = "gone";
+      this.all.delete(next.id);
+      if (next instanceof SocketRecord) {
+        this.#streamSlab.release(next);
+      } else {
+        this.#callSlab.release(next);
+        this.#traces.clear(next.trace);
+      }
+    }
+    this.#isForgetting = false;
+  }
+}
+
+function becauseOf(reason: string): string {
+  return reason === "" ? "" : `: ${reason}`;
+}

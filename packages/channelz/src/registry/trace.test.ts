@@ -1,0 +1,273 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ChannelzError } from "../errors.js";
+import type { ChannelTraceEvent } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import type { ConnectivityState } from "./connectivity.js";
+import type { ChannelHandle, SubchannelHandle } from "./handles.js";
+import { createRegistry, type Registry } from "./registry.js";
+
+async function eventsOf(registry: Registry, id: number): Promise<ChannelTraceEvent[]> {
+  return (await registry.getChannel(id)).channel!.data!.trace!.events;
+}
+
+async function isFound(registry: Registry, id: number): Promise<boolean> {
+  for (const read of [() => registry.getChannel(id), () => registry.getSubchannel(id)]) {
+    const found = await read().then(
+      () => true,
+      (error: unknown) => !ChannelzError.is(error, "NOT_FOUND"),
+    );
+    if (found) return true;
+  }
+  return false;
+}
+
+describe("a trace", () => {
+  test("[CZ-TRACE-1] [CZ-TRACE-2] [CZ-TRACE-3] [CZ-D-TRACE-1] keeps the latest events, with their texts, severities and times, and counts all", async () => {
+    let time = 1_700_000_000_000;
+    const registry = createRegistry({ maxTraceEvents: 3, clock: { now: () => time } });
+    const channel = registry.addChannel();
+    time += 1;
+    channel.trace("one");
+    channel.trace("two", { severity: "warning" });
+    time += 1;
+    channel.trace("three", { severity: "error" });
+    channel.trace("four", { severity: "unknown" });
+    const trace = (await registry.getChannel(channel.id)).channel!.data!.trace!;
+    expect(trace.numEventsLogged).toBe(5n);
+    expect(timestampMs(trace.creationTimestamp!)).toBe(1_700_000_000_000);
+    expect(trace.events.map(({ description, severity }) => [description, severity])).toEqual([
+      ["two", 2],
+      ["three", 3],
+      ["four", 0],
+    ]);
+    expect(trace.events.map(({ timestamp }) => timestampMs(timestamp!))).toEqual([
+      1_700_000_000_001, 1_700_000_000_002, 1_700_000_000_002,
+    ]);
+  });
+
+  test("[CZ-TRACE-4] [CZ-TRACE-5] refers to a child in an event about it, by its kind, and else to none", async () => {
+    const registry = createRegistry();
+    const channel = registry.addChannel();
+    const subchannel = registry.addSubchannel({ parent: channel, name: "s" });
+    const nested = registry.addChannel({ parent: channel });
+    channel.trace("by hand", { child: nested });
+    const refs = (await eventsOf(registry, channel.id)).map(({ childRef }) => childRef);
+    expect(refs[0]?.case).toBeUndefined();
+    expect(refs[1]).toMatchObject({ case: "subchannelRef", value: { subchannelId: BigInt(subchannel.id), name: "s" } });
+    expect(refs[2]).toMatchObject({ case: "channelRef", value: { channelId: BigInt(nested.id) } });
+    expect(refs[3]).toMatchObject({ case: "channelRef", value: { channelId: BigInt(nested.id) } });
+  });
+
+  test("[CZ-TRACE-6] comes with channels, subchannels and servers", async () => {
+    const registry = createRegistry();
+    const server = registry.addServer();
+    server.trace("bound");
+    const subchannel = registry.addSubchannel();
+    subchannel.trace("tried 127.0.0.1");
+    const ofServer = (await registry.getServer(server.id)).server?.data?.trace?.events;
+    const ofSubchannel = (await registry.getSubchannel(subchannel.id)).subchannel?.data?.trace?.events;
+    expect(ofServer?.at(-1)?.description).toBe("bound");
+    expect(ofSubchannel?.at(-1)?.description).toBe("tried 127.0.0.1");
+  });
+
+  test("of no events still counts them", async () => {
+    const registry = createRegistry({ maxTraceEvents: 0 });
+    const channel = registry.addChannel();
+    channel.trace("lost");
+    const trace = (await registry.getChannel(channel.id)).channel!.data!.trace!;
+    expect([trace.numEventsLogged, trace.events.length]).toEqual([2n, 0]);
+    expect(registry.size.traceEvents).toBe(0);
+  });
+
+  test("[CZ-D-TRACE-2] shares a bound of bytes with all others: the oldest events of all go first", async () => {
+    const registry = createRegistry({ maxTraceBytes: 10_000 });
+    const old = registry.addChannel();
+    old.trace("early");
+    const busy = Array.from({ length: 10 }, () => registry.addChannel());
+    for (let round = 0; round < 30; round += 1) for (const channel of busy) channel.trace("x".repeat(100));
+    expect(registry.size.traceBytes).toBeLessThanOrEqual(10_000);
+    expect(registry.size.traceEvents).toBeGreaterThan(20);
+    const trace = (await registry.getChannel(old.id)).channel!.data!.trace!;
+    expect([trace.numEventsLogged, trace.events.length]).toEqual([2n, 0]);
+  });
+
+  test("cuts a text that is too long, and never within a character", async () => {
+    const registry = createRegistry();
+    const channel = registry.addChannel();
+    channel.trace("🦊".repeat(100_000));
+    const { description } = (await eventsOf(registry, channel.id)).at(-1)!;
+    expect(description.length).toBeLessThanOrEqual(1024);
+    expect(description.endsWith("…")).toBe(true);
+    expect(description.isWellFormed()).toBe(true);
+  });
+});
+
+describe("a state", () => {
+  const all: readonly ConnectivityState[] = ["IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"];
+  const expected: Record<string, readonly string[]> = {
+    IDLE: ["CONNECTING", "SHUTDOWN"],
+    CONNECTING: ["READY", "TRANSIENT_FAILURE", "IDLE", "SHUTDOWN"],
+    READY: ["TRANSIENT_FAILURE", "IDLE", "SHUTDOWN"],
+    TRANSIENT_FAILURE: ["CONNECTING", "SHUTDOWN"],
+    SHUTDOWN: [],
+  };
+
+  test("[CZ-D-STATE-1] [CZ-D-STATE-2] [CZ-D-STATE-3] [CZ-D-STATE-4] [CZ-D-STATE-5] changes along the edges of gRPC, and elsewhere with a warning, and each change is an event with its cause", async () => {
+    const registry = createRegistry();
+    for (const kind of ["channel", "subchannel"] as const) {
+      for (const from of all) {
+        for (const to of all) {
+          const node = kind === "channel" ? registry.addChannel() : registry.addSubchannel();
+          // UNKNOWN leads anywhere without a warning.
+          node.setState("UNKNOWN");
+          node.setState(from);
+          node.setState(to, "the cause");
+          expect(node.state).toBe(to);
+          const told =
+            kind === "channel"
+              ? (await registry.getChannel(node.id)).channel!.data!
+              : (await registry.getSubchannel(node.id)).subchannel!.data!;
+          const last = told.trace!.events.at(-1)!;
+          if (from === to) {
+            expect(last.description).not.toContain("the cause");
+            continue;
+          }
+          const isBackOff = kind === "subchannel" && from === "TRANSIENT_FAILURE" && to === "IDLE";
+          const isExpected = expected[from]!.includes(to) || isBackOff;
+          expect(last.description).toBe(`${from} -> ${to}${isExpected ? "" : " (unexpected)"}: the cause`);
+          expect(last.severity).toBe(!isExpected || to === "TRANSIENT_FAILURE" ? 2 : 1);
+        }
+      }
+    }
+  });
+
+  test("[CZ-D-STATE-3] [CZ-D-GRAVE-1] is SHUTDOWN after close, and stays so", async () => {
+    const registry = createRegistry();
+    const channel = registry.addChannel();
+    channel.close("done");
+    channel.setState("READY");
+    channel.trace("too late");
+    const data = (await registry.getChannel(channel.id)).channel!.data!;
+    expect(data.state?.state).toBe(5);
+    expect(data.trace?.events.at(-1)?.description).toBe("IDLE -> SHUTDOWN, closed: done");
+  });
+});
+
+describe("what a trace event refers to", () => {
+  test("[CZ-D-TRACE-3] can be looked up after it closed, and so can what its own trace refers to", async () => {
+    const registry = createRegistry({ maxClosed: 0 });
+    const top = registry.addChannel();
+    const middle = registry.addChannel({ parent: top });
+    const bottom = registry.addSubchannel({ parent: middle });
+    bottom.close("gone");
+    middle.close("gone too");
+    expect(await isFound(registry, middle.id)).toBe(true);
+    expect(await isFound(registry, bottom.id)).toBe(true);
+  });
+
+  test("[CZ-D-TRACE-4] is let go when the event is overwritten", async () => {
+    const registry = createRegistry({ maxClosed: 0, maxTraceEvents: 4 });
+    const top = registry.addChannel();
+    const middle = registry.addChannel({ parent: top });
+    const bottom = registry.addSubchannel({ parent: middle });
+    bottom.close();
+    middle.close();
+    for (let i = 0; i < 3; i += 1) top.trace("more");
+    expect(await isFound(registry, middle.id)).toBe(true);
+    top.trace("more");
+    expect(await isFound(registry, middle.id)).toBe(false);
+    expect(await isFound(registry, bottom.id)).toBe(false);
+    expect(registry.size.closed).toBe(0);
+  });
+
+  test("[CZ-D-TRACE-4] is let go when the owner of the trace goes", async () => {
+    const registry = createRegistry({ maxClosed: 0 });
+    const top = registry.addChannel();
+    const child = registry.addSubchannel({ parent: top });
+    child.close();
+    expect(registry.size.closed).toBe(1);
+    top.close();
+    expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, closed: 0, traceEvents: 0, traceBytes: 0 });
+  });
+
+  test("does not keep itself alive in a ring", () => {
+    const registry = createRegistry({ maxClosed: 0 });
+    const one = registry.addChannel();
+    const two = registry.addChannel();
+    const three = registry.addChannel();
+    one.trace("about two", { child: two });
+    two.trace("about three", { child: three });
+    three.trace("about one", { child: one });
+    one.trace("about itself", { child: one });
+    for (const channel of [one, two, three]) channel.close();
+    expect(registry.size).toMatchObject({ closed: 0, traceEvents: 0 });
+  });
+
+  test("is let go in chains of any length", () => {
+    const registry = createRegistry({ maxClosed: 0, maxTraceBytes: 64 * 1024 * 1024 });
+    const chain = [registry.addChannel()];
+    for (let i = 0; i < 20_000; i += 1) {
+      const next = registry.addChannel();
+      chain.at(-1)!.trace("next", { child: next });
+      chain.push(next);
+    }
+    for (const channel of chain.slice(1)) channel.close();
+    expect(registry.size.closed).toBe(20_000);
+    chain[0]!.close();
+    expect(registry.size.closed).toBe(0);
+  });
+
+  test("[CZ-D-TRACE-3] [CZ-D-TRACE-4] is found exactly while an event of something found refers to it, whatever happens", async () => {
+    const step = fc.record({
+      act: fc.constantFrom("add", "refer", "refer", "chatter", "close"),
+      a: fc.nat(),
+      b: fc.nat(),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
+        const registry = createRegistry({ maxClosed: 0, maxTraceEvents: 4 });
+        const nodes: (ChannelHandle | SubchannelHandle)[] = [registry.addChannel(), registry.addSubchannel()];
+        const living = new Set(nodes.map(({ id }) => id));
+        for (const { act, a, b } of steps) {
+          const one = nodes[a % nodes.length]!;
+          const two = nodes[b % nodes.length]!;
+          if (act === "add") {
+            const added = registry.addChannel(living.has(one.id) ? { parent: one } : {});
+            nodes.push(added);
+            living.add(added.id);
+          } else if (act === "refer") {
+            // An event about what is gone already has nothing to keep.
+            if (living.has(two.id) && one !== two) one.trace("refers", { child: two });
+          } else if (act === "chatter") {
+            one.trace("words");
+          } else {
+            one.close();
+            living.delete(one.id);
+          }
+        }
+        // As a reader sees it: from the living, along the refs of events.
+        const found = new Map<number, boolean>();
+        for (const { id } of nodes) found.set(id, await isFound(registry, id));
+        for (const id of living) expect(found.get(id)).toBe(true);
+        const spokenOf = new Set<number>();
+        for (const { id, kind } of nodes) {
+          if (!found.get(id)) continue;
+          const data =
+            kind === "channel"
+              ? (await registry.getChannel(id)).channel!.data!
+              : (await registry.getSubchannel(id)).subchannel!.data!;
+          for (const { childRef } of data.trace!.events) {
+            if (childRef.case === "channelRef") spokenOf.add(Number(childRef.value.channelId));
+            if (childRef.case === "subchannelRef") spokenOf.add(Number(childRef.value.subchannelId));
+          }
+        }
+        for (const { id } of nodes) if (found.get(id)) expect(living.has(id) || spokenOf.has(id)).toBe(true);
+        // And nothing is left when all is closed.
+        for (const node of nodes) node.close();
+        expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, closed: 0, traceEvents: 0, traceBytes: 0 });
+      }),
+      { numRuns: 120 },
+    );
+  });
+});

@@ -1,0 +1,149 @@
+import type { ChannelRecord } from "./records.js";
+
+/** How much an event matters. */
+export type TraceSeverity = "unknown" | "info" | "warning" | "error";
+
+/** The numbers of the severities on the wire. */
+export const severityNumbers: Readonly<Record<TraceSeverity, number>> = { unknown: 0, info: 1, warning: 2, error: 3 };
+
+/** A longer description is cut: one event must not use up what all share. */
+const maxDescriptionLength = 1024;
+/** What an event costs besides its text, about. */
+const eventOverheadBytes = 96;
+
+export interface TraceEvent {
+  readonly trace: Trace;
+  readonly description: string;
+  readonly severity: TraceSeverity;
+  readonly time: number;
+  readonly child: ChannelRecord | undefined;
+  /** Whether the event keeps its child from being forgotten. */
+  readonly retainsChild: boolean;
+  older: TraceEvent | undefined;
+  newer: TraceEvent | undefined;
+}
+
+/** The recent events of one object. */
+export class Trace {
+  readonly createdAt: number;
+  /** Events ever logged. */
+  logged = 0;
+  /** The events that are kept, oldest first. */
+  readonly events: TraceEvent[] = [];
+
+  constructor(createdAt: number) {
+    this.createdAt = createdAt;
+  }
+}
+
+export interface TraceBounds {
+  readonly maxEventsPerObject: number;
+  readonly maxBytes: number;
+}
+
+/**
+ * Keeps the traces of all objects within their bounds: so many events an object, so many bytes together. Beyond, the
+ * oldest event goes: of the object, or of all.
+ *
+ * An event that refers to a child retains it: the child can be looked up although it closed, and so can what the child's own
+ * events refer to. `onRelease` hears of each child when the last event about it is gone.
+ */
+export class TraceLog {
+  readonly #bounds: TraceBounds;
+  readonly #onRelease: (child: ChannelRecord) => void;
+  #oldest: TraceEvent | undefined;
+  #newest: TraceEvent | undefined;
+  #bytes = 0;
+  #events = 0;
+
+  constructor(bounds: TraceBounds, onRelease: (child: ChannelRecord) => void) {
+    this.#bounds = bounds;
+    this.#onRelease = onRelease;
+  }
+
+  /** How many events are kept, and about how many bytes they take. */
+  get size(): { readonly events: number; readonly bytes: number } {
+    return { events: this.#events, bytes: this.#bytes };
+  }
+
+  add(
+    owner: ChannelRecord | undefined,
+    trace: Trace,
+    time: number,
+    severity: TraceSeverity,
+    description: string,
+    child?: ChannelRecord,
+  ): void {
+    trace.logged += 1;
+    if (this.#bounds.maxEventsPerObject === 0) return;
+    const retainsChild = child !== undefined && !(owner !== undefined && retains(child, owner));
+    const event: TraceEvent = {
+      trace,
+      description: description.length > maxDescriptionLength ? cut(description) : description,
+      severity,
+      time,
+      child,
+      retainsChild,
+      older: this.#newest,
+      newer: undefined,
+    };
+    if (retainsChild) child.retainedBy += 1;
+    if (this.#newest === undefined) this.#oldest = event;
+    else this.#newest.newer = event;
+    this.#newest = event;
+    this.#events += 1;
+    this.#bytes += bytesOf(event);
+    trace.events.push(event);
+    if (trace.events.length > this.#bounds.maxEventsPerObject) this.#drop(trace.events[0]!);
+    while (this.#bytes > this.#bounds.maxBytes && this.#oldest !== undefined) this.#drop(this.#oldest);
+  }
+
+  /** Lets all events of a trace go, with what they retain: its owner is being forgotten. */
+  clear(trace: Trace): void {
+    while (trace.events.length > 0) this.#drop(trace.events.at(-1)!);
+  }
+
+  #drop(event: TraceEvent): void {
+    const { events } = event.trace;
+    // The oldest or, when a trace is cleared, the newest of its owner: never one in the middle.
+    if (events[0] === event) events.shift();
+    else events.pop();
+    if (event.older === undefined) this.#oldest = event.newer;
+    else event.older.newer = event.newer;
+    if (event.newer === undefined) this.#newest = event.older;
+    else event.newer.older = event.older;
+    this.#events -= 1;
+    this.#bytes -= bytesOf(event);
+    if (event.retainsChild) {
+      const child = event.child!;
+      child.retainedBy -= 1;
+      if (child.retainedBy === 0) this.#onRelease(child);
+    }
+  }
+}
+
+/**
+ * Whether events of `from`, or of what they retain, retain `sought`. An event that would close such a ring shows its
+ * child but does not retain it, or the two would keep each other for ever.
+ */
+function retains(from: ChannelRecord, sought: ChannelRecord): boolean {
+  if (from === sought) return true;
+  const seen = new Set([from]);
+  for (const record of seen) {
+    for (const event of record.trace.events) {
+      if (!event.retainsChild) continue;
+      if (event.child === sought) return true;
+      seen.add(event.child!);
+    }
+  }
+  return false;
+}
+
+function bytesOf(event: TraceEvent): number {
+  return eventOverheadBytes + event.description.length;
+}
+
+function cut(description: string): string {
+  // Through a buffer, since a slice would keep the whole of the long string alive.
+  return `${Buffer.from(description.slice(0, maxDescriptionLength - 1)).toString()}…`;
+}

@@ -1,0 +1,96 @@
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ByteWriter } from "./byte-writer.js";
+
+describe("ByteWriter writes what protobuf's own writer writes", () => {
+  test("for whole numbers up to 2^53, and negative ones", () => {
+    fc.assert(
+      fc.property(fc.maxSafeInteger(), (value) => {
+        const ours = new ByteWriter();
+        ours.begin(0);
+        ours.int(0x08, value);
+        const theirs =
+          value === 0 ? new Uint8Array() : new BinaryWriter().tag(1, WireType.Varint).int64(value).finish();
+        expect(new Uint8Array(ours.finish())).toEqual(theirs);
+      }),
+    );
+  });
+
+  test("for text, short and long, ASCII or not, with halves of characters replaced", () => {
+    const text = fc.oneof(
+      fc.string({ maxLength: 300 }),
+      fc.string({ unit: "binary", maxLength: 60 }),
+      fc.string({ minLength: 100, maxLength: 20_000, unit: fc.constantFrom("a", "é", "中", "🦊") }),
+    );
+    fc.assert(
+      fc.property(text, (value) => {
+        const ours = new ByteWriter();
+        ours.begin(0);
+        ours.stringAlways(0x0a, value);
+        const reader = new BinaryReader(ours.finish());
+        expect(reader.tag()).toEqual([1, WireType.LengthDelimited]);
+        expect(reader.string()).toBe(value.toWellFormed());
+        expect(reader.pos).toBe(reader.len);
+      }),
+    );
+  });
+
+  test("for messages within messages, whatever their lengths and however they were guessed", () => {
+    const size = fc.oneof(
+      fc.nat(400),
+      fc.integer({ min: 16_000, max: 17_000 }),
+      fc.constantFrom(127, 128, 16_383, 16_384),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.boolean(), size), { maxLength: 6 }), (levels) => {
+        const ours = new ByteWriter();
+        ours.begin(0);
+        const opened = levels.map(([isLarge]) => (isLarge ? ours.openLarge(0x0a) : ours.openSmall(0x0a)));
+        let expected = new Uint8Array();
+        for (let level = levels.length - 1; level >= 0; level -= 1) {
+          const [isLarge, length] = levels[level]!;
+          const content = new Uint8Array(length).fill(level + 1);
+          ours.bytes(0x12, content);
+          const inner = new BinaryWriter();
+          inner.raw(expected);
+          if (length > 0) inner.tag(2, WireType.LengthDelimited).bytes(content);
+          expected = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(inner.finish()).finish();
+          if (isLarge) ours.closeLarge(opened[level]!);
+          else ours.closeSmall(opened[level]!);
+        }
+        expect(Buffer.from(ours.finish()).equals(Buffer.from(expected))).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+test("what was handed out is not touched by what is written next, and the headroom is the caller's", () => {
+  const writer = new ByteWriter();
+  writer.begin(5);
+  writer.string(0x0a, "first");
+  const first = writer.finish();
+  const copy = first.slice();
+  writer.begin(5);
+  writer.string(0x0a, "second");
+  writer.finish().fill(0xff);
+  expect(first).toEqual(copy);
+  expect(first.length).toBe(5 + 2 + 5);
+});
+
+test("a time of 0 is absent, and other times are exact to the nanosecond that a millisecond has", () => {
+  const writer = new ByteWriter();
+  writer.begin(0);
+  writer.timestamp(0x0a, 0);
+  expect(writer.finish().length).toBe(0);
+  writer.begin(0);
+  writer.timestamp(0x0a, 1_700_000_000_123);
+  const reader = new BinaryReader(writer.finish());
+  reader.tag();
+  reader.uint32();
+  reader.tag();
+  expect(reader.int64()).toBe(1_700_000_000n);
+  reader.tag();
+  expect(reader.int32()).toBe(123_000_000);
+});
