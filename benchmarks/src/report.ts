@@ -1,0 +1,59 @@
+export interface Row {
+  readonly work: string;
+  readonly ours: string;
+  readonly theirs: string;
+  readonly ratio: number;
+  /** What the ratio should be, in words; empty where it is only told. */
+  readonly goal: string;
+  readonly isMet?: boolean;
+}
+
+/** A row for costs, where less is better. */
+export function costRow(work: string, unit: string, ours: number, theirs: number, ratio: number, most?: number): Row {
+  return {
+    work,
+    ours: `${figure(ours)} ${unit}`,
+    theirs: `${figure(theirs)} ${unit}`,
+    ratio,
+    goal: most === undefined ? "" : `at most ${most.toFixed(3)}`,
+    ...(most !== undefined && { isMet: ratio <= most }),
+  };
+}
+
+/** A row for throughput, where more is better. */
+export function rateRow(work: string, unit: string, ours: number, theirs: number, least: number): Row {
+  const ratio = ours / theirs;
+  return {
+    work,
+    ours: `${figure(ours)} ${unit}`,
+    theirs: `${figure(theirs)} ${unit}`,
+    ratio,
+    goal: `at least ${least.toFixed(3)}`,
+    isMet: ratio >= least,
+  };
+}
+
+export function printSection(title: string, rows: readonly Row[]): void {
+  console.log(`\n${title}`);
+  const cells = [
+    ["", "wirescope", "grpc-js", "ratio", "goal"],
+    ...rows.map((row) => [
+      row.work,
+      row.ours,
+      row.theirs,
+      row.ratio.toFixed(3),
+      row.goal === "" ? "" : `${row.goal}${row.isMet ? "" : "  MISSED"}`,
+    ]),
+  ];
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...cells.map((row) => row[column]!.length)));
+  for (const row of cells) {
+    const text = row.map((cell, column) =>
+      column === 0 || column === 4 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
+    );
+    console.log(`  ${text.join("  ").trimEnd()}`);
+  }
+}
+
+function figure(value: number): string {
+  return value >= 100 ? Math.round(value).toLocaleString("en-US") : value.toPrecision(3);
+}
