@@ -1,0 +1,182 @@
+import { type CallOptions, type Client, Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import { type ChannelzPackage, channelzPackages } from "../channelz-package.js";
+import { ChannelzError } from "../errors.js";
+import type { Channelz } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import { channelzService } from "../schema.js";
+import type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
+import { createPackageFinder } from "./find-package.js";
+import { type PeerCall, peerError } from "./peer-error.js";
+
+/** How to read a peer's Channelz over a transport that exists. */
+export interface ChannelzClientOptions {
+  /** The package that the peer serves. Default: found out at the first call. */
+  readonly package?: ChannelzPackage | undefined;
+  /** How long a call may take, in milliseconds. Default 10,000; 0 waits for ever. */
+  readonly timeoutMs?: number | undefined;
+  /** Headers of every call. */
+  readonly headers?: HeadersInit | undefined;
+  /** Who the peer is, for the words of errors. Default: "the peer". */
+  readonly peer?: string | undefined;
+  /** What to do next when the connection fails for this cause; ends the error's message. */
+  readonly adviseOnConnection?: ((cause: unknown) => string | undefined) | undefined;
+}
+
+/** A Source that reads another process. */
+export interface ChannelzClient extends Source {
+  /** The package that the peer serves Channelz under; asks the peer where that is not known yet. */
+  findPackage(options?: ReadOptions): Promise<ChannelzPackage>;
+}
+
+/** The time a call may take unless told, in milliseconds. */
+export const defaultTimeoutMs = 10_000;
+
+const highestInt64 = 2n ** 63n - 1n;
+
+/**
+ * Reads the Channelz of another process over any Connect transport: gRPC, gRPC-Web or Connect.
+ *
+ * Every read rejects with a {@link ChannelzError}. Fields that this schema does not know survive in the messages.
+ */
+export function createChannelzClient(transport: Transport, options: ChannelzClientOptions = {}): ChannelzClient {
+  const { peer } = options;
+  const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
+  if (options.package !== undefined && !channelzPackages.includes(options.package)) {
+    throw new TypeError(`"${options.package}" is no package of Channelz. Use ${channelzPackages.join(" or ")}.`);
+  }
+  const clients: Record<ChannelzPackage, Client<typeof Channelz>> = {
+    "rpc.channelz.v1": createClient(channelzService("rpc.channelz.v1"), transport),
+    "grpc.channelz.v1": createClient(channelzService("grpc.channelz.v1"), transport),
+  };
+  const finder = createPackageFinder(
+    (candidate) => clients[candidate].getServers({ maxResults: 1n }, callOptions()),
+    peer,
+  );
+
+  function callOptions(signal?: AbortSignal): CallOptions {
+    return {
+      timeoutMs,
+      ...(options.headers === undefined ? {} : { headers: options.headers }),
+      ...(signal === undefined ? {} : { signal }),
+    };
+  }
+
+  async function read<T>(
+    method: string,
+    subject: string | undefined,
+    readOptions: ReadOptions | undefined,
+    call: (client: Client<typeof Channelz>, callOptions: CallOptions) => Promise<T>,
+  ): Promise<T> {
+    const signal = readOptions?.signal;
+    let channelzPackage = options.package;
+    try {
+      signal?.throwIfAborted();
+      // The search belongs to all who wait for it, so the signal of one must not end it for the others.
+      channelzPackage ??= await unlessAborted(finder.find(), signal);
+      return await call(clients[channelzPackage], callOptions(signal));
+    } catch (reason) {
+      // A peer that was replaced by another since we asked.
+      if (options.package === undefined && reason instanceof ConnectError && reason.code === Code.Unimplemented)
+        finder.forget();
+      throw peerError(reason, { ...describeCall(method, channelzPackage), subject, abandoned: signal?.aborted });
+    }
+  }
+
+  function describeCall(method: string, channelzPackage: ChannelzPackage | undefined): PeerCall {
+    const service = channelzPackage === undefined ? "Channelz" : `${channelzPackage}.Channelz`;
+    return { method: `${service}/${method}`, peer, timeoutMs, adviseOnConnection: options.adviseOnConnection };
+  }
+
+  return {
+    async findPackage(readOptions) {
+      if (options.package !== undefined) return options.package;
+      try {
+        return await unlessAborted(finder.find(), readOptions?.signal);
+      } catch (reason) {
+        throw peerError(reason, { ...describeCall("GetServers", undefined), abandoned: readOptions?.signal?.aborted });
+      }
+    },
+    async getTopChannels(request, readOptions) {
+      const { startId, maxResults } = page(request);
+      return await read("GetTopChannels", undefined, readOptions, (client, call) =>
+        client.getTopChannels({ startChannelId: startId, maxResults }, call),
+      );
+    },
+    async getServers(request, readOptions) {
+      const { startId, maxResults } = page(request);
+      return await read("GetServers", undefined, readOptions, (client, call) =>
+        client.getServers({ startServerId: startId, maxResults }, call),
+      );
+    },
+    async getServer(id, readOptions) {
+      const serverId = int64(id, "server id");
+      return await read("GetServer", `server ${serverId}`, readOptions, (client, call) =>
+        client.getServer({ serverId }, call),
+      );
+    },
+    async getServerSockets(id, request, readOptions) {
+      const serverId = int64(id, "server id");
+      const { startId, maxResults } = page(request);
+      return await read("GetServerSockets", `server ${serverId}`, readOptions, (client, call) =>
+        client.getServerSockets({ serverId, startSocketId: startId, maxResults }, call),
+      );
+    },
+    async getChannel(id, readOptions) {
+      const channelId = int64(id, "channel id");
+      return await read("GetChannel", `channel ${channelId}`, readOptions, (client, call) =>
+        client.getChannel({ channelId }, call),
+      );
+    },
+    async getSubchannel(id, readOptions) {
+      const subchannelId = int64(id, "subchannel id");
+      return await read("GetSubchannel", `subchannel ${subchannelId}`, readOptions, (client, call) =>
+        client.getSubchannel({ subchannelId }, call),
+      );
+    },
+    async getSocket(id, readOptions) {
+      const socketId = int64(id, "socket id");
+      const summary = readOptions?.summary ?? false;
+      return await read("GetSocket", `socket ${socketId}`, readOptions, (client, call) =>
+        client.getSocket({ socketId, summary }, call),
+      );
+    },
+  };
+}
+
+/** Peers disagree about odd pages, up to a walk that never ends, so what means the first page or nothing is settled here. */
+function page(request: PageRequest = {}): { startId: bigint; maxResults: bigint } {
+  const startId = int64(request.startId ?? 0n, "start id");
+  const maxResults = int64(request.maxResults ?? 0n, "page size");
+  if (maxResults < 0n) {
+    throw new ChannelzError(
+      "INVALID_ARGUMENT",
+      `A page size of ${maxResults} is negative. Use 0 to let the peer choose.`,
+    );
+  }
+  return { startId: startId > 0n ? startId : 0n, maxResults };
+}
+
+function int64(value: Int64, what: string): bigint {
+  if (typeof value === "number" && !Number.isSafeInteger(value)) {
+    throw new TypeError(`The ${what} ${value} is not a safe integer. Pass a bigint.`);
+  }
+  const wide = BigInt(value);
+  if (wide > highestInt64 || wide < -highestInt64 - 1n) {
+    throw new ChannelzError("INVALID_ARGUMENT", `The ${what} ${wide} does not fit into 64 bits.`);
+  }
+  return wide;
+}
+
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return await promise;
+  let onAbort: (() => void) | undefined;
+  try {
+    const aborted = new Promise<never>((_, reject) => {
+      onAbort = () => reject(signal.reason);
+      if (signal.aborted) onAbort();
+      else signal.addEventListener("abort", onAbort, { once: true });
+    });
+    return await Promise.race([promise, aborted]);
+  } finally {
+    if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,64 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { type ChannelzPackage, channelzPackages } from "../channelz-package.js";
+import { ChannelzError } from "../errors.js";
+
+/** Finds out, once, under which package a peer serves Channelz. */
+export interface PackageFinder {
+  /** The package of the peer. Who asks meanwhile shares the search; a search that failed is not remembered. */
+  find(): Promise<ChannelzPackage>;
+  /** Search again at the next call: the peer no longer serves what it did. */
+  forget(): void;
+}
+
+/**
+ * A finder that asks each package in turn by `probe`, which rejects with UNIMPLEMENTED where the peer does not serve it
+ * (an HTTP status of 404 becomes that code in every protocol of Connect).
+ */
+export function createPackageFinder(
+  probe: (channelzPackage: ChannelzPackage) => Promise<unknown>,
+  peer: string | undefined,
+): PackageFinder {
+  let search: Promise<ChannelzPackage> | undefined;
+
+  async function tryEach(): Promise<ChannelzPackage> {
+    let refusal: unknown;
+    for (const candidate of channelzPackages) {
+      try {
+        await probe(candidate);
+        return candidate;
+      } catch (reason) {
+        if (!isNotServed(reason)) throw reason;
+        refusal = reason;
+      }
+    }
+    throw new ChannelzError(
+      "PEER_WITHOUT_CHANNELZ",
+      `${peer ?? "The peer"} answers, but serves Channelz neither as ${channelzPackages.join(" nor as ")}. ` +
+        "Check the port, and that the process registers its Channelz service there.",
+      { cause: refusal },
+    );
+  }
+
+  return {
+    find() {
+      if (search === undefined) {
+        const started = tryEach();
+        search = started;
+        started.catch(() => {
+          if (search === started) search = undefined;
+        });
+      }
+      return search;
+    },
+    forget() {
+      search = undefined;
+    },
+  };
+}
+
+/** A web server that knows no gRPC says so with a status, or answers with a page. */
+function isNotServed(reason: unknown): boolean {
+  if (!(reason instanceof ConnectError)) return false;
+  if (reason.code === Code.Unimplemented) return true;
+  return reason.code === Code.Unknown && /^(HTTP 4\d\d$|unsupported content type)/.test(reason.rawMessage);
+}

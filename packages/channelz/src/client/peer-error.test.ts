@@ -1,0 +1,89 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
+import { ChannelzError } from "../errors.js";
+import { peerError } from "./peer-error.js";
+
+const call = { method: "rpc.channelz.v1.Channelz/GetSocket", subject: "socket 12", peer: "127.0.0.1:4690" };
+
+describe("peerError", () => {
+  test.each([
+    [Code.NotFound, "NOT_FOUND"],
+    [Code.InvalidArgument, "INVALID_ARGUMENT"],
+    [Code.OutOfRange, "INVALID_ARGUMENT"],
+    [Code.Unimplemented, "PEER_WITHOUT_CHANNELZ"],
+    [Code.Unauthenticated, "PEER_REFUSED"],
+    [Code.PermissionDenied, "PEER_REFUSED"],
+    [Code.DeadlineExceeded, "PEER_TIMEOUT"],
+    [Code.Unavailable, "PEER_UNAVAILABLE"],
+    [Code.Aborted, "PEER_UNAVAILABLE"],
+    [Code.Canceled, "PEER_UNAVAILABLE"],
+    [Code.Internal, "PEER_FAILED"],
+    [Code.Unknown, "PEER_FAILED"],
+    [Code.ResourceExhausted, "PEER_FAILED"],
+    [Code.DataLoss, "PEER_FAILED"],
+    [Code.AlreadyExists, "PEER_FAILED"],
+    [Code.FailedPrecondition, "PEER_FAILED"],
+    [99 as Code, "PEER_FAILED"],
+  ] as const)("maps the gRPC code %i to %s and keeps the cause", (code, expected) => {
+    const reason = new ConnectError("words", code);
+    const error = peerError(reason, call);
+    expect(error).toMatchObject({ name: "ChannelzError", code: expected, cause: reason });
+    expect(error.message).toContain("127.0.0.1:4690");
+  });
+
+  test("says which object is missing", () => {
+    expect(peerError(new ConnectError("", Code.NotFound), call).message).toBe("127.0.0.1:4690 has no socket 12.");
+  });
+
+  test("escapes and bounds the words of the peer", () => {
+    const { message } = peerError(new ConnectError(`\u001b]0;owned\u0007${"x".repeat(10_000)}`, Code.Internal), call);
+    expect(message).toContain("\\x1b]0;owned\\x07xxx");
+    expect(message.length).toBeLessThan(700);
+  });
+
+  test("takes a failure of the system below the call for an unreachable peer, and gives the reason", () => {
+    const root = Object.assign(new Error("connect ENOENT /run/none.sock"), { code: "ENOENT" });
+    const error = peerError(new ConnectError("wrapped", Code.Internal, undefined, undefined, root), {
+      ...call,
+      adviseOnConnection: (cause) => (cause === root ? "Check the path." : undefined),
+    });
+    expect(error.code).toBe("PEER_UNAVAILABLE");
+    expect(error.message).toBe("127.0.0.1:4690 cannot be reached: connect ENOENT /run/none.sock. Check the path.");
+  });
+
+  test("takes what fetch rejects with for an unreachable peer", () => {
+    const reason = ConnectError.from(new TypeError("Failed to fetch"));
+    expect(peerError(reason, call)).toMatchObject({ code: "PEER_UNAVAILABLE" });
+  });
+
+  test("reports a caller who gave up as such, whatever the transport said", () => {
+    const error = peerError(new ConnectError("reset", Code.Internal), { ...call, abandoned: true });
+    expect(error).toMatchObject({ code: "PEER_TIMEOUT" });
+    expect(error.message).toContain("gave up");
+  });
+
+  test("leaves a ChannelzError as it is, also below others", () => {
+    const inner = new ChannelzError("PEER_UNAVAILABLE", "The connection is closed.");
+    expect(peerError(inner, call)).toBe(inner);
+    expect(peerError(ConnectError.from(inner), call)).toBe(inner);
+  });
+
+  test.each([
+    undefined,
+    null,
+    7,
+    "text",
+    {},
+    Object.create(null),
+    new AggregateError([new Error("a"), new Error("b")]),
+  ])("is total: %s becomes a ChannelzError", (reason) => {
+    expect(ChannelzError.is(peerError(reason, { method: "m" }))).toBe(true);
+  });
+
+  test("ends on causes that point at each other", () => {
+    const a = new Error("a");
+    const b = new Error("b", { cause: a });
+    a.cause = b;
+    expect(peerError(a, call)).toMatchObject({ code: "PEER_FAILED" });
+  });
+});

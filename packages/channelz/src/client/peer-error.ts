@@ -1,0 +1,121 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { ChannelzError, type ChannelzErrorCode } from "../errors.js";
+import { printableText } from "./remote-text.js";
+
+/** What was asked of whom, for the words of an error. */
+export interface PeerCall {
+  /** The full name of the method, such as `rpc.channelz.v1.Channelz/GetSocket`. */
+  readonly method: string;
+  /** What the call is about, such as `socket 12`. */
+  readonly subject?: string | undefined;
+  /** Who was asked, such as `127.0.0.1:4690`. Default: "the peer". */
+  readonly peer?: string | undefined;
+  /** Whether the caller gave up before the answer came. */
+  readonly abandoned?: boolean | undefined;
+  /** The time the peer had, in milliseconds. */
+  readonly timeoutMs?: number | undefined;
+  /** What to do next about a failure of the connection, where the dialler knows; it gets the root cause. */
+  readonly adviseOnConnection?: ((cause: unknown) => string | undefined) | undefined;
+}
+
+const longestRemoteText = 500;
+
+const codes: Readonly<Record<Code, ChannelzErrorCode>> = {
+  [Code.Canceled]: "PEER_UNAVAILABLE",
+  [Code.Unknown]: "PEER_FAILED",
+  [Code.InvalidArgument]: "INVALID_ARGUMENT",
+  [Code.DeadlineExceeded]: "PEER_TIMEOUT",
+  [Code.NotFound]: "NOT_FOUND",
+  [Code.AlreadyExists]: "PEER_FAILED",
+  [Code.PermissionDenied]: "PEER_REFUSED",
+  [Code.ResourceExhausted]: "PEER_FAILED",
+  [Code.FailedPrecondition]: "PEER_FAILED",
+  [Code.Aborted]: "PEER_UNAVAILABLE",
+  [Code.OutOfRange]: "INVALID_ARGUMENT",
+  [Code.Unimplemented]: "PEER_WITHOUT_CHANNELZ",
+  [Code.Internal]: "PEER_FAILED",
+  [Code.Unavailable]: "PEER_UNAVAILABLE",
+  [Code.DataLoss]: "PEER_FAILED",
+  [Code.Unauthenticated]: "PEER_REFUSED",
+};
+
+/** The error of this package for whatever a call to a peer rejected with; total, and the identity on ChannelzError. */
+export function peerError(reason: unknown, call: PeerCall): ChannelzError {
+  const chain = causeChain(reason);
+  const known = chain.find((link) => ChannelzError.is(link));
+  if (known !== undefined) return known;
+  const error = ConnectError.from(reason instanceof Error ? reason : messageOf(reason));
+  const code = codeOf(error, chain, call);
+  return new ChannelzError(code, describe(code, error, chain, call), { cause: reason });
+}
+
+function codeOf(error: ConnectError, chain: readonly unknown[], call: PeerCall): ChannelzErrorCode {
+  if (call.abandoned) return "PEER_TIMEOUT";
+  const code = codes[error.code] ?? "PEER_FAILED";
+  // A socket, a TLS handshake or an HTTP/2 session that fails below the call reaches us as INTERNAL or UNKNOWN.
+  return code === "PEER_FAILED" && chain.some(isConnectionFailure) ? "PEER_UNAVAILABLE" : code;
+}
+
+function describe(code: ChannelzErrorCode, error: ConnectError, chain: readonly unknown[], call: PeerCall): string {
+  const named = call.peer === undefined ? undefined : printableText(call.peer);
+  const peer = named ?? "the peer";
+  const Peer = named ?? "The peer";
+  const words = printableText(error.rawMessage, longestRemoteText);
+  const said = words === "" ? "" : ` It says: ${words}`;
+  switch (code) {
+    case "NOT_FOUND":
+      return `${Peer} has no ${call.subject ?? "such object"}.${said}`;
+    case "INVALID_ARGUMENT":
+      return `${Peer} does not accept the request ${call.method}.${said}`;
+    case "PEER_TIMEOUT":
+      if (call.abandoned) return `The caller gave up on ${call.method} before ${peer} answered.`;
+      return (
+        `${Peer} did not answer ${call.method}${call.timeoutMs ? ` within ${call.timeoutMs} ms` : " in time"}. ` +
+        "Allow more time, or check that it is a gRPC port and not overloaded."
+      );
+    case "PEER_REFUSED":
+      return error.code === Code.Unauthenticated
+        ? `${Peer} asks who is calling.${said} Give the bearer token or client certificate that it expects.`
+        : `${Peer} does not allow this caller.${said} Ask its operator for access.`;
+    case "PEER_WITHOUT_CHANNELZ":
+      return (
+        `${Peer} does not serve ${call.method}.${said} ` +
+        "Check the port, and that the process registers its Channelz service there."
+      );
+    case "PEER_UNAVAILABLE": {
+      const root = chain.at(-1);
+      const advice = call.adviseOnConnection?.(root) ?? "Check that the process runs and listens there.";
+      const why = printableText(messageOf(root) || error.rawMessage, longestRemoteText);
+      return `${Peer} cannot be reached: ${why.replace(/\.$/, "")}. ${advice}`;
+    }
+    default:
+      return `${Peer} failed at ${call.method} (${Code[error.code] ?? error.code}).${said}`;
+  }
+}
+
+/** An error and its causes, outermost first. */
+function causeChain(reason: unknown): readonly unknown[] {
+  const chain: unknown[] = [];
+  for (let link = reason; link !== undefined && link !== null && !chain.includes(link); ) {
+    chain.push(link);
+    link = typeof link === "object" && "cause" in link ? link.cause : undefined;
+  }
+  return chain;
+}
+
+/** Node gives failures of the system a code such as `ECONNREFUSED`; `fetch` rejects with a TypeError for all of them. */
+function isConnectionFailure(value: unknown): boolean {
+  return value instanceof TypeError || (value instanceof Error && "code" in value && typeof value.code === "string");
+}
+
+function messageOf(value: unknown): string {
+  if (value instanceof ConnectError) return value.rawMessage;
+  // Where a name has several addresses, Node tries each and says nothing itself.
+  if (value instanceof AggregateError && value.message === "") return value.errors.map(messageOf).join("; ");
+  // OpenSSL's message is a line of its queue, with an address and a file; its reason is what a person can read.
+  if (value instanceof Error && "library" in value && "reason" in value) {
+    return String(value.reason);
+  }
+  if (value instanceof Error) return value.message;
+  return typeof value === "object" ? "" : String(value ?? "");
+}

@@ -1,0 +1,419 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import { ChannelzError } from "../errors.js";
+import {
+  type ChannelSchema,
+  GetChannelResponseSchema,
+  GetServerResponseSchema,
+  GetServerSocketsResponseSchema,
+  GetServersResponseSchema,
+  GetSocketResponseSchema,
+  GetSubchannelResponseSchema,
+  GetTopChannelsResponseSchema,
+  type SocketRefSchema,
+  type SubchannelSchema,
+} from "../gen/rpc/channelz/v1/channelz_pb.js";
+import type { Source } from "../source.js";
+import { mapBounded } from "./map-bounded.js";
+import { readTree } from "./read-tree.js";
+import type { TreeNode } from "./tree.js";
+import { deepestLevel, walkAllChannels, walkServerSockets, walkServers, walkTopChannels } from "./walk.js";
+import { walkAllSockets, walkSocketRefs } from "./walk-sockets.js";
+
+type ChannelInit = MessageInitShape<typeof ChannelSchema>;
+type SubchannelInit = MessageInitShape<typeof SubchannelSchema>;
+type SocketRefInit = MessageInitShape<typeof SocketRefSchema>;
+
+interface World {
+  top?: ChannelInit[];
+  channels?: ChannelInit[];
+  subchannels?: SubchannelInit[];
+  servers?: { id: bigint; listen?: bigint[]; sockets?: bigint[] }[];
+  /** Sockets that refs name and nobody finds. */
+  vanished?: bigint[];
+}
+
+/** A peer that holds a fixed world, in pages of its own size. Its sockets are all that is asked for. */
+function peerWith(world: World, pageSize = 2): Source & { reads: number } {
+  const absent = (what: string): never => {
+    throw new ChannelzError("NOT_FOUND", `No ${what}.`);
+  };
+  const pageOf = <T>(
+    all: T[],
+    idOf: (item: T) => bigint,
+    startId: bigint,
+    max: bigint,
+  ): { items: T[]; end: boolean } => {
+    const rest = all.filter((item) => idOf(item) >= startId);
+    const items = rest.slice(0, Number(max) || pageSize);
+    return { items, end: items.length === rest.length };
+  };
+  const peer = {
+    reads: 0,
+    async getTopChannels({ startId = 0, maxResults = 0 } = {}) {
+      peer.reads += 1;
+      const page = pageOf(world.top ?? [], (c) => c.ref?.channelId ?? 0n, BigInt(startId), BigInt(maxResults));
+      return create(GetTopChannelsResponseSchema, { channel: page.items, end: page.end });
+    },
+    async getServers({ startId = 0, maxResults = 0 } = {}) {
+      peer.reads += 1;
+      const page = pageOf(world.servers ?? [], (s) => s.id, BigInt(startId), BigInt(maxResults));
+      const server = page.items.map(({ id, listen = [] }) => ({
+        ref: { serverId: id },
+        listenSocket: listen.map((socketId) => ({ socketId })),
+      }));
+      return create(GetServersResponseSchema, { server, end: page.end });
+    },
+    async getServer(id) {
+      const server = world.servers?.find((s) => s.id === BigInt(id)) ?? absent(`server ${id}`);
+      const listenSocket = (server.listen ?? []).map((socketId) => ({ socketId }));
+      return create(GetServerResponseSchema, { server: { ref: { serverId: server.id }, listenSocket } });
+    },
+    async getServerSockets(id, { startId = 0, maxResults = 0 } = {}) {
+      peer.reads += 1;
+      const server = world.servers?.find((s) => s.id === BigInt(id)) ?? absent(`server ${id}`);
+      const page = pageOf(server.sockets ?? [], (s) => s, BigInt(startId), BigInt(maxResults));
+      return create(GetServerSocketsResponseSchema, {
+        socketRef: page.items.map((socketId) => ({ socketId })),
+        end: page.end,
+      });
+    },
+    async getChannel(id) {
+      const all = [...(world.top ?? []), ...(world.channels ?? [])];
+      const channel = all.find((c) => c.ref?.channelId === BigInt(id)) ?? absent(`channel ${id}`);
+      return create(GetChannelResponseSchema, { channel });
+    },
+    async getSubchannel(id) {
+      const subchannel =
+        world.subchannels?.find((s) => s.ref?.subchannelId === BigInt(id)) ?? absent(`subchannel ${id}`);
+      return create(GetSubchannelResponseSchema, { subchannel });
+    },
+    async getSocket(id) {
+      if (world.vanished?.includes(BigInt(id))) absent(`socket ${id}`);
+      return create(GetSocketResponseSchema, { socket: { ref: { socketId: BigInt(id), name: `socket ${id}` } } });
+    },
+  } satisfies Source & { reads: number };
+  return peer;
+}
+
+const channel = (
+  id: number,
+  children: Partial<Pick<ChannelInit, "channelRef" | "subchannelRef" | "socketRef">> = {},
+): ChannelInit => ({
+  ref: { channelId: BigInt(id), name: `channel ${id}` },
+  ...children,
+});
+const subchannel = (
+  id: number,
+  children: Partial<Pick<SubchannelInit, "channelRef" | "subchannelRef" | "socketRef">> = {},
+): SubchannelInit => ({
+  ref: { subchannelId: BigInt(id), name: `subchannel ${id}` },
+  ...children,
+});
+const socketRefs = (...ids: number[]): SocketRefInit[] => ids.map((id) => ({ socketId: BigInt(id) }));
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+const ids = async (walk: AsyncIterable<{ ref?: { channelId: bigint } | undefined }>): Promise<number[]> =>
+  (await collect(walk)).map((item) => Number(item.ref?.channelId));
+
+/** A peer whose pages of top channels are scripted; it says no end of itself. */
+function peerOfPages(...pages: { ids: number[]; end?: boolean }[]): Source & { asked: bigint[] } {
+  const asked: bigint[] = [];
+  return {
+    ...peerWith({}),
+    asked,
+    async getTopChannels({ startId = 0 } = {}) {
+      asked.push(BigInt(startId));
+      const page = pages[Math.min(asked.length, pages.length) - 1];
+      const top = (page?.ids ?? []).map((id) => (id === 0 ? {} : channel(id)));
+      return create(GetTopChannelsResponseSchema, { channel: top, end: page?.end ?? false });
+    },
+  };
+}
+
+describe("walking a list", () => {
+  test("[CZ-PAGE-2] each page is asked for from the highest id of the last one plus 1", async () => {
+    const peer = peerOfPages({ ids: [3, 7] }, { ids: [9] }, { ids: [20], end: true });
+    expect(await ids(walkTopChannels(peer))).toEqual([3, 7, 9, 20]);
+    expect(peer.asked).toEqual([0n, 8n, 10n]);
+  });
+
+  test("[CZ-PAGE-5] a walk ends at the page that says so", async () => {
+    const peer = peerOfPages({ ids: [1], end: true }, { ids: [2] });
+    expect(await ids(walkTopChannels(peer))).toEqual([1]);
+  });
+
+  test("[CZ-D-CLIENT-2] a walk ends on an empty page, also when the peer leaves end false", async () => {
+    const peer = peerOfPages({ ids: [1, 2] }, { ids: [] });
+    expect(await ids(walkTopChannels(peer))).toEqual([1, 2]);
+    expect(peer.asked).toHaveLength(2);
+  });
+
+  test("a peer that repeats its pages is left", async () => {
+    const peer = peerOfPages({ ids: [1, 2, 3] });
+    expect(await ids(walkTopChannels(peer))).toEqual([1, 2, 3]);
+    expect(peer.asked).toHaveLength(2);
+  });
+
+  test("a peer that goes back is left, and what it repeats beside news is dropped", async () => {
+    const peer = peerOfPages({ ids: [5, 6] }, { ids: [5, 6, 7] }, { ids: [1, 2] });
+    expect(await ids(walkTopChannels(peer))).toEqual([5, 6, 7]);
+  });
+
+  test("a page out of order, with doubles, yields each object once and ascending", async () => {
+    const peer = peerOfPages({ ids: [4, 2, 4, 3], end: true });
+    expect(await ids(walkTopChannels(peer))).toEqual([2, 3, 4]);
+  });
+
+  test("objects without an id are dropped, and a page of nothing else ends the walk", async () => {
+    const peer = peerOfPages({ ids: [0, 1] }, { ids: [0, 0] });
+    expect(await ids(walkTopChannels(peer))).toEqual([1]);
+  });
+
+  test("a walk ends at the highest id there is", async () => {
+    const top = [{ ref: { channelId: 2n ** 63n - 1n } }];
+    const peer = {
+      ...peerWith({}),
+      getTopChannels: async () => create(GetTopChannelsResponseSchema, { channel: top }),
+    };
+    expect(await collect(walkTopChannels(peer))).toHaveLength(1);
+  });
+
+  test("page size and start id are honoured", async () => {
+    const peer = peerWith({ servers: [1n, 2n, 3n, 4n].map((id) => ({ id })) });
+    const servers = await collect(walkServers(peer, { pageSize: 1, startId: 2 }));
+    expect(servers.map((server) => server.ref?.serverId)).toEqual([2n, 3n, 4n]);
+    expect(peer.reads).toBe(3);
+  });
+
+  test("a server that is unknown at the first page is NOT_FOUND, and one that goes meanwhile ends the walk", async () => {
+    const world: World = { servers: [{ id: 1n, sockets: [10n, 11n, 12n] }] };
+    const peer = peerWith(world);
+    await expect(collect(walkServerSockets(peer, 9))).rejects.toMatchObject({ code: "NOT_FOUND" });
+    const seen: bigint[] = [];
+    for await (const ref of walkServerSockets(peer, 1)) {
+      seen.push(ref.socketId);
+      world.servers = [];
+    }
+    expect(seen).toEqual([10n, 11n]);
+  });
+});
+
+describe("walking the graph", () => {
+  test("[CZ-CHANNEL-3] every channel and subchannel below the top is found once, in whatever order the refs stand", async () => {
+    const peer = peerWith({
+      top: [
+        channel(1, { channelRef: [{ channelId: 3n }, { channelId: 2n }] }),
+        channel(4, { subchannelRef: [{ subchannelId: 5n }] }),
+      ],
+      channels: [channel(2, { subchannelRef: [{ subchannelId: 5n }] }), channel(3)],
+      subchannels: [subchannel(5, { socketRef: socketRefs(6) })],
+    });
+    const walked = await collect(walkAllChannels(peer));
+    expect(walked.map(({ kind, id, depth }) => `${kind} ${id} at ${depth}`)).toEqual([
+      "channel 1 at 0",
+      "channel 4 at 0",
+      "channel 3 at 1",
+      "channel 2 at 1",
+      "subchannel 5 at 1",
+    ]);
+  });
+
+  test("refs that form a cycle do not hold a walk", async () => {
+    const peer = peerWith({
+      top: [channel(1, { channelRef: [{ channelId: 2n }] })],
+      channels: [channel(2, { channelRef: [{ channelId: 1n }, { channelId: 2n }] })],
+    });
+    expect(await collect(walkAllChannels(peer))).toHaveLength(2);
+  });
+
+  test("a chain that never ends is left at a bounded depth", async () => {
+    const peer: Source = {
+      ...peerWith({ top: [channel(1, { channelRef: [{ channelId: 2n }] })] }),
+      getChannel: async (id) =>
+        create(GetChannelResponseSchema, {
+          channel: channel(Number(id), { channelRef: [{ channelId: BigInt(id) + 1n }] }),
+        }),
+    };
+    expect(await collect(walkAllChannels(peer))).toHaveLength(deepestLevel + 1);
+    const tree = await readTree(peer);
+    let node = tree.channels[0];
+    while (node?.children[0] !== undefined) node = node.children[0];
+    expect(node).toMatchObject({ cut: "depth" });
+  });
+
+  test("[CZ-D-CLIENT-3] ids are told apart by kind where a peer numbers each kind from 1", async () => {
+    const peer = peerWith({
+      top: [
+        channel(1, { channelRef: [{ channelId: 2n }], subchannelRef: [{ subchannelId: 1n }, { subchannelId: 2n }] }),
+      ],
+      channels: [channel(2)],
+      subchannels: [subchannel(1), subchannel(2, { socketRef: socketRefs(1) })],
+    });
+    const walked = await collect(walkAllChannels(peer));
+    expect(walked.map(({ kind, id }) => `${kind} ${id}`)).toEqual([
+      "channel 1",
+      "channel 2",
+      "subchannel 1",
+      "subchannel 2",
+    ]);
+    expect(await collect(walkSocketRefs(peer))).toHaveLength(1);
+  });
+
+  test("sockets come once each: those that listen, those accepted and those below channels", async () => {
+    const peer = peerWith({
+      servers: [{ id: 1n, listen: [10n], sockets: [11n, 12n, 13n] }],
+      top: [channel(2, { subchannelRef: [{ subchannelId: 3n }] }), channel(4, { socketRef: socketRefs(20, 11) })],
+      subchannels: [subchannel(3, { socketRef: socketRefs(21) })],
+    });
+    const sockets = await collect(walkAllSockets(peer, { concurrency: 2 }));
+    expect(
+      sockets.map(({ socket, owner }) => `${owner.role} ${socket.ref?.socketId} of ${owner.kind} ${owner.id}`),
+    ).toEqual([
+      "listen 10 of server 1",
+      "server 11 of server 1",
+      "server 12 of server 1",
+      "server 13 of server 1",
+      "client 20 of channel 4",
+      "client 21 of subchannel 3",
+    ]);
+  });
+
+  test("sockets of one server are only its own, and of none NOT_FOUND", async () => {
+    const peer = peerWith({
+      servers: [
+        { id: 1n, sockets: [11n] },
+        { id: 2n, listen: [5n], sockets: [12n] },
+      ],
+    });
+    const sockets = await collect(walkAllSockets(peer, { serverId: 2 }));
+    expect(sockets.map(({ socket }) => socket.ref?.socketId)).toEqual([5n, 12n]);
+    await expect(collect(walkAllSockets(peer, { serverId: 3 }))).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  test("what vanished between its ref and its lookup is left out", async () => {
+    const peer = peerWith({
+      servers: [{ id: 1n, sockets: [11n, 12n] }],
+      top: [channel(2, { channelRef: [{ channelId: 90n }], subchannelRef: [{ subchannelId: 91n }] })],
+      vanished: [11n],
+    });
+    expect((await collect(walkAllSockets(peer))).map(({ socket }) => socket.ref?.socketId)).toEqual([12n]);
+    const tree = await readTree(peer);
+    expect(tree.channels[0]?.children).toEqual([]);
+    expect(tree.servers[0]?.children.map(({ id }) => id)).toEqual([12n]);
+    expect(tree.isComplete).toBe(true);
+  });
+
+  test("a failure that is no NOT_FOUND ends a walk", async () => {
+    const peer: Source = {
+      ...peerWith({ servers: [{ id: 1n, sockets: [11n, 12n] }] }),
+      getSocket: async () => {
+        throw new ChannelzError("PEER_UNAVAILABLE", "gone");
+      },
+    };
+    await expect(collect(walkAllSockets(peer))).rejects.toMatchObject({ code: "PEER_UNAVAILABLE" });
+    await expect(readTree(peer)).rejects.toMatchObject({ code: "PEER_UNAVAILABLE" });
+  });
+});
+
+const outline = (nodes: readonly TreeNode[]): unknown[] =>
+  nodes.map((node) => [
+    `${node.kind} ${node.id}${node.cut ? ` ${node.cut}` : ""}`,
+    ...(node.children.length > 0 ? [outline(node.children)] : []),
+  ]);
+
+describe("reading the tree", () => {
+  test("it shows channels down to their sockets, and servers with theirs", async () => {
+    const peer = peerWith({
+      top: [channel(1, { subchannelRef: [{ subchannelId: 2n }] })],
+      subchannels: [subchannel(2, { socketRef: socketRefs(3) })],
+      servers: [{ id: 4n, listen: [5n], sockets: [6n] }],
+    });
+    const tree = await readTree(peer);
+    expect(outline(tree.channels)).toEqual([["channel 1", [["subchannel 2", [["socket 3"]]]]]]);
+    expect(outline(tree.servers)).toEqual([["server 4", [["socket 5"], ["socket 6"]]]]);
+    expect(tree.servers[0]?.children).toMatchObject([{ role: "listen" }, { role: "server" }]);
+    expect(tree.servers[0]?.children[1]?.object).toMatchObject({ ref: { name: "socket 6" } });
+  });
+
+  test("[CZ-CHANNEL-5] a child under several parents shows under each, in full under one", async () => {
+    const shared = { subchannelRef: [{ subchannelId: 3n }] };
+    const peer = peerWith({
+      top: [channel(1, shared), channel(2, shared)],
+      subchannels: [subchannel(3, { socketRef: socketRefs(4) })],
+    });
+    expect(outline((await readTree(peer)).channels)).toEqual([
+      ["channel 1", [["subchannel 3", [["socket 4"]]]]],
+      ["channel 2", [["subchannel 3 repeated"]]],
+    ]);
+  });
+
+  test("a lattice of channels makes no larger a tree than the graph", async () => {
+    const levels = 40;
+    const lattice = Array.from({ length: levels }, (_, level) =>
+      [2, 3].map((n) => {
+        const below = [2, 3].map((m) => ({ channelId: BigInt((level + 1) * 2 + m) }));
+        return channel(level * 2 + n, { channelRef: level < levels - 1 ? below : [] });
+      }),
+    ).flat();
+    const peer = peerWith({
+      top: [channel(1, { channelRef: [{ channelId: 2n }, { channelId: 3n }] })],
+      channels: lattice,
+    });
+    const count = (nodes: readonly TreeNode[]): number =>
+      nodes.reduce((sum, node) => sum + 1 + count(node.children), 0);
+    expect(count((await readTree(peer)).channels)).toBe(1 + 2 + 4 * (levels - 1));
+  });
+
+  test("a cycle shows where it closes", async () => {
+    const peer = peerWith({
+      top: [channel(1, { channelRef: [{ channelId: 2n }] })],
+      channels: [channel(2, { channelRef: [{ channelId: 1n }] })],
+    });
+    expect(outline((await readTree(peer)).channels)).toEqual([
+      ["channel 1", [["channel 2", [["channel 1 repeated"]]]]],
+    ]);
+  });
+
+  test("more objects than allowed are cut off, and the tree says so", async () => {
+    const peer = peerWith({
+      top: [channel(1, { subchannelRef: [{ subchannelId: 2n }, { subchannelId: 3n }] })],
+      subchannels: [subchannel(2), subchannel(3)],
+    });
+    const tree = await readTree(peer, { maxObjects: 2 });
+    expect(tree.isComplete).toBe(false);
+    expect(outline(tree.channels)).toEqual([["channel 1", [["subchannel 2"], ["subchannel 3 limit"]]]]);
+  });
+
+  test("with refs only, no socket is read", async () => {
+    const peer: Source = {
+      ...peerWith({ servers: [{ id: 1n, sockets: [2n] }] }),
+      getSocket: () => Promise.reject(new Error("read a socket")),
+    };
+    const tree = await readTree(peer, { sockets: "refs" });
+    expect(outline(tree.servers)).toEqual([["server 1", [["socket 2"]]]]);
+  });
+});
+
+describe("mapBounded", () => {
+  test("at most so many are at work at a time, and results keep the order", async () => {
+    let atWork = 0;
+    let most = 0;
+    const results = await collect(
+      mapBounded([5, 1, 3, 2, 4], 2, async (n) => {
+        atWork += 1;
+        most = Math.max(most, atWork);
+        for (let turn = 0; turn < n; turn += 1) await Promise.resolve();
+        atWork -= 1;
+        return n * 10;
+      }),
+    );
+    expect(results).toEqual([50, 10, 30, 20, 40]);
+    expect(most).toBe(2);
+  });
+});

@@ -1,0 +1,117 @@
+import type { ChannelzPackage } from "../channelz-package.js";
+import { type ChannelzClient, createChannelzClient, defaultTimeoutMs } from "../client/client.js";
+import { ChannelzError } from "../errors.js";
+import { adviseOnConnection } from "./connection-advice.js";
+import { createGrpcTransport } from "./grpc-transport.js";
+import { type DialTlsOptions, openSocket, prepareTls } from "./open-socket.js";
+import { formatAuthority, formatTarget, isLocal, parseTarget, type Target } from "./parse-target.js";
+import { createPeerSession } from "./peer-session.js";
+
+// Shorter than a call may take by default, so that a port which speaks no TLS is told apart from a slow peer.
+const longestConnectMs = 5000;
+
+/** How to reach a peer. */
+export interface ConnectChannelzOptions {
+  /** Speak TLS: `true` for the defaults. Default: only for an https target. */
+  readonly tls?: DialTlsOptions | true | undefined;
+  /** A bearer token for every call. */
+  readonly token?: string | undefined;
+  /** Send a token, or an `authorization` or `cookie` header, in clear to another machine. Default false. */
+  readonly allowInsecureToken?: boolean | undefined;
+  /** Headers of every call. */
+  readonly headers?: HeadersInit | undefined;
+  /** How long a call may take, its connection included, in milliseconds. Default 10,000; 0 waits for ever. */
+  readonly timeoutMs?: number | undefined;
+  /** The package that the peer serves. Default: found out at the first call. */
+  readonly package?: ChannelzPackage | undefined;
+  /** The largest answer accepted, in bytes. Default 64 MiB. */
+  readonly maxMessageBytes?: number | undefined;
+}
+
+/** A Source over a connection of its own, which opens at the first read and opens again after it broke. */
+export interface ChannelzConnection extends ChannelzClient, AsyncDisposable {
+  /** The target, as people write it. */
+  readonly target: string;
+  /** Ends the connection and every read under way; resolves when its sockets are closed. */
+  close(): Promise<void>;
+}
+
+/**
+ * Reads the Channelz of the process at `target` by gRPC over HTTP/2: TCP, TLS or a Unix socket; see {@link parseTarget}.
+ * Nothing is opened before the first read. An open connection does not keep the process alive. Throws TARGET_INVALID,
+ * TOKEN_UNUSABLE or TOKEN_EXPOSED, and a TypeError for certificates or keys that cannot be used.
+ */
+export function connectChannelz(target: string, options: ConnectChannelzOptions = {}): ChannelzConnection {
+  const parsed = parseTarget(target);
+  const label = formatTarget(parsed);
+  const tlsOptions = tlsOf(parsed, label, options.tls);
+  const tls = tlsOptions && prepareTls(tlsOptions);
+  const headers = headersOf(parsed, label, options, tls !== undefined);
+  const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
+  const origin = originOf(parsed, tls !== undefined);
+  const session = createPeerSession(origin, () => openSocket(parsed, tls), Math.min(timeoutMs, longestConnectMs));
+  const transport = createGrpcTransport(session, {
+    pathPrefix: parsed.kind === "tcp" ? parsed.pathPrefix : "",
+    maxMessageBytes: options.maxMessageBytes ?? 64 * 1024 * 1024,
+  });
+  const client = createChannelzClient(transport, {
+    package: options.package,
+    timeoutMs,
+    headers,
+    peer: label,
+    adviseOnConnection: (cause) =>
+      adviseOnConnection(cause, { isTls: tls !== undefined, isUnix: parsed.kind === "unix" }),
+  });
+
+  const close = async (): Promise<void> => {
+    await session.close(
+      new ChannelzError("PEER_UNAVAILABLE", `The connection to ${label} is closed. Connect again to read.`),
+    );
+  };
+  return { ...client, target: label, close, [Symbol.asyncDispose]: close };
+}
+
+function tlsOf(target: Target, label: string, tls: ConnectChannelzOptions["tls"]): DialTlsOptions | undefined {
+  const asked = tls === true ? {} : tls;
+  if (target.kind === "unix" || target.isTls === undefined) return asked;
+  if (target.isTls) return asked ?? {};
+  if (asked !== undefined) {
+    throw new ChannelzError(
+      "TARGET_INVALID",
+      `The target ${label} is in clear, but TLS is asked for. Use https, or drop TLS.`,
+    );
+  }
+  return undefined;
+}
+
+const secretHeaders = ["authorization", "proxy-authorization", "cookie"];
+
+function headersOf(target: Target, label: string, options: ConnectChannelzOptions, isTls: boolean): Headers {
+  const headers = new Headers(options.headers);
+  if (options.token !== undefined) {
+    if (options.token === "" || /[^\x21-\x7e]/.test(options.token)) {
+      throw new ChannelzError(
+        "TOKEN_UNUSABLE",
+        "The token is empty, or holds characters that no token has. Check where it comes from.",
+      );
+    }
+    headers.set("authorization", `Bearer ${options.token}`);
+  }
+  const secret = secretHeaders.find((name) => headers.has(name));
+  if (secret !== undefined && !isTls && !isLocal(target) && !options.allowInsecureToken) {
+    throw new ChannelzError(
+      "TOKEN_EXPOSED",
+      `The header ${secret} would cross the network to ${label} in clear. Use TLS, or a tunnel that ends on this machine.`,
+    );
+  }
+  return headers;
+}
+
+function originOf(target: Target, isTls: boolean): string {
+  const scheme = isTls ? "https" : "http";
+  // The name that a listener on a Unix socket expects, as curl and grpc send it.
+  if (target.kind === "unix") return `${scheme}://localhost`;
+  // An address with a zone has no place in a url; the zone matters to the socket only.
+  const authority = formatAuthority({ host: target.host.replace(/%.*$/, ""), port: target.port });
+  return new URL(`${scheme}://${authority}`).origin;
+}

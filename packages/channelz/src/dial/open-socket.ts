@@ -1,0 +1,74 @@
+import { once } from "node:events";
+import { isIP, type Socket, connect as tcpConnect } from "node:net";
+import { createSecureContext, type SecureContext, type TLSSocket, connect as tlsConnect } from "node:tls";
+import type { Target } from "./parse-target.js";
+
+/** How to trust a peer, and how to be trusted by it. Certificates and keys are PEM. */
+export interface DialTlsOptions {
+  /** The authorities to trust. Default: those that Node brings. */
+  readonly ca?: string | Buffer | readonly (string | Buffer)[] | undefined;
+  /** The client's certificate chain, for mutual TLS; with `key`. */
+  readonly cert?: string | Buffer | undefined;
+  /** The private key of `cert`. */
+  readonly key?: string | Buffer | undefined;
+  /** Opens `key` where it is encrypted. */
+  readonly passphrase?: string | undefined;
+  /** The name that the peer's certificate must carry. Default: the host of the target. */
+  readonly serverName?: string | undefined;
+}
+
+/** TLS options that were found usable. */
+export interface PreparedTls {
+  readonly secureContext: SecureContext;
+  readonly serverName: string | undefined;
+}
+
+/** Reads certificates and keys, once for all connections. Throws a TypeError where they cannot be used. */
+export function prepareTls({ serverName, ca, ...identity }: DialTlsOptions): PreparedTls {
+  try {
+    const authorities = ca === undefined || typeof ca === "string" || Buffer.isBuffer(ca) ? ca : [...ca];
+    const secureContext = createSecureContext({
+      ...identity,
+      ...(authorities === undefined ? {} : { ca: authorities }),
+    });
+    return { secureContext, serverName };
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new TypeError(
+      `A certificate or key of the TLS options cannot be used: ${why}. They must be PEM, and match.`,
+      { cause },
+    );
+  }
+}
+
+/** A socket on its way to a target, and the moment at which HTTP/2 may begin on it. */
+export interface OpeningSocket {
+  readonly socket: Socket;
+  /** Rejects with the failure of the connection or the handshake. */
+  readonly ready: Promise<unknown>;
+}
+
+/** Begins a connection to a target, with TLS where it is prepared. */
+export function openSocket(target: Target, tls: PreparedTls | undefined): OpeningSocket {
+  const address = target.kind === "unix" ? { path: target.path } : { host: target.host, port: target.port };
+  if (tls === undefined) {
+    const socket = tcpConnect({ ...address, noDelay: true });
+    return { socket, ready: once(socket, "connect") };
+  }
+  const host = target.kind === "unix" ? "localhost" : target.host;
+  const socket = tlsConnect({
+    ...address,
+    secureContext: tls.secureContext,
+    // An address has no place in the server name of a handshake, yet the certificate is checked against it.
+    servername: tls.serverName ?? (isIP(host) ? "" : host),
+    ALPNProtocols: ["h2"],
+  });
+  return { socket, ready: shakeHands(socket) };
+}
+
+async function shakeHands(socket: TLSSocket): Promise<void> {
+  await once(socket, "secureConnect");
+  if (socket.alpnProtocol === "h2") return;
+  socket.destroy();
+  throw Object.assign(new Error("the peer speaks TLS, but not HTTP/2"), { code: "ERR_TLS_WITHOUT_HTTP2" });
+}
