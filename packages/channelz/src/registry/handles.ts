@@ -77,7 +77,11 @@ abstract class CallCounter<R extends ChannelRecord | ServerRecord> {
 
   /** Logs an event. Without effect once closed. */
   trace(description: string, options?: TraceOptions): void {
-    this.store.log(this.record, options?.severity ?? "info", description, options?.child?.record);
+    const { severity = "info", child } = options ?? {};
+    if (child !== undefined && child.store !== this.store) {
+      throw new TypeError(`An event of ${nameRecord(this.record)} cannot refer to a child of another registry.`);
+    }
+    this.store.log(this.record, severity, description, child?.record);
   }
 
   /** Takes the object out of all lists; it is found by its id for a while, with the reason as its last event. */

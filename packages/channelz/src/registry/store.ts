@@ -45,7 +45,7 @@ export class Store {
   readonly #graves: Record<Kind, Graveyard<AnyRecord>>;
   readonly #live: Record<Kind, number> = { channel: 0, subchannel: 0, server: 0, socket: 0 };
   /** What nothing keeps any more, waiting for its turn: forgetting one can release the next, in chains of any length. */
-  readonly #toForget: AnyRecord[] = [];
+  readonly #toForget: (ChannelRecord | ServerRecord)[] = [];
   #isForgetting = false;
   #lastId = 0;
 
@@ -167,18 +167,20 @@ export class Store {
   }
 
   #forget(record: AnyRecord): void {
+    if (record instanceof SocketRecord) {
+      record.lifecycle = "gone";
+      this.all.delete(record.id);
+      this.#streamSlab.release(record);
+      return;
+    }
     this.#toForget.push(record);
     if (this.#isForgetting) return;
     this.#isForgetting = true;
     for (let next = this.#toForget.pop(); next !== undefined; next = this.#toForget.pop()) {
       next.lifecycle = "gone";
       this.all.delete(next.id);
-      if (next instanceof SocketRecord) {
-        this.#streamSlab.release(next);
-      } else {
-        this.#callSlab.release(next);
-        this.#traces.clear(next.trace);
-      }
+      this.#callSlab.release(next);
+      this.#traces.clear(next.trace);
     }
     this.#isForgetting = false;
   }

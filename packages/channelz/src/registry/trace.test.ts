@@ -92,6 +92,12 @@ describe("a trace", () => {
     expect([trace.numEventsLogged, trace.events.length]).toEqual([2n, 0]);
   });
 
+  test("takes no child of another registry", () => {
+    const channel = createRegistry().addChannel();
+    const stranger = createRegistry().addChannel();
+    expect(() => channel.trace("about a stranger", { child: stranger })).toThrow(TypeError);
+  });
+
   test("cuts a text that is too long, and never within a character", async () => {
     const registry = createRegistry();
     const channel = registry.addChannel();

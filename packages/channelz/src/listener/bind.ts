@@ -1,0 +1,138 @@
+import { lookup } from "node:dns/promises";
+import { chmodSync, lstatSync, rmSync } from "node:fs";
+import { connect, isIP, isIPv6, type Server } from "node:net";
+import { isMainThread } from "node:worker_threads";
+import { ChannelzError } from "../errors.js";
+import { isLoopbackAddress } from "./host-name.js";
+
+/** Where a listener is to be reached, and whether only this machine can. */
+export type BindAddress =
+  | { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly isLocal: boolean }
+  | { readonly kind: "unix"; readonly path: string; readonly isLocal: boolean };
+
+export interface BindOptions {
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly path?: string | undefined;
+}
+
+/** Finds out what an address means before it is bound: every address behind a name is judged. */
+export async function resolveBind(options: BindOptions): Promise<BindAddress> {
+  if (options.path !== undefined) {
+    if (options.host !== undefined || options.port !== undefined)
+      throw new TypeError("Give either path, or host and port.");
+    if (options.path === "") throw new TypeError("path is empty. Give the path of the socket's file.");
+    // An abstract socket has no file, so nothing but a token keeps other users of the machine out.
+    return { kind: "unix", path: options.path, isLocal: !options.path.startsWith("\0") };
+  }
+  const host = options.host ?? "127.0.0.1";
+  const port = options.port ?? 0;
+  if (!Number.isInteger(port) || port < 0 || port > 65535) throw new TypeError(`port must be 0 to 65535, not ${port}.`);
+  const addresses = isIP(host) ? [host] : host === "" ? ["::"] : await resolveName(host);
+  const isLocal = addresses.every(isLoopbackAddress);
+  // Where a name has both, IPv4 is what most peers try first.
+  const address = addresses.find((one) => isIP(one) === 4) ?? addresses[0];
+  if (address === undefined)
+    throw new ChannelzError("LISTEN_FAILED", `${host} has no address. Give an address of this machine.`);
+  return { kind: "tcp", host: address, port, isLocal };
+}
+
+async function resolveName(host: string): Promise<string[]> {
+  try {
+    return (await lookup(host, { all: true })).map(({ address }) => address);
+  } catch (cause) {
+    throw new ChannelzError("LISTEN_FAILED", `${host} cannot be resolved. Give an address of this machine.`, { cause });
+  }
+}
+
+/** Binds a server and resolves once it listens. A Unix socket is its owner's alone; the file that a dead process left is replaced. */
+export async function bind(server: Server, address: BindAddress): Promise<void> {
+  try {
+    await listen(server, address);
+  } catch (error) {
+    if (address.kind === "unix" && codeOf(error) === "EADDRINUSE") {
+      await removeStaleSocket(address.path);
+      await listen(server, address).catch((again: unknown) => fail(address, again));
+    } else {
+      fail(address, error);
+    }
+  }
+}
+
+/** The address as a target for clients: `host:port` or `unix:/path`. */
+export function targetOf(server: Server, address: BindAddress): string {
+  if (address.kind === "unix") return `unix:${address.path}`;
+  const bound = server.address();
+  const port = typeof bound === "object" && bound !== null ? bound.port : address.port;
+  return isIPv6(address.host) ? `[${address.host}]:${port}` : `${address.host}:${port}`;
+}
+
+function listen(server: Server, address: BindAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.once("listening", () => {
+      server.off("error", reject);
+      resolve();
+    });
+    if (address.kind === "tcp") server.listen({ host: address.host, port: address.port });
+    else listenPrivately(server, address.path);
+  });
+}
+
+function listenPrivately(server: Server, path: string): void {
+  const hasFile = process.platform !== "win32" && !path.startsWith("\0");
+  // The file is made within the call, so for a moment the mask keeps others out; a worker thread may not set it.
+  const mask = hasFile && isMainThread ? process.umask(0o177) : undefined;
+  try {
+    server.listen({ path });
+  } finally {
+    if (mask !== undefined) process.umask(mask);
+  }
+  if (hasFile && server.listening) chmodSync(path, 0o600);
+}
+
+async function removeStaleSocket(path: string): Promise<void> {
+  const before = lstatSync(path, { throwIfNoEntry: false });
+  if (before === undefined) return;
+  if (!before.isSocket()) {
+    throw new ChannelzError(
+      "LISTEN_FAILED",
+      `${path} exists and is not a socket. Choose another path, or move the file away.`,
+    );
+  }
+  if (await answers(path)) {
+    throw new ChannelzError("LISTEN_FAILED", `A living process listens on ${path}. Stop it, or choose another path.`);
+  }
+  // Another process may have replaced the file while we asked.
+  if (lstatSync(path, { throwIfNoEntry: false })?.ino === before.ino) rmSync(path, { force: true });
+}
+
+/** Whether somebody listens; a socket that may not be asked counts as one. */
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = connect({ path });
+    probe.once("connect", () => {
+      probe.destroy();
+      resolve(true);
+    });
+    probe.once("error", (error) => resolve(codeOf(error) !== "ECONNREFUSED" && codeOf(error) !== "ENOENT"));
+  });
+}
+
+function fail(address: BindAddress, cause: unknown): never {
+  const where = address.kind === "unix" ? address.path : `${address.host} port ${address.port}`;
+  const code = codeOf(cause);
+  const advice =
+    code === "EADDRINUSE"
+      ? "It is taken: stop who listens there, or choose another."
+      : code === "EACCES"
+        ? "This process may not: choose a port above 1023, or a path that it may write to."
+        : code === "EADDRNOTAVAIL"
+          ? "The address is not one of this machine: choose one that is."
+          : "Choose another address.";
+  throw new ChannelzError("LISTEN_FAILED", `Cannot listen on ${where} (${code}). ${advice}`, { cause });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown reason";
+}

@@ -1,0 +1,258 @@
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import type { ListenLimits } from "./limits.js";
+
+/** What a listener has seen since it started; a snapshot. */
+export interface ListenerStats {
+  readonly connectionsOpen: number;
+  readonly connectionsAccepted: number;
+  /** Turned away because every connection at the bound had an open request, or because the listener was closing. */
+  readonly connectionsRefused: number;
+  /** Closed while idle to make room for a newcomer. */
+  readonly connectionsDisplaced: number;
+  /** Closed because a preface, a handshake, headers or the next request did not come in time. */
+  readonly connectionsTimedOut: number;
+  /** Closed because what came was no HTTP, or broke its rules. */
+  readonly connectionsMalformed: number;
+  readonly requestsOpen: number;
+  readonly requestsStarted: number;
+  /** Refused by the access guard. */
+  readonly requestsRefused: number;
+  /** Ended because the body did not come, or the answer was not taken, in time. */
+  readonly requestsTimedOut: number;
+  /** Refused because the message was too large. */
+  readonly requestsTooLarge: number;
+}
+
+/** The counters that are not read off the connections themselves. */
+export type Counters = { -readonly [K in Exclude<keyof ListenerStats, "connectionsOpen" | "requestsOpen">]: number };
+
+/** What is waited for on a connection that has no open request. */
+type Awaiting = "preface" | "settings" | "request";
+
+/** One accepted connection, from the first byte to the last. */
+export interface Connection {
+  socket: Socket;
+  session: ServerHttp2Session | undefined;
+  awaiting: Awaiting;
+  openRequests: number;
+  hasRequested: boolean;
+  /** When it was accepted or its last request ended, in the time of `performance.now()`. */
+  idleSince: number;
+}
+
+/** A request that has begun and whose answer has not been taken yet. */
+export interface Exchange {
+  readonly connection: Connection;
+  /** The stream of HTTP/2; HTTP/1.1 has the whole connection, and its parser keeps the time of the body. */
+  readonly stream: ServerHttp2Stream | undefined;
+  readonly startedAt: number;
+  /** How long the body may take. */
+  readonly receiveTimeoutMs: number;
+  stalledSince: number | undefined;
+  isGivenUp: boolean;
+}
+
+/** The connections of a listener: how many there may be, which gives way, and what has waited too long. */
+export interface Connections {
+  readonly counters: Counters;
+  /** Takes a socket in, or destroys it and answers undefined where there is no room. */
+  admit(socket: Socket): Connection | undefined;
+  begin(exchange: Exchange): void;
+  finish(exchange: Exchange): void;
+  /** Ends a connection at once, whatever runs on it. */
+  destroy(connection: Connection): void;
+  stats(): ListenerStats;
+  /** Admits nobody any more, ends what is idle, and resolves once all is gone, by itself or at the deadline. */
+  drain(deadlineMs: number): Promise<void>;
+}
+
+export function createConnections(limits: ListenLimits): Connections {
+  const counters: Counters = {
+    connectionsAccepted: 0,
+    connectionsRefused: 0,
+    connectionsDisplaced: 0,
+    connectionsTimedOut: 0,
+    connectionsMalformed: 0,
+    requestsStarted: 0,
+    requestsRefused: 0,
+    requestsTimedOut: 0,
+    requestsTooLarge: 0,
+  };
+  const connections = new Set<Connection>();
+  // Both are in the order in which their members fell idle, since a Set keeps the order of insertion.
+  const newcomers = new Set<Connection>();
+  const idle = new Set<Connection>();
+  const exchanges = new Set<Exchange>();
+  let onDrained: (() => void) | undefined;
+
+  const timeouts = [
+    limits.prefaceTimeoutMs,
+    limits.headersTimeoutMs,
+    limits.requestTimeoutMs,
+    limits.stallTimeoutMs,
+    limits.idleTimeoutMs,
+  ];
+  const sweepEveryMs = Math.min(1000, Math.max(10, Math.min(...timeouts) / 4));
+  const sweeper = setInterval(sweep, sweepEveryMs).unref();
+
+  function admit(socket: Socket): Connection | undefined {
+    if (onDrained !== undefined || (connections.size >= limits.maxConnections && !displace())) {
+      counters.connectionsRefused++;
+      socket.on("error", ignore);
+      socket.destroy();
+      return undefined;
+    }
+    counters.connectionsAccepted++;
+    const connection: Connection = {
+      socket,
+      session: undefined,
+      awaiting: "preface",
+      openRequests: 0,
+      hasRequested: false,
+      idleSince: performance.now(),
+    };
+    connections.add(connection);
+    newcomers.add(connection);
+    socket.on("error", ignore);
+    socket.on("close", () => forget(connection));
+    return connection;
+  }
+
+  /** A flood of newcomers may hold half of the room at the cost of those that have been served; beyond, it displaces itself. */
+  function displace(): boolean {
+    const [oldestNewcomer] = newcomers;
+    const [longestIdle] = idle;
+    const victim = newcomers.size > limits.maxConnections / 2 ? oldestNewcomer : (longestIdle ?? oldestNewcomer);
+    if (victim === undefined) return false;
+    counters.connectionsDisplaced++;
+    destroy(victim);
+    return true;
+  }
+
+  function begin(exchange: Exchange): void {
+    const { connection } = exchange;
+    counters.requestsStarted++;
+    exchanges.add(exchange);
+    if (connection.openRequests++ === 0) {
+      newcomers.delete(connection);
+      idle.delete(connection);
+      connection.hasRequested = true;
+    }
+  }
+
+  function finish(exchange: Exchange): void {
+    if (!exchanges.delete(exchange)) return;
+    const { connection } = exchange;
+    if (--connection.openRequests > 0 || !connections.has(connection)) return;
+    connection.idleSince = performance.now();
+    idle.add(connection);
+    if (onDrained !== undefined) retire(connection);
+  }
+
+  function forget(connection: Connection): void {
+    newcomers.delete(connection);
+    idle.delete(connection);
+    if (connections.delete(connection) && connections.size === 0) onDrained?.();
+  }
+
+  function destroy(connection: Connection): void {
+    forget(connection);
+    connection.session?.destroy();
+    connection.socket.destroy();
+  }
+
+  /** Ends an idle connection in good order: what was written still leaves, and HTTP/2 says good-bye. */
+  function retire(connection: Connection): void {
+    if (connection.session !== undefined) connection.session.close();
+    else if (connection.hasRequested) connection.socket.destroySoon();
+    else connection.socket.destroy();
+  }
+
+  function sweep(): void {
+    const now = performance.now();
+    for (const connection of newcomers) {
+      if (now - connection.idleSince > patienceMs(connection.awaiting)) timeOut(connection);
+    }
+    for (const connection of idle) {
+      if (now - connection.idleSince <= limits.idleTimeoutMs) break;
+      timeOut(connection);
+    }
+    for (const exchange of exchanges) {
+      if (!isOverdue(exchange, now)) continue;
+      giveUp(exchange);
+    }
+  }
+
+  /** Takes the stream from a caller; where there is none, or it does not come off, the connection. */
+  function giveUp(exchange: Exchange): void {
+    const { stream, connection } = exchange;
+    if (stream === undefined || exchange.isGivenUp) {
+      timeOut(connection);
+      return;
+    }
+    exchange.isGivenUp = true;
+    counters.requestsTimedOut++;
+    stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  function patienceMs(awaiting: Awaiting): number {
+    if (awaiting === "preface") return limits.prefaceTimeoutMs;
+    return awaiting === "settings" ? limits.headersTimeoutMs : limits.idleTimeoutMs;
+  }
+
+  function isOverdue(exchange: Exchange, now: number): boolean {
+    if (exchange.isGivenUp) return true;
+    if (now - exchange.startedAt > exchange.receiveTimeoutMs && !isReceived(exchange.stream)) return true;
+    if ((exchange.stream ?? exchange.connection.socket).writableLength === 0) {
+      exchange.stalledSince = undefined;
+      return false;
+    }
+    exchange.stalledSince ??= now;
+    return now - exchange.stalledSince > limits.stallTimeoutMs;
+  }
+
+  function timeOut(connection: Connection): void {
+    counters.connectionsTimedOut++;
+    destroy(connection);
+  }
+
+  async function drain(deadlineMs: number): Promise<void> {
+    const drained = new Promise<void>((resolve) => {
+      onDrained = resolve;
+    });
+    if (connections.size === 0) onDrained?.();
+    for (const connection of [...connections]) {
+      if (connection.openRequests === 0) retire(connection);
+      else connection.session?.close();
+    }
+    const timer = setTimeout(() => {
+      for (const connection of [...connections]) destroy(connection);
+    }, deadlineMs);
+    await drained;
+    clearTimeout(timer);
+    clearInterval(sweeper);
+  }
+
+  return {
+    counters,
+    admit,
+    begin,
+    finish,
+    destroy,
+    stats: () => ({ connectionsOpen: connections.size, requestsOpen: exchanges.size, ...counters }),
+    drain,
+  };
+}
+
+/** Counts an error of a connection as malformed where it is about what the peer sent, not about the wire. */
+export function countMalformed(counters: Counters, error: Error & { readonly code?: string }): void {
+  if (error.code?.startsWith("ERR_HTTP2") || error.code?.startsWith("HPE_")) counters.connectionsMalformed++;
+}
+
+/** Whether a body has come whole. A handler may leave it unread, so the stream's own state is asked, not its reader's. */
+export function isReceived(stream: ServerHttp2Stream | undefined): boolean {
+  return stream === undefined || stream.destroyed || stream.state.remoteClose === 1;
+}
+
+function ignore(): void {}

@@ -1,0 +1,150 @@
+import type { IncomingHttpHeaders } from "node:http2";
+import { isIP } from "node:net";
+import { Code } from "@connectrpc/connect";
+import type { RpcStatus } from "../service/rpc-status.js";
+import { hostNameOf, isLoopbackAddress } from "./host-name.js";
+import type { TokenCheck } from "./token.js";
+
+/** What the guard looks at. */
+export interface GuardedRequest {
+  readonly httpVersion: 1 | 2;
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly isEncrypted: boolean;
+}
+
+/** `origin` is set where a browser must be told, by the headers of CORS, that a page of that origin may read the answer. */
+export type Verdict =
+  | { readonly outcome: "pass"; readonly origin?: string }
+  | { readonly outcome: "preflight"; readonly origin: string }
+  | { readonly outcome: "refuse"; readonly status: RpcStatus; readonly origin?: string };
+
+/** Judges a request before anything else sees it. */
+export type Guard = (request: GuardedRequest) => Verdict;
+
+export interface GuardOptions {
+  /** Whether only this machine can reach the listener. */
+  readonly isLocal: boolean;
+  /** Names by which the listener may be called, besides those of the loopback. */
+  readonly allowedHosts: readonly string[];
+  /** Origins whose pages may call, besides the listener's own. */
+  readonly allowedOrigins: readonly string[];
+  readonly checkToken: TokenCheck | undefined;
+}
+
+const pass: Verdict = { outcome: "pass" };
+
+/**
+ * The access guard, mounted once for everything on a listener.
+ *
+ * A browser brings every page to the loopback, so a request that may come from one is held against its Host (a name that
+ * was rebound to this machine is not ours) and its Origin (a page of another site is not welcome). Every HTTP/1.1
+ * request may; over HTTP/2 a browser gives itself away by Origin or Sec-Fetch headers, and gRPC clients call the
+ * authority what they like.
+ */
+export function createGuard(options: GuardOptions): Guard {
+  const hosts = new Set(options.allowedHosts.map(parseAllowedHost));
+  const origins = new Set(options.allowedOrigins.map(parseAllowedOrigin));
+
+  const isOurHost = (authority: string): boolean => {
+    const host = hostNameOf(authority);
+    if (host === undefined) return false;
+    if (host === "localhost" || host.endsWith(".localhost") || hosts.has(host)) return true;
+    // An address cannot be rebound. On a listener for this machine only, though, no other address makes sense.
+    return isIP(host) !== 0 && (!options.isLocal || isLoopbackAddress(host));
+  };
+
+  return (request) => {
+    const { headers } = request;
+    const origin = headers.origin;
+    const site = headers["sec-fetch-site"];
+    const isBrowser =
+      origin !== undefined ||
+      site !== undefined ||
+      headers["sec-fetch-mode"] !== undefined ||
+      headers["sec-fetch-dest"] !== undefined;
+    let allowedOrigin: string | undefined;
+    if (isBrowser || request.httpVersion === 1) {
+      for (const authority of authoritiesOf(headers)) {
+        if (!isOurHost(authority)) {
+          return refuse(
+            Code.PermissionDenied,
+            "This listener does not go by the name in the Host header. Use its address, or add the name to allowedHosts.",
+          );
+        }
+      }
+      if (origin !== undefined && origins.has(origin)) allowedOrigin = origin;
+      else if (
+        origin !== undefined
+          ? !isSameOrigin(origin, request)
+          : site !== undefined && site !== "same-origin" && site !== "none"
+      ) {
+        return refuse(
+          Code.PermissionDenied,
+          "Pages of this origin may not call this listener. Add the origin to allowedOrigins.",
+        );
+      }
+      if (
+        request.method === "OPTIONS" &&
+        allowedOrigin !== undefined &&
+        headers["access-control-request-method"] !== undefined
+      ) {
+        return { outcome: "preflight", origin: allowedOrigin };
+      }
+    }
+    if (options.checkToken !== undefined) {
+      const presented = bearerTokenOf(headers.authorization);
+      if (presented === undefined) {
+        return refuse(
+          Code.Unauthenticated,
+          "A token is needed. Send the header authorization: Bearer <token>.",
+          allowedOrigin,
+        );
+      }
+      if (!options.checkToken(presented)) {
+        return refuse(
+          Code.Unauthenticated,
+          "The token is not the one of this listener. It may have been replaced.",
+          allowedOrigin,
+        );
+      }
+    }
+    return allowedOrigin === undefined ? pass : { outcome: "pass", origin: allowedOrigin };
+  };
+}
+
+function refuse(code: Code, message: string, origin?: string): Verdict {
+  return { outcome: "refuse", status: { code, message }, ...(origin !== undefined && { origin }) };
+}
+
+/** A request without any is refused like one with a name that is not ours. */
+function authoritiesOf(headers: IncomingHttpHeaders): readonly string[] {
+  const found = [headers[":authority"], headers.host].filter((authority) => authority !== undefined);
+  return found.length === 0 ? [""] : found;
+}
+
+function isSameOrigin(origin: string, request: GuardedRequest): boolean {
+  const scheme = request.isEncrypted ? "https" : "http";
+  const authority = request.headers[":authority"] ?? request.headers.host;
+  const own = URL.canParse(`${scheme}://${authority}`) ? new URL(`${scheme}://${authority}`).origin : undefined;
+  return own === origin;
+}
+
+function bearerTokenOf(authorization: string | undefined): string | undefined {
+  return authorization === undefined ? undefined : /^bearer +(\S+) *$/i.exec(authorization)?.[1];
+}
+
+function parseAllowedHost(host: string): string {
+  const name = hostNameOf(host.includes(":") && isIP(host) ? `[${host}]` : host);
+  if (name === undefined) throw new TypeError(`allowedHosts has "${host}", which is no host name.`);
+  return name;
+}
+
+function parseAllowedOrigin(origin: string): string {
+  if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+    throw new TypeError(
+      `allowedOrigins has "${origin}", which is no origin. Write it like https://tools.example:8443, without a path.`,
+    );
+  }
+  return origin;
+}

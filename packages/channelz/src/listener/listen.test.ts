@@ -1,0 +1,435 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
+import { get as getSecure } from "node:https";
+import { connect, createServer } from "node:net";
+import { networkInterfaces, tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect as connectTls } from "node:tls";
+import { Code, createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { afterEach, describe, expect, test } from "vitest";
+import { channelzPackages } from "../channelz-package.js";
+import {
+  Health as HealthService,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../gen/grpc/health/v1/health_pb.js";
+import { createRegistry } from "../registry/registry.js";
+import { channelzService } from "../schema.js";
+import type { Source } from "../source.js";
+import { type ChannelzListener, type ListenOptions, listenChannelz } from "./listen.js";
+import {
+  eventually,
+  grpcFrame,
+  openSession,
+  openSocket,
+  portOf,
+  rawGrpc,
+  rawRequest,
+  readToEnd,
+} from "./raw-caller.test.helper.js";
+
+const getServers = "/rpc.channelz.v1.Channelz/GetServers";
+const certificate = (name: string): string =>
+  readFileSync(new URL(`../../../../test/certificates/${name}.pem`, import.meta.url), "utf8");
+
+const listeners: ChannelzListener[] = [];
+const start = async (options: ListenOptions = {}, source: Source = createRegistry()): Promise<ChannelzListener> => {
+  const listener = await listenChannelz(source, options);
+  listeners.push(listener);
+  return listener;
+};
+afterEach(async () => {
+  await Promise.all(listeners.splice(0).map((listener) => listener.close({ deadlineMs: 0 })));
+});
+
+describe("on one port", () => {
+  test.each(channelzPackages)(
+    "[CZ-D-PATH-1] [CZ-D-PATH-2] [CZ-D-PATH-3] gRPC, gRPC-Web and Connect answer under %s",
+    async (channelzPackage) => {
+      const registry = createRegistry();
+      const server = registry.addServer({ name: "api" });
+      const { url } = await start({}, registry);
+      const transports = [
+        createGrpcTransport({ baseUrl: url }),
+        createGrpcWebTransport({ baseUrl: url, httpVersion: "1.1" }),
+        createGrpcWebTransport({ baseUrl: url, httpVersion: "2" }),
+        createConnectTransport({ baseUrl: url, httpVersion: "1.1" }),
+        createConnectTransport({ baseUrl: url, httpVersion: "1.1", useHttpGet: true }),
+        createConnectTransport({ baseUrl: url, httpVersion: "2", useHttpGet: true, useBinaryFormat: true }),
+      ];
+      for (const transport of transports) {
+        const client = createClient(channelzService(channelzPackage), transport);
+        expect((await client.getServer({ serverId: BigInt(server.id) })).server?.ref?.name).toBe("api");
+        await expect(client.getServer({ serverId: 99n })).rejects.toMatchObject({ code: Code.NotFound });
+      }
+    },
+  );
+
+  test("[CZ-D-PATH-4] HTTP/1.1 and HTTP/2 in clear are told apart, also byte by byte", async () => {
+    const { address, url } = await start();
+    const socket = await openSocket(portOf(address));
+    socket.setNoDelay(true);
+    const request = `GET ${getServers}?connect=v1&encoding=json&message={} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
+    for (const byte of request) socket.write(byte);
+    expect(await readToEnd(socket)).toMatch(/^HTTP\/1\.1 200 /);
+    // This one shares its first letters with the preface of HTTP/2.
+    const propfind = await openSocket(portOf(address));
+    propfind.write("PR");
+    propfind.write("OPFIND / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    expect(await readToEnd(propfind)).toMatch(/^HTTP\/1\.1 404 /);
+    const session = await openSession(url);
+    expect((await rawGrpc(session, getServers)).grpcStatus).toBe(0);
+    session.destroy();
+  });
+
+  test("A compressed request goes to the router and is answered", async () => {
+    const { url } = await start();
+    const { gzipSync } = await import("node:zlib");
+    const frame = grpcFrame(gzipSync(Buffer.from([0x10, 5])));
+    frame[0] = 1;
+    const session = await openSession(url);
+    expect((await rawGrpc(session, getServers, frame, { "grpc-encoding": "gzip" })).grpcStatus).toBe(0);
+    session.destroy();
+  });
+
+  test("What is served nowhere is told in the protocol of the caller, or handed to the fallback", async () => {
+    const plain = await start();
+    const session = await openSession(plain.url);
+    expect((await rawGrpc(session, "/a.B/C")).grpcStatus).toBe(Code.Unimplemented);
+    expect((await rawGrpc(session, "/rpc.channelz.v1.Channelz/Nope")).grpcStatus).toBe(Code.Unimplemented);
+    expect((await fetch(`${plain.url}/`)).status).toBe(404);
+    session.destroy();
+    const withPage = await start({ fallback: (_, response) => void response.end("the page") });
+    expect(await (await fetch(withPage.url)).text()).toBe("the page");
+  });
+
+  test("[CZ-D-TOOLS-2] health answers for the server and both packages", async () => {
+    const { url } = await start();
+    const client = createClient(HealthService, createGrpcTransport({ baseUrl: url }));
+    for (const service of ["", "rpc.channelz.v1.Channelz", "grpc.channelz.v1.Channelz"]) {
+      expect((await client.check({ service })).status).toBe(Status.SERVING);
+    }
+  });
+
+  test("An authority that is no host name ends the request, not the process", async () => {
+    const { url } = await start();
+    const session = await openSession(url);
+    const answer = await rawRequest(
+      session,
+      { ":method": "POST", ":path": getServers, ":authority": "%%%", "content-type": "application/json" },
+      Buffer.from("{}"),
+    );
+    expect(answer.headers[":status"]).toBe(400);
+    expect((await rawGrpc(session, getServers)).grpcStatus).toBe(0);
+    session.destroy();
+  });
+});
+
+describe("the address", () => {
+  test("[CZ-D-ACCESS-1] a listener is on the loopback unless it is told otherwise", async () => {
+    const { address, url } = await start();
+    expect(address).toMatch(/^127\.0\.0\.1:\d+$/);
+    expect(url).toBe(`http://${address}`);
+    expect((await start({ host: "localhost" })).address).toMatch(/^(127\.0\.0\.1|\[::1\]):\d+$/);
+  });
+
+  test.each(["0.0.0.0", "::", "", "::ffff:0.0.0.0"])(
+    "[CZ-D-ACCESS-2] %j is refused while nothing tells callers apart",
+    async (host) => {
+      await expect(listenChannelz(createRegistry(), { host })).rejects.toMatchObject({ code: "LISTEN_EXPOSED" });
+    },
+  );
+
+  test("[CZ-D-ACCESS-2] one-sided TLS tells nobody apart", async () => {
+    const tls = { cert: certificate("server"), key: certificate("server-key") };
+    await expect(listenChannelz(createRegistry(), { host: "0.0.0.0", tls })).rejects.toMatchObject({
+      code: "LISTEN_EXPOSED",
+    });
+  });
+
+  test("[CZ-D-ACCESS-2] with a token or mutual TLS any address is taken", async () => {
+    const { address } = await start({ host: "0.0.0.0", token: "s3cret" });
+    const session = await openSession(`http://127.0.0.1:${portOf(address).port}`);
+    expect((await rawGrpc(session, getServers)).grpcStatus).toBe(Code.Unauthenticated);
+    session.destroy();
+    await start({
+      host: "0.0.0.0",
+      tls: { cert: certificate("server"), key: certificate("server-key"), ca: certificate("ca") },
+    });
+  });
+
+  test("An address that is taken, or not of this machine, is LISTEN_FAILED with what to do", async () => {
+    const { address } = await start();
+    await expect(listenChannelz(createRegistry(), portOf(address))).rejects.toMatchObject({
+      code: "LISTEN_FAILED",
+      message: expect.stringContaining("taken"),
+    });
+    await expect(listenChannelz(createRegistry(), { host: "192.0.2.1", token: "t" })).rejects.toMatchObject({
+      code: "LISTEN_FAILED",
+    });
+    await expect(listenChannelz(createRegistry(), { host: "no-such-name.invalid" })).rejects.toMatchObject({
+      code: "LISTEN_FAILED",
+    });
+  });
+
+  test.each([
+    { port: 70_000 },
+    { path: "/x", port: 1 },
+    { path: "" },
+    { limits: { maxConnections: 0 } },
+    { limits: { nope: 1 } as never },
+  ])("Options that make no sense are a TypeError: %j", async (options) => {
+    await expect(listenChannelz(createRegistry(), options)).rejects.toThrow(TypeError);
+  });
+
+  test.runIf(
+    Object.values(networkInterfaces())
+      .flat()
+      .some((one) => one?.address === "::1"),
+  )("IPv6 loopback is written in brackets", async () => {
+    const { url, address } = await start({ host: "::1" });
+    expect(address).toMatch(/^\[::1\]:\d+$/);
+    expect((await fetch(`${url}/`)).status).toBe(404);
+  });
+});
+
+describe("a Unix socket", () => {
+  const folder = mkdtempSync(join(tmpdir(), "wirescope-"));
+  const path = join(folder, "channelz.sock");
+
+  test("[CZ-D-PATH-5] serves both versions, is its owner's alone, and goes with the listener", async () => {
+    const listener = await start({ path });
+    expect(listener.address).toBe(`unix:${path}`);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const session = connectHttp2("http://localhost", { createConnection: () => connect(path) });
+    expect((await rawGrpc(session, getServers)).grpcStatus).toBe(0);
+    session.destroy();
+    const [response] = await once(
+      get({
+        socketPath: path,
+        path: `${getServers}?connect=v1&encoding=json&message={}`,
+        headers: { host: "localhost" },
+      }),
+      "response",
+    );
+    expect(response.statusCode).toBe(200);
+    response.resume();
+    await listener.close();
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test("the file that a dead process left is replaced", async () => {
+    const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, "SIGKILL"))`;
+    await once(spawn(process.execPath, ["-e", script]), "exit");
+    expect(existsSync(path)).toBe(true);
+    await start({ path });
+  });
+
+  test("the socket of a living process is left alone", async () => {
+    await start({ path });
+    await expect(listenChannelz(createRegistry(), { path })).rejects.toMatchObject({
+      code: "LISTEN_FAILED",
+      message: expect.stringContaining("living process"),
+    });
+    expect(existsSync(path)).toBe(true);
+  });
+
+  test("a file that is no socket is left alone", async () => {
+    const file = join(folder, "notes.txt");
+    writeFileSync(file, "mine");
+    await expect(listenChannelz(createRegistry(), { path: file })).rejects.toMatchObject({ code: "LISTEN_FAILED" });
+    expect(readFileSync(file, "utf8")).toBe("mine");
+  });
+
+  test.runIf(process.platform === "linux")("without a file is open to every user, so it needs a token", async () => {
+    await expect(listenChannelz(createRegistry(), { path: "\0wirescope-test" })).rejects.toMatchObject({
+      code: "LISTEN_EXPOSED",
+    });
+  });
+
+  test("takes no TLS", async () => {
+    const tls = { cert: certificate("server"), key: certificate("server-key") };
+    await expect(listenChannelz(createRegistry(), { path: join(folder, "tls.sock"), tls })).rejects.toThrow(TypeError);
+    rmSync(folder, { recursive: true, force: true });
+  });
+});
+
+describe("TLS", () => {
+  const tls = { cert: certificate("server"), key: certificate("server-key") };
+  const ca = certificate("ca");
+
+  test("[CZ-D-PATH-4] one port serves HTTP/2 and HTTP/1.1 as negotiated", async () => {
+    const { url } = await start({ tls });
+    expect(url).toMatch(/^https:/);
+    const client = createClient(
+      channelzService("grpc.channelz.v1"),
+      createGrpcTransport({ baseUrl: url, nodeOptions: { ca } }),
+    );
+    expect((await client.getServers({})).end).toBe(true);
+    const [response] = await once(
+      getSecure(`${url}${getServers}?connect=v1&encoding=json&message={}`, { ca }),
+      "response",
+    );
+    expect(response.statusCode).toBe(200);
+    response.resume();
+    // A page of the listener itself is at https.
+    const [own] = await once(getSecure(`${url}/`, { ca, headers: { origin: url } }), "response");
+    expect(own.statusCode).toBe(404);
+    own.resume();
+  });
+
+  test("[CZ-D-ACCESS-6] mutual TLS lets in who has a certificate of the authority, and nobody else", async () => {
+    const { url, address, stats } = await start({ tls: { ...tls, ca } });
+    const call = (nodeOptions: object) =>
+      createClient(
+        channelzService("rpc.channelz.v1"),
+        createGrpcTransport({ baseUrl: url, nodeOptions: { ca, ...nodeOptions } }),
+      ).getServers({});
+    expect((await call({ cert: certificate("client"), key: certificate("client-key") })).end).toBe(true);
+    await expect(call({})).rejects.toThrow();
+    await expect(call({ cert: certificate("other-client"), key: certificate("other-client-key") })).rejects.toThrow();
+    const socket = connectTls({ ...portOf(address), ca, servername: "localhost" });
+    socket.on("error", () => {});
+    await eventually(() => socket.closed);
+    await eventually(() => stats().connectionsOpen <= 1);
+  });
+
+  test("What is no certificate is LISTEN_FAILED", async () => {
+    await expect(listenChannelz(createRegistry(), { tls: { cert: "x", key: "y" } })).rejects.toMatchObject({
+      code: "LISTEN_FAILED",
+    });
+  });
+
+  test("A peer that speaks no TLS is closed, and others are served", async () => {
+    const { address, url, stats } = await start({ tls });
+    const socket = await openSocket(portOf(address));
+    socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    await readToEnd(socket);
+    await eventually(() => stats().connectionsMalformed === 1 && stats().connectionsOpen === 0);
+    const client = createClient(
+      channelzService("rpc.channelz.v1"),
+      createGrpcTransport({ baseUrl: url, nodeOptions: { ca } }),
+    );
+    expect((await client.getServers({})).end).toBe(true);
+  });
+});
+
+describe("closing", () => {
+  /** A source whose GetServers answers when it is told to. */
+  function slowSource(): { source: Source; asked: () => boolean; answer: () => void } {
+    const registry = createRegistry();
+    let release: (() => void) | undefined;
+    const source: Source = {
+      getTopChannels: (...args) => registry.getTopChannels(...args),
+      getServers: async () => {
+        await new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        return registry.getServers();
+      },
+      getServer: (...args) => registry.getServer(...args),
+      getServerSockets: (...args) => registry.getServerSockets(...args),
+      getChannel: (...args) => registry.getChannel(...args),
+      getSubchannel: (...args) => registry.getSubchannel(...args),
+      getSocket: (...args) => registry.getSocket(...args),
+    };
+    return { source, asked: () => release !== undefined, answer: () => release?.() };
+  }
+
+  test("[CZ-D-LISTEN-4] a gRPC call under way finishes, newcomers are refused, and health watchers hear of it", async () => {
+    const slow = slowSource();
+    const listener = await start({}, slow.source);
+    const session = await openSession(listener.url);
+    const goaway = once(session, "goaway");
+    const call = rawGrpc(session, getServers);
+    const watched: number[] = [];
+    const watching = (async () => {
+      const client = createClient(HealthService, createGrpcTransport({ baseUrl: listener.url }));
+      for await (const { status } of client.watch({})) watched.push(status);
+    })();
+    await eventually(() => slow.asked() && watched.length === 1);
+    const closed = listener.close({ deadlineMs: 30_000 });
+    await goaway;
+    await watching;
+    expect(watched).toEqual([Status.SERVING, Status.NOT_SERVING]);
+    const late = await openSocket(portOf(listener.address)).then(
+      () => "connected",
+      (error: { code: string }) => error.code,
+    );
+    expect(late).toBe("ECONNREFUSED");
+    slow.answer();
+    expect((await call).grpcStatus).toBe(0);
+    await closed;
+    expect(listener.stats()).toMatchObject({ connectionsOpen: 0, requestsOpen: 0 });
+  });
+
+  test("[CZ-D-LISTEN-4] an HTTP/1.1 request under way finishes, and its connection with it", async () => {
+    const slow = slowSource();
+    const listener = await start({}, slow.source);
+    const idle = await openSocket(portOf(listener.address));
+    const socket = await openSocket(portOf(listener.address));
+    socket.write(`GET ${getServers}?connect=v1&encoding=json&message={} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    await eventually(slow.asked);
+    const closed = listener.close({ deadlineMs: 30_000 });
+    await readToEnd(idle);
+    slow.answer();
+    const answer = await readToEnd(socket);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(answer).toContain('"end":true');
+    await closed;
+  });
+
+  test("[CZ-D-LISTEN-4] what is left at the deadline is cut, and twice is as good as once", async () => {
+    const slow = slowSource();
+    const listener = await start({}, slow.source);
+    const session = await openSession(listener.url);
+    const call = rawGrpc(session, getServers);
+    await eventually(slow.asked);
+    await Promise.all([listener.close({ deadlineMs: 10 }), listener.close()]);
+    expect((await call).grpcStatus).toBeUndefined();
+    expect(listener.stats()).toMatchObject({ connectionsOpen: 0 });
+    slow.answer();
+  });
+
+  test("A caller that holds a reflection stream open does not hold up the end", async () => {
+    const listener = await start();
+    const session = await openSession(listener.url);
+    const stream = session.request({
+      ":method": "POST",
+      ":path": "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+      "content-type": "application/grpc",
+    });
+    stream.on("error", () => {});
+    stream.resume();
+    stream.write(grpcFrame([0x3a, 0]));
+    await once(stream, "response");
+    const trailers = once(stream, "trailers");
+    await listener.close({ deadlineMs: 600_000 });
+    expect((await trailers)[0]).toMatchObject({ "grpc-status": "0" });
+    session.destroy();
+  });
+
+  test("No timer, socket or file stays behind", async () => {
+    const before = process.getActiveResourcesInfo().sort();
+    const listener = await listenChannelz(createRegistry());
+    const session = await openSession(listener.url);
+    await rawGrpc(session, getServers);
+    await fetch(`${listener.url}/`, { headers: { connection: "close" } });
+    await listener.close();
+    session.destroy();
+    await eventually(() => process.getActiveResourcesInfo().length <= before.length);
+  });
+
+  test("A port can be taken again right after", async () => {
+    const listener = await start();
+    const { port } = portOf(listener.address);
+    await (await openSession(listener.url)).destroy();
+    await listener.close();
+    const again = createServer().listen(port, "127.0.0.1");
+    await once(again, "listening");
+    again.close();
+  });
+});

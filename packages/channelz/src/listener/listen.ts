@@ -1,0 +1,168 @@
+import { createServer } from "node:net";
+import type { DescFile } from "@bufbuild/protobuf";
+import type { ConnectRouter } from "@connectrpc/connect";
+import { channelzPackages } from "../channelz-package.js";
+import { ChannelzError } from "../errors.js";
+import { file_grpc_health_v1_health } from "../gen/grpc/health/v1/health_pb.js";
+import { channelzFile, channelzService } from "../schema.js";
+import { channelzRoutes } from "../service/connect-routes.js";
+import { createGrpcUnary } from "../service/grpc-unary.js";
+import { createHealth, type Health, healthRoutes } from "../service/health.js";
+import { reflectionRoutes } from "../service/reflection.js";
+import type { Source } from "../source.js";
+import { type BindAddress, bind, resolveBind, targetOf } from "./bind.js";
+import { createConnectHandler } from "./connect-handler.js";
+import { type Connection, createConnections, type ListenerStats } from "./connections.js";
+import { createGuard } from "./guard.js";
+import { createHttpFront, type Fallback } from "./http-front.js";
+import { completeLimits, type ListenLimits } from "./limits.js";
+import { createTlsFront, type ListenTls } from "./tls-front.js";
+import { createTokenCheck } from "./token.js";
+
+/** Where a listener listens, who may call, and what it serves besides Channelz. */
+export interface ListenOptions {
+  /**
+   * The address or name to listen on. Default `127.0.0.1`. One that other machines can reach is refused (LISTEN_EXPOSED)
+   * unless a token, a token file or mutual TLS tells callers apart.
+   */
+  readonly host?: string;
+  /** The TCP port. Default 0: any that is free; `address` tells which. */
+  readonly port?: number;
+  /**
+   * A Unix socket instead of host and port. Its file has mode 0600 and is removed on close; one that a dead process left
+   * is replaced, and one on which a living process listens is an error. Not together with `tls`.
+   */
+  readonly path?: string;
+  /** TLS; mutual where it has a `ca`. Default: none. */
+  readonly tls?: ListenTls;
+  /** The bearer token that every request must carry. Default: none. */
+  readonly token?: string;
+  /** A file that holds the token, in place of `token`; a changed file counts within a second. */
+  readonly tokenFile?: string;
+  /**
+   * Names that the Host header of HTTP/1.1 and browser requests may carry, without ports. `localhost`, loopback addresses
+   * and the name in `host` always may; on a listener that is not local, so may every IP address. Default: none more.
+   */
+  readonly allowedHosts?: readonly string[];
+  /** Origins of pages that may call, like `https://tools.example`; the listener's own always may. Default: none more. */
+  readonly allowedOrigins?: readonly string[];
+  /** Bounds on what peers can take. */
+  readonly limits?: Partial<ListenLimits>;
+  /** More services on the same port, behind the same guard. */
+  readonly routes?: (router: ConnectRouter) => void;
+  /** The schemas of those services, for reflection. */
+  readonly files?: readonly DescFile[];
+  /** The health to serve, where the application has one; its `shutdown` is called on close. Default: one of its own. */
+  readonly health?: Health;
+  /** Answers what no service does, behind the same guard. Default: 404, in the caller's protocol. */
+  readonly fallback?: Fallback;
+}
+
+/** How a listener stops. */
+export interface CloseOptions {
+  /** Milliseconds for requests under way to finish; then their connections are cut. Default 5000. */
+  readonly deadlineMs?: number;
+}
+
+/** A running listener. */
+export interface ChannelzListener extends AsyncDisposable {
+  /** The target for clients: `host:port`, or `unix:/path`. */
+  readonly address: string;
+  /** The base URL, `http://host:port` or `https://host:port`; the address again for a Unix socket. */
+  readonly url: string;
+  /** The health that is served beside Channelz. */
+  readonly health: Health;
+  /** What has been seen so far, as a snapshot. */
+  stats(): ListenerStats;
+  /** Stops: accepts nobody, says NOT_SERVING and GOAWAY, lets what runs finish, and leaves nothing open. May be called twice. */
+  close(options?: CloseOptions): Promise<void>;
+}
+
+/**
+ * Serves a source on a port or a Unix socket of its own: gRPC, gRPC-Web and Connect, over HTTP/2 and HTTP/1.1, with
+ * reflection and health. Rejects with LISTEN_EXPOSED, LISTEN_FAILED or TOKEN_UNUSABLE, and with a TypeError for options
+ * that contradict each other.
+ */
+export async function listenChannelz(source: Source, options: ListenOptions = {}): Promise<ChannelzListener> {
+  const limits = completeLimits(options.limits);
+  const checkToken = createTokenCheck(options);
+  const address = await resolveBind(options);
+  if (address.kind === "unix" && options.tls !== undefined) {
+    throw new TypeError("tls and path exclude each other: the mode of its file guards a Unix socket.");
+  }
+  if (!address.isLocal && checkToken === undefined && options.tls?.ca === undefined) throw exposed(address);
+
+  const stopping = new AbortController();
+  const health = options.health ?? createHealth();
+  const connections = createConnections(limits);
+  const front = createHttpFront({
+    connections,
+    limits,
+    guard: createGuard({
+      isLocal: address.isLocal,
+      allowedHosts: [...(options.allowedHosts ?? []), ...(options.host ? [options.host] : [])],
+      allowedOrigins: options.allowedOrigins ?? [],
+      checkToken,
+    }),
+    grpcUnary: createGrpcUnary(source, {
+      maxMessageBytes: limits.maxMessageBytes,
+      onTooLarge: () => connections.counters.requestsTooLarge++,
+    }),
+    connect: createConnectHandler((router) => {
+      channelzRoutes(source)(router);
+      healthRoutes(health)(router);
+      const files = [...channelzPackages.map(channelzFile), file_grpc_health_v1_health, ...(options.files ?? [])];
+      reflectionRoutes(files, { signal: stopping.signal })(router);
+      options.routes?.(router);
+    }, limits.maxMessageBytes),
+    fallback: options.fallback,
+    isEncrypted: options.tls !== undefined,
+  });
+  const enter: (connection: Connection) => void = options.tls
+    ? createTlsFront(options.tls, limits, connections, front.serve)
+    : front.serve;
+
+  // Small answers leave at once, and the kernel notices peers that vanished.
+  const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 }, (socket) => {
+    const connection = connections.admit(socket);
+    if (connection !== undefined) enter(connection);
+  });
+  try {
+    await bind(server, address);
+  } catch (error) {
+    await connections.drain(0);
+    front.close();
+    throw error;
+  }
+  // An accept that fails (no descriptors left, say) must not end the process that is looked at.
+  server.on("error", () => connections.counters.connectionsRefused++);
+  for (const channelzPackage of channelzPackages) health.set(channelzService(channelzPackage).typeName, "SERVING");
+
+  const target = targetOf(server, address);
+  let closed: Promise<void> | undefined;
+  const close = async (deadlineMs: number): Promise<void> => {
+    const ended = new Promise<void>((resolve) => server.close(() => resolve()));
+    health.shutdown();
+    stopping.abort();
+    await connections.drain(deadlineMs);
+    front.close();
+    await ended;
+  };
+  const listener: ChannelzListener = {
+    address: target,
+    url: address.kind === "unix" ? target : `${options.tls ? "https" : "http"}://${target}`,
+    health,
+    stats: connections.stats,
+    close: ({ deadlineMs = 5000 } = {}) => (closed ??= close(deadlineMs)),
+    [Symbol.asyncDispose]: () => listener.close(),
+  };
+  return listener;
+}
+
+function exposed(address: BindAddress): ChannelzError {
+  const where = address.kind === "tcp" ? address.host : "an abstract Unix socket";
+  return new ChannelzError(
+    "LISTEN_EXPOSED",
+    `Others than this user of this machine could read Channelz on ${where}. Set token or tokenFile, use mutual TLS (tls.ca), or listen on 127.0.0.1 or a Unix socket's path.`,
+  );
+}

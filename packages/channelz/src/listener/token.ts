@@ -1,0 +1,99 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { ChannelzError } from "../errors.js";
+
+/** Whether what a caller presented is the token. Takes the same time whatever it is. */
+export type TokenCheck = (presented: string) => boolean;
+
+export interface TokenOptions {
+  /** The bearer token that every request must carry. */
+  readonly token?: string | undefined;
+  /** A file that holds the token; a changed file counts from then on, so tokens rotate without a restart. */
+  readonly tokenFile?: string | undefined;
+}
+
+/** How long a file that was replaced may go unnoticed while callers still present the old token. */
+const recheckMs = 1000;
+
+/** Reads the token's settings; undefined where there is none. Throws TOKEN_UNUSABLE where what is given is no token. */
+export function createTokenCheck(options: TokenOptions): TokenCheck | undefined {
+  if (options.token !== undefined && options.tokenFile !== undefined) {
+    throw new TypeError("Give either token or tokenFile, not both.");
+  }
+  if (options.tokenFile !== undefined) return checkAgainstFile(options.tokenFile);
+  if (options.token === undefined) return undefined;
+  if (!isToken(options.token)) {
+    throw new ChannelzError(
+      "TOKEN_UNUSABLE",
+      "The token is empty or has characters that a header cannot carry. Use one word of printable ASCII.",
+    );
+  }
+  const expected = digest(options.token);
+  return (presented) => timingSafeEqual(digest(presented), expected);
+}
+
+function checkAgainstFile(path: string): TokenCheck {
+  let version = versionOf(path);
+  let expected = digest(readToken(path));
+  let checkedAt = performance.now();
+
+  // A file that is being replaced may be missing or empty for a moment: the last good token holds until there is another.
+  const refresh = (): void => {
+    checkedAt = performance.now();
+    try {
+      const current = versionOf(path);
+      if (current === version) return;
+      expected = digest(readToken(path));
+      version = current;
+    } catch {}
+  };
+
+  return (presented) => {
+    if (performance.now() - checkedAt > recheckMs) refresh();
+    const actual = digest(presented);
+    if (timingSafeEqual(actual, expected)) return true;
+    refresh();
+    return timingSafeEqual(actual, expected);
+  };
+}
+
+function versionOf(path: string): string {
+  try {
+    const { ino, size, mtimeNs } = statSync(path, { bigint: true });
+    return `${ino} ${size} ${mtimeNs}`;
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+}
+
+function readToken(path: string): string {
+  let token: string;
+  try {
+    token = readFileSync(path, "utf8").trim();
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+  if (isToken(token)) return token;
+  const defect = token === "" ? "is empty" : "holds more than one word, or other characters than printable ASCII";
+  throw new ChannelzError(
+    "TOKEN_UNUSABLE",
+    `The token file ${path} ${defect}. Write one token into it, and nothing else.`,
+  );
+}
+
+function unreadable(path: string, cause: unknown): ChannelzError {
+  const reason = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown reason";
+  return new ChannelzError(
+    "TOKEN_UNUSABLE",
+    `The token file ${path} cannot be read (${reason}). Create it, or let this process read it.`,
+    { cause },
+  );
+}
+
+function isToken(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,55 @@
+import type { ConnectRouter, ConnectRouterOptions, HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { type ChannelzPackage, channelzPackages } from "../channelz-package.js";
+import type { Channelz } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import { channelzService, payloadRegistry } from "../schema.js";
+import type { ReadOptions, Source } from "../source.js";
+import { nameAnyPayloads } from "./any-payloads.js";
+import { connectErrorOf } from "./rpc-status.js";
+
+/**
+ * Serves a source under both packages in any Connect router: `connectNodeAdapter({ routes: channelzRoutes(source) })`.
+ *
+ * `options` are those of the router's `service`. JSON needs to know the payloads of `Any`, so `jsonOptions.registry` is
+ * set here, and whoever mounts the routes has nothing to add. Mind that Connect forgets a router's own `grpc: false`,
+ * `grpcWeb: false`, `connect: false` and `jsonOptions` for a service with options: repeat them here where they are used.
+ *
+ * It answers whoever can reach the server: guard it as you guard the server's other services, or use `listenChannelz`.
+ */
+export function channelzRoutes(source: Source, options: ConnectRouterOptions = {}): (router: ConnectRouter) => void {
+  return (router) => {
+    for (const channelzPackage of channelzPackages) {
+      router.service(channelzService(channelzPackage), implement(source, channelzPackage), {
+        ...options,
+        jsonOptions: { ...options.jsonOptions, registry: payloadRegistry },
+      });
+    }
+  };
+}
+
+function implement(source: Source, channelzPackage: ChannelzPackage): ServiceImpl<typeof Channelz> {
+  const answer = async <T extends { readonly $typeName: string }>(
+    context: HandlerContext,
+    read: (options: ReadOptions) => Promise<T>,
+  ): Promise<T> => {
+    try {
+      return nameAnyPayloads(await read({ signal: context.signal }), channelzPackage);
+    } catch (error) {
+      // What a source throws once the caller is gone or out of time is of no interest; why the call ended is.
+      throw connectErrorOf(context.signal.aborted ? context.signal.reason : error);
+    }
+  };
+  return {
+    getTopChannels: ({ startChannelId, maxResults }, context) =>
+      answer(context, (options) => source.getTopChannels({ startId: startChannelId, maxResults }, options)),
+    getServers: ({ startServerId, maxResults }, context) =>
+      answer(context, (options) => source.getServers({ startId: startServerId, maxResults }, options)),
+    getServer: ({ serverId }, context) => answer(context, (options) => source.getServer(serverId, options)),
+    getServerSockets: ({ serverId, startSocketId, maxResults }, context) =>
+      answer(context, (options) => source.getServerSockets(serverId, { startId: startSocketId, maxResults }, options)),
+    getChannel: ({ channelId }, context) => answer(context, (options) => source.getChannel(channelId, options)),
+    getSubchannel: ({ subchannelId }, context) =>
+      answer(context, (options) => source.getSubchannel(subchannelId, options)),
+    getSocket: ({ socketId, summary }, context) =>
+      answer(context, (options) => source.getSocket(socketId, { ...options, summary })),
+  };
+}

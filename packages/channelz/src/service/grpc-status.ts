@@ -1,0 +1,32 @@
+import type { OutgoingHttpHeaders } from "node:http2";
+import type { RpcStatus } from "./rpc-status.js";
+
+/** The headers of a gRPC answer that is nothing but a status ("trailers-only"); they end the stream. */
+export function trailersOnly(status: RpcStatus, contentType = "application/grpc"): OutgoingHttpHeaders {
+  return {
+    ":status": 200,
+    "content-type": contentType,
+    "grpc-status": String(status.code),
+    "grpc-message": percentEncode(status.message),
+  };
+}
+
+/** Text as `grpc-message` carries it: printable ASCII but `%`, and the rest of its UTF-8 bytes as `%XX`. */
+export function percentEncode(text: string): string {
+  if (/^[\x20-\x24\x26-\x7e]*$/.test(text)) return text;
+  let encoded = "";
+  for (const byte of Buffer.from(text, "utf8")) {
+    const isPlain = byte >= 0x20 && byte <= 0x7e && byte !== 0x25;
+    encoded += isPlain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+  }
+  return encoded;
+}
+
+const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
+
+/** The value of `grpc-timeout` in milliseconds, or undefined where it is absent or not in the protocol's form. */
+export function parseGrpcTimeoutMs(value: string | undefined): number | undefined {
+  const match = value === undefined ? null : /^(\d{1,8})([HMSmun])$/.exec(value);
+  const unit = match?.[2] === undefined ? undefined : unitMs[match[2]];
+  return unit === undefined ? undefined : Number(match?.[1]) * unit;
+}

@@ -1,0 +1,230 @@
+import { once } from "node:events";
+import { type ClientHttp2Session, createServer, type Http2Server } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { afterEach, expect, test } from "vitest";
+import { channelzPackages } from "../channelz-package.js";
+import {
+  GetSocketResponseSchema,
+  GetTopChannelsRequestSchema,
+  GetTopChannelsResponseSchema,
+} from "../gen/rpc/channelz/v1/channelz_pb.js";
+import { eventually, grpcFrame, openSession, rawGrpc } from "../listener/raw-caller.test.helper.js";
+import { createRegistry, type Registry } from "../registry/registry.js";
+import { lingerOption } from "../registry/socket-options.js";
+import type { Source } from "../source.js";
+import { createGrpcUnary, type GrpcUnaryOptions } from "./grpc-unary.js";
+
+const path = (method: string, channelzPackage = "rpc.channelz.v1"): string => `/${channelzPackage}.Channelz/${method}`;
+
+/** The same answers without the fast lane in bytes. */
+function messagesOnly(registry: Registry): Source {
+  return {
+    getTopChannels: (...args) => registry.getTopChannels(...args),
+    getServers: (...args) => registry.getServers(...args),
+    getServer: (...args) => registry.getServer(...args),
+    getServerSockets: (...args) => registry.getServerSockets(...args),
+    getChannel: (...args) => registry.getChannel(...args),
+    getSubchannel: (...args) => registry.getSubchannel(...args),
+    getSocket: (...args) => registry.getSocket(...args),
+  };
+}
+
+const stops: (() => void)[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop();
+});
+
+async function serve(source: Source, options: Partial<GrpcUnaryOptions> = {}): Promise<ClientHttp2Session> {
+  const grpcUnary = createGrpcUnary(source, { maxMessageBytes: 1024, ...options });
+  const server: Http2Server = createServer();
+  server.on("stream", (stream, headers) => {
+    stream.on("error", () => {});
+    if (!grpcUnary(stream, headers)) stream.respond({ ":status": 404 }, { endStream: true });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const session = await openSession(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  stops.push(() => {
+    session.destroy();
+    server.close();
+  });
+  return session;
+}
+
+test.each(channelzPackages)(
+  "[CZ-D-PATH-1] a page is answered in one frame under %s, in bytes and from messages alike",
+  async (channelzPackage) => {
+    const registry = createRegistry();
+    const channel = registry.addChannel({ target: "dns:///a" });
+    for (const source of [registry, messagesOnly(registry)]) {
+      const session = await serve(source);
+      const request = toBinary(GetTopChannelsRequestSchema, {
+        $typeName: "rpc.channelz.v1.GetTopChannelsRequest",
+        startChannelId: 0n,
+        maxResults: 10n,
+      });
+      const answer = await rawGrpc(session, path("GetTopChannels", channelzPackage), grpcFrame(request));
+      expect(answer.headers).toMatchObject({ ":status": 200, "content-type": "application/grpc" });
+      expect(answer.trailers["grpc-status"]).toBe("0");
+      expect(answer.body[0]).toBe(0);
+      expect(answer.body.readUInt32BE(1)).toBe(answer.body.length - 5);
+      const page = fromBinary(GetTopChannelsResponseSchema, answer.body.subarray(5));
+      expect(page.channel.map((one) => one.ref?.channelId)).toEqual([BigInt(channel.id)]);
+      expect(page.end).toBe(true);
+    }
+  },
+);
+
+test.each(channelzPackages)(
+  "[CZ-D-VER-2] a payload is named after %s, in bytes and from messages alike",
+  async (channelzPackage) => {
+    const registry = createRegistry();
+    const subject = {};
+    const socket = registry.addSocket({ subject, describe: () => ({ options: [lingerOption(true, 10)] }) });
+    for (const source of [registry, messagesOnly(registry)]) {
+      const answer = await rawGrpc(
+        await serve(source),
+        path("GetSocket", channelzPackage),
+        grpcFrame([0x08, socket.id]),
+      );
+      const { socket: found } = fromBinary(GetSocketResponseSchema, answer.body.subarray(5));
+      expect(found?.data?.option[0]?.additional?.typeUrl).toBe(
+        `type.googleapis.com/${channelzPackage}.SocketOptionLinger`,
+      );
+    }
+  },
+);
+
+test("[CZ-ERR-1] an error comes without a message: status and reason alone", async () => {
+  const registry = createRegistry();
+  for (const source of [registry, messagesOnly(registry)]) {
+    const answer = await rawGrpc(await serve(source), path("GetServer"), grpcFrame([0x08, 7]));
+    expect(answer.grpcStatus).toBe(Code.NotFound);
+    expect(answer.grpcMessage).toContain("7");
+    expect(answer.body).toHaveLength(0);
+    expect(answer.trailers).toEqual({});
+  }
+});
+
+test.each([
+  ["no message", Buffer.alloc(0), Code.Unimplemented],
+  ["two messages", Buffer.concat([grpcFrame(), grpcFrame()]), Code.Unimplemented],
+  ["half a frame header", Buffer.from([0, 0]), Code.InvalidArgument],
+  ["a frame that is cut short", Buffer.from([0, 0, 0, 0, 9, 8, 1]), Code.InvalidArgument],
+  ["a frame of a kind that does not exist", Buffer.from([7, 0, 0, 0, 0]), Code.InvalidArgument],
+  ["a compressed message without its encoding", Buffer.from([1, 0, 0, 0, 0]), Code.Internal],
+  ["bytes that are no protobuf", grpcFrame([0xff, 0xff, 0xff]), Code.InvalidArgument],
+])("A body with %s is refused", async (_, body, status) => {
+  const answer = await rawGrpc(await serve(createRegistry()), path("GetServers"), body);
+  expect(answer.grpcStatus).toBe(status);
+  expect(answer.grpcMessage).not.toBe("");
+});
+
+test("A request in many small pieces is put together", async () => {
+  const registry = createRegistry();
+  const server = registry.addServer({ name: "api" });
+  const pieces = [...grpcFrame([0x08, server.id])].map((byte) => Buffer.from([byte]));
+  const answer = await rawGrpc(await serve(registry), path("GetServer"), pieces);
+  expect(answer.grpcStatus).toBe(0);
+});
+
+test("[CZ-D-LISTEN-2] a message that is too large is refused by its announced length, and counted once", async () => {
+  let tooLarge = 0;
+  const session = await serve(createRegistry(), { maxMessageBytes: 100, onTooLarge: () => tooLarge++ });
+  const announced = await rawGrpc(session, path("GetServers"), Buffer.from([0, 0xff, 0, 0, 0]));
+  expect(announced.grpcStatus).toBe(Code.ResourceExhausted);
+  const sent = await rawGrpc(session, path("GetServers"), [Buffer.from([0]), Buffer.alloc(300), Buffer.alloc(300)]);
+  expect(sent.grpcStatus).toBe(Code.ResourceExhausted);
+  expect(tooLarge).toBe(2);
+});
+
+test("A method that Channelz does not have is UNIMPLEMENTED", async () => {
+  const answer = await rawGrpc(await serve(createRegistry()), path("DropTables"));
+  expect(answer.grpcStatus).toBe(Code.Unimplemented);
+  expect(answer.grpcMessage).toContain("DropTables");
+});
+
+test.each([
+  ["another service", "/a.B/C", {}],
+  ["a compressed request", path("GetServers"), { "grpc-encoding": "gzip" }],
+  ["JSON in gRPC", path("GetServers"), { "content-type": "application/grpc+json" }],
+  ["gRPC-Web", path("GetServers"), { "content-type": "application/grpc-web+proto" }],
+])("The lean path leaves %s to others", async (_, at, headers) => {
+  expect((await rawGrpc(await serve(createRegistry()), at, grpcFrame(), headers)).headers[":status"]).toBe(404);
+});
+
+test("A caller's deadline ends a read that takes longer, and the source is told", async () => {
+  let signal: AbortSignal | undefined;
+  const source: Source = {
+    ...messagesOnly(createRegistry()),
+    getServers: (_, options) => {
+      signal = options?.signal;
+      return new Promise(() => {});
+    },
+  };
+  const answer = await rawGrpc(await serve(source), path("GetServers"), grpcFrame(), { "grpc-timeout": "20m" });
+  expect(answer.grpcStatus).toBe(Code.DeadlineExceeded);
+  expect(signal?.aborted).toBe(true);
+});
+
+test("A caller that goes away is noticed by the source, and its late answer harms nobody", async () => {
+  let signal: AbortSignal | undefined;
+  let finish = (): void => {};
+  const registry = createRegistry();
+  const source: Source = {
+    ...messagesOnly(registry),
+    getServers: async (_, options) => {
+      signal = options?.signal;
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      return registry.getServers();
+    },
+  };
+  const session = await serve(source);
+  const stream = session.request({
+    ":method": "POST",
+    ":path": path("GetServers"),
+    "content-type": "application/grpc",
+  });
+  stream.on("error", () => {});
+  stream.end(grpcFrame());
+  await eventually(() => signal !== undefined);
+  stream.close(8);
+  await eventually(() => signal?.aborted === true);
+  finish();
+  expect((await rawGrpc(session, path("GetTopChannels"))).grpcStatus).toBe(0);
+});
+
+test("A caller that resets in the middle of its request leaves the connection to the others", async () => {
+  const session = await serve(createRegistry());
+  const stream = session.request({
+    ":method": "POST",
+    ":path": path("GetServers"),
+    "content-type": "application/grpc",
+  });
+  stream.on("error", () => {});
+  stream.write(Buffer.from([0, 0, 0]));
+  stream.close(8);
+  expect((await rawGrpc(session, path("GetServers"))).grpcStatus).toBe(0);
+});
+
+test("A source that throws something else is INTERNAL, and says nothing of it", async () => {
+  const registry = createRegistry();
+  const failing = Object.assign(createRegistry(), {
+    encode: () => {
+      throw new Error("password is hunter2");
+    },
+  });
+  const rejecting: Source = {
+    ...messagesOnly(registry),
+    getServers: () => Promise.reject(new Error("password is hunter2")),
+  };
+  for (const source of [failing, rejecting]) {
+    const answer = await rawGrpc(await serve(source), path("GetServers"));
+    expect(answer.grpcStatus).toBe(Code.Internal);
+    expect(answer.grpcMessage).not.toContain("hunter2");
+  }
+});

@@ -1,0 +1,214 @@
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { toBinary } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { type ChannelzPackage, channelzPackages } from "../channelz-package.js";
+import { type EncodedRead, type EncodedSource, isEncodedSource } from "../encoded-source.js";
+import { channelzService } from "../schema.js";
+import type { Source } from "../source.js";
+import { nameAnyPayloads } from "./any-payloads.js";
+import { parseGrpcTimeoutMs, trailersOnly } from "./grpc-status.js";
+import { performRead } from "./perform-read.js";
+import { readRequests } from "./read-requests.js";
+import { type RpcStatus, rpcStatusOf } from "./rpc-status.js";
+
+export interface GrpcUnaryOptions {
+  /** The largest request message in bytes; a larger one is answered RESOURCE_EXHAUSTED. */
+  readonly maxMessageBytes: number;
+  /** Called for each request that was too large. */
+  readonly onTooLarge?: () => void;
+}
+
+/** Serves a stream of HTTP/2 if it is a plain gRPC call of Channelz; false where it is not, and nothing was done to it. */
+export type GrpcUnary = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => boolean;
+
+const frameHeaderBytes = 5;
+const responseHeaders = { ":status": 200, "content-type": "application/grpc" };
+const waitForTrailers = { waitForTrailers: true };
+const endStream = { endStream: true };
+const okTrailers = { "grpc-status": "0" };
+
+/**
+ * The lean path of the service, straight on `node:http2`: unary gRPC with binary messages and no compression, which is
+ * what gRPC's own clients send. Everything else is left to Connect's router, which costs several times as much a call.
+ *
+ * A source that can answer in bytes is answered from in the same turn, without a promise or a timer, so `grpc-timeout`
+ * is honoured for other sources only. Time-outs of callers that never finish are the listener's.
+ */
+export function createGrpcUnary(source: Source, options: GrpcUnaryOptions): GrpcUnary {
+  const routes = new Map<string, Route>();
+  for (const channelzPackage of channelzPackages) {
+    for (const { name, parent, output } of channelzService(channelzPackage).methods) {
+      routes.set(`/${parent.typeName}/${name}`, {
+        channelzPackage,
+        decode: readRequests[name as EncodedRead["method"]],
+        encode: (message) => toBinary(output, message),
+      });
+    }
+  }
+  const prefixes = channelzPackages.map((channelzPackage) => `/${channelzPackage}.Channelz/`);
+
+  return (stream, headers) => {
+    if (headers[":method"] !== "POST" || !isPlainGrpc(headers)) return false;
+    const path = headers[":path"] ?? "";
+    const route = routes.get(path);
+    if (route === undefined) {
+      if (!prefixes.some((prefix) => path.startsWith(prefix))) return false;
+      end(stream, {
+        code: Code.Unimplemented,
+        message: `Channelz has no method ${path.slice(path.lastIndexOf("/") + 1)}.`,
+      });
+      return true;
+    }
+    collect(stream, options, (body) => answer(stream, headers, source, route, body));
+    return true;
+  };
+}
+
+interface Route {
+  readonly channelzPackage: ChannelzPackage;
+  readonly decode: (bytes: Uint8Array) => EncodedRead;
+  readonly encode: (message: Awaited<ReturnType<typeof performRead>>) => Uint8Array;
+}
+
+function isPlainGrpc(headers: IncomingHttpHeaders): boolean {
+  const contentType = headers["content-type"];
+  if (contentType !== "application/grpc" && contentType !== "application/grpc+proto") return false;
+  const encoding = headers["grpc-encoding"];
+  return encoding === undefined || encoding === "identity";
+}
+
+/** Gathers the body and calls `complete` once, unless it is too large or the caller goes away. */
+function collect(stream: ServerHttp2Stream, options: GrpcUnaryOptions, complete: (body: Buffer) => void): void {
+  // Nearly every request is one chunk; those that trickle in are joined once, at the end.
+  let first: Buffer | undefined;
+  let rest: Buffer[] | undefined;
+  let size = 0;
+  stream.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > frameHeaderBytes + options.maxMessageBytes || announces(chunk, first) > options.maxMessageBytes) {
+      if (stream.headersSent) return;
+      options.onTooLarge?.();
+      end(stream, {
+        code: Code.ResourceExhausted,
+        message: `The request is larger than ${options.maxMessageBytes} bytes, and no request of Channelz needs to be.`,
+      });
+    } else if (first === undefined) {
+      first = chunk;
+    } else {
+      rest ??= [first];
+      rest.push(chunk);
+    }
+  });
+  stream.on("end", () => {
+    if (!stream.headersSent && !stream.destroyed) complete(rest ? Buffer.concat(rest) : (first ?? Buffer.alloc(0)));
+  });
+}
+
+/** The length that a frame's header announces, where the first chunk holds a header whole. */
+function announces(chunk: Buffer, first: Buffer | undefined): number {
+  return first === undefined && chunk.length >= frameHeaderBytes ? chunk.readUInt32BE(1) : 0;
+}
+
+function answer(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  source: Source,
+  route: Route,
+  body: Buffer,
+): void {
+  const defect = frameDefect(body);
+  const read = defect === undefined ? decode(route, body) : undefined;
+  if (read === undefined) {
+    end(stream, defect ?? { code: Code.InvalidArgument, message: "The request is not a message of Channelz." });
+  } else if (isEncodedSource(source)) {
+    answerNow(stream, source, route, read);
+  } else {
+    answerLater(stream, headers, source, route, read);
+  }
+}
+
+function decode(route: Route, body: Buffer): EncodedRead | undefined {
+  try {
+    return route.decode(body.subarray(frameHeaderBytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is wrong with a body that should be one uncompressed message in its frame. */
+function frameDefect(body: Buffer): RpcStatus | undefined {
+  if (body.length === 0) return { code: Code.Unimplemented, message: "The call has no request; it takes exactly one." };
+  if (body[0] === 1) {
+    return { code: Code.Internal, message: "The request is compressed, but grpc-encoding does not say how." };
+  }
+  if (body[0] !== 0 || body.length < frameHeaderBytes) {
+    return { code: Code.InvalidArgument, message: "The request does not begin with the frame of a gRPC message." };
+  }
+  const declared = frameHeaderBytes + body.readUInt32BE(1);
+  if (body.length < declared) return { code: Code.InvalidArgument, message: "The request ends before its frame does." };
+  if (body.length > declared) return { code: Code.Unimplemented, message: "The call takes exactly one request." };
+  return undefined;
+}
+
+function answerNow(stream: ServerHttp2Stream, source: EncodedSource, route: Route, read: EncodedRead): void {
+  let frame: Uint8Array;
+  try {
+    frame = source.encode(read, route.channelzPackage, frameHeaderBytes);
+  } catch (error) {
+    end(stream, rpcStatusOf(error));
+    return;
+  }
+  send(stream, frame);
+}
+
+function answerLater(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  source: Source,
+  route: Route,
+  read: EncodedRead,
+): void {
+  const controller = new AbortController();
+  const timeoutMs = parseGrpcTimeoutMs(headers["grpc-timeout"]?.toString());
+  const timer = timeoutMs === undefined ? undefined : setTimeout(expire, Math.min(timeoutMs, 0x7fffffff));
+  function expire(): void {
+    end(stream, { code: Code.DeadlineExceeded, message: "The source did not answer within the caller's deadline." });
+    controller.abort();
+  }
+  stream.once("close", () => {
+    clearTimeout(timer);
+    controller.abort();
+  });
+  performRead(source, read, { signal: controller.signal })
+    .then((message) => {
+      const bytes = route.encode(nameAnyPayloads(message, route.channelzPackage));
+      const frame = new Uint8Array(frameHeaderBytes + bytes.length);
+      frame.set(bytes, frameHeaderBytes);
+      send(stream, frame);
+    })
+    .catch((error: unknown) => end(stream, rpcStatusOf(error)));
+}
+
+function send(stream: ServerHttp2Stream, frame: Uint8Array): void {
+  if (stream.headersSent || stream.destroyed || stream.closed) return;
+  const length = frame.length - frameHeaderBytes;
+  frame[0] = 0;
+  frame[1] = length >>> 24;
+  frame[2] = length >>> 16;
+  frame[3] = length >>> 8;
+  frame[4] = length;
+  stream.respond(responseHeaders, waitForTrailers);
+  stream.on("wantTrailers", sendOk);
+  stream.end(frame);
+}
+
+function sendOk(this: ServerHttp2Stream): void {
+  this.sendTrailers(okTrailers);
+}
+
+function end(stream: ServerHttp2Stream, status: RpcStatus): void {
+  if (stream.headersSent || stream.destroyed || stream.closed) return;
+  stream.respond(trailersOnly(status), endStream);
+  // A caller that still sends is told to stop; one that has finished sees a stream that ended in good order.
+  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+}

@@ -1,0 +1,117 @@
+import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
+import {
+  type HealthCheckRequest,
+  HealthCheckResponse_ServingStatus,
+  Health as HealthService,
+} from "../gen/grpc/health/v1/health_pb.js";
+
+/** What can be said of a service; the empty name is the whole server. */
+export type ServingStatus = "UNKNOWN" | "SERVING" | "NOT_SERVING";
+
+/** The health of the services of a process, as `grpc.health.v1` tells it. */
+export interface Health {
+  /** Says how a service is; those who watch it are told. Without effect after `shutdown`. */
+  set(service: string, status: ServingStatus): void;
+  /** How a service is, or undefined where it was never set. */
+  get(service: string): ServingStatus | undefined;
+  /** The status of every service that was set. */
+  list(): ReadonlyMap<string, ServingStatus>;
+  /** Every service stops serving: those who watch hear it, and then their streams end. */
+  shutdown(): void;
+  /**
+   * The status now and whenever it changes, undefined while the service is unknown; what changes faster than it is read
+   * is skipped. Ends on `signal` and after `shutdown`. Throws a RangeError where too many watch.
+   */
+  watch(service: string, signal: AbortSignal): AsyncIterable<ServingStatus | undefined>;
+}
+
+export interface HealthOptions {
+  /** How many streams may watch at once; one more is refused with RESOURCE_EXHAUSTED. Default 1000. */
+  readonly maxWatchers?: number;
+}
+
+/** Creates the health of a process whose server as a whole (the empty name) is serving. */
+export function createHealth(options: HealthOptions = {}): Health {
+  const maxWatchers = options.maxWatchers ?? 1000;
+  const statuses = new Map<string, ServingStatus>([["", "SERVING"]]);
+  const watchers = new Set<() => void>();
+  let isShutDown = false;
+  const wakeAll = (): void => {
+    for (const wake of watchers) wake();
+  };
+
+  async function* watch(service: string, signal: AbortSignal): AsyncGenerator<ServingStatus | undefined> {
+    if (watchers.size >= maxWatchers)
+      throw new RangeError(`More than ${maxWatchers} streams watch the health already.`);
+    let wake = (): void => {};
+    const wakeThis = (): void => wake();
+    watchers.add(wakeThis);
+    signal.addEventListener("abort", wakeThis);
+    try {
+      let told: { readonly status: ServingStatus | undefined } | undefined;
+      while (!signal.aborted) {
+        const status = statuses.get(service);
+        if (told === undefined || told.status !== status) {
+          told = { status };
+          yield status;
+        } else if (isShutDown) {
+          return;
+        } else {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+      }
+    } finally {
+      watchers.delete(wakeThis);
+      signal.removeEventListener("abort", wakeThis);
+    }
+  }
+
+  return {
+    set(service, status) {
+      if (isShutDown) return;
+      statuses.set(service, status);
+      wakeAll();
+    },
+    get: (service) => statuses.get(service),
+    list: () => new Map(statuses),
+    shutdown() {
+      isShutDown = true;
+      for (const service of statuses.keys()) statuses.set(service, "NOT_SERVING");
+      wakeAll();
+    },
+    watch,
+  };
+}
+
+/** Serves `grpc.health.v1`: Check answers NOT_FOUND for an unknown service, Watch tells SERVICE_UNKNOWN and goes on watching. */
+export function healthRoutes(health: Health): (router: ConnectRouter) => void {
+  return (router) => {
+    router.service(HealthService, {
+      check({ service }: HealthCheckRequest) {
+        const status = health.get(service);
+        if (status === undefined) throw new ConnectError(`The service "${service}" is not known here.`, Code.NotFound);
+        return { status: HealthCheckResponse_ServingStatus[status] };
+      },
+      list: () => ({
+        statuses: Object.fromEntries(
+          [...health.list()].map(([service, status]) => [
+            service,
+            { status: HealthCheckResponse_ServingStatus[status] },
+          ]),
+        ),
+      }),
+      async *watch({ service }: HealthCheckRequest, context: HandlerContext) {
+        try {
+          for await (const status of health.watch(service, context.signal)) {
+            yield { status: HealthCheckResponse_ServingStatus[status ?? "SERVICE_UNKNOWN"] };
+          }
+        } catch (error) {
+          if (error instanceof RangeError) throw new ConnectError(error.message, Code.ResourceExhausted);
+          throw error;
+        }
+      },
+    });
+  };
+}
