@@ -1,0 +1,68 @@
+import type { ChannelzConnection } from "@wirescope/channelz";
+import { connectByOptions, connectionOptions } from "../connection-options.js";
+import type { Io } from "../io.js";
+import { commonOptions, type OptionTable, type OptionValues, parseOptions } from "../options.js";
+import { createScreen, type Screen } from "../output/screen.js";
+import { UsageError } from "../usage-error.js";
+
+/** A verb of the command line. */
+export interface Command {
+  readonly name: string;
+  /** One line, for the list of verbs. */
+  readonly summary: string;
+  /** The arguments besides options, as the usage line shows them, such as `<id>`. */
+  readonly parameters: readonly string[];
+  readonly options: OptionTable;
+  /** More lines of help, below the options. */
+  readonly notes?: readonly string[] | undefined;
+  /** Runs it and gives the exit code. */
+  run(args: readonly string[], io: Io): Promise<number>;
+}
+
+/** What a command that reads a peer works with. */
+export interface ReadContext<T extends OptionTable> {
+  readonly source: ChannelzConnection;
+  readonly screen: Screen;
+  readonly values: OptionValues<T & ReadOptions>;
+  readonly positionals: readonly string[];
+}
+
+const jsonOption = { json: { type: "boolean", help: "print JSON in place of text" } } as const;
+
+/** The options that every command which reads a peer has. */
+export type ReadOptions = typeof connectionOptions & typeof jsonOption & typeof commonOptions;
+
+const readOptions: ReadOptions = { ...connectionOptions, ...jsonOption, ...commonOptions };
+
+/** A command that reads one peer: it has the options of a connection and `--json`, and closes what it opened. */
+export function defineReadCommand<T extends OptionTable>(spec: {
+  readonly name: string;
+  readonly summary: string;
+  readonly parameters?: readonly string[];
+  readonly options: T;
+  readonly notes?: readonly string[];
+  read(context: ReadContext<T>): Promise<void>;
+}): Command {
+  const { name, summary, parameters = [], notes, read } = spec;
+  const options = { ...spec.options, ...readOptions };
+  return {
+    name,
+    summary,
+    parameters,
+    notes,
+    options,
+    async run(args, io) {
+      const { values, positionals } = parseOptions(options, args);
+      if (positionals.length > parameters.length) {
+        throw new UsageError(`${name} takes no argument "${positionals[parameters.length]}".`);
+      }
+      if (positionals.length < parameters.length) throw new UsageError(`${name} needs ${parameters.join(" ")}.`);
+      // Within the generic table the compiler no longer sees the part that every such command has.
+      const common: OptionValues<ReadOptions> = values;
+      const screen = createScreen(io, common["no-color"]);
+      await using source = connectByOptions(common, io.env);
+      await read({ source, screen, values, positionals });
+      return 0;
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import { readFileSync } from "node:fs";
+import {
+  type ChannelzConnection,
+  type ChannelzPackage,
+  type ConnectChannelzOptions,
+  channelzPackages,
+  connectChannelz,
+} from "@wirescope/channelz";
+import { parseDuration } from "./duration.js";
+import type { Io } from "./io.js";
+import type { OptionValues } from "./options.js";
+import { UsageError } from "./usage-error.js";
+
+/** The peer to read unless told: where `npm start` listens. */
+export const defaultTarget = "127.0.0.1:4690";
+
+/** Options of every command that reads a peer. */
+export const connectionOptions = {
+  target: {
+    type: "string",
+    placeholder: "host:port|unix:/path|url",
+    help: "the peer to read; default WIRESCOPE_TARGET, else 127.0.0.1:4690",
+  },
+  tls: { type: "boolean", help: "speak TLS; the options on certificates imply it" },
+  ca: { type: "string", placeholder: "file", help: "trust this authority (PEM) instead of the usual ones" },
+  cert: { type: "string", placeholder: "file", help: "client certificate (PEM), with --key" },
+  key: { type: "string", placeholder: "file", help: "private key of the client certificate (PEM)" },
+  "server-name": { type: "string", placeholder: "name", help: "the name that the peer's certificate must carry" },
+  "token-file": {
+    type: "string",
+    placeholder: "file",
+    help: "send the bearer token in this file; default WIRESCOPE_TOKEN",
+  },
+  "allow-insecure-token": { type: "boolean", help: "send the token in clear to another machine" },
+  header: { type: "string", multiple: true, placeholder: "'name: value'", help: "send this header" },
+  package: {
+    type: "string",
+    choices: ["rpc.channelz.v1", "grpc.channelz.v1"],
+    help: "the package that the peer serves; default: found out",
+  },
+  timeout: { type: "string", placeholder: "duration", help: "how long a call may take, like 500ms or 5s; default 10s" },
+} as const;
+
+/** Connects to the peer that the options and the environment name. Throws a UsageError, or what connectChannelz throws. */
+export function connectByOptions(values: OptionValues<typeof connectionOptions>, env: Io["env"]): ChannelzConnection {
+  const options: ConnectChannelzOptions = {
+    tls: tlsOf(values),
+    token: tokenOf(values, env),
+    allowInsecureToken: values["allow-insecure-token"],
+    headers: values.header.map(parseHeader),
+    package: packageOf(values.package),
+    timeoutMs: values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout"),
+  };
+  try {
+    return connectChannelz(values.target ?? (env.WIRESCOPE_TARGET || defaultTarget), options);
+  } catch (error) {
+    throw error instanceof TypeError ? new UsageError(error.message) : error;
+  }
+}
+
+function tlsOf(values: OptionValues<typeof connectionOptions>): ConnectChannelzOptions["tls"] {
+  const { ca, cert, key, "server-name": serverName } = values;
+  if ((cert === undefined) !== (key === undefined)) throw new UsageError("--cert and --key go together.");
+  if (!values.tls && ca === undefined && cert === undefined && serverName === undefined) return undefined;
+  return {
+    ...(ca === undefined ? {} : { ca: readFile(ca, "--ca") }),
+    ...(cert === undefined ? {} : { cert: readFile(cert, "--cert") }),
+    ...(key === undefined ? {} : { key: readFile(key, "--key") }),
+    ...(serverName === undefined ? {} : { serverName }),
+  };
+}
+
+// A token on the command line would be seen by every user of the machine, so there is no option for one.
+function tokenOf(values: OptionValues<typeof connectionOptions>, env: Io["env"]): string | undefined {
+  const file = values["token-file"];
+  if (file === undefined) return env.WIRESCOPE_TOKEN || undefined;
+  const token = readFile(file, "--token-file").trim();
+  if (token === "") throw new UsageError(`The file of --token-file, ${file}, is empty.`);
+  return token;
+}
+
+function packageOf(name: string | undefined): ChannelzPackage | undefined {
+  return channelzPackages.find((known) => known === name);
+}
+
+function parseHeader(text: string): [string, string] {
+  const colon = text.indexOf(":");
+  const name = text.slice(0, Math.max(0, colon)).trim();
+  const value = text.slice(colon + 1).trim();
+  try {
+    new Headers([[name, value]]);
+  } catch {
+    // The text is not repeated: it may hold a secret.
+    throw new UsageError("--header takes a header like 'name: value', in visible ASCII.");
+  }
+  return [name, value];
+}
+
+function readFile(path: string, option: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+    throw new UsageError(`The file of ${option}, ${path}, cannot be read${why}.`);
+  }
+}

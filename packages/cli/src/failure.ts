@@ -1,0 +1,49 @@
+import { ChannelzError, type ChannelzErrorCode, printableText } from "@wirescope/channelz";
+import type { Io } from "./io.js";
+import { UsageError } from "./usage-error.js";
+
+/** The exit codes of the command. */
+export const exitCode = { ok: 0, failure: 1, usage: 2 } as const;
+
+const usageCodes: readonly ChannelzErrorCode[] = ["TARGET_INVALID", "TOKEN_EXPOSED", "TOKEN_UNUSABLE"];
+
+// What the library can only say in general, the command line can say in its options.
+const inTheShell: Partial<Record<ChannelzErrorCode, string>> = {
+  PEER_REFUSED: "Options: --token-file <file> or WIRESCOPE_TOKEN; --cert <file> --key <file>.",
+  PEER_TIMEOUT: "Option: --timeout 30s.",
+  TOKEN_EXPOSED: "Options: --tls; --allow-insecure-token if the network is trusted.",
+};
+
+/** Says on standard error what went wrong and what to do next, and gives the exit code for it. */
+export function reportFailure(error: unknown, io: Io, verb: string | undefined): number {
+  const say = (text: string): void => {
+    io.stderr.write(`wirescope: ${printableText(text)}\n`);
+  };
+  const isKnown = error instanceof UsageError || ChannelzError.is(error);
+  if (error instanceof UsageError) {
+    say(`${error.message} See wirescope ${verb === undefined ? "" : `${verb} `}--help.`);
+  } else if (ChannelzError.is(error)) {
+    say([error.message, inTheShell[error.code]].filter(Boolean).join(" "));
+  } else {
+    say(`This should not have happened: ${error instanceof Error ? error.message : String(error)}`);
+    if (!io.env.WIRESCOPE_DEBUG) io.stderr.write("Run it again with WIRESCOPE_DEBUG=1 for a report.\n");
+  }
+  if (io.env.WIRESCOPE_DEBUG) io.stderr.write(`${describeCauses(error)}\n`);
+  if (!isKnown) return exitCode.failure;
+  return error instanceof UsageError || usageCodes.includes(error.code) ? exitCode.usage : exitCode.failure;
+}
+
+function describeCauses(error: unknown): string {
+  const parts: string[] = [];
+  const seen = new Set<unknown>();
+  for (let link = error; link instanceof Error && !seen.has(link); link = link.cause) {
+    seen.add(link);
+    parts.push(
+      (link.stack ?? String(link))
+        .split("\n")
+        .map((line) => printableText(line))
+        .join("\n"),
+    );
+  }
+  return parts.join("\ncaused by: ");
+}

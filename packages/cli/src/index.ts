@@ -1,0 +1,2 @@
+export type { Io, Output } from "./io.js";
+export { main, runProcess } from "./main.js";

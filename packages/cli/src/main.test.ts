@@ -1,0 +1,82 @@
+import { describe, expect, test } from "vitest";
+import type { Io } from "./io.js";
+import { main } from "./main.js";
+
+async function run(...argv: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  let stdout = "";
+  let stderr = "";
+  const io: Io = {
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: (text) => (stderr += text) },
+    env: {},
+    now: () => new Date(),
+  };
+  const code = await main(argv, io);
+  return { code, stdout, stderr };
+}
+
+describe("help", () => {
+  test("lists the commands and the exit codes", async () => {
+    const { code, stdout } = await run("--help");
+    expect(code).toBe(0);
+    for (const verb of ["channels", "servers", "sockets", "show <id>", "tree", "demo"])
+      expect(stdout).toContain(`  ${verb}`);
+    expect(stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 /);
+    expect(await run("help")).toMatchObject({ code: 0, stdout });
+  });
+
+  test("of a command shows its options, also when more is wrong", async () => {
+    for (const argv of [
+      ["sockets", "--help"],
+      ["help", "sockets"],
+      ["--bad", "sockets", "-h"],
+    ]) {
+      const { code, stdout } = await run(...argv);
+      expect(code).toBe(0);
+      expect(stdout).toContain("Usage: wirescope sockets");
+      expect(stdout).toContain("--server <id>");
+      expect(stdout).toContain("--target");
+    }
+  });
+
+  test("offers no option that would put a token on the command line", async () => {
+    const { stdout } = await run("tree", "--help");
+    expect(stdout).not.toMatch(/--token\b(?!-)/);
+    expect((await run("tree", "--token", "x")).code).toBe(2);
+  });
+});
+
+test("--version prints the version", async () => {
+  expect((await run("--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test.each([
+  [[], "Usage: wirescope"],
+  [["chanels"], "Did you mean channels?"],
+  [["wibble"], "Commands: channels, servers"],
+  [["channels", "--taget", "x"], "Did you mean --target?"],
+  [["channels", "extra"], 'takes no argument "extra"'],
+  [["show"], "show needs <id>"],
+  [["show", "abc"], "is not an id"],
+  [["show", "0"], "is not an id"],
+  [["show", "9223372036854775808"], "is not an id"],
+  [["show", "1", "2"], 'takes no argument "2"'],
+  [["show", "1", "--kind", "thing"], "--kind is one of"],
+  [["tree", "--target", "nowhere"], "the port is missing"],
+  [["tree", "--timeout", "soon"], "not a duration"],
+  [["tree", "--ca", "/nonexistent/ca.pem"], "cannot be read (ENOENT)"],
+  [["tree", "--token-file", "/nonexistent/token"], "cannot be read (ENOENT)"],
+  [["tree", "--cert", "x"], "go together"],
+  [["tree", "--cert", "package.json", "--key", "package.json"], "must be PEM"],
+  [["tree", "--header", "no colon"], "'name: value'"],
+  [["tree", "--package", "other.v1"], "--package is one of"],
+  [["sockets", "--server", "x"], "--server"],
+  [["tree", "--target", "192.0.2.1:80", "--header", "authorization: x"], "in clear"],
+  [["--target", ":1"], "A command is missing"],
+])("wrong usage is exit code 2, one message and nothing on standard output: %j", async (argv, message) => {
+  const { code, stdout, stderr } = await run(...argv);
+  expect(code).toBe(2);
+  expect(stdout).toBe("");
+  expect(stderr).toContain(message);
+  expect(stderr).not.toMatch(/\n\s+at /);
+});

@@ -1,0 +1,79 @@
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { commands } from "./command-table.js";
+import type { Command } from "./commands/command.js";
+import { exitCode, reportFailure } from "./failure.js";
+import { commandText, overviewText } from "./help.js";
+import { type Io, processIo } from "./io.js";
+import { toParseArgs } from "./options.js";
+import { suggest } from "./suggest.js";
+import { UsageError } from "./usage-error.js";
+
+/** Runs the command line on these arguments, without the name of the program, and gives the exit code. Never rejects. */
+export async function main(argv: readonly string[], io: Io = processIo()): Promise<number> {
+  let verb: string | undefined;
+  try {
+    const call = splitVerb(argv);
+    if (call.verb === undefined) return answerWithoutVerb(call.args, io);
+    if (call.verb === "help") return showHelp(call.args[0], io);
+    const command = findCommand(call.verb);
+    verb = command.name;
+    if (call.args.some((arg) => arg === "--help" || arg === "-h")) {
+      io.stdout.write(commandText(command));
+      return exitCode.ok;
+    }
+    return await command.run(call.args, io);
+  } catch (error) {
+    return reportFailure(error, io, verb);
+  }
+}
+
+/** Runs the command line on the arguments of this process, and leaves its exit code there. */
+export async function runProcess(): Promise<void> {
+  // Who reads our output may stop early, as `head` does. That is no failure, but there is nobody left to write for.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit(exitCode.ok);
+  });
+  process.exitCode = await main(process.argv.slice(2));
+}
+
+/** The first argument that is neither an option nor the value of one, and all the others. */
+function splitVerb(argv: readonly string[]): { readonly verb: string | undefined; readonly args: readonly string[] } {
+  const options = Object.assign({}, ...commands.map((command) => toParseArgs(command.options)));
+  const { tokens } = parseArgs({ args: [...argv], options, strict: false, allowPositionals: true, tokens: true });
+  const first = tokens.find((token) => token.kind === "positional");
+  if (first === undefined) return { verb: undefined, args: argv };
+  return { verb: first.value, args: argv.filter((_, index) => index !== first.index) };
+}
+
+function answerWithoutVerb(args: readonly string[], io: Io): number {
+  if (args.includes("--version") || args.includes("-V")) {
+    io.stdout.write(`${version()}\n`);
+    return exitCode.ok;
+  }
+  if (args.includes("--help") || args.includes("-h")) return showHelp(undefined, io);
+  if (args.length > 0) throw new UsageError(`A command is missing before ${args[0]}.`);
+  io.stderr.write(overviewText());
+  return exitCode.usage;
+}
+
+function showHelp(topic: string | undefined, io: Io): number {
+  io.stdout.write(topic === undefined ? overviewText() : commandText(findCommand(topic)));
+  return exitCode.ok;
+}
+
+function findCommand(verb: string): Command {
+  const command = commands.find(({ name }) => name === verb);
+  if (command !== undefined) return command;
+  const names = commands.map(({ name }) => name);
+  const near = suggest(verb, names);
+  throw new UsageError(
+    `There is no command "${verb}". ${near === undefined ? `Commands: ${names.join(", ")}.` : `Did you mean ${near}?`}`,
+  );
+}
+
+function version(): string {
+  const manifest: { version: string } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  return manifest.version;
+}

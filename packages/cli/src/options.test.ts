@@ -1,0 +1,43 @@
+import { describe, expect, test } from "vitest";
+import { describeOptions, parseOptions } from "./options.js";
+import { UsageError } from "./usage-error.js";
+
+const table = {
+  target: { type: "string", placeholder: "host:port", help: "the peer" },
+  header: { type: "string", multiple: true, help: "a header" },
+  kind: { type: "string", choices: ["channel", "socket"], help: "the kind" },
+  json: { type: "boolean", short: "j", help: "as JSON" },
+} as const;
+
+describe("parseOptions", () => {
+  test("gives every option of the table a value", () => {
+    expect(parseOptions(table, [])).toEqual({
+      values: { target: undefined, header: [], kind: undefined, json: false },
+      positionals: [],
+    });
+    expect(parseOptions(table, ["--header", "a", "7", "-j", "--header=b", "--target", ":1"])).toEqual({
+      values: { target: ":1", header: ["a", "b"], kind: undefined, json: true },
+      positionals: ["7"],
+    });
+  });
+
+  test.each([
+    [["--taget", "x"], "There is no option --taget. Did you mean --target?"],
+    [["--zzz"], "There is no option --zzz."],
+    [["--kind", "server"], '--kind is one of channel, socket, not "server".'],
+    [["--json=1"], "does not take an argument."],
+    [["--target"], "argument missing."],
+  ])("refuses %j", (args, message) => {
+    expect(() => parseOptions(table, args)).toThrow(UsageError);
+    expect(() => parseOptions(table, args)).toThrow(message);
+  });
+});
+
+test("the help comes from the same table", () => {
+  expect(describeOptions(table)).toEqual([
+    "  --target <host:port>     the peer",
+    "  --header <header>        a header; may be repeated",
+    "  --kind <channel|socket>  the kind",
+    "  -j, --json               as JSON",
+  ]);
+});

@@ -1,0 +1,80 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { ChannelSchema, SocketOptionTimeoutSchema, SocketSchema } from "@wirescope/channelz";
+import { describe, expect, test } from "vitest";
+import { formatJson, messageToJson } from "./json.js";
+
+describe("messageToJson", () => {
+  test("64-bit integers are strings, and zero is shown", () => {
+    const json = messageToJson(ChannelSchema, create(ChannelSchema, { ref: { channelId: 2n ** 63n - 1n }, data: {} }));
+    expect(json).toMatchObject({
+      ref: { channelId: "9223372036854775807", name: "" },
+      data: { callsStarted: "0", target: "" },
+      subchannelRef: [],
+    });
+  });
+
+  test("[CZ-D-VER-2] payloads of either package are decoded", () => {
+    const value = toBinary(SocketOptionTimeoutSchema, create(SocketOptionTimeoutSchema, { duration: { seconds: 3n } }));
+    for (const name of ["rpc.channelz.v1", "grpc.channelz.v1"]) {
+      const typeUrl = `type.googleapis.com/${name}.SocketOptionTimeout`;
+      const socket = create(SocketSchema, {
+        data: { option: [{ name: "SO_RCVTIMEO", additional: { typeUrl, value } }] },
+      });
+      expect(messageToJson(SocketSchema, socket)).toMatchObject({
+        data: { option: [{ additional: { "@type": typeUrl, duration: "3s" } }] },
+      });
+    }
+  });
+
+  test("a payload of an unknown type shows its type and its bytes", () => {
+    const socket = create(SocketSchema, {
+      local: {
+        address: {
+          case: "otherAddress",
+          value: { name: "x", value: { typeUrl: "type.googleapis.com/a.B", value: Uint8Array.of(1, 2, 3) } },
+        },
+      },
+    });
+    expect(messageToJson(SocketSchema, socket)).toMatchObject({
+      local: { otherAddress: { value: { "@type": "type.googleapis.com/a.B", value: "AQID" } } },
+    });
+  });
+
+  test("what has no form in JSON does not end the output: bytes that are no payload are shown, times left out", () => {
+    const socket = create(SocketSchema, {
+      ref: { socketId: 1n },
+      data: {
+        lastMessageSentTimestamp: { seconds: 2n ** 60n },
+        lastMessageReceivedTimestamp: { seconds: 1n, nanos: -1 },
+        option: [
+          {
+            name: "BROKEN",
+            additional: { typeUrl: "x/rpc.channelz.v1.SocketOptionTimeout", value: Uint8Array.of(255) },
+          },
+        ],
+      },
+    });
+    const json = messageToJson(SocketSchema, socket);
+    expect(json).toMatchObject({
+      ref: { socketId: "1" },
+      data: {
+        option: [{ name: "BROKEN", additional: { "@type": "x/rpc.channelz.v1.SocketOptionTimeout", value: "/w==" } }],
+      },
+    });
+    expect(json.data).not.toHaveProperty("lastMessageSentTimestamp");
+    expect(json.data).not.toHaveProperty("lastMessageReceivedTimestamp");
+  });
+
+  test("the message itself is left as it was", () => {
+    const socket = create(SocketSchema, { data: { lastMessageSentTimestamp: { seconds: 2n ** 60n } } });
+    messageToJson(SocketSchema, socket);
+    expect(socket.data?.lastMessageSentTimestamp?.seconds).toBe(2n ** 60n);
+  });
+});
+
+test("JSON as text means the same, and cannot drive a terminal", () => {
+  const value = { name: "\u009b2J\u202e\u{e0041} 日本 \u001b" };
+  const text = formatJson([value]);
+  expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
+  expect(JSON.parse(text)).toEqual([value]);
+});

@@ -1,0 +1,26 @@
+import { type ChannelData, ChannelConnectivityState_State as State } from "@wirescope/channelz";
+import type { Paint, Palette } from "./colour.js";
+
+const names: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(State).map(([name, number]) => [number, name]),
+);
+
+/** The name of the state in the data of a channel or subchannel. */
+export function stateName(data: ChannelData | undefined): string {
+  const state = data?.state?.state ?? State.UNKNOWN;
+  return names[state] ?? `STATE ${state}`;
+}
+
+/** The colour of that state. */
+export function statePaint(data: ChannelData | undefined, palette: Palette): Paint {
+  switch (data?.state?.state) {
+    case State.READY:
+      return palette.good;
+    case State.CONNECTING:
+      return palette.warning;
+    case State.TRANSIENT_FAILURE:
+      return palette.bad;
+    default:
+      return palette.faint;
+  }
+}

@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import { displayWidth } from "./display-width.js";
+import { type Column, renderTable } from "./table.js";
+
+interface Row {
+  id: number;
+  target: string;
+  name: string;
+}
+
+const columns: Column<Row>[] = [
+  { title: "ID", align: "right", text: ({ id }) => String(id) },
+  { title: "TARGET", text: ({ target }) => target },
+  { title: "NAME", text: ({ name }) => name },
+];
+const rows: Row[] = [
+  { id: 7, target: "dns:///a-rather-long-name.example:443", name: "first" },
+  { id: 12345, target: "b:1", name: "the second of the two" },
+];
+
+describe("renderTable", () => {
+  test("aligns columns, numbers to the right, with nothing after the last", () => {
+    expect(renderTable(columns, rows)).toEqual([
+      "   ID  TARGET                                 NAME",
+      "    7  dns:///a-rather-long-name.example:443  first",
+      "12345  b:1                                    the second of the two",
+    ]);
+  });
+
+  test("without a width every cell is shown in full", () => {
+    expect(renderTable(columns, [{ ...rows[0], target: "x".repeat(500) } as Row])[1]).toContain("x".repeat(500));
+  });
+
+  test("in a width the rightmost column is cut first", () => {
+    expect(renderTable(columns, rows, 60)).toEqual([
+      "   ID  TARGET                                 NAME",
+      "    7  dns:///a-rather-long-name.example:443  first",
+      "12345  b:1                                    the second of…",
+    ]);
+    expect(renderTable(columns, rows, 40)).toEqual([
+      "   ID  TARGET                   NAME",
+      "    7  dns:///a-rather-long-n…  first",
+      "12345  b:1                      the sec…",
+    ]);
+  });
+
+  test("what has no room at all is left out, and the heading says so", () => {
+    expect(renderTable(columns, rows, 20)).toEqual(["   ID  TARGET  …", "    7  dns:///a-…", "12345  b:1"]);
+  });
+
+  test.each([1, 5, 10, 20, 33, 47, 80, 200])("no line is wider than the terminal of %i columns", (width) => {
+    const wide = [{ id: 1, target: "日本語のとても長い名前.example", name: "🙂".repeat(30) }, ...rows];
+    for (const line of renderTable(columns, wide, width))
+      expect(displayWidth(line)).toBeLessThanOrEqual(Math.max(width, 8));
+  });
+
+  test("wide characters take two columns", () => {
+    const lines = renderTable(columns, [
+      { id: 1, target: "日本", name: "x" },
+      { id: 2, target: "abcd", name: "y" },
+    ]);
+    expect(lines.slice(1).map((line) => displayWidth(line.slice(0, line.search(/[xy]$/))))).toEqual([12, 12]);
+  });
+
+  test("text of a peer cannot drive the terminal", () => {
+    const [, line] = renderTable(columns, [{ id: 1, target: "\u001b[2J\u0007", name: "a\nb\u202e" }]);
+    expect(line).toBe(" 1  \\x1b[2J\\x07  a\\nb\\u202e");
+  });
+
+  test("colours do not count as width", () => {
+    const painted: Column<Row>[] = columns.map((column) => ({ ...column, paint: () => (text) => `<${text}>` }));
+    expect(renderTable(painted, [{ id: 1, target: "t", name: "n" }])[1]).toBe(" <1>  <t>       <n>");
+  });
+});

@@ -1,0 +1,8 @@
+import { UsageError } from "./usage-error.js";
+
+/** An id from the command line: a positive integer of 64 bits. */
+export function parseId(text: string, what: string): bigint {
+  const id = /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
+  if (id < 1n || id >= 2n ** 63n) throw new UsageError(`${what} "${text}" is not an id. Ids are positive integers.`);
+  return id;
+}
