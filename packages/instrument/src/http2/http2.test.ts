@@ -1,0 +1,334 @@
+import { once } from "node:events";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  createServer,
+  type Http2Server,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { AddressInfo } from "node:net";
+import { createRegistry, type Registry, type SocketData } from "@wirescope/channelz";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { observeHttp2Session } from "./observe-client.js";
+import { observeHttp2Server } from "./observe-server.js";
+
+let registry: Registry;
+let server: Http2Server;
+let session: ClientHttp2Session;
+let answer: (stream: ServerHttp2Stream, path: string) => void;
+
+function message(text: string): Buffer {
+  const frame = Buffer.alloc(5 + text.length);
+  frame.writeUInt32BE(text.length, 1);
+  frame.write(text, 5);
+  return frame;
+}
+
+const grpc = { "content-type": "application/grpc" };
+
+/** Answers messages as a gRPC server does. */
+function reply(stream: ServerHttp2Stream, count: number, status = "0"): void {
+  stream.respond(grpc, { waitForTrailers: true });
+  stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": status }));
+  for (let i = 0; i < count; i += 1) stream.write(message(`answer ${i}`));
+  stream.end();
+}
+
+function call(path = "/a.B/C", ...messages: string[]): ClientHttp2Stream {
+  const stream = session.request({ ":method": "POST", ":path": path, ...grpc });
+  stream.on("error", () => {});
+  for (const text of messages) stream.write(message(text));
+  stream.end();
+  stream.resume();
+  return stream;
+}
+
+async function ended(stream: ClientHttp2Stream): Promise<void> {
+  if (!stream.destroyed) await once(stream, "close").catch(() => {});
+}
+
+interface Ends {
+  readonly client: SocketData;
+  readonly server: SocketData;
+  readonly channelCalls: readonly bigint[];
+  readonly subchannelCalls: readonly bigint[];
+  readonly serverCalls: readonly bigint[];
+}
+
+async function look(): Promise<Ends> {
+  const channel = (await registry.getTopChannels()).channel[0]!;
+  const { subchannel } = await registry.getSubchannel(channel.subchannelRef[0]!.subchannelId);
+  const told = (await registry.getServers()).server[0]!;
+  const { socketRef } = await registry.getServerSockets(told.ref!.serverId);
+  const calls = (data: { callsStarted: bigint; callsSucceeded: bigint; callsFailed: bigint } | undefined): bigint[] => [
+    data!.callsStarted,
+    data!.callsSucceeded,
+    data!.callsFailed,
+  ];
+  return {
+    client: (await registry.getSocket(subchannel!.socketRef[0]!.socketId)).socket!.data!,
+    server: (await registry.getSocket(socketRef[0]!.socketId)).socket!.data!,
+    channelCalls: calls(channel.data),
+    subchannelCalls: calls(subchannel?.data),
+    serverCalls: calls(told.data),
+  };
+}
+
+/** Both ends once nothing is in flight on either. */
+async function settled(): Promise<Ends> {
+  return vi.waitFor(async () => {
+    const ends = await look();
+    for (const { streamsStarted, streamsSucceeded, streamsFailed } of [ends.client, ends.server]) {
+      expect(streamsSucceeded + streamsFailed).toBe(streamsStarted);
+    }
+    return ends;
+  });
+}
+
+function streams(data: SocketData): bigint[] {
+  return [data.streamsStarted, data.streamsSucceeded, data.streamsFailed];
+}
+
+function messages(data: SocketData): bigint[] {
+  return [data.messagesSent, data.messagesReceived];
+}
+
+beforeEach(async () => {
+  registry = createRegistry();
+  answer = (stream) => reply(stream, 1);
+  server = createServer();
+  observeHttp2Server(registry, server, { name: "test" });
+  server.on("stream", (stream, headers) => {
+    stream.on("error", () => {});
+    answer(stream, String(headers[":path"]));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  session = connect(`http://127.0.0.1:${port}`);
+  session.on("error", () => {});
+  observeHttp2Session(registry, session, { target: `127.0.0.1:${port}` });
+});
+
+afterEach(async () => {
+  session.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+describe("the counters of both ends", () => {
+  test("[CZ-SOCKET-5] [CZ-SOCKET-6] [CZ-SOCKET-8] a unary call that succeeds", async () => {
+    await ended(call("/a.B/C", "question"));
+    const ends = await settled();
+    expect(streams(ends.client)).toEqual([1n, 1n, 0n]);
+    expect(streams(ends.server)).toEqual([1n, 1n, 0n]);
+    expect(messages(ends.client)).toEqual([1n, 1n]);
+    expect(messages(ends.server)).toEqual([1n, 1n]);
+    for (const calls of [ends.channelCalls, ends.subchannelCalls, ends.serverCalls])
+      expect(calls).toEqual([1n, 1n, 0n]);
+  });
+
+  test("[CZ-SOCKET-8] many messages both ways, however they are cut into frames", async () => {
+    answer = (stream) => {
+      stream.resume();
+      stream.on("end", () => reply(stream, 50));
+    };
+    await ended(call("/a.B/C", ...Array.from({ length: 30 }, (_, i) => "x".repeat(i * 997))));
+    const ends = await settled();
+    expect(messages(ends.client)).toEqual([30n, 50n]);
+    expect(messages(ends.server)).toEqual([50n, 30n]);
+  });
+
+  test("[CZ-SOCKET-6] [CZ-DATA-5] an error with trailers is a stream that succeeded and a call that failed", async () => {
+    answer = (stream) => reply(stream, 0, "13");
+    await ended(call());
+    const ends = await settled();
+    expect(streams(ends.client)).toEqual([1n, 1n, 0n]);
+    expect(streams(ends.server)).toEqual([1n, 1n, 0n]);
+    for (const calls of [ends.channelCalls, ends.subchannelCalls, ends.serverCalls])
+      expect(calls).toEqual([1n, 0n, 1n]);
+  });
+
+  test("[CZ-SOCKET-6] an error in headers alone (UNIMPLEMENTED) likewise", async () => {
+    answer = (stream) => stream.respond({ ...grpc, "grpc-status": "12" }, { endStream: true });
+    await ended(call());
+    const ends = await settled();
+    expect(streams(ends.client)).toEqual([1n, 1n, 0n]);
+    expect(streams(ends.server)).toEqual([1n, 1n, 0n]);
+    for (const calls of [ends.channelCalls, ends.serverCalls]) expect(calls).toEqual([1n, 0n, 1n]);
+  });
+
+  test("[CZ-SOCKET-7] a call that the client cancels fails on both ends", async () => {
+    answer = (stream) => stream.respond(grpc);
+    const stream = call("/a.B/C", "question");
+    await once(stream, "response");
+    stream.close(constants.NGHTTP2_CANCEL);
+    await ended(stream);
+    const ends = await settled();
+    expect(streams(ends.client)).toEqual([1n, 0n, 1n]);
+    expect(streams(ends.server)).toEqual([1n, 0n, 1n]);
+    for (const calls of [ends.channelCalls, ends.serverCalls]) expect(calls).toEqual([1n, 0n, 1n]);
+  });
+
+  test("[CZ-SOCKET-7] a call whose signal was aborted before it began has failed", async () => {
+    await ended(call());
+    const stream = session.request({ ":path": "/" }, { signal: AbortSignal.abort() });
+    stream.on("error", () => {});
+    const ends = await settled();
+    expect(streams(ends.client)).toEqual([2n, 1n, 1n]);
+    expect(ends.channelCalls).toEqual([2n, 1n, 1n]);
+  });
+
+  test.each([constants.NGHTTP2_INTERNAL_ERROR, constants.NGHTTP2_REFUSED_STREAM, constants.NGHTTP2_NO_ERROR])(
+    "[CZ-SOCKET-6] Node ends a stream before it resets it with code %i, so the stream succeeded and the call did not",
+    async (code) => {
+      answer = (stream) => {
+        stream.respond(grpc);
+        stream.write(message("half"), () => stream.close(code));
+      };
+      await ended(call("/a.B/C", "question"));
+      const ends = await settled();
+      expect(streams(ends.client)).toEqual([1n, 1n, 0n]);
+      expect(streams(ends.server)).toEqual([1n, 1n, 0n]);
+      expect(messages(ends.server)[0]).toBe(1n);
+      for (const calls of [ends.channelCalls, ends.serverCalls]) expect(calls).toEqual([1n, 0n, 1n]);
+    },
+  );
+
+  test("[CZ-SOCKET-7] a connection that is lost fails what was in flight, and only that", async () => {
+    await ended(call());
+    answer = (stream) => stream.respond(grpc);
+    const hanging = [call(), call()];
+    for (const stream of hanging) await once(stream, "response");
+    const before = await look();
+    expect(streams(before.client)).toEqual([3n, 1n, 0n]);
+    const channelId = (await registry.getTopChannels()).channel[0]!.ref!.channelId;
+    const subchannelId = (await registry.getTopChannels()).channel[0]!.subchannelRef[0]!.subchannelId;
+    const socketId = (await registry.getSubchannel(subchannelId)).subchannel!.socketRef[0]!.socketId;
+    session.destroy(new Error("cut"));
+    for (const stream of hanging) await ended(stream);
+    await vi.waitFor(async () => expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 1 }));
+    const { socket } = await registry.getSocket(socketId);
+    expect(streams(socket!.data!)).toEqual([3n, 1n, 2n]);
+    const { channel } = await registry.getChannel(channelId);
+    expect(channel?.data).toMatchObject({ callsStarted: 3n, callsSucceeded: 1n, callsFailed: 2n });
+    expect(channel?.data?.state?.state).toBe(5);
+  });
+
+  test("[CZ-SOCKET-9] keep-alives are counted on the end that sends them", async () => {
+    await ended(call());
+    await new Promise((resolve) => session.ping(resolve));
+    await new Promise((resolve) => session.ping(resolve));
+    const ends = await settled();
+    expect([ends.client.keepAlivesSent, ends.server.keepAlivesSent]).toEqual([2n, 0n]);
+  });
+
+  test("[CZ-SOCKET-10] [CZ-SOCKET-11] stream times are on the right side", async () => {
+    await ended(call());
+    const { client, server: accepted } = await settled();
+    expect(client.lastLocalStreamCreatedTimestamp).toBeDefined();
+    expect(client.lastRemoteStreamCreatedTimestamp).toBeUndefined();
+    expect(accepted.lastRemoteStreamCreatedTimestamp).toBeDefined();
+    expect(accepted.lastLocalStreamCreatedTimestamp).toBeUndefined();
+  });
+
+  test("[CZ-SOCKET-11] what a server pushes is a stream that the other end began", async () => {
+    answer = (stream) => {
+      stream.pushStream({ ":path": "/pushed" }, (error, pushed) => {
+        if (error) throw error;
+        pushed.respond();
+        pushed.end("extra");
+      });
+      reply(stream, 1);
+    };
+    session.on("stream", (pushed) => pushed.resume());
+    await ended(call());
+    await vi.waitFor(async () => expect(streams((await look()).client)).toEqual([2n, 2n, 0n]));
+    const { client, channelCalls } = await look();
+    expect(client.lastRemoteStreamCreatedTimestamp).toBeDefined();
+    expect(channelCalls).toEqual([1n, 1n, 0n]);
+  });
+
+  test("a body without envelopes is one message, and the status of HTTP decides", async () => {
+    answer = (stream, path) => {
+      stream.respond({ ":status": path === "/missing" ? 404 : 200, "content-type": "application/json" });
+      stream.write("{");
+      stream.end("}");
+    };
+    for (const path of ["/found", "/missing"]) {
+      const stream = session.request({ ":path": path });
+      stream.resume();
+      await ended(stream);
+    }
+    const ends = await settled();
+    expect(messages(ends.client)).toEqual([0n, 2n]);
+    expect(messages(ends.server)).toEqual([2n, 0n]);
+    expect(streams(ends.client)).toEqual([2n, 2n, 0n]);
+    for (const calls of [ends.channelCalls, ends.serverCalls]) expect(calls).toEqual([2n, 1n, 1n]);
+  });
+
+  test("in every moment, what started has succeeded, failed, or is in flight", async () => {
+    const open: ServerHttp2Stream[] = [];
+    answer = (stream) => open.push(stream);
+    const calls = Array.from({ length: 10 }, () => call("/a.B/C", "question"));
+    await vi.waitFor(() => expect(open).toHaveLength(10));
+    for (let done = 0; done < 10; done += 1) {
+      const { client, server: accepted } = await look();
+      expect(streams(client)).toEqual([10n, BigInt(done), 0n]);
+      expect(streams(accepted)).toEqual([10n, BigInt(done), 0n]);
+      reply(open[done]!, 1);
+      await vi.waitFor(async () => {
+        const now = await look();
+        expect(now.client.streamsSucceeded).toBe(BigInt(done + 1));
+        expect(now.server.streamsSucceeded).toBe(BigInt(done + 1));
+      });
+    }
+    await Promise.all(calls.map(ended));
+  });
+});
+
+test("[CZ-SOCKET-13] [CZ-SOCKET-14] the windows are told from the side of who may send", async () => {
+  answer = (stream) => stream.respond(grpc);
+  const stream = session.request({ ":method": "POST", ":path": "/a.B/C", ...grpc });
+  stream.write(Buffer.alloc(20_000));
+  await once(stream, "response");
+  await vi.waitFor(async () => {
+    const { client, server: accepted } = await look();
+    // What the client sent is not read by the server, so it is not granted anew.
+    expect(client.localFlowControlWindow).toBe(65_535n - 20_000n);
+    expect(accepted.remoteFlowControlWindow).toBe(65_535n - 20_000n);
+    expect(client.remoteFlowControlWindow).toBe(65_535n);
+    expect(accepted.localFlowControlWindow).toBe(65_535n);
+  });
+});
+
+test("the addresses of both ends fit together, and the listening socket has no remote one", async () => {
+  await ended(call());
+  const channel = (await registry.getTopChannels()).channel[0]!;
+  const { subchannel } = await registry.getSubchannel(channel.subchannelRef[0]!.subchannelId);
+  const client = (await registry.getSocket(subchannel!.socketRef[0]!.socketId)).socket!;
+  const told = (await registry.getServers()).server[0]!;
+  const { socketRef } = await registry.getServerSockets(told.ref!.serverId);
+  const accepted = (await registry.getSocket(socketRef[0]!.socketId)).socket!;
+  expect(client.local).toEqual(accepted.remote);
+  expect(client.remote).toEqual(accepted.local);
+  const listen = (await registry.getSocket(told.listenSocket[0]!.socketId)).socket!;
+  expect(listen.local).toEqual(accepted.local);
+  expect(listen.remote).toBeUndefined();
+});
+
+test("a connection that cannot be made is TRANSIENT_FAILURE with its cause in the trace", async () => {
+  const lonely = createRegistry();
+  const failing = connect("http://127.0.0.1:1");
+  const failed = once(failing, "error").catch(() => {});
+  failing.on("error", () => {});
+  const channel = observeHttp2Session(lonely, failing, { target: "127.0.0.1:1" });
+  expect(channel.state).toBe("CONNECTING");
+  await failed;
+  await vi.waitFor(() => expect(lonely.size.channels).toBe(0));
+  const trace = (await lonely.getChannel(channel.id)).channel!.data!.trace!.events.map(
+    ({ description }) => description,
+  );
+  expect(trace).toContainEqual(expect.stringMatching(/^CONNECTING -> TRANSIENT_FAILURE: .*ECONNREFUSED/));
+});

@@ -1,0 +1,256 @@
+import { once } from "node:events";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  createServer,
+  type Http2Server,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { AddressInfo } from "node:net";
+import { createRegistry, type Registry, type SocketData } from "@wirescope/channelz";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { observeHttp2Session } from "./observe-client.js";
+import { observeHttp2Server } from "./observe-server.js";
+import {
+  endHeaders,
+  endStream,
+  errorCode,
+  frameTypes,
+  type RawPeer,
+  rawClient,
+  rawServer,
+  requestHeaders,
+  responseHeaders,
+} from "./raw-peer.test.helper.js";
+
+function streams(data: SocketData): bigint[] {
+  return [data.streamsStarted, data.streamsSucceeded, data.streamsFailed];
+}
+
+describe("a client, against a server that writes frames by hand", () => {
+  let registry: Registry;
+  let session: ClientHttp2Session;
+  let peer: RawPeer;
+  let socketId: bigint;
+  let channelId: bigint;
+  let close: () => void;
+
+  beforeEach(async () => {
+    registry = createRegistry();
+    const server = await rawServer();
+    close = server.close;
+    session = connect(`http://127.0.0.1:${server.port}`);
+    session.on("error", () => {});
+    const channel = observeHttp2Session(registry, session, { target: `127.0.0.1:${server.port}` });
+    channelId = BigInt(channel.id);
+    peer = await server.peer;
+    socketId = await vi.waitFor(async () => {
+      const { channel: told } = await registry.getChannel(channelId);
+      const { subchannel } = await registry.getSubchannel(told!.subchannelRef[0]!.subchannelId);
+      return subchannel!.socketRef[0]!.socketId;
+    });
+  });
+
+  afterEach(() => {
+    session.destroy();
+    close();
+  });
+
+  function call(): ClientHttp2Stream {
+    const stream = session.request({ ":path": "/", "content-type": "application/grpc" });
+    stream.on("error", () => {});
+    stream.resume();
+    return stream;
+  }
+
+  async function expectStreams(...expected: bigint[]): Promise<void> {
+    await vi.waitFor(async () => expect(streams((await registry.getSocket(socketId)).socket!.data!)).toEqual(expected));
+  }
+
+  test.each([0, 2, 7, 8, 11])(
+    "[CZ-SOCKET-7] RST_STREAM with code %i before the end is a failed stream",
+    async (code) => {
+      call();
+      await peer.frame(({ type }) => type === frameTypes.headers);
+      peer.write(frameTypes.headers, endHeaders, 1, responseHeaders);
+      peer.write(frameTypes.data, 0, 1, Buffer.from("half"));
+      peer.write(frameTypes.rstStream, 0, 1, errorCode(code));
+      await expectStreams(1n, 0n, 1n);
+    },
+  );
+
+  test("[CZ-SOCKET-6] the end-of-stream bit counts wherever it stands: on headers, on data, on an empty frame", async () => {
+    for (const id of [1, 3, 5]) {
+      call();
+      await peer.frame(({ type, streamId }) => type === frameTypes.headers && streamId === id);
+      if (id === 1) {
+        peer.write(frameTypes.headers, endHeaders | endStream, id, responseHeaders);
+      } else {
+        peer.write(frameTypes.headers, endHeaders, id, responseHeaders);
+        peer.write(frameTypes.data, endStream, id, id === 3 ? Buffer.from("whole") : Buffer.alloc(0));
+      }
+    }
+    await expectStreams(3n, 3n, 0n);
+  });
+
+  test("[CZ-SOCKET-6] RST_STREAM after the end takes nothing back", async () => {
+    const stream = session.request({ ":method": "POST", ":path": "/" });
+    stream.on("error", () => {});
+    stream.resume();
+    await peer.frame(({ type }) => type === frameTypes.headers);
+    peer.write(frameTypes.headers, endHeaders | endStream, 1, responseHeaders);
+    await once(stream, "end");
+    peer.write(frameTypes.rstStream, 0, 1, errorCode(0));
+    await once(stream, "close");
+    await expectStreams(1n, 1n, 0n);
+  });
+
+  test("[CZ-SOCKET-7] a connection that is cut fails what was in flight, and the trace tells it", async () => {
+    call();
+    call();
+    await peer.frame(({ type, streamId }) => type === frameTypes.headers && streamId === 3);
+    peer.cut();
+    await expectStreams(2n, 0n, 2n);
+    const { channel } = await registry.getChannel(channelId);
+    expect(channel?.data).toMatchObject({ callsStarted: 2n, callsSucceeded: 0n, callsFailed: 2n });
+    const words = channel!.data!.trace!.events.map(({ description }) => description).join("\n");
+    expect(words).toContain("READY -> TRANSIENT_FAILURE: read ECONNRESET");
+  });
+
+  test("[CZ-SOCKET-7] GOAWAY fails the streams that it leaves out, and its code is in the trace", async () => {
+    call();
+    await peer.frame(({ type }) => type === frameTypes.headers);
+    const { channel } = await registry.getChannel(channelId);
+    const { subchannelId } = channel!.subchannelRef[0]!;
+    peer.write(frameTypes.goaway, 0, 0, Buffer.concat([errorCode(0), errorCode(11)]));
+    await expectStreams(1n, 0n, 1n);
+    await vi.waitFor(async () => {
+      const { subchannel } = await registry.getSubchannel(subchannelId);
+      const words = subchannel!.data!.trace!.events.map(({ description }) => description);
+      expect(words).toContain("GOAWAY with ENHANCE_YOUR_CALM");
+    });
+  });
+
+  test("a storm of resets is told once, and then with a number", async () => {
+    const { channel } = await registry.getChannel(channelId);
+    const { subchannelId } = channel!.subchannelRef[0]!;
+    for (let i = 0; i < 40; i += 1) call();
+    await peer.frame(({ type, streamId }) => type === frameTypes.headers && streamId === 79);
+    for (let i = 0; i < 40; i += 1) peer.write(frameTypes.rstStream, 0, 2 * i + 1, errorCode(7));
+    await expectStreams(40n, 0n, 40n);
+    await vi.waitFor(
+      async () => {
+        const { subchannel } = await registry.getSubchannel(subchannelId);
+        const words = subchannel!.data!.trace!.events.map(({ description }) => description);
+        expect(words.filter((text) => text.includes("reset"))).toEqual([
+          "Stream reset with REFUSED_STREAM",
+          "39 more streams reset with REFUSED_STREAM within a second",
+        ]);
+      },
+      { timeout: 10_000 },
+    );
+  });
+
+  test("messages are counted across frames of a single byte", async () => {
+    call();
+    await peer.frame(({ type }) => type === frameTypes.headers);
+    // The static table has content-type at 31; the value is literal.
+    const contentType = "application/grpc";
+    const grpcHeaders = Buffer.concat([
+      responseHeaders,
+      Buffer.from([0x0f, 0x10, contentType.length]),
+      Buffer.from(contentType),
+    ]);
+    peer.write(frameTypes.headers, endHeaders, 1, grpcHeaders);
+    for (const byte of [0, 0, 0, 0, 2, 7, 7, 0, 0, 0, 0, 0]) peer.write(frameTypes.data, 0, 1, Buffer.of(byte));
+    await vi.waitFor(async () => {
+      expect((await registry.getSocket(socketId)).socket!.data!.messagesReceived).toBe(2n);
+    });
+  });
+});
+
+describe("a server, against a client that writes frames by hand", () => {
+  let registry: Registry;
+  let server: Http2Server;
+  let peer: RawPeer;
+  let answer: (stream: ServerHttp2Stream) => void;
+
+  beforeEach(async () => {
+    registry = createRegistry();
+    server = createServer();
+    observeHttp2Server(registry, server);
+    server.on("stream", (stream) => {
+      stream.on("error", () => {});
+      answer(stream);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    peer = await rawClient((server.address() as AddressInfo).port);
+  });
+
+  afterEach(async () => {
+    peer.cut();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  async function socketId(): Promise<bigint> {
+    return vi.waitFor(async () => {
+      const { serverId } = (await registry.getServers()).server[0]!.ref!;
+      return (await registry.getServerSockets(serverId)).socketRef[0]!.socketId;
+    });
+  }
+
+  async function expectStreams(id: bigint, ...expected: bigint[]): Promise<void> {
+    await vi.waitFor(async () => expect(streams((await registry.getSocket(id)).socket!.data!)).toEqual(expected));
+  }
+
+  test("[CZ-SOCKET-7] RST_STREAM from the client before the answer ended is a failed stream", async () => {
+    answer = (stream) => {
+      stream.respond();
+      stream.write("half");
+    };
+    peer.write(frameTypes.headers, endHeaders | endStream, 1, requestHeaders);
+    const id = await socketId();
+    await peer.frame(({ type }) => type === frameTypes.data);
+    peer.write(frameTypes.rstStream, 0, 1, errorCode(8));
+    await expectStreams(id, 1n, 0n, 1n);
+  });
+
+  test("[CZ-SOCKET-6] an answer that ended before the request did is a stream that succeeded, reset or not", async () => {
+    answer = (stream) => {
+      stream.respond();
+      stream.end("early");
+    };
+    peer.write(frameTypes.headers, endHeaders, 1, requestHeaders);
+    const id = await socketId();
+    await peer.frame(({ type, flags }) => type === frameTypes.data && (flags & endStream) !== 0);
+    peer.write(frameTypes.rstStream, 0, 1, errorCode(8));
+    await expectStreams(id, 1n, 1n, 0n);
+  });
+
+  test("[CZ-SOCKET-7] a client that vanishes fails what was in flight", async () => {
+    answer = (stream) => stream.respond();
+    for (const streamId of [1, 3, 5]) peer.write(frameTypes.headers, endHeaders | endStream, streamId, requestHeaders);
+    const id = await socketId();
+    await peer.frame(({ type, streamId }) => type === frameTypes.headers && streamId === 5);
+    peer.cut();
+    await expectStreams(id, 3n, 0n, 3n);
+    await vi.waitFor(() => expect(registry.size.sockets).toBe(1));
+  });
+
+  test("[CZ-SOCKET-7] an answer that waits for a window when the client resets has failed, and its message was not sent", async () => {
+    answer = (stream) => {
+      stream.respond({ "content-type": "application/grpc" });
+      const message = Buffer.alloc(5 + 200_000);
+      message.writeUInt32BE(200_000, 1);
+      stream.end(message);
+    };
+    peer.write(frameTypes.headers, endHeaders | endStream, 1, requestHeaders);
+    const id = await socketId();
+    await peer.frame(({ type }) => type === frameTypes.data);
+    peer.write(frameTypes.rstStream, 0, 1, errorCode(8));
+    await expectStreams(id, 1n, 0n, 1n);
+    expect((await registry.getSocket(id)).socket!.data!.messagesSent).toBe(0n);
+  });
+});

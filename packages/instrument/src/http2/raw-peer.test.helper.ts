@@ -1,0 +1,119 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+/** A peer that writes frames of HTTP/2 by hand, for what no library ever sends. */
+export interface RawPeer {
+  /** The frames that came, oldest first. */
+  readonly frames: readonly RawFrame[];
+  write(type: number, flags: number, streamId: number, payload?: Uint8Array): void;
+  /** Resolves with the first frame, from now or before, that fits. */
+  frame(fits: (frame: RawFrame) => boolean): Promise<RawFrame>;
+  /** Cuts the connection without a word. */
+  cut(): void;
+}
+
+export interface RawFrame {
+  readonly type: number;
+  readonly flags: number;
+  readonly streamId: number;
+  readonly payload: Buffer;
+}
+
+export const frameTypes = { data: 0, headers: 1, rstStream: 3, settings: 4, ping: 6, goaway: 7 } as const;
+export const endStream = 0x1;
+export const endHeaders = 0x4;
+
+const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/** POST / over http at authority "a", by indexes of HPACK's static table. */
+export const requestHeaders: Buffer = Buffer.from([0x83, 0x86, 0x84, 0x41, 0x01, 0x61]);
+/** Status 200. */
+export const responseHeaders: Buffer = Buffer.from([0x88]);
+
+/** A four-byte error code, as RST_STREAM carries it. */
+export function errorCode(code: number): Buffer {
+  const payload = Buffer.alloc(4);
+  payload.writeUInt32BE(code);
+  return payload;
+}
+
+/** Connects to a server as a raw client; the preface and the settings are exchanged. */
+export async function rawClient(port: number): Promise<RawPeer> {
+  const socket = connect(port, "127.0.0.1");
+  await once(socket, "connect");
+  socket.write(preface);
+  const peer = rawPeer(socket, 0);
+  peer.write(frameTypes.settings, 0, 0);
+  return peer;
+}
+
+/** Listens as a raw server; `peer` is the first connection. */
+export async function rawServer(): Promise<{ port: number; peer: Promise<RawPeer>; close(): void }> {
+  const server = createServer();
+  const sockets: Socket[] = [];
+  const peer = once(server, "connection").then(([socket]: Socket[]) => {
+    sockets.push(socket!);
+    const raw = rawPeer(socket!, preface.length);
+    raw.write(frameTypes.settings, 0, 0);
+    return raw;
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    peer,
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+function rawPeer(socket: Socket, skippedBytes: number): RawPeer {
+  const frames: RawFrame[] = [];
+  const waiting = new Set<() => void>();
+  let bytes = Buffer.alloc(0);
+  let skipped = 0;
+  socket.on("error", () => {});
+  socket.on("data", (chunk: Buffer) => {
+    const skip = Math.min(skippedBytes - skipped, chunk.length);
+    skipped += skip;
+    bytes = Buffer.concat([bytes, chunk.subarray(skip)]);
+    while (bytes.length >= 9 && bytes.length >= 9 + bytes.readUIntBE(0, 3)) {
+      const length = bytes.readUIntBE(0, 3);
+      const frame = {
+        type: bytes[3]!,
+        flags: bytes[4]!,
+        streamId: bytes.readUInt32BE(5),
+        payload: bytes.subarray(9, 9 + length),
+      };
+      frames.push(frame);
+      if (frame.type === frameTypes.settings && frame.flags === 0) peer.write(frameTypes.settings, 1, 0);
+      bytes = bytes.subarray(9 + length);
+    }
+    for (const look of waiting) look();
+  });
+  const peer: RawPeer = {
+    frames,
+    write(type, flags, streamId, payload = Buffer.alloc(0)) {
+      const head = Buffer.alloc(9);
+      head.writeUIntBE(payload.length, 0, 3);
+      head[3] = type;
+      head[4] = flags;
+      head.writeUInt32BE(streamId, 5);
+      socket.write(Buffer.concat([head, payload]));
+    },
+    frame: (fits) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          const found = frames.find(fits);
+          if (found === undefined) return;
+          waiting.delete(look);
+          resolve(found);
+        };
+        waiting.add(look);
+        look();
+      }),
+    cut: () => socket.resetAndDestroy(),
+  };
+  return peer;
+}

@@ -1,0 +1,19 @@
+import type { Http2SecureServer, Http2Server, ServerHttp2Session } from "node:http2";
+
+const known = new WeakMap<Http2Server | Http2SecureServer, Set<ServerHttp2Session>>();
+
+/**
+ * The sessions that a server has now, of those that began since this was first asked. Node does not tell them, and an
+ * observation that begins anew wants to show the connections that were there all the time.
+ */
+export function sessionsOf(server: Http2Server | Http2SecureServer): ReadonlySet<ServerHttp2Session> {
+  const sessions = known.get(server);
+  if (sessions !== undefined) return sessions;
+  const fresh = new Set<ServerHttp2Session>();
+  known.set(server, fresh);
+  server.prependListener("session", (session: ServerHttp2Session) => {
+    fresh.add(session);
+    session.once("close", () => fresh.delete(session));
+  });
+  return fresh;
+}

@@ -1,0 +1,40 @@
+import type { BodyShape } from "./body-shape.js";
+
+/** What is known of a call that ended in good order. */
+export interface CallEnd {
+  readonly shape: BodyShape;
+  /** The status of HTTP. */
+  readonly httpStatus: number | undefined;
+  /** `grpc-status`, from the trailers or, where they are all there is, the headers. */
+  readonly grpcStatus: unknown;
+  /** What the status envelope held. */
+  readonly envelopeStatus: string | undefined;
+}
+
+/** Whether a call ended with an OK status, each protocol in its own words. */
+export function isOk({ shape, httpStatus, grpcStatus, envelopeStatus }: CallEnd): boolean {
+  if (httpStatus === undefined || httpStatus >= 400) return false;
+  switch (shape) {
+    case "grpc":
+      return String(grpcStatus) === "0";
+    case "grpc-web":
+      return String(grpcStatus ?? statusLine(envelopeStatus)) === "0";
+    case "connect-stream":
+      return envelopeStatus !== undefined && !hasError(envelopeStatus);
+    case "whole":
+      return true;
+  }
+}
+
+function statusLine(envelopeStatus: string | undefined): string | undefined {
+  return envelopeStatus === undefined ? undefined : /^grpc-status:\s*(\d+)/im.exec(envelopeStatus)?.[1];
+}
+
+function hasError(envelopeStatus: string): boolean {
+  try {
+    const end: unknown = JSON.parse(envelopeStatus);
+    return typeof end !== "object" || end === null || ("error" in end && end.error != null);
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,76 @@
+import { type BodyShape, statusFlagOf } from "./body-shape.js";
+
+const envelopeBytes = 5;
+/** A status that is longer is not looked at. */
+const maxStatusBytes = 64 * 1024;
+
+/**
+ * Counts the messages of a body as its bytes pass by: by message, not by frame or chunk. It holds no bytes but those of a
+ * status envelope, and is used again for another body.
+ */
+export class MessageCounter {
+  #shape: BodyShape = "whole";
+  /** Bytes of the envelope's head that have passed, and what of the length they told. */
+  #headBytes = 0;
+  #length = 0;
+  /** Bytes of the message that are still to come. */
+  #missing = 0;
+  #isStatus = false;
+  #hasBody = false;
+  #status: Buffer | undefined;
+
+  begin(shape: BodyShape): void {
+    this.#shape = shape;
+    this.#headBytes = 0;
+    this.#length = 0;
+    this.#missing = 0;
+    this.#isStatus = false;
+    this.#hasBody = false;
+    this.#status = undefined;
+  }
+
+  /** What the status envelope held, where the body ended with one. */
+  get status(): string | undefined {
+    return this.#status?.toString();
+  }
+
+  /** Takes the next bytes, and returns how many messages they completed. */
+  add(chunk: Uint8Array): number {
+    if (chunk.length > 0) this.#hasBody = true;
+    if (this.#shape === "whole") return 0;
+    let completed = 0;
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#headBytes < envelopeBytes) {
+        const byte = chunk[at]!;
+        at += 1;
+        if (this.#headBytes === 0) this.#isStatus = (byte & statusFlagOf(this.#shape)) !== 0;
+        else this.#length = this.#length * 256 + byte;
+        this.#headBytes += 1;
+        if (this.#headBytes < envelopeBytes) continue;
+        this.#missing = this.#length;
+      } else {
+        const taken = Math.min(this.#missing, chunk.length - at);
+        if (this.#isStatus) this.#keepStatus(chunk.subarray(at, at + taken));
+        at += taken;
+        this.#missing -= taken;
+      }
+      if (this.#missing === 0) {
+        if (!this.#isStatus) completed += 1;
+        this.#headBytes = 0;
+        this.#length = 0;
+      }
+    }
+    return completed;
+  }
+
+  /** The body ended in good order: a body without envelopes is a message, if there was any of it. */
+  end(): number {
+    return this.#shape === "whole" && this.#hasBody ? 1 : 0;
+  }
+
+  #keepStatus(bytes: Uint8Array): void {
+    if (this.#length > maxStatusBytes) return;
+    this.#status = this.#status === undefined ? Buffer.from(bytes) : Buffer.concat([this.#status, bytes]);
+  }
+}

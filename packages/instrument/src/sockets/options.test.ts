@@ -1,0 +1,270 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { fromBinary } from "@bufbuild/protobuf";
+import {
+  type SocketOptionInit,
+  SocketOptionLingerSchema,
+  type SocketOptionTcpInfo,
+  SocketOptionTcpInfoSchema,
+  SocketOptionTimeoutSchema,
+} from "@wirescope/channelz";
+import { describe, expect, test } from "vitest";
+import {
+  closeAfterTest,
+  connection,
+  connectTo,
+  listen,
+  portOf,
+  tlsConnection,
+  unixPath,
+} from "./connections.test.helper.js";
+import { loadSocketOptions } from "./native.js";
+import { listenSocketOptions, socketOptions } from "./options.js";
+import { descriptorOf } from "./socket-internals.js";
+
+const established = 1;
+const closeWait = 8;
+const listening = 10;
+
+function optionOf(socket: Socket, name: string): SocketOptionInit | undefined {
+  return socketOptions(socket)?.find((option) => option.name === name);
+}
+
+function told(socket: Socket, name: string): string | undefined {
+  return optionOf(socket, name)?.value;
+}
+
+function payloadOf(option: SocketOptionInit | undefined, type: string): Uint8Array {
+  expect(option?.additional?.type).toBe(type);
+  return option?.additional?.value ?? new Uint8Array();
+}
+
+function tcpInfoOf(options: readonly SocketOptionInit[] | undefined): SocketOptionTcpInfo {
+  const option = options?.find(({ name }) => name === "TCP_INFO");
+  return fromBinary(SocketOptionTcpInfoSchema, payloadOf(option, "SocketOptionTcpInfo"));
+}
+
+/** Of iproute2; asks the kernel by another way than getsockopt. */
+const socketStatistics = "ss";
+const hasSocketStatistics = spawnSync(socketStatistics, ["-V"]).error === undefined;
+
+/** Sets what Node has no call for. */
+function setOption(socket: Socket, level: number, option: number, value: Buffer): void {
+  const koffi = createRequire(import.meta.url)("koffi") as typeof import("koffi");
+  const setsockopt = koffi.load(null).func("int setsockopt(int, int, int, void *, int)");
+  expect(setsockopt(descriptorOf(socket), level, option, value, value.length)).toBe(0);
+}
+
+/** Opens connections until one of their ends has a descriptor that was in use before. */
+async function reuse(server: Server, descriptor: number | undefined): Promise<Socket> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const { client, accepted } = await connectTo(server, { host: "127.0.0.1", port: portOf(server) });
+    const next = [client, accepted].find((socket) => descriptorOf(socket) === descriptor);
+    if (next !== undefined) return next;
+  }
+  throw new Error(`The descriptor ${descriptor} was never used again.`);
+}
+
+describe.runIf(loadSocketOptions())("on Linux", () => {
+  test("[CZ-OPT-1] a TCP connection tells eight options by their full names", async () => {
+    const { client, accepted } = await connection();
+    const names = [
+      "SO_LINGER",
+      "SO_RCVTIMEO",
+      "SO_SNDTIMEO",
+      "SO_KEEPALIVE",
+      "SO_RCVBUF",
+      "SO_SNDBUF",
+      "TCP_NODELAY",
+      "TCP_INFO",
+    ];
+    expect(socketOptions(client)?.map(({ name }) => name)).toEqual(names);
+    expect(socketOptions(accepted)?.map(({ name }) => name)).toEqual(names);
+  });
+
+  test("switches are told as they are at the moment", async () => {
+    const { client } = await connection();
+    const switches = (): unknown[] => [told(client, "TCP_NODELAY"), told(client, "SO_KEEPALIVE")];
+    expect(switches()).toEqual(["0", "0"]);
+    client.setNoDelay(true);
+    expect(switches()).toEqual(["1", "0"]);
+    client.setKeepAlive(true, 1000);
+    expect(switches()).toEqual(["1", "1"]);
+    client.setNoDelay(false);
+    client.setKeepAlive(false);
+    expect(switches()).toEqual(["0", "0"]);
+  });
+
+  test("what is switched on one socket is not told of another", async () => {
+    const { server, client, accepted } = await connection();
+    const other = await connectTo(server, { host: "127.0.0.1", port: portOf(server) });
+    client.setNoDelay(true);
+    expect([client, accepted, other.client].map((one) => told(one, "TCP_NODELAY"))).toEqual(["1", "0", "0"]);
+  });
+
+  test("buffers have their size in bytes", async () => {
+    const { client } = await connection();
+    expect(Number(told(client, "SO_RCVBUF"))).toBeGreaterThan(1024);
+    expect(Number(told(client, "SO_SNDBUF"))).toBeGreaterThan(1024);
+  });
+
+  test("[CZ-OPT-3] linger and time-outs, which Node never sets, are told as off and none, with their payloads", async () => {
+    const { client } = await connection();
+    const linger = fromBinary(SocketOptionLingerSchema, payloadOf(optionOf(client, "SO_LINGER"), "SocketOptionLinger"));
+    expect(linger).toMatchObject({ active: false, duration: { seconds: 0n, nanos: 0 } });
+    for (const name of ["SO_RCVTIMEO", "SO_SNDTIMEO"]) {
+      const payload = payloadOf(optionOf(client, name), "SocketOptionTimeout");
+      expect(fromBinary(SocketOptionTimeoutSchema, payload).duration).toMatchObject({ seconds: 0n, nanos: 0 });
+    }
+  });
+
+  test("linger and time-outs that were set are told with their durations", async () => {
+    const { client } = await connection();
+    const linger = Buffer.alloc(8);
+    linger.writeInt32LE(1, 0);
+    linger.writeInt32LE(5, 4);
+    setOption(client, 1, 13, linger);
+    const timeout = Buffer.alloc(16);
+    timeout.writeBigInt64LE(1n, 0);
+    timeout.writeBigInt64LE(500_000n, 8);
+    setOption(client, 1, 20, timeout);
+
+    expect(told(client, "SO_LINGER")).toBe("5000 ms");
+    const lingerPayload = payloadOf(optionOf(client, "SO_LINGER"), "SocketOptionLinger");
+    expect(fromBinary(SocketOptionLingerSchema, lingerPayload)).toMatchObject({
+      active: true,
+      duration: { seconds: 5n, nanos: 0 },
+    });
+    expect(told(client, "SO_RCVTIMEO")).toBe("1500 ms");
+    const timeoutPayload = payloadOf(optionOf(client, "SO_RCVTIMEO"), "SocketOptionTimeout");
+    expect(fromBinary(SocketOptionTimeoutSchema, timeoutPayload).duration).toMatchObject({
+      seconds: 1n,
+      nanos: 500_000_000,
+    });
+    expect(told(client, "SO_SNDTIMEO")).toBe("0 ms");
+  });
+
+  test("TCP_INFO follows the state of the connection", async () => {
+    const { client, accepted } = await connection({ host: "127.0.0.1", port: 0 }, { allowHalfOpen: true });
+    expect(tcpInfoOf(socketOptions(client)).tcpiState).toBe(established);
+    accepted.end();
+    client.resume();
+    await once(client, "end");
+    expect(tcpInfoOf(socketOptions(client)).tcpiState).toBe(closeWait);
+  });
+
+  test.runIf(hasSocketStatistics)(
+    "TCP_INFO agrees with what ss tells of the same connection, where ss is installed",
+    async () => {
+      const { client, accepted } = await connection();
+      client.write("ping");
+      await once(accepted, "data");
+      accepted.write("pong");
+      await once(client, "data");
+      const filter = `sport = :${client.localPort} and dport = :${client.remotePort}`;
+      const words = execFileSync(socketStatistics, ["-tinH", filter], { encoding: "utf8" });
+      const ofSs = (pattern: RegExp): number[] => (pattern.exec(words) ?? []).slice(1).map(Number);
+      const info = tcpInfoOf(socketOptions(client));
+
+      expect(words).toContain("ESTAB");
+      expect([info.tcpiSndWscale, info.tcpiRcvWscale]).toEqual(ofSs(/\bwscale:(\d+),(\d+)/));
+      expect([info.tcpiSndMss]).toEqual(ofSs(/\bmss:(\d+)/));
+      expect([info.tcpiRcvMss]).toEqual(ofSs(/\brcvmss:(\d+)/));
+      expect([info.tcpiAdvmss]).toEqual(ofSs(/\badvmss:(\d+)/));
+      expect([info.tcpiPmtu]).toEqual(ofSs(/\bpmtu:(\d+)/));
+      expect([info.tcpiSndCwnd]).toEqual(ofSs(/\bcwnd:(\d+)/));
+      expect([info.tcpiRcvSsthresh]).toEqual(ofSs(/\brcv_ssthresh:(\d+)/));
+      // ss has milliseconds, the kernel microseconds; and it may have measured once more in between.
+      expect(Math.abs(info.tcpiRto / 1000 - (ofSs(/\brto:([\d.]+)/)[0] ?? 0))).toBeLessThan(20);
+      const [rtt = 0, rttVariance = 0] = ofSs(/\brtt:([\d.]+)\/([\d.]+)/);
+      expect(Math.abs(info.tcpiRtt / 1000 - rtt)).toBeLessThan(5);
+      expect(Math.abs(info.tcpiRttvar / 1000 - rttVariance)).toBeLessThan(5);
+      const [sinceSent = 0] = ofSs(/\blastsnd:(\d+)/);
+      expect(info.tcpiLastDataSent).toBeGreaterThanOrEqual(sinceSent);
+      expect(info.tcpiLastDataSent).toBeLessThan(sinceSent + 10_000);
+    },
+  );
+
+  test("a Unix connection tells the options of sockets, and none of TCP", async () => {
+    const { client, accepted } = await connection({ path: unixPath() });
+    for (const socket of [client, accepted]) {
+      const names = socketOptions(socket)?.map(({ name }) => name);
+      expect(names).toEqual(["SO_LINGER", "SO_RCVTIMEO", "SO_SNDTIMEO", "SO_KEEPALIVE", "SO_RCVBUF", "SO_SNDBUF"]);
+    }
+  });
+
+  test("a connection of TLS tells the options of the one beneath", async () => {
+    const { client } = await tlsConnection();
+    client.setNoDelay(true);
+    expect(told(client, "TCP_NODELAY")).toBe("1");
+    expect(tcpInfoOf(socketOptions(client)).tcpiState).toBe(established);
+  });
+
+  test("a socket that is not connected yet, or was destroyed, has no options", async () => {
+    const server = await listen(createServer(), { host: "127.0.0.1", port: 0 });
+    const socket = connect({ host: "localhost", port: portOf(server), family: 4 });
+    closeAfterTest(socket);
+    expect(() => socketOptions(socket)).not.toThrow();
+    await once(socket, "connect");
+    expect(socketOptions(socket)).toBeDefined();
+    socket.destroy();
+    expect(socketOptions(socket)).toBeUndefined();
+  });
+
+  test("a descriptor that another socket got meanwhile is not read as the first one's", async () => {
+    const { server, client } = await connection();
+    const descriptor = descriptorOf(client);
+    client.destroy();
+    await once(client, "close");
+    const next = await reuse(server, descriptor);
+    expect(socketOptions(next)).toBeDefined();
+    expect(socketOptions(client)).toBeUndefined();
+  });
+
+  test("TLS over a connection that was destroyed has no descriptor, whoever has the number now", async () => {
+    const { server } = await tlsConnection();
+    const beneath = connect({ host: "127.0.0.1", port: portOf(server) });
+    closeAfterTest(beneath);
+    const above = connectTls({ socket: beneath, rejectUnauthorized: false });
+    closeAfterTest(above);
+    await once(above, "secureConnect");
+    const descriptor = descriptorOf(above);
+    expect(descriptor).toBe(descriptorOf(beneath));
+    // Node crashes where both are destroyed in one turn, so the upper one closes by itself.
+    const closing = once(above, "close");
+    beneath.destroy();
+    expect(above.destroyed).toBe(false);
+    expect(descriptorOf(above)).toBeUndefined();
+    expect(socketOptions(above)).toBeUndefined();
+    await closing;
+    const next = await reuse(server, descriptor);
+    expect(socketOptions(next)).toBeDefined();
+    expect(socketOptions(above)).toBeUndefined();
+  });
+
+  test("a server tells the options of the socket on which it listens, with its queue, while it listens", async () => {
+    const server = createServer();
+    expect(listenSocketOptions(server)).toBeUndefined();
+    await listen(server, { host: "127.0.0.1", port: 0, backlog: 17 });
+    const options = listenSocketOptions(server);
+    expect(options?.map(({ name }) => name)).toEqual([
+      "SO_REUSEADDR",
+      "SO_REUSEPORT",
+      "SO_RCVBUF",
+      "SO_SNDBUF",
+      "TCP_INFO",
+    ]);
+    expect(options?.[0]?.value).toBe("1");
+    expect(tcpInfoOf(options)).toMatchObject({ tcpiState: listening, tcpiUnacked: 0, tcpiSacked: 17 });
+    server.close();
+    expect(listenSocketOptions(server)).toBeUndefined();
+  });
+
+  test("a server on a Unix socket tells no options of TCP", async () => {
+    const server = await listen(createServer(), { path: unixPath() });
+    expect(listenSocketOptions(server)?.map(({ name }) => name)).not.toContain("TCP_INFO");
+  });
+});

@@ -1,0 +1,88 @@
+import type { Server, Socket } from "node:net";
+import { lingerOption, type SocketOptionInit, timeoutOption } from "@wirescope/channelz";
+import { nativeSockets } from "./native.js";
+import { descriptorOf, isGone } from "./socket-internals.js";
+import { parseTcpInfo, tcpInfoSize } from "./tcp-info.js";
+
+/** An option as Linux numbers it: where it is found, how large it is, and how to tell it. */
+interface KnownOption {
+  readonly level: number;
+  readonly option: number;
+  readonly size: number;
+  readonly tell: (value: Buffer) => SocketOptionInit;
+}
+
+const socketLevel = 1;
+const tcpLevel = 6;
+
+const receiveBuffer = numberOption("SO_RCVBUF", socketLevel, 8);
+const sendBuffer = numberOption("SO_SNDBUF", socketLevel, 7);
+const tcpInfo: KnownOption = { level: tcpLevel, option: 11, size: tcpInfoSize, tell: parseTcpInfo };
+
+const connectionOptions: readonly KnownOption[] = [
+  { level: socketLevel, option: 13, size: 8, tell: tellLinger },
+  { level: socketLevel, option: 20, size: 16, tell: timeoutTeller("SO_RCVTIMEO") },
+  { level: socketLevel, option: 21, size: 16, tell: timeoutTeller("SO_SNDTIMEO") },
+  numberOption("SO_KEEPALIVE", socketLevel, 9),
+  receiveBuffer,
+  sendBuffer,
+  numberOption("TCP_NODELAY", tcpLevel, 1),
+  tcpInfo,
+];
+
+/** Of a socket that listens, TCP_INFO tells the accept queue: its length as unacked, its limit as sacked. */
+const listenOptions: readonly KnownOption[] = [
+  numberOption("SO_REUSEADDR", socketLevel, 2),
+  numberOption("SO_REUSEPORT", socketLevel, 15),
+  receiveBuffer,
+  sendBuffer,
+  tcpInfo,
+];
+
+/**
+ * The options of a connection at this moment, by getsockopt(); those that do not apply are left out, as TCP's are on a
+ * Unix socket. Undefined for a socket that has none or is destroyed, and where there are no native calls.
+ */
+export function socketOptions(socket: Socket): SocketOptionInit[] | undefined {
+  return isGone(socket) ? undefined : readOptions(socket, connectionOptions);
+}
+
+/** The options of a server's listening socket, as {@link socketOptions}; undefined while it does not listen. */
+export function listenSocketOptions(server: Server): SocketOptionInit[] | undefined {
+  return readOptions(server, listenOptions);
+}
+
+function readOptions(subject: Socket | Server, known: readonly KnownOption[]): SocketOptionInit[] | undefined {
+  const descriptor = descriptorOf(subject);
+  const native = descriptor === undefined ? undefined : nativeSockets();
+  if (descriptor === undefined || native === undefined) return undefined;
+  const options: SocketOptionInit[] = [];
+  for (const { level, option, size, tell } of known) {
+    const value = native.getOption(descriptor, level, option, size);
+    if (value?.length === size) options.push(tell(value));
+  }
+  return options.length === 0 ? undefined : options;
+}
+
+/** An option that is a C int, told as that number: 1 and 0 where it is a switch. */
+function numberOption(name: string, level: number, option: number): KnownOption {
+  return { level, option, size: 4, tell: (value) => ({ name, value: String(value.readInt32LE()) }) };
+}
+
+const lingerOff = lingerOption(false, 0);
+
+/** Reads a `struct linger`, whose time is in seconds. */
+function tellLinger(value: Buffer): SocketOptionInit {
+  const isActive = value.readInt32LE(0) !== 0;
+  const seconds = value.readInt32LE(4);
+  return isActive || seconds !== 0 ? lingerOption(isActive, seconds * 1000) : lingerOff;
+}
+
+/** Reads a `struct timeval`: seconds and microseconds, 64 bits each. */
+function timeoutTeller(name: string): (value: Buffer) => SocketOptionInit {
+  const none = timeoutOption(name, 0);
+  return (value) => {
+    const milliseconds = Number(value.readBigInt64LE(0)) * 1000 + Number(value.readBigInt64LE(8)) / 1000;
+    return milliseconds === 0 ? none : timeoutOption(name, milliseconds);
+  };
+}

@@ -1,0 +1,45 @@
+import type { Server, Socket } from "node:net";
+
+/** What Node keeps on a socket or a server beside its documented interface. Each may be missing. */
+interface Internals {
+  readonly _handle?: { readonly fd?: unknown } | null;
+  /** The server that accepted the connection. */
+  readonly _server?: Server | null;
+  /** The same, but changed to whichever HTTP server was handed the connection, even one that never listens. */
+  readonly server?: Server | null;
+  /** The socket beneath a TLS socket. */
+  readonly _parent?: Internals | null;
+  /** The host that was asked for, where it had to be looked up. */
+  readonly _host?: string | null;
+}
+
+/** Whether a socket is destroyed, or out of reach: that of an HTTP/2 session throws once the session is over. */
+export function isGone(socket: Socket): boolean {
+  try {
+    return socket.destroyed;
+  } catch {
+    return true;
+  }
+}
+
+/**
+ * The descriptor that a socket or server holds at this moment; undefined if it holds none. To be asked for each use:
+ * once a socket closes, the number is given to the next that opens.
+ */
+export function descriptorOf(subject: Socket | Server): number | undefined {
+  // libuv gives a negative number as soon as it has begun to close, also where this is TLS over another's socket.
+  const fd = (subject as Internals)._handle?.fd;
+  return typeof fd === "number" && fd >= 0 ? fd : undefined;
+}
+
+/** The server that accepted a connection; undefined for a client. */
+export function acceptedBy(socket: Socket): Server | undefined {
+  const { _server, _parent, server } = socket as Internals;
+  return _server ?? _parent?._server ?? server ?? undefined;
+}
+
+/** The name that a client looked up to connect; undefined where it was given an address, or for a server. */
+export function hostAskedFor(socket: Socket): string | undefined {
+  const { _host, _parent } = socket as Internals;
+  return _host ?? _parent?._host ?? undefined;
+}

@@ -1,0 +1,162 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { connect as connectTls, type TLSSocket, type TlsOptions } from "node:tls";
+import type { SocketSecurity } from "@wirescope/channelz";
+import { describe, expect, test } from "vitest";
+import {
+  certificate,
+  clientIdentity,
+  closeAfterTest,
+  connection,
+  der,
+  portOf,
+  tlsConnection,
+} from "./connections.test.helper.js";
+import { isTls, tlsSecurity } from "./tls.js";
+
+type Tls = Extract<SocketSecurity, { tls: unknown }>["tls"];
+
+function tlsOf(socket: TLSSocket): Tls | undefined {
+  const security = tlsSecurity(socket);
+  return security !== undefined && "tls" in security ? security.tls : undefined;
+}
+
+describe.each(["TLSv1.2", "TLSv1.3"] as const)("%s", (version) => {
+  const serving: TlsOptions = { minVersion: version, maxVersion: version };
+  const mutual: TlsOptions = { ...serving, requestCert: true, ca: certificate("ca.pem") };
+
+  test("[CZ-SEC-1] both ends tell the cipher suite by its standard name", async () => {
+    const { client, accepted } = await tlsConnection(serving);
+    const expected = version === "TLSv1.3" ? /^TLS_(AES|CHACHA20)_\w+_SHA\d+$/ : /^TLS_ECDHE_ECDSA_WITH_\w+_SHA\d+$/;
+    expect(tlsOf(client)?.standardName).toMatch(expected);
+    expect(tlsOf(client)?.standardName).toBe(tlsOf(accepted)?.standardName);
+    expect(tlsOf(client)).not.toHaveProperty("otherName");
+  });
+
+  test("[CZ-SEC-2] without a client's certificate, there is the server's alone", async () => {
+    const { client, accepted } = await tlsConnection(serving);
+    expect(tlsOf(client)?.remoteCertificate).toEqual(der("server.pem"));
+    expect(tlsOf(client)).not.toHaveProperty("localCertificate");
+    expect(tlsOf(accepted)?.localCertificate).toEqual(der("server.pem"));
+    expect(tlsOf(accepted)).not.toHaveProperty("remoteCertificate");
+  });
+
+  test("with a client's certificate, both ends tell both", async () => {
+    const { client, accepted } = await tlsConnection(mutual, clientIdentity);
+    const [ofServer, ofClient] = [der("server.pem"), der("client.pem")];
+    expect(tlsOf(client)).toMatchObject({ localCertificate: ofClient, remoteCertificate: ofServer });
+    expect(tlsOf(accepted)).toMatchObject({ localCertificate: ofServer, remoteCertificate: ofClient });
+  });
+
+  test("a certificate that the client has and the server never asked for was not used", async () => {
+    const { client, accepted } = await tlsConnection(serving, clientIdentity);
+    expect(client.getCertificate()).toHaveProperty("raw");
+    expect(tlsOf(client)).not.toHaveProperty("localCertificate");
+    expect(tlsOf(accepted)).not.toHaveProperty("remoteCertificate");
+  });
+
+  test("a client that was asked for a certificate and has none tells none", async () => {
+    const { client, accepted } = await tlsConnection({ ...mutual, rejectUnauthorized: false });
+    expect(tlsOf(client)).not.toHaveProperty("localCertificate");
+    expect(tlsOf(accepted)).not.toHaveProperty("remoteCertificate");
+  });
+
+  test("certificates that were found untrustworthy are told as well", async () => {
+    const { client, accepted } = await tlsConnection(
+      { ...mutual, rejectUnauthorized: false },
+      {
+        cert: certificate("other-client.pem"),
+        key: certificate("other-client-key.pem"),
+        ca: certificate("other-ca.pem"),
+        rejectUnauthorized: false,
+      },
+    );
+    expect([client.authorized, accepted.authorized]).toEqual([false, false]);
+    expect(tlsOf(client)?.remoteCertificate).toEqual(der("server.pem"));
+    expect(tlsOf(accepted)?.remoteCertificate).toEqual(der("other-client.pem"));
+  });
+
+  test("a resumed session has its cipher, its own certificate, and the peer's where Node still has it", async () => {
+    const resumable: TlsOptions = { ...mutual, ticketKeys: Buffer.alloc(48, 7), sessionIdContext: "wirescope" };
+    const first = await tlsConnection(resumable, clientIdentity);
+    const session = await first.session;
+    const { client, accepted } = await tlsConnection(resumable, { ...clientIdentity, session });
+    expect(client.isSessionReused()).toBe(true);
+    expect(tlsOf(client)?.standardName).toBe(tlsOf(first.client)?.standardName);
+    expect(tlsOf(client)).not.toHaveProperty("remoteCertificate");
+    expect(tlsOf(client)?.localCertificate).toEqual(der("client.pem"));
+    expect(tlsOf(accepted)?.localCertificate).toEqual(der("server.pem"));
+    expect(tlsOf(accepted)?.remoteCertificate).toEqual(der("client.pem"));
+  });
+
+  test("a session to be resumed says nothing before the handshake", async () => {
+    const first = await tlsConnection({ ...serving, ticketKeys: Buffer.alloc(48, 7) });
+    const session = await first.session;
+    const client = connectTls({ port: portOf(first.server), ca: certificate("ca.pem"), session });
+    closeAfterTest(client);
+    expect(tlsSecurity(client)).toBeUndefined();
+  });
+
+  test("looking leaves the certificates to the application", async () => {
+    const { client, accepted } = await tlsConnection(mutual, clientIdentity);
+    for (const socket of [client, accepted]) {
+      tlsSecurity(socket);
+      tlsSecurity(socket);
+    }
+    expect(client.getPeerCertificate(true).raw).toEqual(der("server.pem"));
+    expect(client.getPeerX509Certificate()?.raw).toEqual(der("server.pem"));
+    expect(accepted.getPeerX509Certificate()?.raw).toEqual(der("client.pem"));
+  });
+});
+
+test("a certificate that comes by renegotiation is told from then on", async () => {
+  const { client, accepted } = await tlsConnection(
+    { maxVersion: "TLSv1.2", ca: certificate("ca.pem") },
+    { ...clientIdentity, maxVersion: "TLSv1.2" },
+  );
+  expect(tlsOf(accepted)).not.toHaveProperty("remoteCertificate");
+  // Asked for by the server the next time that hands are shaken.
+  (
+    accepted as unknown as { _handle: { setVerifyMode(request: boolean, reject: boolean): void } }
+  )._handle.setVerifyMode(true, false);
+  await new Promise<void>((resolve, reject) => {
+    client.renegotiate({ rejectUnauthorized: true }, (error) => (error === null ? resolve() : reject(error)));
+  });
+  expect(tlsOf(client)?.localCertificate).toEqual(der("client.pem"));
+  expect(tlsOf(accepted)?.remoteCertificate).toEqual(der("client.pem"));
+});
+
+test("[CZ-SOCKET-3] a destroyed socket tells nothing, and one whose connection beneath is destroyed does not fail", async () => {
+  const { server, client, accepted } = await tlsConnection();
+  expect(tlsSecurity(accepted)).toBeDefined();
+  accepted.destroy();
+  expect(tlsSecurity(accepted)).toBeUndefined();
+  client.destroy();
+  expect(tlsSecurity(client)).toBeUndefined();
+
+  const beneath = connect({ host: "127.0.0.1", port: portOf(server) });
+  closeAfterTest(beneath);
+  const above = connectTls({ socket: beneath, ca: certificate("ca.pem"), servername: "localhost" });
+  closeAfterTest(above);
+  await once(above, "secureConnect");
+  beneath.destroy();
+  expect(() => tlsSecurity(above)).not.toThrow();
+  await once(above, "close");
+  expect(tlsSecurity(above)).toBeUndefined();
+});
+
+test("a handshake that is under way, or that failed, tells nothing", async () => {
+  const { server } = await tlsConnection();
+  const client = connectTls({ host: "127.0.0.1", port: portOf(server), ca: certificate("other-ca.pem") });
+  closeAfterTest(client);
+  expect(tlsSecurity(client)).toBeUndefined();
+  await once(client, "error");
+  expect(tlsSecurity(client)).toBeUndefined();
+});
+
+test("a plain connection is told from one of TLS", async () => {
+  const plain = await connection();
+  const secure = await tlsConnection();
+  expect([isTls(plain.client), isTls(plain.accepted)]).toEqual([false, false]);
+  expect([isTls(secure.client), isTls(secure.accepted)]).toEqual([true, true]);
+});

@@ -1,0 +1,35 @@
+import { beforeAll, expect, test } from "vitest";
+import { readEndpoints } from "./addresses.js";
+import { connection, der, portOf, tlsConnection, unixPath } from "./connections.test.helper.js";
+import { describeListenSocket, describeSocket } from "./describe-socket.js";
+import { loadSocketOptions, whyNoSocketOptions } from "./native.js";
+
+// As where Node was started with --no-addons, or the package brought no binary for the machine. In a file of its own,
+// so in a process of its own, because the outcome of loading is kept.
+beforeAll(() => {
+  process.dlopen = () => {
+    throw new Error("addons are switched off");
+  };
+});
+
+test("without the native part there are no options, and a reason why", () => {
+  expect(loadSocketOptions()).toBe(false);
+  expect(whyNoSocketOptions()).toMatch(/^Socket options /);
+});
+
+test("all else is told as ever", async () => {
+  const { server, client, accepted } = await tlsConnection();
+  expect(readEndpoints(client).remote).toEqual({ ip: "127.0.0.1", port: portOf(server) });
+  const { security, options } = describeSocket(client);
+  expect(security).toMatchObject({ tls: { remoteCertificate: der("server.pem") } });
+  expect(options).toBeUndefined();
+  expect(describeSocket(accepted).security).toMatchObject({ tls: { localCertificate: der("server.pem") } });
+  expect(describeListenSocket(server)).toEqual({ options: undefined });
+});
+
+test("a Unix connection keeps the addresses it was given", async () => {
+  const path = unixPath();
+  const { client } = await connection({ path });
+  expect(readEndpoints(client, { path }).remote).toEqual({ path });
+  expect(describeSocket(client)).toEqual({ security: undefined, options: undefined });
+});

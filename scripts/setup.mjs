@@ -1,0 +1,218 @@
+// What every command of this checkout needs first: the dependencies installed, the packages built.
+//
+// Runs before anything is installed, so it uses nothing but Node. All it says goes to standard error: standard output
+// belongs to the command that comes after.
+
+import { spawn } from "node:child_process";
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+/** The directory of the checkout. */
+export const root = fileURLToPath(new URL("..", import.meta.url));
+
+const lockFile = join(root, ".setup.lock");
+
+/** A failure that is explained already: its message is all that a person needs to see. */
+export class SetupError extends Error {
+  constructor(message, exitCode = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Installs exactly what package-lock.json says, unless that is what stands in node_modules already. */
+export async function ensureInstalled() {
+  if (isInstalled()) return;
+  await withLock(async () => {
+    if (isInstalled()) return;
+    say("Installing the dependencies (npm ci). This happens once, and when package-lock.json changes.");
+    const code = await run("npm", ["ci", "--loglevel=error", "--no-progress"]);
+    if (code !== 0) {
+      throw new SetupError(
+        [
+          `npm ci ended with code ${code}; its own words are above.`,
+          "What to do: check that the npm registry can be reached (npm ping --loglevel=notice); if package.json and",
+          "package-lock.json disagree, run npm install --loglevel=notice and look at the change before you keep it.",
+        ].join("\n"),
+      );
+    }
+  });
+}
+
+/** Builds all packages; what has not changed is left alone. */
+export async function ensureBuilt() {
+  const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
+  await withLock(async () => {
+    const code = await run(process.execPath, [compiler, "-b"]);
+    if (code !== 0) {
+      throw new SetupError(
+        `The build (tsc -b) ended with code ${code}; the errors are above. Mend them, then run the command again.`,
+      );
+    }
+  });
+}
+
+/** Runs a command of this checkout: the set-up, then `main`; what fails in the set-up is told without a stack. */
+export function command(main) {
+  return explain(async () => {
+    await ensureInstalled();
+    await ensureBuilt();
+    process.exitCode = await main(process.argv.slice(2));
+  });
+}
+
+async function explain(work) {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    say(error.message);
+    process.exitCode = error.exitCode;
+  }
+}
+
+/** Runs a program in the checkout, all its output on standard error unless `stdout` is "inherit"; gives its exit code. */
+export function run(program, args, { stdout = 2 } = {}) {
+  return new Promise((resolve, reject) => {
+    // On Windows npm is a batch file, and only a shell runs those.
+    const shell = program === "npm" && process.platform === "win32";
+    const child = spawn(program, args, { cwd: root, stdio: ["ignore", stdout, 2], shell });
+    let interruptedBy = null;
+    // Whoever ends us means the child as well. At a terminal the child gets the interrupt from the terminal itself.
+    const onSignal = (signal) => {
+      interruptedBy = signal;
+      if (signal === "SIGTERM" || !process.stdin.isTTY) child.kill(signal);
+    };
+    process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
+    const done = () => process.off("SIGTERM", onSignal).off("SIGINT", onSignal);
+    child.on("error", (error) => {
+      done();
+      reject(new SetupError(`${program} cannot be started: ${error.message}. Is it installed and on the PATH?`));
+    });
+    child.on("close", (code, killedBy) => {
+      done();
+      const signal = interruptedBy ?? killedBy;
+      if (signal === null) resolve(code);
+      else reject(new SetupError(`${program} was ended by ${signal}.`, 128 + constants.signals[signal]));
+    });
+  });
+}
+
+function say(text) {
+  process.stderr.write(`${text}\n`);
+}
+
+/** Whether node_modules holds what package-lock.json asks for, by the record that npm leaves there when it is done. */
+function isInstalled() {
+  const installed = readPackages("node_modules", ".package-lock.json");
+  if (installed === undefined) return false;
+  const { "": _workspace, ...wanted } = readPackages("package-lock.json") ?? {};
+  const isAsWanted = ([path, { version, integrity, os, cpu }]) =>
+    wanted[path]?.version === version &&
+    wanted[path].integrity === integrity &&
+    // A checkout that moved to another machine still has the binaries of the first.
+    suits(os, process.platform) &&
+    suits(cpu, process.arch);
+  return (
+    Object.entries(installed).every(isAsWanted) &&
+    Object.entries(wanted).every(([path, { optional }]) => optional || path in installed)
+  );
+}
+
+/** Whether a package's list of systems, some of them perhaps excluded by "!", has this one. */
+function suits(list = [], system) {
+  const included = list.filter((name) => !name.startsWith("!"));
+  return (
+    !list.includes(`!${system}`) &&
+    (included.length === 0 || included.some((name) => name === system || name === "any"))
+  );
+}
+
+function readPackages(...path) {
+  try {
+    return JSON.parse(readFileSync(join(root, ...path), "utf8")).packages;
+  } catch {
+    // Not there, or npm is writing it at this moment: not done, in either case.
+    return undefined;
+  }
+}
+
+/** One set-up at a time in a checkout: npm ci empties node_modules under everybody else's feet. */
+async function withLock(work) {
+  let told = false;
+  while (!tryLock()) {
+    const holder = readLock();
+    if (holder !== undefined && !isAlive(holder)) {
+      breakLock(holder);
+      continue;
+    }
+    if (!told) say(`Waiting for another set-up of this checkout (process ${holder}); it holds ${lockFile}.`);
+    told = true;
+    await sleep(100);
+  }
+  const release = () => rmSync(lockFile, { force: true });
+  process.on("exit", release);
+  try {
+    await work();
+  } finally {
+    process.off("exit", release);
+    release();
+  }
+}
+
+// The file appears with its content, as a link to one written before: nobody reads a lock without its holder.
+function tryLock() {
+  const mine = `${lockFile}.${process.pid}`;
+  writeFileSync(mine, String(process.pid));
+  try {
+    linkSync(mine, lockFile);
+    return true;
+  } catch (error) {
+    if (error.code === "EEXIST") return false;
+    throw error;
+  } finally {
+    rmSync(mine, { force: true });
+  }
+}
+
+function readLock() {
+  try {
+    return Number(readFileSync(lockFile, "utf8"));
+  } catch (error) {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
+
+// Of several that find a lock whose holder died, one gets to move it away. It may have moved a new holder's lock: then it
+// goes back where it was.
+function breakLock(deadHolder) {
+  const aside = `${lockFile}.stale-${process.pid}`;
+  try {
+    renameSync(lockFile, aside);
+    if (Number(readFileSync(aside, "utf8")) !== deadHolder) linkSync(aside, lockFile);
+  } catch (error) {
+    if (error.code !== "ENOENT" && error.code !== "EEXIST") throw error;
+  } finally {
+    rmSync(aside, { force: true });
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await explain(async () => {
+    await ensureInstalled();
+    if (process.argv[2] !== "install") await ensureBuilt();
+  });
+}

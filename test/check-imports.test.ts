@@ -1,0 +1,133 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+const script = fileURLToPath(new URL("../scripts/check-imports.mjs", import.meta.url));
+let workspace: string;
+
+beforeEach(async () => {
+  workspace = await mkdtemp(join(tmpdir(), "check-imports-"));
+});
+
+afterEach(async () => {
+  await rm(workspace, { recursive: true });
+});
+
+interface Verdict {
+  code: number;
+  output: string;
+}
+
+async function check(files: Record<string, string>): Promise<Verdict> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(workspace, path)), { recursive: true });
+    await writeFile(join(workspace, path), text);
+  }
+  return run(workspace);
+}
+
+function run(...args: string[]): Promise<Verdict> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [script, ...args], (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr });
+    });
+  });
+}
+
+test("[CZ-D-CLIENT-4] the imports of this workspace go along the directions, down to the browser's client", async () => {
+  expect(await run()).toEqual({ code: 0, output: "" });
+});
+
+test("imports along the directions pass", async () => {
+  const { code, output } = await check({
+    "packages/channelz/src/index.ts": 'export { read } from "./client/read.js";\n',
+    "packages/channelz/src/client/read.ts": 'import type { Source } from "../source.js";\nexport const read = 1;\n',
+    "packages/channelz/src/source.ts": "export interface Source {}\n",
+    "packages/channelz/src/client/read.test.ts": 'import { add } from "../registry/add.js";\n',
+    "packages/instrument/src/tools.ts": 'import type { Event } from "@wirescope/tool-server";\n',
+    "packages/cli/src/main.ts": 'import { read } from "@wirescope/channelz";\nimport net from "node:net";\n',
+    "packages/ui/src/page.ts": 'import { connect } from "@wirescope/channelz/client";\n',
+    "test/e2e/all.test.ts": 'import { read } from "@wirescope/channelz";\nimport { main } from "@wirescope/cli";\n',
+  });
+  expect({ code, output }).toEqual({ code: 0, output: "" });
+});
+
+const violations: Record<string, { path: string; text: string; says: string }> = {
+  "a package that imports one above it": {
+    path: "packages/channelz/src/a.ts",
+    text: '\nimport { main } from "@wirescope/cli";\n',
+    says: "packages/channelz/src/a.ts:2: channelz must not import cli",
+  },
+  "an import that is spread over lines": {
+    path: "packages/tool-server/src/a.ts",
+    text: 'import {\n  read,\n  type Source,\n} from "@wirescope/channelz";\n',
+    says: "packages/tool-server/src/a.ts:1: tool-server must not import channelz",
+  },
+  "a re-export": {
+    path: "packages/channelz/src/a.ts",
+    text: 'export * from "@wirescope/gateway";\n',
+    says: "packages/channelz/src/a.ts:1: channelz must not import gateway",
+  },
+  "an import at run time": {
+    path: "packages/channelz/src/a.ts",
+    text: 'export const load = () => import("@wirescope/gateway");\n',
+    says: "packages/channelz/src/a.ts:1: channelz must not import gateway",
+  },
+  "a value taken where only types may be": {
+    path: "packages/instrument/src/a.ts",
+    text: 'import { connect } from "@wirescope/tool-server";\n',
+    says: "packages/instrument/src/a.ts:1: instrument takes only types from tool-server",
+  },
+  "the page importing more than the client": {
+    path: "packages/ui/src/a.ts",
+    text: 'import { createRegistry } from "@wirescope/channelz";\n',
+    says: "packages/ui/src/a.ts:1: ui may import only @wirescope/channelz/client",
+  },
+  "a relative import into another package": {
+    path: "packages/cli/src/a.ts",
+    text: 'import { read } from "../../channelz/src/index.js";\n',
+    says: "packages/cli/src/a.ts:1: A relative import crosses from packages/cli to packages/channelz",
+  },
+  "a relative import from the tests into a package": {
+    path: "test/a.test.ts",
+    text: 'import { read } from "../packages/channelz/src/index.js";\n',
+    says: "test/a.test.ts:1: A relative import crosses from outside the packages to packages/channelz",
+  },
+  "a folder that imports one above it": {
+    path: "packages/channelz/src/service/a.ts",
+    text: 'import { listen } from "../listener/listen.js";\n',
+    says: "packages/channelz/src/service/a.ts:1: Within channelz, service/ must not import listener/",
+  },
+  "a package that imports itself by name": {
+    path: "packages/cli/src/a.ts",
+    text: 'import { main } from "@wirescope/cli";\n',
+    says: "packages/cli/src/a.ts:1: @wirescope/cli imports itself by name",
+  },
+  "a package without directions": {
+    path: "packages/novel/src/a.ts",
+    text: 'import { read } from "@wirescope/channelz";\n',
+    says: "packages/novel/src/a.ts:1: The package novel has no directions yet",
+  },
+};
+
+for (const [name, { path, text, says }] of Object.entries(violations)) {
+  test(`${name} fails, with the place and what to do`, async () => {
+    const { code, output } = await check({ [path]: text });
+    expect(code).toBe(1);
+    expect(output).toContain(says);
+    expect(output.split("\n")[1]).toMatch(/^ {2}\S.*\.$/);
+  });
+}
+
+test("a module of Node anywhere below the browser's entry fails", async () => {
+  const { code, output } = await check({
+    "packages/channelz/src/client/index.ts": 'export { read } from "./read.js";\n',
+    "packages/channelz/src/client/read.ts": 'import { deep } from "../deep.js";\nexport const read = deep;\n',
+    "packages/channelz/src/deep.ts": 'import { isIP } from "node:net";\nexport const deep = isIP("::1");\n',
+  });
+  expect(code).toBe(1);
+  expect(output).toContain('packages/channelz/src/deep.ts:1: "node:net" does not run in a browser');
+});

@@ -1,0 +1,41 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const run = promisify(execFile);
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function examplesOf(path: string): Promise<string[]> {
+  const text = await readFile(new URL(`../../${path}`, import.meta.url), "utf8");
+  return [...text.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code ?? "");
+}
+
+/** Runs code as a module of this checkout, on the built packages, as a reader would; 4690 may be taken, so on another port. */
+async function runExamples(...examples: string[]): Promise<string> {
+  await run(process.execPath, ["scripts/setup.mjs"], { cwd: root });
+  const code = [...examples, "await listener.close();"].join("\n").replaceAll("4690", String(await freePort()));
+  const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", code], { cwd: root });
+  return stdout;
+}
+
+test("the two examples of the README work together: what one serves, the other reads", async () => {
+  expect(await runExamples(...(await examplesOf("README.md")))).toBe("orders: 1 calls, 1 failed\n");
+});
+
+test("the example of the package's README runs", async () => {
+  expect(await runExamples(...(await examplesOf("packages/channelz/README.md")))).toBe("");
+});

@@ -1,0 +1,82 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { type Citations, readCitations, readRequirementIds } from "./requirement-citations.js";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+async function readTests(): Promise<Map<string, Citations>> {
+  const paths: string[] = [];
+  for (const directory of ["packages", "test"]) {
+    for (const path of await readdir(join(root, directory), { recursive: true })) {
+      if (/(^|\/)(node_modules|dist)\//.test(path) || !path.endsWith(".ts")) continue;
+      // This file speaks of ids that do not exist.
+      if (!path.endsWith("requirements.test.ts")) paths.push(join(directory, path));
+    }
+  }
+  return new Map(
+    await Promise.all(
+      paths.map(async (path) => [path, readCitations(await readFile(join(root, path), "utf8"))] as const),
+    ),
+  );
+}
+
+const requirements = readRequirementIds(await readFile(join(root, "docs/requirements/channelz.md"), "utf8"));
+const tests = await readTests();
+
+test("every requirement has an id of its own", () => {
+  expect(requirements.length).toBeGreaterThan(100);
+  expect(requirements.filter((id, index) => requirements.indexOf(id) !== index)).toEqual([]);
+});
+
+test("every requirement is proven by a test that runs", () => {
+  const unproven = requirements.filter((id) => ![...tests.values()].some(({ proven }) => proven.has(id)));
+  const report = unproven.map((id) => {
+    const mentions = [...tests].filter(([, { mentioned }]) => mentioned.has(id)).map(([path]) => path);
+    return mentions.length === 0
+      ? id
+      : `${id} (mentioned, but not in the title of a test that runs: ${mentions.join(", ")})`;
+  });
+  expect(report, "No test names these ids of docs/requirements/channelz.md in its title, as in [CZ-PAGE-2]").toEqual(
+    [],
+  );
+});
+
+test("every requirement that a test names exists", () => {
+  const unknown = [...tests].flatMap(([path, { mentioned }]) =>
+    [...mentioned].filter((id) => !requirements.includes(id)).map((id) => `${path}: ${id}`),
+  );
+  expect(unknown, "These ids stand in no table of docs/requirements/channelz.md").toEqual([]);
+});
+
+describe("citations", () => {
+  const proven = (text: string): string[] => [...readCitations(text).proven];
+
+  test("are read from titles, one or several, on one line or more", () => {
+    expect(proven('test("[CZ-A-1] one", () => {});')).toEqual(["CZ-A-1"]);
+    expect(proven('  it("[CZ-A-1] [CZ-A-2] two", () => {});')).toEqual(["CZ-A-1", "CZ-A-2"]);
+    expect(proven("test(`[CZ-A-1, CZ-D-B-2] two`, () => {});")).toEqual(["CZ-A-1", "CZ-D-B-2"]);
+    expect(proven('test(\n  "[CZ-A-1] long",\n  () => {},\n);')).toEqual(["CZ-A-1"]);
+    expect(proven('test.each([f(1), g(h())])("[CZ-A-1] table", () => {});')).toEqual(["CZ-A-1"]);
+    expect(proven('describe("[CZ-A-1] group", () => {\n  test("[CZ-A-2] inner", () => {});\n});')).toEqual([
+      "CZ-A-1",
+      "CZ-A-2",
+    ]);
+  });
+
+  test("do not count in tests that are skipped or still to do", () => {
+    expect(proven('test.skip("[CZ-A-1] one", () => {});\ntest("[CZ-A-2] two", () => {});')).toEqual(["CZ-A-2"]);
+    expect(proven('test.todo("[CZ-A-1] one");\ntest("[CZ-A-2] two", () => {});')).toEqual(["CZ-A-2"]);
+    expect(proven('test.concurrent.skip("[CZ-A-1] one", () => {});')).toEqual([]);
+    expect(
+      proven('describe.skip("group", () => {\n  test("[CZ-A-1] one", () => {});\n});\ntest("[CZ-A-2] two", () => {});'),
+    ).toEqual(["CZ-A-2"]);
+  });
+
+  test("do not count outside titles, and are still held against the table", () => {
+    const citations = readCitations('// [CZ-A-1]\ntest("says", () => {\n  call("[CZ-A-2]");\n});');
+    expect([...citations.proven]).toEqual([]);
+    expect([...citations.mentioned]).toEqual(["CZ-A-1", "CZ-A-2"]);
+  });
+});
