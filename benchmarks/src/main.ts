@@ -1,4 +1,5 @@
 import { benchCalls } from "./calls.js";
+import { benchObserving } from "./observing.js";
 import { benchPages } from "./pages.js";
 import { printSection, type Row } from "./report.js";
 import { benchServing } from "./serving.js";
@@ -7,14 +8,26 @@ import { benchSockets } from "./sockets.js";
 const isQuick = process.argv.includes("--quick");
 const counts = isQuick ? [10_000] : [10_000, 100_000, 1_000_000];
 
-const sections: Readonly<Record<string, () => Promise<Row[]>>> = {
-  "Counting calls": benchCalls,
-  Sockets: benchSockets,
-  "Pages, from the registry to bytes": () => benchPages(counts),
-  "Serving over gRPC": benchServing,
+interface Section {
+  readonly title: string;
+  readonly sides: readonly [string, string];
+  readonly bench: () => Promise<Row[]>;
+}
+
+const againstGrpcJs = ["wirescope", "grpc-js"] as const;
+const sections: Readonly<Record<string, Section>> = {
+  calls: { title: "Counting calls", sides: againstGrpcJs, bench: benchCalls },
+  sockets: { title: "Sockets", sides: againstGrpcJs, bench: benchSockets },
+  pages: { title: "Pages, from the registry to bytes", sides: againstGrpcJs, bench: () => benchPages(counts) },
+  serving: { title: "Serving Channelz over gRPC", sides: againstGrpcJs, bench: benchServing },
+  observing: { title: "Being watched", sides: ["on", "off"], bench: benchObserving },
 };
 
+const chosen = process.argv.slice(2).filter((arg) => arg in sections);
 console.log(
-  `Node ${process.version}, ${process.platform} ${process.arch}. Ratios are wirescope / grpc-js 1.14.7, in one run.`,
+  `Node ${process.version}, ${process.platform} ${process.arch}. Both sides of a ratio were measured in this run.`,
 );
-for (const [title, bench] of Object.entries(sections)) printSection(title, await bench());
+for (const name of chosen.length > 0 ? chosen : Object.keys(sections)) {
+  const { title, sides, bench } = sections[name]!;
+  printSection(title, await bench(), sides);
+}

@@ -33,10 +33,10 @@ export function rateRow(work: string, unit: string, ours: number, theirs: number
   };
 }
 
-export function printSection(title: string, rows: readonly Row[]): void {
+export function printSection(title: string, rows: readonly Row[], sides: readonly [string, string]): void {
   console.log(`\n${title}`);
   const cells = [
-    ["", "wirescope", "grpc-js", "ratio", "goal"],
+    ["", ...sides, "ratio", "goal"],
     ...rows.map((row) => [
       row.work,
       row.ours,
@@ -54,6 +54,6 @@ export function printSection(title: string, rows: readonly Row[]): void {
   }
 }
 
-function figure(value: number): string {
+export function figure(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString("en-US") : value.toPrecision(3);
 }

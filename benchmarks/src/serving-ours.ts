@@ -1,5 +1,6 @@
 // A process that serves a registry of ours, for the benchmark of serving.
 import { createRegistry, listenChannelz } from "@wirescope/channelz";
+import { serveUntilLetGo } from "./serving-process.js";
 
 const registry = createRegistry();
 const server = registry.addServer();
@@ -23,9 +24,13 @@ const channels = Array.from({ length: 1000 }, () => {
   channel.callSucceeded();
   return channel;
 });
-const listener = await listenChannelz(registry, { port: 0 });
-process.send?.({ port: Number(listener.address.split(":").at(-1)), socketIds: sockets.map(({ id }) => id) });
-process.on("disconnect", () => {
+const listener = await listenChannelz(registry);
+const ready = {
+  port: Number(listener.address.split(":").at(-1)),
+  serverId: server.id,
+  socketIds: sockets.map(({ id }) => id),
+};
+serveUntilLetGo(ready, () => {
   for (const one of [...sockets, ...channels]) one.close();
   void listener.close();
 });

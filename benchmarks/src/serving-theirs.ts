@@ -1,8 +1,8 @@
 // A process in which grpc-js serves its own registry, for the benchmark of serving.
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { GrpcJsChannel, GrpcJsServer, GrpcJsSocket, grpcJs } from "./grpc-js-internals.js";
+import { serveUntilLetGo } from "./serving-process.js";
 
-// The first server of the process has the id 1, which the load asks for.
 const theirServer = new GrpcJsServer();
 const sockets = Array.from({ length: 1000 }, () => {
   const socket = new GrpcJsSocket();
@@ -23,9 +23,9 @@ const server = new Server({ "grpc.enable_channelz": 0 });
 server.addService(grpcJs.getChannelzServiceDefinition() as never, grpcJs.getChannelzHandlers() as never);
 server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
   if (error) throw error;
-  process.send?.({ port, socketIds: sockets.map(({ ref }) => ref.id) });
-});
-process.on("disconnect", () => {
-  channels.length = 0;
-  server.forceShutdown();
+  const ready = { port, serverId: theirServer.ref.id, socketIds: sockets.map(({ ref }) => ref.id) };
+  serveUntilLetGo(ready, () => {
+    channels.length = 0;
+    server.forceShutdown();
+  });
 });
