@@ -46,7 +46,7 @@ const secured = {
   },
 } as const satisfies MessageInitShape<typeof GetSocketResponseSchema>;
 
-test("Certificates are left out, and the name of the cipher stays", async () => {
+test("[CZ-D-ACCESS-7] Certificates are left out, and the name of the cipher stays", async () => {
   const { socket } = await redactSource(socketAnswer(secured), { addresses: false }).getSocket(3);
   expect(socket?.security?.model).toMatchObject({
     case: "tls",
@@ -69,7 +69,7 @@ test("The details of other security are left out with the certificates", async (
   expect(socket?.security?.model.value).not.toHaveProperty("value");
 });
 
-test("Addresses become an other address named redacted, names go with them, and an absent address stays absent", async () => {
+test("[CZ-D-ACCESS-7] Addresses become an other address named redacted, names go with them, and an absent address stays absent", async () => {
   const { socket } = await redactSource(socketAnswer(secured), { certificates: false }).getSocket(3);
   expect(socket?.local?.address).toMatchObject({ case: "otherAddress", value: { name: "redacted" } });
   expect(socket?.remote).toBeUndefined();
@@ -92,6 +92,7 @@ test("Targets and names of channels are redacted in pages and in the refs of tra
   const subchannel = registry.addSubchannel({ parent: channel, target: "10.1.2.3:5432", name: "10.1.2.3:5432" });
   const socket = registry.addSocket({ parent: subchannel, name: "10.1.2.3:5432", local: { ip: "10.1.2.3", port: 9 } });
   channel.trace("Resolved db.internal to 10.1.2.3:5432 and [fd00::1]:5432", { child: subchannel });
+  const held = [channel, subchannel, socket];
   const source = redactSource(registry);
   const answers = [
     await source.getTopChannels(),
@@ -100,6 +101,7 @@ test("Targets and names of channels are redacted in pages and in the refs of tra
   ];
   const words = JSON.stringify(answers, (_, value) => (typeof value === "bigint" ? String(value) : value));
   expect(words).toContain("redacted");
+  expect(held).toHaveLength(3);
   expect(words).not.toMatch(/10\.1\.2\.3|5432|db\.internal|fd00/);
 });
 

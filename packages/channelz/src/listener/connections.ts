@@ -186,14 +186,10 @@ export function createConnections(limits: ListenLimits): Connections {
 
   /** Takes the stream from a caller; where there is none, or it does not come off, the connection. */
   function giveUp(exchange: Exchange): void {
-    const { stream, connection } = exchange;
-    if (stream === undefined || exchange.isGivenUp) {
-      timeOut(connection);
-      return;
-    }
+    if (exchange.stream === undefined || exchange.isGivenUp) timeOut(exchange.connection);
+    else exchange.stream.close(constants.NGHTTP2_CANCEL);
+    if (!exchange.isGivenUp) counters.requestsTimedOut++;
     exchange.isGivenUp = true;
-    counters.requestsTimedOut++;
-    stream.close(constants.NGHTTP2_CANCEL);
   }
 
   function patienceMs(awaiting: Awaiting): number {
@@ -213,7 +209,7 @@ export function createConnections(limits: ListenLimits): Connections {
   }
 
   function timeOut(connection: Connection): void {
-    counters.connectionsTimedOut++;
+    if (connections.has(connection)) counters.connectionsTimedOut++;
     destroy(connection);
   }
 

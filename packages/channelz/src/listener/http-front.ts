@@ -112,8 +112,9 @@ export function createHttpFront(options: HttpFrontOptions): HttpFront {
     if (answer !== undefined) {
       // Not through a response of Node's: that one waits for trailers, and a stream that is closed before they are asked
       // for ends the process with a failed assertion (Node 20).
-      stream.respond({ ":status": answer.statusCode, ...answer.headers });
-      stream.end(answer.body, () => stopReceiving(stream));
+      stream.once("finish", () => stopReceiving(stream));
+      stream.respond({ ":status": answer.statusCode, ...answer.headers }, { endStream: answer.body.length === 0 });
+      if (answer.body.length > 0) stream.end(answer.body);
       return;
     }
     const request = new Http2ServerRequest(stream, headers, {}, rawHeaders);

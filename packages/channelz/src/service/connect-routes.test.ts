@@ -10,6 +10,9 @@ import { lingerOption } from "../registry/socket-options.js";
 import { channelzService } from "../schema.js";
 import { channelzRoutes } from "./connect-routes.js";
 
+/** The registry removes what the application drops, so the tests hold on to it. */
+const held: unknown[] = [];
+
 test.each(channelzPackages)(
   "[CZ-D-VER-1] all seven reads answer under %s in a router of one's own",
   async (channelzPackage) => {
@@ -18,6 +21,7 @@ test.each(channelzPackages)(
     const subchannel = registry.addSubchannel({ parent: channel, target: "b" });
     const server = registry.addServer({ name: "api" });
     const socket = registry.addSocket({ server, local: { ip: "127.0.0.1", port: 1 } });
+    held.push(channel, subchannel, server, socket);
     const client = createClient(channelzService(channelzPackage), createRouterTransport(channelzRoutes(registry)));
 
     expect((await client.getTopChannels({})).channel.map((one) => one.ref?.channelId)).toEqual([BigInt(channel.id)]);
@@ -62,6 +66,7 @@ test.each(channelzPackages)(
       subject,
       describe: () => ({ options: [lingerOption(true, 1500)] }),
     });
+    held.push(socket, subject);
     const server = createServer(connectNodeAdapter({ routes: channelzRoutes(registry) }));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");

@@ -32,6 +32,8 @@ function messagesOnly(registry: Registry): Source {
 }
 
 const stops: (() => void)[] = [];
+/** The registry removes what the application drops, so the tests hold on to it. */
+const held: unknown[] = [];
 afterEach(() => {
   for (const stop of stops.splice(0)) stop();
 });
@@ -58,6 +60,7 @@ test.each(channelzPackages)(
   async (channelzPackage) => {
     const registry = createRegistry();
     const channel = registry.addChannel({ target: "dns:///a" });
+    held.push(channel);
     for (const source of [registry, messagesOnly(registry)]) {
       const session = await serve(source);
       const request = toBinary(GetTopChannelsRequestSchema, {
@@ -83,6 +86,7 @@ test.each(channelzPackages)(
     const registry = createRegistry();
     const subject = {};
     const socket = registry.addSocket({ subject, describe: () => ({ options: [lingerOption(true, 10)] }) });
+    held.push(socket, subject);
     for (const source of [registry, messagesOnly(registry)]) {
       const answer = await rawGrpc(
         await serve(source),
@@ -125,6 +129,7 @@ test.each([
 test("A request in many small pieces is put together", async () => {
   const registry = createRegistry();
   const server = registry.addServer({ name: "api" });
+  held.push(server);
   const pieces = [...grpcFrame([0x08, server.id])].map((byte) => Buffer.from([byte]));
   const answer = await rawGrpc(await serve(registry), path("GetServer"), pieces);
   expect(answer.grpcStatus).toBe(0);
