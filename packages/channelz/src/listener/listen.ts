@@ -54,6 +54,11 @@ export interface ListenOptions {
   readonly files?: readonly DescFile[];
   /** The health to serve, where the application has one; its `shutdown` is called on close. Default: one of its own. */
   readonly health?: Health;
+  /**
+   * Whether the process lives on for the listener's sake alone. Default true; false for a job that should end when its work
+   * is done, looked at or not.
+   */
+  readonly keepsProcessAlive?: boolean;
   /** Answers what no service does, behind the same guard. Default: 404, in the caller's protocol. */
   readonly fallback?: Fallback;
 }
@@ -84,6 +89,7 @@ export interface ChannelzListener extends AsyncDisposable {
  * that contradict each other.
  */
 export async function listenChannelz(source: Source, options: ListenOptions = {}): Promise<ChannelzListener> {
+  const { keepsProcessAlive = true } = options;
   const limits = completeLimits(options.limits);
   const checkToken = createTokenCheck(options);
   const address = await resolveBind(options);
@@ -124,9 +130,11 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
 
   // Small answers leave at once, and the kernel notices peers that vanished.
   const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 }, (socket) => {
+    if (!keepsProcessAlive) socket.unref();
     const connection = connections.admit(socket);
     if (connection !== undefined) enter(connection);
   });
+  if (!keepsProcessAlive) server.unref();
   try {
     await bind(server, address);
   } catch (error) {
