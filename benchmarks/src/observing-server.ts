@@ -1,7 +1,7 @@
 // A server of one kind, watched or not, for the benchmark of observing: node observing-server.js <kind> <on|off>
 import { createServer as createHttp2Server, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { Server as GrpcServer, ServerCredentials } from "@grpc/grpc-js";
+import { Server as GrpcServer, type handleUnaryCall, ServerCredentials } from "@grpc/grpc-js";
 import { createRegistry } from "@wirescope/channelz";
 import { observeHttp2Server } from "@wirescope/instrument";
 import { serveUntilLetGo } from "./serving-process.js";
@@ -28,7 +28,8 @@ function serveHttp2(): void {
 function serveGrpcJs(): void {
   const server = new GrpcServer({ "grpc.enable_channelz": isOn ? 1 : 0 });
   const bytes = (message: Buffer): Buffer => message;
-  server.register("/bench.Echo/Call", (_call, reply) => reply(null, answer.subarray(5)), bytes, bytes, "unary");
+  const handle: handleUnaryCall<Buffer, Buffer> = (_call, reply) => reply(null, answer.subarray(5));
+  server.register("/bench.Echo/Call", handle, bytes, bytes, "unary");
   server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
     if (error) throw error;
     serveUntilLetGo({ port }, () => process.exit());

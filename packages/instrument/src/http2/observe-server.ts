@@ -6,7 +6,9 @@ import type {
   ServerHttp2Session,
   ServerHttp2Stream,
 } from "node:http2";
+import { Server as TlsServer } from "node:tls";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
+import { observeHttp1Connections } from "../http/observe-server.js";
 import { observeListening } from "../listening.js";
 import { isObserved, noteObserved, stopObserving } from "../observation.js";
 import { readEndpoints } from "../sockets/addresses.js";
@@ -39,9 +41,12 @@ export function observeHttp2Server(
   const stopListening = observeListening(registry, server, handle);
   // Before the application's own listeners, which may answer at once.
   server.prependListener("session", onSession);
+  // With TLS, clients may choose HTTP/1.1 where the server allows it.
+  const stopHttp1 = server instanceof TlsServer ? observeHttp1Connections(registry, server, handle) : undefined;
   noteObserved(server, (reason) => {
     server.off("session", onSession);
     stopListening();
+    stopHttp1?.(reason);
     for (const session of sessions) stopObserving(session, reason);
     handle.close(reason);
   });
