@@ -1,0 +1,20 @@
+import { type Internals, loadInternals } from "./internals.js";
+import type { Observer } from "./observer.js";
+
+/** One copy of grpc-js, and who observes it. All patches look here first, and do nothing if nobody does. */
+export interface Copy {
+  readonly internals: Internals;
+  observer: Observer | undefined;
+}
+
+const copies = new Map<string, Copy>();
+
+/** The copy whose main file this is, patched once for the life of the process. */
+export function openCopy(mainFile: string, patch: (copy: Copy) => void): Copy {
+  const known = copies.get(mainFile);
+  if (known !== undefined) return known;
+  const copy: Copy = { internals: loadInternals(mainFile), observer: undefined };
+  copies.set(mainFile, copy);
+  patch(copy);
+  return copy;
+}

@@ -1,0 +1,273 @@
+import * as grpc from "@grpc/grpc-js";
+import { createRegistry, type Registry } from "@wirescope/channelz";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { endHeaders, endStream, errorCode, frameTypes, rawClient, rawServer } from "../http2/raw-peer.test.helper.js";
+import {
+  chat,
+  collect,
+  connect,
+  type EchoClient,
+  expand,
+  missing,
+  passThrough,
+  readAll,
+  serve,
+  unary,
+} from "./echo.test.helper.js";
+import { type GrpcJsObservation, observeGrpcJs } from "./observe-grpc-js.js";
+import {
+  calls,
+  type Ends,
+  events,
+  messages,
+  readAccepted,
+  readEnds,
+  readSockets,
+  readSubchannels,
+  settled,
+  streams,
+} from "./reading.test.helper.js";
+
+let registry: Registry;
+let observation: GrpcJsObservation;
+
+beforeEach(() => {
+  registry = createRegistry();
+  observation = observeGrpcJs(registry, grpc);
+});
+
+afterEach(() => observation.stop());
+
+async function clientAndServer(): Promise<{ client: EchoClient; server: grpc.Server }> {
+  const { target, server } = await serve();
+  return { client: connect(target), server };
+}
+
+function expectCalls(ends: Ends, ...expected: bigint[]): void {
+  for (const end of [ends.channel, ends.subchannel, ends.server]) expect(calls(end)).toEqual(expected);
+}
+
+function expectStreams(ends: Ends, ...expected: bigint[]): void {
+  for (const end of [ends.client, ends.accepted]) expect(streams(end)).toEqual(expected);
+}
+
+function expectMessages(ends: Ends, fromClient: bigint, fromServer: bigint): void {
+  expect(messages(ends.client)).toEqual([fromClient, fromServer]);
+  expect(messages(ends.accepted)).toEqual([fromServer, fromClient]);
+}
+
+describe("both ends agree on", () => {
+  test("[CZ-SOCKET-5] [CZ-SOCKET-6] [CZ-SOCKET-8] [CZ-DATA-4] [CZ-SERVER-3] calls of all four kinds that succeed", async () => {
+    const { client } = await clientAndServer();
+    expect(await unary(client)).toMatchObject({ code: 0, texts: ["hello"] });
+    expectMessages(await settled(registry), 1n, 1n);
+    expect((await expand(client, "5")).texts).toHaveLength(5);
+    expectMessages(await settled(registry), 2n, 6n);
+    expect((await collect(client, "a", "b", "c")).texts).toEqual(["a,b,c"]);
+    expectMessages(await settled(registry), 5n, 7n);
+    expect((await chat(client, "a", "b")).texts).toEqual(["a", "b"]);
+    const ends = await settled(registry);
+    expectMessages(ends, 7n, 9n);
+    expectCalls(ends, 4n, 4n, 0n);
+    expectStreams(ends, 4n, 4n, 0n);
+  });
+
+  test("[CZ-SOCKET-6] [CZ-DATA-5] errors with trailers: calls that failed on streams that ended as they should", async () => {
+    const { client } = await clientAndServer();
+    expect(await unary(client, "fail")).toMatchObject({ code: grpc.status.FAILED_PRECONDITION, reason: "asked for" });
+    expect(await expand(client, "3 and fail")).toMatchObject({ code: grpc.status.FAILED_PRECONDITION });
+    expect(await collect(client, "fail")).toMatchObject({ code: grpc.status.FAILED_PRECONDITION });
+    expect(await chat(client, "fail")).toMatchObject({ code: grpc.status.FAILED_PRECONDITION });
+    const ends = await settled(registry);
+    expectCalls(ends, 4n, 0n, 4n);
+    expectStreams(ends, 4n, 4n, 0n);
+    expectMessages(ends, 4n, 3n);
+  });
+
+  test("[CZ-SOCKET-6] UNIMPLEMENTED", async () => {
+    const { client } = await clientAndServer();
+    expect(await missing(client)).toMatchObject({ code: grpc.status.UNIMPLEMENTED });
+    const ends = await settled(registry);
+    expectCalls(ends, 1n, 0n, 1n);
+    expectStreams(ends, 1n, 1n, 0n);
+  });
+
+  test("[CZ-SOCKET-7] calls that the client cancels, beside one that succeeds", async () => {
+    const { client } = await clientAndServer();
+    await unary(client);
+    const unanswered = new Promise<number | undefined>((resolve) => {
+      const call = client.unary({ text: "hang" }, (error) => resolve(error?.code));
+      void vi
+        .waitFor(async () => expect(streams((await readEnds(registry)).accepted)[0]).toBe(2n))
+        .then(() => call.cancel());
+    });
+    expect(await unanswered).toBe(grpc.status.CANCELLED);
+    const stream = client.expand({ text: "1 and hang" });
+    stream.once("data", () => stream.cancel());
+    expect(await readAll(stream)).toMatchObject({ code: grpc.status.CANCELLED });
+    const ends = await settled(registry);
+    expectCalls(ends, 3n, 1n, 2n);
+    expectStreams(ends, 3n, 1n, 2n);
+  });
+
+  test("a deadline that passes: a call that failed, whichever end is first to notice", async () => {
+    const { client } = await clientAndServer();
+    await unary(client);
+    expect(await unary(client, "hang", { deadline: Date.now() + 30 })).toMatchObject({
+      code: grpc.status.DEADLINE_EXCEEDED,
+    });
+    const ends = await settled(registry);
+    expectCalls(ends, 2n, 1n, 1n);
+    expect([streams(ends.client)[0], streams(ends.accepted)[0]]).toEqual([2n, 2n]);
+  });
+
+  test("[CZ-SOCKET-7] a connection that is lost: what was under way failed, and only that", async () => {
+    const { target } = await serve();
+    const proxy = await passThrough(Number(target.split(":")[1]));
+    const client = connect(`127.0.0.1:${proxy.port}`);
+    await unary(client);
+    const before = await readEnds(registry);
+    const hanging = [unary(client, "hang"), unary(client, "hang")];
+    await vi.waitFor(async () => expect(streams((await readEnds(registry)).accepted)).toEqual([3n, 1n, 0n]));
+    proxy.cut();
+    for (const call of hanging) expect(await call).toMatchObject({ code: grpc.status.UNAVAILABLE });
+    await vi.waitFor(async () => {
+      for (const { ref } of [before.client, before.accepted]) {
+        const { socket } = await registry.getSocket(ref!.socketId);
+        expect(streams(socket!)).toEqual([3n, 1n, 2n]);
+      }
+      const { channel } = await registry.getChannel(before.channel.ref!.channelId);
+      const { subchannel } = await registry.getSubchannel(before.subchannel.ref!.subchannelId);
+      const { server } = await registry.getServer(before.server.ref!.serverId);
+      for (const end of [channel, subchannel, server]) expect(calls(end!)).toEqual([3n, 1n, 2n]);
+    });
+  });
+
+  test("GOAWAY from a server that shuts down: what was under way is answered, and the trace has the code", async () => {
+    const { client, server } = await clientAndServer();
+    const chatting = client.chat();
+    const done = readAll(chatting);
+    chatting.write({ text: "one" });
+    await vi.waitFor(async () => expect(messages((await readEnds(registry)).client)).toEqual([1n, 1n]));
+    const before = await readEnds(registry);
+    const shutdown = new Promise((resolve) => server.tryShutdown(resolve));
+    await vi.waitFor(async () => {
+      const { subchannel } = await registry.getSubchannel(before.subchannel.ref!.subchannelId);
+      expect(events(subchannel!.data!.trace)).toContain("GOAWAY with NO_ERROR");
+    });
+    chatting.write({ text: "two" });
+    chatting.end();
+    expect(await done).toMatchObject({ code: 0, texts: ["one", "two"] });
+    await shutdown;
+    await vi.waitFor(async () => {
+      for (const { ref } of [before.client, before.accepted]) {
+        const { socket } = await registry.getSocket(ref!.socketId);
+        expect(streams(socket!)).toEqual([1n, 1n, 0n]);
+        expect(messages(socket!)).toEqual([2n, 2n]);
+      }
+      expect(calls((await registry.getServer(before.server.ref!.serverId)).server!)).toEqual([1n, 1n, 0n]);
+      expect(registry.size).toMatchObject({ servers: 0, sockets: 0 });
+    });
+  });
+
+  test("in every moment, what started has succeeded, failed, or is under way", async () => {
+    const { client } = await clientAndServer();
+    const chats = Array.from({ length: 10 }, () => client.chat());
+    const answers = chats.map(readAll);
+    for (const one of chats) one.write({ text: "x" });
+    await vi.waitFor(async () => expect(messages((await readEnds(registry)).client)).toEqual([10n, 10n]));
+    for (const [done, one] of chats.entries()) {
+      const ends = await readEnds(registry);
+      expectCalls(ends, 10n, BigInt(done), 0n);
+      expectStreams(ends, 10n, BigInt(done), 0n);
+      one.end();
+      await answers[done];
+      await vi.waitFor(async () => {
+        const now = await readEnds(registry);
+        expectCalls(now, 10n, BigInt(done + 1), 0n);
+        expectStreams(now, 10n, BigInt(done + 1), 0n);
+      });
+    }
+  });
+});
+
+describe("against a peer that writes frames by hand", () => {
+  test.each([
+    [0, grpc.status.INTERNAL],
+    [2, grpc.status.INTERNAL],
+    [7, grpc.status.UNAVAILABLE],
+    [8, grpc.status.CANCELLED],
+    [11, grpc.status.RESOURCE_EXHAUSTED],
+  ])(
+    "[CZ-SOCKET-7] a client whose stream is reset with code %i sees status %i, and a failed stream",
+    async (code, status) => {
+      const raw = await rawServer();
+      const client = connect(`127.0.0.1:${raw.port}`);
+      const answer = readAll(client.expand({ text: "" }));
+      const peer = await raw.peer;
+      const { streamId } = await peer.frame(({ type }) => type === frameTypes.headers);
+      peer.write(frameTypes.rstStream, 0, streamId, errorCode(code));
+      // grpc-js tries a refused stream once more by itself: on a second stream.
+      if (code === 7) {
+        const again = await peer.frame((frame) => frame.type === frameTypes.headers && frame.streamId !== streamId);
+        peer.write(frameTypes.rstStream, 0, again.streamId, errorCode(code));
+      }
+      const count = code === 7 ? 2n : 1n;
+      expect((await answer).code).toBe(status);
+      await vi.waitFor(async () => {
+        const channel = (await registry.getTopChannels()).channel[0]!;
+        const subchannel = (await readSubchannels(registry, channel))[0]!;
+        const socket = (await readSockets(registry, subchannel))[0]!;
+        expect(calls(channel)).toEqual([1n, 0n, 1n]);
+        expect(calls(subchannel)).toEqual([count, 0n, count]);
+        expect(streams(socket)).toEqual([count, 0n, count]);
+      });
+      raw.close();
+    },
+  );
+
+  test("[CZ-SOCKET-7] a server whose caller resets a stream counts it as failed, and the trace has the code", async () => {
+    const { target } = await serve();
+    const peer = await rawClient(Number(target.split(":")[1]));
+    peer.write(frameTypes.headers, endHeaders, 1, requestHeaders("/wirescope.test.Echo/Chat"));
+    await peer.frame(({ type }) => type === frameTypes.settings);
+    await vi.waitFor(async () => {
+      const server = (await registry.getServers()).server[0]!;
+      expect(calls(server)).toEqual([1n, 0n, 0n]);
+    });
+    peer.write(frameTypes.rstStream, 0, 1, errorCode(8));
+    await vi.waitFor(async () => {
+      const server = (await registry.getServers()).server[0]!;
+      expect(calls(server)).toEqual([1n, 0n, 1n]);
+      expect(streams((await readAccepted(registry, server))[0]!)).toEqual([1n, 0n, 1n]);
+      expect(events(server.data!.trace)).toContain("Stream reset with CANCEL");
+    });
+    peer.cut();
+  });
+
+  test("a request that is not gRPC is a call that failed on a stream that ended", async () => {
+    const { target } = await serve();
+    const peer = await rawClient(Number(target.split(":")[1]));
+    peer.write(frameTypes.headers, endHeaders | endStream, 1, Buffer.from([0x83, 0x86, 0x84, 0x41, 0x01, 0x61]));
+    await vi.waitFor(async () => {
+      const server = (await registry.getServers()).server[0]!;
+      expect(calls(server)).toEqual([1n, 0n, 1n]);
+      expect(streams((await readAccepted(registry, server))[0]!)).toEqual([1n, 1n, 0n]);
+    });
+    peer.cut();
+  });
+});
+
+/** The headers of a call, in HPACK without indexes but for the static ones. */
+function requestHeaders(path: string): Buffer {
+  const literal = (text: string): Buffer => Buffer.concat([Buffer.from([text.length]), Buffer.from(text)]);
+  return Buffer.concat([
+    Buffer.from([0x83, 0x86, 0x04]),
+    literal(path),
+    Buffer.from([0x41, 0x01, 0x61, 0x0f, 0x10]),
+    literal("application/grpc"),
+    Buffer.from([0x00]),
+    literal("te"),
+    literal("trailers"),
+  ]);
+}

@@ -1,0 +1,50 @@
+import type { ChannelHandle, Registry } from "@wirescope/channelz";
+import { forwardTrace } from "./forward-trace.js";
+import { type InternalChannel, stateOf } from "./internals.js";
+import { type Observed, takeOverState } from "./observed.js";
+import type { ObservedSubchannel } from "./observed-subchannel.js";
+
+/** A channel of grpc-js's in the registry. */
+export class ObservedChannel implements Observed {
+  readonly observer: object;
+  readonly handle: ChannelHandle;
+  /** The subchannels in use, with the number of times: a policy that is replaced overlaps with its successor. */
+  readonly #uses = new Map<ObservedSubchannel, number>();
+  #hasEnded = false;
+
+  constructor(observer: object, registry: Registry, channel: InternalChannel) {
+    this.observer = observer;
+    const { target, trace } = channel.channelzInfoTracker;
+    this.handle = registry.addChannel({ target });
+    forwardTrace(trace, this.handle);
+    for (let call = 0; call < channel.callCount; call += 1) this.handle.callStarted();
+    takeOverState(this.handle, stateOf(channel.connectivityState));
+  }
+
+  callEnded(code: number): void {
+    if (code === 0) this.handle.callSucceeded();
+    else this.handle.callFailed();
+  }
+
+  /** A late answer of a resolver makes grpc-js create subchannels for a channel that is closed: those are not its own. */
+  use(subchannel: ObservedSubchannel): void {
+    if (this.#hasEnded) return;
+    const uses = this.#uses.get(subchannel) ?? 0;
+    this.#uses.set(subchannel, uses + 1);
+    if (uses === 0) subchannel.addParent(this.handle);
+  }
+
+  release(subchannel: ObservedSubchannel): void {
+    const uses = this.#uses.get(subchannel) ?? 0;
+    if (uses > 1) {
+      this.#uses.set(subchannel, uses - 1);
+    } else if (this.#uses.delete(subchannel)) {
+      subchannel.removeParent(this.handle);
+    }
+  }
+
+  end(reason: string): void {
+    this.#hasEnded = true;
+    this.handle.close(reason);
+  }
+}

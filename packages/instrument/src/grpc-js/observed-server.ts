@@ -1,0 +1,66 @@
+import { errorMonitor } from "node:events";
+import type { ServerHttp2Session } from "node:http2";
+import type { Registry, ServerHandle } from "@wirescope/channelz";
+import { observeServerSession } from "../http2/observe-server.js";
+import { observeListening } from "../listening.js";
+import { noteObserved, stopObserving } from "../observation.js";
+import { forwardTrace } from "./forward-trace.js";
+import type { AnyHttp2Server, Server } from "./internals.js";
+import type { Observed } from "./observed.js";
+
+/** A server of grpc-js's in the registry, with all that it listens on and its connections. */
+export class ObservedServer implements Observed {
+  readonly observer: object;
+  readonly handle: ServerHandle;
+  readonly #registry: Registry;
+  readonly #http2Servers = new Set<AnyHttp2Server>();
+  readonly #sessions = new Set<ServerHttp2Session>();
+
+  constructor(observer: object, registry: Registry, server: Server) {
+    this.observer = observer;
+    this.#registry = registry;
+    this.handle = registry.addServer({ name: "grpc-js" });
+    forwardTrace(server.channelzTrace, this.handle);
+    for (const [http2Server, { sessions }] of server.http2Servers) {
+      this.serve(http2Server);
+      for (const session of sessions) this.#accept(session);
+    }
+  }
+
+  /** Shows what comes through one of the server's HTTP/2 servers: there is one for each address it is bound to. */
+  serve(http2Server: AnyHttp2Server): void {
+    stopObserving(http2Server, "it belongs to grpc-js");
+    const stopListening = observeListening(this.#registry, http2Server, this.handle);
+    const onSession = (session: ServerHttp2Session): void => this.#accept(session);
+    const onError = (error: Error): void => this.handle.trace(error.message, { severity: "warning" });
+    const onTlsError = (error: Error): void => {
+      this.handle.trace(`TLS handshake failed: ${error.message}`, { severity: "warning" });
+    };
+    // Before grpc-js's own listener, which may answer at once.
+    http2Server.prependListener("session", onSession);
+    // Heard without being handled: what grpc-js does about errors stays its own affair.
+    http2Server.on(errorMonitor, onError);
+    http2Server.on("tlsClientError", onTlsError);
+    this.#http2Servers.add(http2Server);
+    noteObserved(http2Server, () => {
+      stopListening();
+      http2Server.off("session", onSession);
+      http2Server.off(errorMonitor, onError);
+      http2Server.off("tlsClientError", onTlsError);
+      this.#http2Servers.delete(http2Server);
+    });
+  }
+
+  end(reason: string): void {
+    for (const http2Server of this.#http2Servers) stopObserving(http2Server, reason);
+    for (const session of this.#sessions) stopObserving(session, reason);
+    this.handle.close(reason);
+  }
+
+  #accept(session: ServerHttp2Session): void {
+    if (session.destroyed) return;
+    this.#sessions.add(session);
+    session.once("close", () => this.#sessions.delete(session));
+    observeServerSession(this.#registry, session, this.handle);
+  }
+}

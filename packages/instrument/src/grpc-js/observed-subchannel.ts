@@ -1,0 +1,129 @@
+import type { ClientHttp2Session } from "node:http2";
+import type { ChannelHandle, Registry, SubchannelHandle } from "@wirescope/channelz";
+import { stopObserving } from "../observation.js";
+import { forwardTrace } from "./forward-trace.js";
+import {
+  type SingleSubchannelChannel,
+  type Subchannel,
+  type SubchannelAddress,
+  stateOf,
+  type Transport,
+} from "./internals.js";
+import { noteOn, type Observed, takeOverState } from "./observed.js";
+import { observeTransportSession } from "./transport-session.js";
+
+/** A subchannel of grpc-js's in the registry, with its connections. */
+export class ObservedSubchannel implements Observed {
+  readonly observer: object;
+  readonly handle: SubchannelHandle;
+  readonly #registry: Registry;
+  readonly #address: SubchannelAddress;
+  readonly #channelTarget: string;
+  readonly #parents = new Set<ChannelHandle>();
+  readonly #sessions = new Set<ClientHttp2Session>();
+  #nestedTarget: string | undefined;
+  #nested: ChannelHandle | undefined;
+  #isReleased = false;
+
+  constructor(observer: object, registry: Registry, subchannel: Subchannel) {
+    this.observer = observer;
+    this.#registry = registry;
+    this.#address = subchannel.subchannelAddress;
+    this.#channelTarget = subchannel.channelTarget.path;
+    this.handle = registry.addSubchannel({ target: subchannel.getAddress() });
+    forwardTrace(subchannel.channelzTrace, this.handle);
+    // What it connects is told by the connector alone.
+    noteOn(subchannel.connector, this);
+    if (subchannel.transport !== null) this.connected(subchannel.transport);
+    takeOverState(this.handle, stateOf(subchannel.connectivityState));
+    if (subchannel.subchannelChannel) this.nest(subchannel.subchannelChannel);
+  }
+
+  /** A channel that the application made is now over it. */
+  addParent(parent: ChannelHandle): void {
+    parent.link(this.handle);
+    this.#parents.add(parent);
+    this.#showNestedUnder(parent);
+  }
+
+  removeParent(parent: ChannelHandle): void {
+    this.#parents.delete(parent);
+    if (this.#nested !== undefined) parent.unlink(this.#nested);
+    parent.unlink(this.handle);
+  }
+
+  /** Shows a connection, with the calls that are already under way on it. */
+  connected(transport: Transport): void {
+    noteOn(transport, this);
+    for (let call = 0; call < transport.activeCalls.size; call += 1) this.handle.callStarted();
+    const { session } = transport;
+    if (session.destroyed) return;
+    this.#sessions.add(session);
+    session.once("close", () => {
+      this.#sessions.delete(session);
+      this.#closeIfUnused();
+    });
+    observeTransportSession(this.#registry, session, this.handle, {
+      target: this.#channelTarget,
+      host: transport.remoteName ?? undefined,
+      path: "path" in this.#address ? this.#address.path : undefined,
+    });
+  }
+
+  callEnded(code: number): void {
+    if (code === 0) this.handle.callSucceeded();
+    else this.handle.callFailed();
+  }
+
+  /** Shows the channel through which grpc-js itself talks to this backend: under the channels of the application, never beside them. */
+  nest(channel: SingleSubchannelChannel): void {
+    noteOn(channel, this);
+    if (this.#nestedTarget !== undefined) return;
+    this.#nestedTarget = channel.getTarget();
+    for (const parent of this.#parents) this.#showNestedUnder(parent);
+  }
+
+  /** grpc-js is done with that channel, though it may come back to it. */
+  unnest(): void {
+    this.#nested?.close("no longer needed");
+    this.#nested = undefined;
+    this.#nestedTarget = undefined;
+  }
+
+  get nested(): ChannelHandle | undefined {
+    return this.#nested;
+  }
+
+  /** The state of the nested channel is the one of its only subchannel. */
+  setState(...change: Parameters<SubchannelHandle["setState"]>): void {
+    this.handle.setState(...change);
+    this.#nested?.setState(...change);
+  }
+
+  /** Nothing uses it any more; it stays for as long as there are calls on its last connection. */
+  release(): void {
+    this.#isReleased = true;
+    this.#closeIfUnused();
+  }
+
+  end(reason: string): void {
+    for (const session of this.#sessions) stopObserving(session, reason);
+    this.#nested?.close(reason);
+    this.handle.close(reason);
+  }
+
+  #closeIfUnused(): void {
+    if (this.#isReleased && this.#sessions.size === 0) this.end("no channel uses it any more");
+  }
+
+  #showNestedUnder(parent: ChannelHandle): void {
+    if (this.#nestedTarget === undefined) return;
+    if (this.#nested !== undefined) {
+      parent.link(this.#nested);
+      return;
+    }
+    this.#nested = this.#registry.addChannel({ parent, target: this.#nestedTarget, name: "health and load" });
+    this.#nested.link(this.handle);
+    takeOverState(this.#nested, this.handle.state);
+  }
+}

@@ -1,0 +1,120 @@
+import type { Registry } from "@wirescope/channelz";
+import { type InternalChannel, type Internals, type Ref, type Server, type Subchannel, stateOf } from "./internals.js";
+import { noteOn, observedOn } from "./observed.js";
+import { ObservedChannel } from "./observed-channel.js";
+import { ObservedServer } from "./observed-server.js";
+import { ObservedSubchannel } from "./observed-subchannel.js";
+import { WeakBag } from "./weak-bag.js";
+
+/** A late answer of a resolver may change the state of a channel that is closed, so the state alone does not tell. */
+const closedChannels = new WeakSet<InternalChannel>();
+
+/** Notes that a channel is closed, also while nobody observes: it must not be taken for a living one later. */
+export function noteClosed(channel: InternalChannel): void {
+  closedChannels.add(channel);
+}
+
+/**
+ * Brings the objects of one copy of grpc-js into a registry, each when it is first seen: as it is created, or at its next
+ * call or change of state if it was there before.
+ */
+export class Observer {
+  readonly #registry: Registry;
+  readonly #observed = new WeakBag<ObservedChannel | ObservedSubchannel | ObservedServer>();
+  /** What closes when grpc-js takes it out of its own registry. */
+  readonly #byRef = new WeakMap<Ref, ObservedSubchannel | ObservedServer>();
+  #hasWarned = false;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  /** Undefined for a channel that was closed before it was seen. */
+  channel(channel: InternalChannel): ObservedChannel | undefined {
+    return observedOn<ObservedChannel>(channel, this) ?? this.harmless(() => this.#addChannel(channel));
+  }
+
+  /** Undefined for a subchannel that was given up before it was seen. */
+  subchannel(subchannel: Subchannel): ObservedSubchannel | undefined {
+    return observedOn<ObservedSubchannel>(subchannel, this) ?? this.harmless(() => this.#addSubchannel(subchannel));
+  }
+
+  server(server: Server, ref: Ref): ObservedServer | undefined {
+    return observedOn<ObservedServer>(server, this) ?? this.harmless(() => this.#addServer(server, ref));
+  }
+
+  /** What was there before can be found where grpc-js keeps a list of it: servers, and the subchannels that channels share. */
+  addExisting({ channelz, globalPool }: Internals, serverOf: (ask: () => void) => Server | undefined): void {
+    for (const pooled of Object.values(globalPool().pool)) {
+      for (const { subchannel } of pooled) this.subchannel(subchannel);
+    }
+    const { GetServers } = channelz.getChannelzHandlers();
+    for (let start = 0, isEnd = false; !isEnd; ) {
+      const server = serverOf(() => {
+        GetServers({ request: { start_server_id: String(start), max_results: "1" } }, (_error, page) => {
+          isEnd = page === undefined || page.server.length === 0;
+          start = (page?.server[0]?.ref.server_id ?? 0) + 1;
+        });
+      });
+      if (!isEnd && server !== undefined) this.server(server, server.getChannelzRef());
+    }
+  }
+
+  /** grpc-js took an object out of its own registry. */
+  unregistered(ref: Ref): void {
+    const observed = this.#byRef.get(ref);
+    // Traces of grpc-js hold on to refs for longer than to what they stand for.
+    this.#byRef.delete(ref);
+    if (observed instanceof ObservedSubchannel) observed.release();
+    else observed?.end("shut down by the application");
+  }
+
+  stop(reason: string): void {
+    for (const observed of this.#observed) observed.end(reason);
+  }
+
+  /** The application must not suffer from being looked at: what goes wrong here is told once, and changes nothing for it. */
+  harmless<T>(work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (error) {
+      if (!this.#hasWarned) {
+        this.#hasWarned = true;
+        process.emitWarning(
+          `Something of @grpc/grpc-js could not be shown: ${error}. Calls are not affected. Please report it with your version.`,
+          { type: "ChannelzWarning", code: "GRPC_JS_NOT_SHOWN" },
+        );
+      }
+      return undefined;
+    }
+  }
+
+  #addChannel(channel: InternalChannel): ObservedChannel | undefined {
+    if (closedChannels.has(channel) || stateOf(channel.connectivityState) === "SHUTDOWN") return undefined;
+    const observed = new ObservedChannel(this, this.#registry, channel);
+    noteOn(channel, observed);
+    this.#observed.add(observed);
+    for (const wrapped of channel.wrappedSubchannels) {
+      const subchannel = this.subchannel(wrapped.getRealSubchannel());
+      if (subchannel !== undefined) observed.use(subchannel);
+    }
+    return observed;
+  }
+
+  #addSubchannel(subchannel: Subchannel): ObservedSubchannel | undefined {
+    if (subchannel.refcount === 0) return undefined;
+    const observed = new ObservedSubchannel(this, this.#registry, subchannel);
+    noteOn(subchannel, observed);
+    this.#observed.add(observed);
+    this.#byRef.set(subchannel.getChannelzRef(), observed);
+    return observed;
+  }
+
+  #addServer(server: Server, ref: Ref): ObservedServer {
+    const observed = new ObservedServer(this, this.#registry, server);
+    noteOn(server, observed);
+    this.#observed.add(observed);
+    this.#byRef.set(ref, observed);
+    return observed;
+  }
+}

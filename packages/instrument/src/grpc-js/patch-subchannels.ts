@@ -1,0 +1,114 @@
+import type { ChannelHandle } from "@wirescope/channelz";
+import type { Copy } from "./copy.js";
+import { insideGrpcJs } from "./inside-grpc-js.js";
+import { type NestedCall, type SingleSubchannelChannel, type Status, stateOf } from "./internals.js";
+import { observedOn } from "./observed.js";
+import type { ObservedSubchannel } from "./observed-subchannel.js";
+
+/** Watches what all subchannels of a copy do: their states, their connections, and their calls. */
+export function patchSubchannels(copy: Copy): void {
+  const prototype = copy.internals.subchannel;
+  const { ref, transitionToState, createCall, getChannel } = prototype;
+
+  // The pool refers to each subchannel as soon as it is constructed, so this is where a new one is seen.
+  prototype.ref = function () {
+    ref.call(this);
+    copy.observer?.subchannel(this);
+  };
+  prototype.transitionToState = function (from, to, errorMessage) {
+    // Before those hear of it who act on it, so that their own changes come after this one.
+    if (copy.observer !== undefined && from.includes(this.connectivityState)) {
+      copy.observer.subchannel(this)?.setState(stateOf(to), errorMessage);
+    }
+    return transitionToState.call(this, from, to, errorMessage);
+  };
+  prototype.createCall = function (...args) {
+    const { observer } = copy;
+    const { transport } = this;
+    // One that was being connected when observation began.
+    if (observer !== undefined && transport !== null && observedOn(transport, observer) === undefined) {
+      observer.harmless(() => observer.subchannel(this)?.connected(transport));
+    }
+    const call = createCall.apply(this, args);
+    if (observer !== undefined) observedOn<ObservedSubchannel>(call.transport, observer)?.handle.callStarted();
+    return call;
+  };
+  if (getChannel !== undefined) {
+    prototype.getChannel = function () {
+      const channel = getChannel.call(this);
+      const { observer } = copy;
+      observer?.harmless(() => observer.subchannel(this)?.nest(channel));
+      return channel;
+    };
+  }
+  patchCalls(copy);
+  patchConnectors(copy);
+  if (copy.internals.singleSubchannelChannel !== undefined) patchNested(copy, copy.internals.singleSubchannelChannel);
+}
+
+function patchCalls(copy: Copy): void {
+  const prototype = copy.internals.subchannelCall;
+  const { outputStatus } = prototype;
+  prototype.outputStatus = function () {
+    if (copy.observer !== undefined && !this.statusOutput && this.finalStatus !== null) {
+      observedOn<ObservedSubchannel>(this.transport, copy.observer)?.callEnded(this.finalStatus.code);
+    }
+    outputStatus.call(this);
+  };
+}
+
+function patchConnectors(copy: Copy): void {
+  const prototype = copy.internals.connector;
+  const { connect, createSession } = prototype;
+  prototype.connect = function (...args) {
+    const connecting = connect.apply(this, args);
+    const { observer } = copy;
+    const subchannel = observer && observedOn<ObservedSubchannel>(this, observer);
+    if (observer !== undefined && subchannel !== undefined) {
+      // Heard before the subchannel itself hears of it, since it asks for the outcome only after this.
+      connecting.then(
+        (transport) => {
+          if (copy.observer === observer) observer.harmless(() => subchannel.connected(transport));
+        },
+        () => {},
+      );
+    }
+    return connecting;
+  };
+  prototype.createSession = function (...args) {
+    return insideGrpcJs(() => createSession.apply(this, args));
+  };
+}
+
+/** grpc-js does not count the calls of these channels itself. */
+function patchNested(copy: Copy, prototype: SingleSubchannelChannel): void {
+  const { createCall, close } = prototype;
+  prototype.createCall = function (...args) {
+    const call = createCall.apply(this, args);
+    const subchannel = copy.observer && observedOn<ObservedSubchannel>(this, copy.observer);
+    if (subchannel?.nested !== undefined) followNestedCall(call, subchannel.nested);
+    return call;
+  };
+  prototype.close = function () {
+    if (copy.observer !== undefined) observedOn<ObservedSubchannel>(this, copy.observer)?.unnest();
+    close.call(this);
+  };
+}
+
+function followNestedCall(call: NestedCall, channel: ChannelHandle): void {
+  const { start } = call;
+  call.start = (metadata, listener) => {
+    channel.callStarted();
+    const { onReceiveStatus } = listener;
+    let hasEnded = false;
+    listener.onReceiveStatus = (status: Status) => {
+      if (!hasEnded) {
+        hasEnded = true;
+        if (status.code === 0) channel.callSucceeded();
+        else channel.callFailed();
+      }
+      onReceiveStatus.call(listener, status);
+    };
+    return start.call(call, metadata, listener);
+  };
+}

@@ -1,0 +1,285 @@
+import * as grpc from "@grpc/grpc-js";
+import {
+  type Channel,
+  createRegistry,
+  type Registry,
+  ChannelConnectivityState_State as State,
+} from "@wirescope/channelz";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { rawServer } from "../http2/raw-peer.test.helper.js";
+import { bind, connect, expand, serve, unary } from "./echo.test.helper.js";
+import { type GrpcJsObservation, observeGrpcJs } from "./observe-grpc-js.js";
+import {
+  calls,
+  events,
+  readAccepted,
+  readChannels,
+  readEnds,
+  readSubchannels,
+  streams,
+} from "./reading.test.helper.js";
+
+let registry: Registry;
+let observation: GrpcJsObservation;
+
+beforeEach(() => {
+  registry = createRegistry();
+  observation = observeGrpcJs(registry, grpc);
+});
+
+afterEach(() => observation.stop());
+
+function stateOf(of: Pick<Channel, "data"> | undefined): State | undefined {
+  return of?.data?.state?.state;
+}
+
+async function onlyChannel(): Promise<Channel> {
+  const channels = await readChannels(registry);
+  expect(channels).toHaveLength(1);
+  return channels[0]!;
+}
+
+describe("the states", () => {
+  test("[CZ-STATE-1] [CZ-D-STATE-4] go from IDLE over CONNECTING to READY, and SHUTDOWN on close", async () => {
+    const { target } = await serve();
+    const client = connect(target);
+    const idle = await onlyChannel();
+    expect(idle.data).toMatchObject({ target });
+    expect(stateOf(idle)).toBe(State.IDLE);
+    expect(idle.subchannelRef).toEqual([]);
+    await unary(client);
+    const { channel, subchannel } = await readEnds(registry);
+    expect([stateOf(channel), stateOf(subchannel)]).toEqual([State.READY, State.READY]);
+    expect(subchannel.data!.target).toBe(target);
+    client.close();
+    expect(await readChannels(registry)).toEqual([]);
+    const { channel: closed } = await registry.getChannel(channel.ref!.channelId);
+    expect(stateOf(closed)).toBe(State.SHUTDOWN);
+    expect(events(closed!.data!.trace)).toEqual([
+      "Created",
+      "IDLE -> CONNECTING",
+      `Linked subchannel ${subchannel.ref!.subchannelId} (${target})`,
+      "Address resolution succeeded",
+      "CONNECTING -> READY",
+      `Unlinked subchannel ${subchannel.ref!.subchannelId} (${target})`,
+      "READY -> SHUTDOWN, closed: closed by the application",
+    ]);
+    await vi.waitFor(() => expect(registry.size).toMatchObject({ channels: 0, subchannels: 0 }));
+    const { subchannel: gone } = await registry.getSubchannel(subchannel.ref!.subchannelId);
+    expect(events(gone!.data!.trace)).toEqual([
+      "Created",
+      "IDLE -> CONNECTING",
+      "CONNECTING -> READY",
+      "READY -> IDLE",
+      "IDLE -> SHUTDOWN, closed: no channel uses it any more",
+    ]);
+  });
+
+  test("TRANSIENT_FAILURE has its cause in both traces, and ends when there is a server", async () => {
+    const { server, target } = await serve();
+    server.forceShutdown();
+    const client = connect(target);
+    expect(await unary(client)).toMatchObject({ code: grpc.status.UNAVAILABLE });
+    const failing = await vi.waitFor(async () => {
+      const channel = await onlyChannel();
+      expect(stateOf(channel)).toBe(State.TRANSIENT_FAILURE);
+      return channel;
+    });
+    expect(events(failing.data!.trace)).toContainEqual(
+      expect.stringMatching(/^CONNECTING -> TRANSIENT_FAILURE: .*ECONNREFUSED/),
+    );
+    const [subchannel] = await readSubchannels(registry, failing);
+    expect(events(subchannel!.data!.trace)).toContainEqual(
+      expect.stringMatching(/^CONNECTING -> TRANSIENT_FAILURE: .*ECONNREFUSED/),
+    );
+    await serve(target);
+    await vi.waitFor(async () => expect((await unary(client)).code).toBe(grpc.status.OK), { timeout: 10_000 });
+    expect(stateOf(await onlyChannel())).toBe(State.READY);
+  });
+
+  test("a name that does not resolve is a failure with that cause, without any subchannel", async () => {
+    connect("dns:///nowhere.invalid:1").waitForReady(Date.now() + 5000, () => {});
+    const channel = await vi.waitFor(
+      async () => {
+        const failing = await onlyChannel();
+        expect(stateOf(failing)).toBe(State.TRANSIENT_FAILURE);
+        return failing;
+      },
+      { timeout: 10_000 },
+    );
+    expect(channel.subchannelRef).toEqual([]);
+    expect(events(channel.data!.trace)).toContainEqual(
+      expect.stringMatching(/^CONNECTING -> TRANSIENT_FAILURE: .*nowhere\.invalid/),
+    );
+  });
+
+  test("a server that is lost takes the channel back to IDLE", async () => {
+    const { server, target } = await serve();
+    const client = connect(target);
+    await unary(client);
+    server.forceShutdown();
+    await vi.waitFor(async () => expect(stateOf(await onlyChannel())).toBe(State.IDLE));
+  });
+});
+
+describe("the graph", () => {
+  test("[CZ-CHANNEL-1] several addresses of one target are several subchannels, each with its socket", async () => {
+    const one = await serve();
+    const two = await serve();
+    const client = connect(`ipv4:${one.target},${two.target}`, undefined, {
+      "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+    });
+    await vi.waitFor(async () => {
+      await unary(client);
+      const subchannels = await readSubchannels(registry, await onlyChannel());
+      expect(subchannels.map(({ data }) => data!.target).sort()).toEqual([one.target, two.target].sort());
+      for (const { socketRef } of subchannels) expect(socketRef).toHaveLength(1);
+      for (const subchannel of subchannels) expect(Number(calls(subchannel)[1])).toBeGreaterThan(0);
+    });
+    const subchannels = await readSubchannels(registry, await onlyChannel());
+    const total = subchannels.reduce((sum, subchannel) => sum + calls(subchannel)[0]!, 0n);
+    expect(total).toBe(calls(await onlyChannel())[0]);
+  });
+
+  test("[CZ-CHANNEL-5] two channels that share a connection show the one subchannel under both", async () => {
+    const { target } = await serve();
+    const clients = [0, 1].map(() => connect(target, undefined, { "grpc.use_local_subchannel_pool": 0 }));
+    for (const client of clients) await unary(client);
+    const channels = await readChannels(registry);
+    expect(channels).toHaveLength(2);
+    expect(channels[0]!.subchannelRef).toHaveLength(1);
+    expect(channels[0]!.subchannelRef).toEqual(channels[1]!.subchannelRef);
+    expect(calls((await readSubchannels(registry, channels[0]!))[0]!)).toEqual([2n, 2n, 0n]);
+    clients[0]!.close();
+    const rest = await onlyChannel();
+    expect(await readSubchannels(registry, rest)).toHaveLength(1);
+    await unary(clients[1]!);
+  });
+
+  test("[CZ-OP-2] the channel through which grpc-js asks for load reports stands under the application's, with its own calls", async () => {
+    const { target } = await serve();
+    const client = connect(target, undefined, {
+      "grpc.service_config": JSON.stringify({
+        loadBalancingConfig: [{ weighted_round_robin: { enable_oob_load_report: true } }],
+      }),
+    });
+    await unary(client);
+    const channel = await vi.waitFor(async () => {
+      const top = await onlyChannel();
+      expect(top.channelRef).toHaveLength(1);
+      return top;
+    });
+    expect(calls(channel)).toEqual([1n, 1n, 0n]);
+    await vi.waitFor(async () => {
+      const { channel: nested } = await registry.getChannel(channel.channelRef[0]!.channelId);
+      expect(nested!.subchannelRef).toEqual(channel.subchannelRef);
+      // The server does not know the service of load reports.
+      const [started, succeeded, failed] = calls(nested!);
+      expect(started).toBeGreaterThan(0n);
+      expect([succeeded, failed]).toEqual([0n, started]);
+    });
+    client.close();
+    await vi.waitFor(() => expect(registry.size).toMatchObject({ channels: 0, subchannels: 0 }));
+  });
+
+  test("[CZ-SERVER-2] [CZ-SERVER-6] a server shows from its construction, with a listening socket for each address it is bound to", async () => {
+    const server = new grpc.Server();
+    expect((await registry.getServers()).server).toMatchObject([{ listenSocket: [] }]);
+    const targets = [await bind(server, "127.0.0.1:0"), await bind(server, "127.0.0.1:0")];
+    const [told] = (await registry.getServers()).server;
+    const listening = await Promise.all(told!.listenSocket.map(({ socketId }) => registry.getSocket(socketId)));
+    const ports = listening.map(({ socket }) => (socket!.local!.address.value as { port: number }).port);
+    expect(ports).toEqual(targets.map((target) => Number(target.split(":")[1])));
+    for (const { socket } of listening) expect(socket!.remote).toBeUndefined();
+    server.unbind(targets[0]!);
+    await vi.waitFor(async () => expect((await registry.getServers()).server[0]!.listenSocket).toHaveLength(1));
+    await new Promise((resolve) => server.tryShutdown(resolve));
+    expect((await registry.getServers()).server).toEqual([]);
+    expect(registry.size).toMatchObject({ servers: 0, sockets: 0 });
+  });
+
+  test("a server that cannot be bound says why in its trace", async () => {
+    const { target } = await serve();
+    const { server } = await serve();
+    await expect(bind(server, target)).rejects.toThrow();
+    const told = (await registry.getServers()).server[1]!;
+    expect(events(told.data!.trace)).toContainEqual(expect.stringMatching(/EADDRINUSE/));
+  });
+
+  test("connections that are handed to a server show like those it accepts", async () => {
+    const { server } = await serve();
+    const injector = server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
+    const { createServer } = await import("node:net");
+    const listener = createServer((socket) => injector.injectConnection(socket)).listen(0, "127.0.0.1");
+    await vi.waitFor(() => expect(listener.listening).toBe(true));
+    const client = connect(`127.0.0.1:${(listener.address() as { port: number }).port}`);
+    await unary(client);
+    const told = (await registry.getServers()).server[0]!;
+    expect(told.listenSocket).toHaveLength(1);
+    expect(streams((await readAccepted(registry, told))[0]!)).toEqual([1n, 1n, 0n]);
+    injector.destroy();
+    listener.close();
+  });
+
+  test("[CZ-REF-2] no two objects share an id, whatever their kinds", async () => {
+    const { target } = await serve();
+    await unary(connect(target));
+    const ends = await readEnds(registry);
+    const ids = [
+      ends.channel.ref!.channelId,
+      ends.subchannel.ref!.subchannelId,
+      ends.client.ref!.socketId,
+      ends.server.ref!.serverId,
+      ends.accepted.ref!.socketId,
+      ends.server.listenSocket[0]!.socketId,
+    ];
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+test("what is switched off in grpc-js's own registry is seen all the same", async () => {
+  const { target } = await serve(undefined, undefined, { "grpc.enable_channelz": 0 });
+  const client = connect(target, undefined, { "grpc.enable_channelz": 0 });
+  expect((await expand(client, "3")).texts).toHaveLength(3);
+  await unary(client, "fail");
+  await vi.waitFor(async () => {
+    const ends = await readEnds(registry);
+    for (const end of [ends.channel, ends.subchannel, ends.server]) expect(calls(end)).toEqual([2n, 1n, 1n]);
+    for (const end of [ends.client, ends.accepted]) expect(streams(end)).toEqual([2n, 2n, 0n]);
+    expect([stateOf(ends.channel), stateOf(ends.subchannel)]).toEqual([State.READY, State.READY]);
+  });
+  client.close();
+  await vi.waitFor(() => expect(registry.size).toMatchObject({ channels: 0, subchannels: 0 }));
+});
+
+test("a server that never speaks HTTP/2 leaves no socket behind", async () => {
+  const { createServer } = await import("node:net");
+  const silent = createServer((socket) => socket.end("SSH-2.0-nobody\r\n")).listen(0, "127.0.0.1");
+  await vi.waitFor(() => expect(silent.listening).toBe(true));
+  const client = connect(`127.0.0.1:${(silent.address() as { port: number }).port}`);
+  expect(await unary(client)).toMatchObject({ code: grpc.status.UNAVAILABLE });
+  const [subchannel] = await readSubchannels(registry, await onlyChannel());
+  expect(events(subchannel!.data!.trace)).toContainEqual(expect.stringMatching(/^CONNECTING -> TRANSIENT_FAILURE: ./));
+  expect(registry.size.sockets).toBe(0);
+  silent.close();
+});
+
+test("a GOAWAY with an error is a warning in the trace of the subchannel", async () => {
+  const raw = await rawServer();
+  const client = connect(`127.0.0.1:${raw.port}`);
+  client.waitForReady(Date.now() + 5000, () => {});
+  const peer = await raw.peer;
+  const subchannelId = await vi.waitFor(async () => {
+    const [subchannel] = await readSubchannels(registry, await onlyChannel());
+    expect(subchannel!.socketRef).toHaveLength(1);
+    return subchannel!.ref!.subchannelId;
+  });
+  peer.write(7, 0, 0, Buffer.from([0, 0, 0, 0, 0, 0, 0, 11]));
+  await vi.waitFor(async () => {
+    const { subchannel } = await registry.getSubchannel(subchannelId);
+    expect(subchannel!.data!.trace!.events).toContainEqual(
+      expect.objectContaining({ description: "GOAWAY with ENHANCE_YOUR_CALM", severity: 2 }),
+    );
+  });
+  raw.close();
+});

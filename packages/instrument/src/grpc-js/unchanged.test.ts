@@ -1,0 +1,135 @@
+import { inspect } from "node:util";
+import * as grpc from "@grpc/grpc-js";
+import { createRegistry } from "@wirescope/channelz";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { frameTypes, rawServer } from "../http2/raw-peer.test.helper.js";
+import { chat, collect, connect, expand, missing, passThrough, serve, unary } from "./echo.test.helper.js";
+import { observeGrpcJs } from "./observe-grpc-js.js";
+
+/** Runs the same before grpc-js was ever observed, while it is, and after. */
+async function withAndWithout<T>(run: () => Promise<T>): Promise<[T, T, T]> {
+  const before = await run();
+  const observation = observeGrpcJs(createRegistry(), grpc);
+  onTestFinished(() => observation.stop());
+  const during = await run();
+  observation.stop();
+  return [before, during, await run()];
+}
+
+test("every call ends for the application as it does without being observed", async () => {
+  const [before, during, after] = await withAndWithout(async () => {
+    const { target, server } = await serve();
+    const proxy = await passThrough(Number(target.split(":")[1]));
+    const client = connect(`127.0.0.1:${proxy.port}`);
+    const seen: unknown[] = [
+      await unary(client),
+      await unary(client, "fail"),
+      await expand(client, "5"),
+      await expand(client, "3 and fail"),
+      await collect(client, "a", "b"),
+      await collect(client, "a", "fail"),
+      await chat(client, "a", "b"),
+      await chat(client, "fail"),
+      await missing(client),
+    ];
+    const { code } = await unary(client, "hang", { deadline: Date.now() + 20 });
+    const hanging = unary(client, "hang");
+    await vi.waitFor(() => expect(calledTimes(client)).toBeGreaterThan(0));
+    proxy.cut();
+    seen.push(code, (await hanging).code);
+    server.forceShutdown();
+    seen.push((await unary(client)).code);
+    client.close();
+    seen.push(await new Promise((resolve) => client.unary({ text: "" }, resolve)).catch(String));
+    return seen;
+  });
+  expect(during).toEqual(before);
+  expect(after).toEqual(before);
+});
+
+test("events come in the order in which they come without being observed", async () => {
+  const [before, during, after] = await withAndWithout(async () => {
+    const { target } = await serve();
+    const client = connect(target);
+    const log: string[] = [];
+    for (const text of ["2", "2 and fail", "1 and hang"]) {
+      const call = client.expand({ text });
+      for (const event of ["metadata", "data", "end", "close", "error"]) {
+        call.on(event, () => {
+          log.push(`${text}: ${event}`);
+          if (event === "data" && text.endsWith("hang")) call.cancel();
+        });
+      }
+      const { code, details } = await new Promise<grpc.StatusObject>((resolve) => call.on("status", resolve));
+      log.push(`${text}: status ${code} ${details}`);
+    }
+    return log;
+  });
+  expect(during).toEqual(before);
+  expect(after).toEqual(before);
+});
+
+test("the frames on the wire are the same", async () => {
+  const [before, during, after] = await withAndWithout(async () => {
+    const raw = await rawServer();
+    const client = connect(`127.0.0.1:${raw.port}`);
+    const call = client.chat();
+    call.on("error", () => {});
+    for (const text of ["one", "two"]) call.write({ text });
+    call.end();
+    const peer = await raw.peer;
+    await peer.frame(({ type, flags }) => type === frameTypes.data && (flags & 1) === 1);
+    const frames = peer.frames
+      .filter(({ streamId }) => streamId !== 0)
+      .map(({ type, flags, payload }) => ({
+        type,
+        flags,
+        // The port of the peer is in the headers.
+        payload: type === frameTypes.headers ? payload.length : payload.toString("hex"),
+      }));
+    call.cancel();
+    raw.close();
+    return frames;
+  });
+  expect(during).toEqual(before);
+  expect(after).toEqual(before);
+});
+
+test("grpc-js's own registry tells the same as before", async () => {
+  const [before, during] = await withAndWithout(async () => {
+    const { target } = await serve();
+    const client = connect(target);
+    await unary(client);
+    await unary(client, "fail");
+    const channelId = grpc.getClientChannel(client).getChannelzRef().id;
+    return await new Promise<string>((resolve) => {
+      grpc.getChannelzHandlers().GetChannel!(
+        { request: { channel_id: String(channelId) } } as never,
+        (_error: unknown, answer: unknown) => resolve(withoutNumbers(answer)),
+      );
+    });
+  });
+  expect(during).toEqual(before);
+});
+
+test("what the application prints of a client shows nothing of the observer", async () => {
+  const print = async (): Promise<string> => {
+    const { target } = await serve();
+    const client = connect(target);
+    await unary(client);
+    return inspect(grpc.getClientChannel(client), { depth: 4 });
+  };
+  const [, during] = await withAndWithout(print);
+  expect(during).not.toMatch(/wirescope\.grpc|Observed/);
+});
+
+/** Calls that the client's channel has under way. */
+function calledTimes(client: grpc.Client): number {
+  return (grpc.getClientChannel(client) as unknown as { internalChannel: { callCount: number } }).internalChannel
+    .callCount;
+}
+
+/** Ids, ports and times differ from one run to the next. */
+function withoutNumbers(answer: unknown): string {
+  return JSON.stringify(answer).replace(/\d+/g, "#");
+}

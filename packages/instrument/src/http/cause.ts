@@ -1,0 +1,14 @@
+/** The cause of a failure, in words for a trace. */
+export function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // Node tells all addresses that it tried in vain in one error, which has no words of its own.
+  if (error instanceof AggregateError && error.message === "") return error.errors.map(causeOf).join("; ");
+  // The message of OpenSSL has addresses in memory and lines of its source; its reason is what a person needs.
+  if ("reason" in error && "library" in error) return `${error.reason} (${codeOf(error)})`;
+  return error.message || codeOf(error) || error.name;
+}
+
+/** The code of a failure, such as ECONNRESET, or its name. */
+export function codeOf(error: Error & { readonly code?: unknown }): string {
+  return typeof error.code === "string" ? error.code : error.name;
+}

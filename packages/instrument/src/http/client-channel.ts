@@ -1,0 +1,110 @@
+import type { ChannelHandle, Registry, SubchannelHandle } from "@wirescope/channelz";
+import { Connectivity } from "./connectivity.js";
+import type { ExchangeCounters } from "./exchange-tracker.js";
+
+/** Subchannels without a connection that a channel keeps; addresses of a name may change for ever. */
+const maxIdleSubchannels = 8;
+
+/** A connection that is shown. */
+interface ObservedConnection {
+  stop(): void;
+}
+
+/** The connections of a channel to one address. */
+export interface ClientSubchannel {
+  readonly handle: SubchannelHandle;
+  readonly connectivity: Connectivity;
+  /** The channels under which it stands: more than one where they share connections. */
+  readonly channels: Set<ClientChannel>;
+}
+
+/** A channel over connections of `node:http`: one of an origin, or one whose calls somebody else counts. */
+export class ClientChannel implements ExchangeCounters {
+  readonly isClient = true;
+  readonly registry: Registry;
+  readonly handle: ChannelHandle;
+  readonly target: string;
+  readonly calls: readonly ChannelHandle[];
+  readonly connectivity: Connectivity;
+  /** The connections that it opened. */
+  readonly connections: Set<ObservedConnection> = new Set();
+  /** Its own subchannels, by their address. */
+  readonly #own = new Map<string, ClientSubchannel>();
+  /** All that stand under it, also those of channels with which it shares connections. */
+  readonly #linked = new Set<ClientSubchannel>();
+  #exchanges = 0;
+  #isClosed = false;
+
+  constructor(registry: Registry, handle: ChannelHandle, target: string, countsCalls: boolean) {
+    this.registry = registry;
+    this.handle = handle;
+    this.target = target;
+    this.calls = countsCalls ? [handle] : [];
+    this.connectivity = new Connectivity(handle);
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Whether it has nothing to show but its past. */
+  get isIdle(): boolean {
+    return this.#exchanges === 0 && this.connectivity.isIdle;
+  }
+
+  exchangeBegan(): void {
+    this.#exchanges += 1;
+  }
+
+  exchangeEnded(): void {
+    this.#exchanges -= 1;
+  }
+
+  /** The subchannel of an address. */
+  subchannelAt(address: string): ClientSubchannel {
+    const known = this.#own.get(address);
+    if (known !== undefined) return known;
+    this.#forgetIdle();
+    const handle = this.registry.addSubchannel({ parent: this.handle, target: address });
+    const subchannel = { handle, connectivity: new Connectivity(handle), channels: new Set<ClientChannel>([this]) };
+    this.#own.set(address, subchannel);
+    this.#linked.add(subchannel);
+    return subchannel;
+  }
+
+  /** Uses a connection of a subchannel; false if it did before. */
+  use(subchannel: ClientSubchannel): boolean {
+    if (this.#isClosed || this.#linked.has(subchannel)) return false;
+    this.#linked.add(subchannel);
+    subchannel.channels.add(this);
+    this.handle.link(subchannel.handle);
+    return true;
+  }
+
+  close(reason: string): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const connection of [...this.connections]) connection.stop();
+    for (const subchannel of this.#linked) {
+      subchannel.channels.delete(this);
+      closeIfUnused(subchannel, reason);
+    }
+    this.#own.clear();
+    this.#linked.clear();
+    this.handle.close(reason);
+  }
+
+  #forgetIdle(): void {
+    const idle = [...this.#own].filter(([, { connectivity }]) => connectivity.isIdle);
+    for (const [address, subchannel] of idle.slice(0, Math.max(0, idle.length - maxIdleSubchannels + 1))) {
+      this.#own.delete(address);
+      for (const channel of subchannel.channels) channel.#linked.delete(subchannel);
+      subchannel.handle.close("idle, and not among the last addresses");
+    }
+  }
+}
+
+/** Closes a subchannel under no channel as soon as it has no connection either. */
+export function closeIfUnused({ handle, channels, connectivity }: ClientSubchannel, reason: string): void {
+  if (channels.size === 0 && connectivity.isIdle) handle.close(reason);
+}

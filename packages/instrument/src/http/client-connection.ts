@@ -1,0 +1,172 @@
+import { type EventEmitter, errorMonitor } from "node:events";
+import type { Socket } from "node:net";
+import type { SocketAddress, SocketHandle } from "@wirescope/channelz";
+import { readEndpoints, unixAddress } from "../sockets/addresses.js";
+import { describeSocket } from "../sockets/describe-socket.js";
+import { isTls } from "../sockets/tls.js";
+import { causeOf } from "./cause.js";
+import { type ClientChannel, type ClientSubchannel, closeIfUnused } from "./client-channel.js";
+import type { ExchangeHolder, ExchangeTracker } from "./exchange-tracker.js";
+
+const connectionKey: unique symbol = Symbol("wirescope.connection");
+
+interface Opened {
+  [connectionKey]?: ClientConnection | undefined;
+}
+
+/** The connection of a socket, observed from now on if it was not before. */
+export function connectionOf(socket: Socket & Opened, channel: ClientChannel, path?: string): ClientConnection {
+  socket[connectionKey] ??= new ClientConnection(socket, channel, path);
+  return socket[connectionKey];
+}
+
+/** A connection that a client opened, from the first attempt to its end. */
+export class ClientConnection implements ExchangeHolder {
+  readonly #socket: Socket & Opened;
+  /** The channel that opened it. */
+  readonly #channel: ClientChannel;
+  readonly #path: string | undefined;
+  /** Those that use it, in whose state it counts. */
+  readonly #users: ClientChannel[];
+  /** Where it is tried to connect, or is connected. */
+  #subchannel: ClientSubchannel | undefined;
+  #handle: SocketHandle | undefined;
+  /** HTTP/1.1 has one exchange at a time on a connection, and Node does not ask before it is answered. */
+  #exchange: ExchangeTracker | undefined;
+  #cause: string | undefined;
+
+  constructor(socket: Socket & Opened, channel: ClientChannel, path: string | undefined) {
+    this.#socket = socket;
+    this.#channel = channel;
+    this.#path = path;
+    this.#users = [channel];
+    channel.connections.add(this);
+    channel.connectivity.begin();
+    // Heard without being handled: what the application does about errors stays its own affair.
+    (socket as EventEmitter).on(errorMonitor, this.#onError);
+    socket.on("close", this.#onClose);
+    if (isPending(socket)) {
+      // Node tries a path at once, so that attempt has passed; those of addresses are still to come.
+      if (path !== undefined) this.#tryAt(textOf(unixAddress(path)));
+      socket.on("connectionAttempt", this.#onAttempt);
+      socket.on("connectionAttemptFailed", this.#onAttemptFailed);
+      socket.on("connectionAttemptTimeout", this.#onAttemptTimeout);
+      socket.prependListener(readyEvent(socket), this.#onReady);
+    } else {
+      this.#onReady();
+    }
+  }
+
+  /** An exchange has the connection to itself; it begins when the connection is ready. */
+  begin(exchange: ExchangeTracker, channel: ClientChannel): void {
+    this.#exchange = exchange;
+    exchange.assigned(this);
+    this.#share(channel);
+    const subchannel = this.#subchannel;
+    if (this.#handle !== undefined && subchannel !== undefined) exchange.connected(this.#handle, subchannel.handle);
+  }
+
+  exchangeEnded(exchange: ExchangeTracker): void {
+    if (this.#exchange === exchange) this.#exchange = undefined;
+  }
+
+  #share(channel: ClientChannel): void {
+    if (this.#users.includes(channel)) return;
+    this.#users.push(channel);
+    channel.connectivity.begin();
+    if (this.#handle === undefined || this.#subchannel === undefined) return;
+    channel.use(this.#subchannel);
+    channel.connectivity.succeed();
+  }
+
+  #tryAt(address: string): void {
+    this.#subchannel = this.#channel.subchannelAt(address);
+    this.#subchannel.connectivity.begin();
+  }
+
+  readonly #onAttempt = (ip: string, port: number): void => this.#tryAt(textOf({ ip, port }));
+
+  readonly #onAttemptFailed = (ip: string, port: number, _family: number, error?: Error): void => {
+    // The first attempt goes unseen where the look-up answers at once.
+    if (this.#subchannel === undefined) this.#onAttempt(ip, port);
+    this.#subchannel?.connectivity.fail(causeOf(error));
+    this.#subchannel = undefined;
+  };
+
+  readonly #onAttemptTimeout = (ip: string, port: number, family: number): void => {
+    this.#onAttemptFailed(ip, port, family, new Error("no answer in time, so the next address is tried"));
+  };
+
+  readonly #onReady = (): void => {
+    this.#stopAttempts();
+    const socket = this.#socket;
+    const { target } = this.#channel;
+    const endpoints = readEndpoints(socket, { path: this.#path, target });
+    if (this.#subchannel === undefined) this.#tryAt(textOf(endpoints.remote));
+    const subchannel = this.#subchannel!;
+    this.#handle = this.#channel.registry.addSocket({
+      ...endpoints,
+      parent: subchannel.handle,
+      subject: socket,
+      describe: describeSocket,
+    });
+    subchannel.connectivity.succeed();
+    for (const user of this.#users) {
+      user.use(subchannel);
+      user.connectivity.succeed();
+    }
+    this.#exchange?.connected(this.#handle, subchannel.handle);
+  };
+
+  readonly #onError = (error: Error): void => {
+    this.#cause ??= causeOf(error);
+  };
+
+  readonly #onClose = (): void => {
+    // Where the connection became something else, the end of what the other side sends is the end of the stream.
+    this.#exchange?.connectionClosed(this.#cause === undefined && this.#socket.readableEnded);
+    this.stop(this.#cause);
+  };
+
+  /** Shows the connection no longer, since it was lost if there is a cause. */
+  stop(cause?: string): void {
+    const socket = this.#socket;
+    socket[connectionKey] = undefined;
+    this.#channel.connections.delete(this);
+    this.#stopAttempts();
+    socket.off(errorMonitor, this.#onError);
+    socket.off("close", this.#onClose);
+    const wasReady = this.#handle !== undefined;
+    this.#handle?.close(cause ?? "");
+    const sides = this.#subchannel === undefined ? this.#users : [this.#subchannel, ...this.#users];
+    for (const { connectivity } of sides) {
+      if (wasReady) connectivity.end(cause);
+      else connectivity.fail(cause);
+    }
+    if (this.#subchannel !== undefined) closeIfUnused(this.#subchannel, cause ?? "");
+  }
+
+  #stopAttempts(): void {
+    const socket = this.#socket;
+    socket.off("connectionAttempt", this.#onAttempt);
+    socket.off("connectionAttemptFailed", this.#onAttemptFailed);
+    socket.off("connectionAttemptTimeout", this.#onAttemptTimeout);
+    socket.off(readyEvent(socket), this.#onReady);
+  }
+}
+
+function readyEvent(socket: Socket): string {
+  return isTls(socket) ? "secureConnect" : "connect";
+}
+
+function isPending(socket: Socket & { readonly secureConnecting?: boolean }): boolean {
+  return socket.connecting || socket.secureConnecting === true;
+}
+
+/** An address as the target of a subchannel. */
+function textOf(address: SocketAddress | undefined): string {
+  if (address === undefined) return "";
+  if ("ip" in address)
+    return address.ip.includes(":") ? `[${address.ip}]:${address.port}` : `${address.ip}:${address.port}`;
+  return "path" in address ? `unix:${address.path}` : address.name;
+}

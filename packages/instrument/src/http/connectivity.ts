@@ -1,0 +1,67 @@
+import type { ChannelHandle, ConnectivityState, SubchannelHandle } from "@wirescope/channelz";
+
+/** The state of a channel or subchannel, as it follows from the connections that it has and tries to have. */
+export class Connectivity {
+  readonly #handle: ChannelHandle | SubchannelHandle;
+  #connecting = 0;
+  #connected = 0;
+
+  constructor(handle: ChannelHandle | SubchannelHandle) {
+    this.#handle = handle;
+  }
+
+  /** Whether there is no connection, nor one on its way. */
+  get isIdle(): boolean {
+    return this.#connecting === 0 && this.#connected === 0;
+  }
+
+  /** A connection is tried. */
+  begin(): void {
+    this.#connecting += 1;
+    this.#settle();
+  }
+
+  /** What was tried is there. */
+  succeed(): void {
+    this.#connecting -= 1;
+    this.#connected += 1;
+    this.#settle();
+  }
+
+  /** What was tried failed; or, without a cause, was given up. */
+  fail(cause?: string): void {
+    this.#connecting -= 1;
+    this.#settle(cause);
+  }
+
+  /** A connection ended; with a cause, it was lost. */
+  end(cause?: string): void {
+    this.#connected -= 1;
+    this.#settle(cause);
+  }
+
+  #settle(cause?: string): void {
+    const state = this.#next(cause);
+    move(this.#handle, state, state === "TRANSIENT_FAILURE" ? cause : undefined);
+    if (cause !== undefined && state !== "TRANSIENT_FAILURE") {
+      this.#handle.trace(`Connection failed: ${cause}`, { severity: "warning" });
+    }
+  }
+
+  #next(cause: string | undefined): ConnectivityState {
+    if (this.#connected > 0) return "READY";
+    if (this.#connecting > 0) return "CONNECTING";
+    if (cause !== undefined) return "TRANSIENT_FAILURE";
+    // A failure is over when the next attempt begins, not when nobody tries.
+    return this.#handle.state === "TRANSIENT_FAILURE" ? "TRANSIENT_FAILURE" : "IDLE";
+  }
+}
+
+/** Goes to a state along the edges that gRPC's semantics have, over another state where there is no direct one. */
+function move(handle: ChannelHandle | SubchannelHandle, to: ConnectivityState, cause: string | undefined): void {
+  const from = handle.state;
+  if (from === "READY" && to === "CONNECTING") handle.setState("IDLE");
+  const isResting = from === "IDLE" || from === "TRANSIENT_FAILURE";
+  if (isResting && from !== to && (to === "READY" || to === "TRANSIENT_FAILURE")) handle.setState("CONNECTING");
+  handle.setState(to, cause);
+}

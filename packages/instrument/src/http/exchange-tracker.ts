@@ -1,0 +1,266 @@
+import type { IncomingMessage, OutgoingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { SocketHandle } from "@wirescope/channelz";
+import type { CallCounters } from "../http2/stream-tracker.js";
+import { type BodyShape, bodyShapeOf } from "../messages/body-shape.js";
+import { isOk } from "../messages/call-outcome.js";
+import { MessageCounter } from "../messages/message-counter.js";
+import { contentTypeOf, grpcStatusOf, hasBody } from "./outgoing-message.js";
+
+/** Under which a message of HTTP knows the tracker of its exchange. */
+export const exchangeKey: unique symbol = Symbol("wirescope.exchange");
+
+/** A request or a response, followed or not. */
+export interface Followed {
+  [exchangeKey]?: ExchangeTracker | undefined;
+}
+
+/** What has exchanges under way. */
+export interface ExchangeHolder {
+  /** Hears that an exchange is over, once. */
+  exchangeEnded(exchange: ExchangeTracker): void;
+}
+
+/** Where an exchange is counted. */
+export interface ExchangeCounters extends ExchangeHolder {
+  readonly isClient: boolean;
+  readonly calls: readonly CallCounters[];
+}
+
+/** What a string is counted as where it only matters that there was one. */
+const someBytes = new Uint8Array(1);
+
+/** Trackers to be used again; more are not kept. */
+const pool: ExchangeTracker[] = [];
+const maxPooled = 1024;
+
+/** Begins to follow an exchange, whose calls start now. */
+export function beginExchange(counters: ExchangeCounters): ExchangeTracker {
+  const tracker = pool.pop() ?? new ExchangeTracker();
+  tracker.begin(counters);
+  return tracker;
+}
+
+/**
+ * Follows one request of HTTP/1.1 and its response, and counts what they did.
+ *
+ * HTTP/1.1 has no streams; an exchange is counted as one. It succeeded on a client when the response was received to its
+ * end, on a server when it was sent to its end. Trackers are used again, so that an exchange allocates none.
+ */
+export class ExchangeTracker {
+  #counters: ExchangeCounters | undefined;
+  #socket: SocketHandle | undefined;
+  #subchannel: CallCounters | undefined;
+  /** A client's connection, once there is one. */
+  #connection: ExchangeHolder | undefined;
+  #incoming: (IncomingMessage & Followed) | undefined;
+  #outgoing: (OutgoingMessage & Followed) | undefined;
+  readonly #sent = new MessageCounter();
+  readonly #received = new MessageCounter();
+  /** The shape of what is sent; undefined until it is known. */
+  #sentShape: BodyShape | undefined;
+  #receivedShape: BodyShape = "whole";
+  /** Messages that the last bytes complete, which are sent when all is. */
+  #completing = 0;
+  #hasReceivedEnd = false;
+  #hasSentEnd = false;
+  #isHandedOver = false;
+  #isTunnel = false;
+
+  begin(counters: ExchangeCounters): void {
+    this.#counters = counters;
+    this.#sentShape = undefined;
+    this.#receivedShape = "whole";
+    this.#completing = 0;
+    this.#hasReceivedEnd = false;
+    this.#hasSentEnd = false;
+    this.#isHandedOver = false;
+    this.#isTunnel = false;
+    for (const counter of counters.calls) counter.callStarted();
+  }
+
+  /** On a server: a request came, to be answered with this response. */
+  serve(socket: SocketHandle, request: IncomingMessage, response: OutgoingMessage): void {
+    this.#socket = socket;
+    socket.remoteStreamStarted();
+    this.#followIncoming(request);
+    // Who asks for one message is answered with one; only an answer to many has a shape that must be looked for.
+    if (this.#receivedShape === "whole") this.#knowSentShape("whole");
+    this.follow(response);
+  }
+
+  /** Follows what this end sends. */
+  follow(outgoing: OutgoingMessage & Followed): void {
+    this.#outgoing = outgoing;
+    outgoing[exchangeKey] = this;
+  }
+
+  /** On a client: the exchange was given a connection, which may not be there yet. */
+  assigned(connection: ExchangeHolder): void {
+    this.#connection = connection;
+  }
+
+  /** On a client: its connection is there, and the exchange begins on it. */
+  connected(socket: SocketHandle, subchannel: CallCounters): void {
+    if (this.#socket !== undefined) return;
+    this.#socket = socket;
+    this.#subchannel = subchannel;
+    socket.localStreamStarted();
+    subchannel.callStarted();
+  }
+
+  /** On a client: the head of the response came. */
+  responded(response: IncomingMessage): void {
+    this.#followIncoming(response);
+  }
+
+  /** On a server: a request came after which the connection is no longer HTTP; it lasts until that closes. */
+  serveTunnel(socket: SocketHandle): void {
+    this.#isTunnel = true;
+    this.#socket = socket;
+    socket.remoteStreamStarted();
+  }
+
+  /** On a client: the same, if the server agreed; else this is the whole answer. */
+  tunneled(response: IncomingMessage): void {
+    const { statusCode = 0 } = response;
+    this.#followIncoming(response);
+    if (statusCode < 300) this.#isTunnel = true;
+    else this.finish(true);
+  }
+
+  /** Bytes of the other end's body came, or null for its end. */
+  received(message: IncomingMessage, chunk: unknown): void {
+    if (chunk !== null) {
+      if (!(chunk instanceof Uint8Array)) return;
+      for (let completed = this.#received.add(chunk); completed > 0; completed -= 1) this.#socket?.messageReceived();
+      return;
+    }
+    // Node also ends a body that was cut short, so that readers are not left waiting.
+    if (this.#hasReceivedEnd || !message.complete) return;
+    this.#hasReceivedEnd = true;
+    if (this.#received.end() > 0) this.#socket?.messageReceived();
+    if (this.#counters?.isClient && this.#hasSentEnd) this.finish(true);
+  }
+
+  /**
+   * Bytes are about to be written. Returns what to call, in place of `callback`, when they are; where they complete no
+   * message, that is `callback` itself.
+   */
+  writing(chunk: unknown, encoding: unknown, callback: WriteCallback | undefined): WriteCallback | undefined {
+    const completed = this.#count(chunk, encoding);
+    const outgoing = this.#outgoing;
+    if (completed === 0 || outgoing === undefined) return callback;
+    // Several writes may be under way, and their callbacks come in no certain order when some of them fail.
+    return (error) => {
+      const isSent = !error && outgoing === this.#outgoing && hasBody(outgoing);
+      if (isSent) for (let i = 0; i < completed; i += 1) this.#socket?.messageSent();
+      callback?.(error);
+    };
+  }
+
+  /** The last bytes are about to be written, if there are any. */
+  ending(chunk: unknown, encoding: unknown): void {
+    if (typeof chunk !== "function") this.#completing += this.#count(chunk, encoding);
+  }
+
+  /** The message was ended. Where the kernel took all of it at once, what happens to the connection then is no matter. */
+  ended(outgoing: OutgoingMessage): void {
+    this.#isHandedOver ||= outgoing.writableFinished && isAlive(outgoing.socket);
+  }
+
+  /** Node says that all was sent; it says so too when the connection was destroyed before. */
+  finished(socket: Socket | null): void {
+    if (this.#hasSentEnd || !(this.#isHandedOver || isAlive(socket))) return;
+    this.#hasSentEnd = true;
+    const outgoing = this.#outgoing;
+    if (outgoing !== undefined && hasBody(outgoing)) {
+      for (let count = this.#completing + this.#sent.end(); count > 0; count -= 1) this.#socket?.messageSent();
+    }
+    if (this.#counters?.isClient && this.#hasReceivedEnd) this.finish(true);
+  }
+
+  /** The request is gone. */
+  closed(): void {
+    if (!this.#isTunnel) this.connectionClosed(false);
+  }
+
+  /** The connection is gone; where it was no longer HTTP, it says whether it ended in good order. */
+  connectionClosed(hasTunnelEnded: boolean): void {
+    if (this.#isTunnel) this.finish(hasTunnelEnded);
+    else this.finish(this.#counters?.isClient ? this.#hasReceivedEnd : this.#hasSentEnd || this.#isHandedOver);
+  }
+
+  /** The exchange is over. */
+  finish(isComplete: boolean): void {
+    const counters = this.#counters;
+    if (counters === undefined) return;
+    this.#counters = undefined;
+    const isSuccess = isComplete && (this.#isTunnel || this.#isOk(counters.isClient));
+    if (isComplete) this.#socket?.streamSucceeded();
+    else this.#socket?.streamFailed();
+    for (const counter of counters.calls) conclude(counter, isSuccess);
+    if (this.#subchannel !== undefined) conclude(this.#subchannel, isSuccess);
+    counters.exchangeEnded(this);
+    this.#connection?.exchangeEnded(this);
+    if (this.#incoming !== undefined) this.#incoming[exchangeKey] = undefined;
+    if (this.#outgoing !== undefined) this.#outgoing[exchangeKey] = undefined;
+    this.#incoming = undefined;
+    this.#outgoing = undefined;
+    this.#socket = undefined;
+    this.#subchannel = undefined;
+    this.#connection = undefined;
+    if (pool.length < maxPooled) pool.push(this);
+  }
+
+  #followIncoming(incoming: IncomingMessage & Followed): void {
+    this.#incoming = incoming;
+    incoming[exchangeKey] = this;
+    this.#receivedShape = bodyShapeOf(incoming.headers["content-type"]);
+    this.#received.begin(this.#receivedShape);
+  }
+
+  #knowSentShape(shape: BodyShape): void {
+    this.#sentShape = shape;
+    this.#sent.begin(shape);
+  }
+
+  #count(chunk: unknown, encoding: unknown): number {
+    if (this.#sentShape === undefined) this.#knowSentShape(bodyShapeOf(contentTypeOf(this.#outgoing)));
+    if (chunk instanceof Uint8Array) return this.#sent.add(chunk);
+    if (typeof chunk !== "string" || chunk === "") return 0;
+    if (this.#sentShape === "whole") return this.#sent.add(someBytes);
+    return this.#sent.add(Buffer.from(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8"));
+  }
+
+  #isOk(isClient: boolean): boolean {
+    if (isClient) {
+      const { statusCode, headers, trailers } = this.#incoming!;
+      return isOk({
+        shape: this.#receivedShape,
+        httpStatus: statusCode,
+        grpcStatus: trailers["grpc-status"] ?? headers["grpc-status"],
+        envelopeStatus: this.#received.status,
+      });
+    }
+    const shape = this.#sentShape ?? bodyShapeOf(contentTypeOf(this.#outgoing));
+    return isOk({
+      shape,
+      httpStatus: (this.#outgoing as { readonly statusCode?: number }).statusCode,
+      grpcStatus: shape === "whole" ? undefined : grpcStatusOf(this.#outgoing),
+      envelopeStatus: this.#sent.status,
+    });
+  }
+}
+
+/** What Node calls when bytes are written. */
+export type WriteCallback = (error?: Error | null) => void;
+
+function conclude(counter: CallCounters, isSuccess: boolean): void {
+  if (isSuccess) counter.callSucceeded();
+  else counter.callFailed();
+}
+
+function isAlive(socket: Socket | null): boolean {
+  return socket !== null && !socket.destroyed && !socket.errored;
+}

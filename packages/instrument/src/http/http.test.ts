@@ -1,0 +1,327 @@
+import { once } from "node:events";
+import {
+  Agent,
+  type ClientRequest,
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type RequestOptions,
+  request,
+  type Server,
+} from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { createRegistry, type Registry } from "@wirescope/channelz";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { allWell, Probe, traceOf } from "./both-ends.test.helper.js";
+import { type HttpClientsObservation, observeHttpClients } from "./observe-clients.js";
+import { observeHttpServer } from "./observe-server.js";
+
+let registry: Registry;
+let server: Server;
+let agent: Agent;
+let clients: HttpClientsObservation;
+let answer: RequestListener;
+
+function ask(options: RequestOptions = {}): ClientRequest {
+  const { port } = server.address() as AddressInfo;
+  return request({ host: "127.0.0.1", port, agent, ...options }).on("error", () => {});
+}
+
+/** Asks, and reads the answer to its end, in good order or not. */
+async function exchange(options?: RequestOptions, body?: string): Promise<IncomingMessage | undefined> {
+  const asked = ask(options);
+  asked.end(body);
+  return answerOf(asked);
+}
+
+async function answerOf(asked: ClientRequest): Promise<IncomingMessage | undefined> {
+  const response = await new Promise<IncomingMessage | undefined>((resolve) => {
+    asked.on("response", resolve);
+    asked.on("close", () => resolve(undefined));
+  });
+  response?.on("error", () => {});
+  response?.resume();
+  if (response !== undefined && !response.closed) await new Promise((resolve) => response.on("close", resolve));
+  return response;
+}
+
+const post: RequestOptions = { method: "POST" };
+
+function envelope(flags: number, text: string): Buffer {
+  const head = Buffer.alloc(5);
+  head[0] = flags;
+  head.writeUInt32BE(text.length, 1);
+  return Buffer.concat([head, Buffer.from(text)]);
+}
+
+beforeEach(async () => {
+  registry = createRegistry();
+  agent = new Agent({ keepAlive: true });
+  clients = observeHttpClients(registry);
+  answer = (asked, response) => {
+    asked.resume();
+    asked.on("end", () => response.end("answer"));
+  };
+  server = createServer((asked, response) => answer(asked, response));
+  observeHttpServer(registry, server, { name: "test" });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+});
+
+afterEach(async () => {
+  agent.destroy();
+  clients.stop();
+  server.closeAllConnections();
+  if (server.listening) await new Promise((resolve) => server.close(resolve));
+});
+
+describe("the counters of both ends", () => {
+  test("[CZ-SOCKET-5] [CZ-SOCKET-6] [CZ-SOCKET-8] a request that is answered", async () => {
+    await exchange(post, "question");
+    await (await Probe.of(registry)).expect(allWell(1, 1, 1));
+  });
+
+  test("[CZ-SOCKET-8] a body is one message however it is written, and none where there is none", async () => {
+    answer = (_asked, response) => {
+      response.write("an");
+      response.write(Buffer.from("sw"), () => response.end("er"));
+    };
+    await exchange();
+    answer = (_asked, response) => response.writeHead(204).end();
+    await exchange();
+    await (await Probe.of(registry)).expect(allWell(2, 0, 1));
+  });
+
+  test("[CZ-SOCKET-8] what is written in answer to HEAD is not sent", async () => {
+    answer = (_asked, response) => response.end("dropped");
+    await exchange({ method: "HEAD" });
+    await (await Probe.of(registry)).expect(allWell(1, 0, 0));
+  });
+
+  test("[CZ-DATA-5] [CZ-SOCKET-6] the status of HTTP decides about the call, not about the stream", async () => {
+    answer = (_asked, response) => response.writeHead(503).end("busy");
+    await exchange();
+    await (await Probe.of(registry)).expect({
+      ...allWell(1, 0, 1),
+      channelCalls: [1, 0, 1],
+      subchannelCalls: [1, 0, 1],
+      serverCalls: [1, 0, 1],
+    });
+  });
+
+  test("[CZ-SOCKET-8] messages in envelopes are counted each, however they are cut, and the last envelope is the status", async () => {
+    const type = { "content-type": "application/connect+json" };
+    answer = (asked, response) => {
+      asked.resume();
+      asked.on("end", () => {
+        response.writeHead(200, type);
+        const bytes = Buffer.concat([envelope(0, "one"), envelope(0, "two"), envelope(0, "three")]);
+        response.write(bytes.subarray(0, 10));
+        response.write(bytes.subarray(10), () => response.end(envelope(2, "{}")));
+      });
+    };
+    const asked = ask({ ...post, headers: type });
+    asked.write(envelope(0, "q").toString("latin1"), "latin1");
+    asked.end(envelope(0, "another"));
+    await answerOf(asked);
+    await (await Probe.of(registry)).expect(allWell(1, 2, 3));
+  });
+
+  test("[CZ-DATA-5] an error in the status envelope is a call that failed", async () => {
+    const type = { "content-type": "application/grpc-web+proto" };
+    answer = (_asked, response) => {
+      response.setHeader("Content-Type", "application/grpc-web+proto");
+      response.end(envelope(0x80, "grpc-status: 5\r\n"));
+    };
+    await exchange({ ...post, headers: type }, envelope(0, "q").toString());
+    await (await Probe.of(registry)).expect({
+      ...allWell(1, 1, 0),
+      channelCalls: [1, 0, 1],
+      subchannelCalls: [1, 0, 1],
+      serverCalls: [1, 0, 1],
+    });
+  });
+
+  test("one connection serves many requests, and stays when it is idle", async () => {
+    for (let i = 0; i < 5; i += 1) await exchange(post, "question");
+    const probe = await Probe.of(registry);
+    await probe.expect(allWell(5, 5, 5));
+    expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, servers: 1, sockets: 3 });
+    expect((await probe.objects()).channel.data?.state?.state).toBe(3);
+  });
+
+  test("[CZ-SOCKET-7] a request that the client gives up fails on both ends", async () => {
+    answer = (_asked, response) => response.write("half");
+    const asked = ask();
+    asked.end();
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    response.on("error", () => {});
+    const probe = await Probe.of(registry);
+    asked.destroy();
+    await probe.expect({
+      channelCalls: [1, 0, 1],
+      subchannelCalls: [1, 0, 1],
+      serverCalls: [1, 0, 1],
+      clientStreams: [1, 0, 1],
+      serverStreams: [1, 0, 1],
+      answered: [0, 0],
+    });
+  });
+
+  test("[CZ-SOCKET-7] a request that is given up before it is answered fails on both ends", async () => {
+    const arrived = once(server, "request");
+    answer = () => {};
+    const asked = ask(post);
+    asked.write("half");
+    await arrived;
+    const probe = await Probe.of(registry);
+    asked.destroy();
+    await probe.expect({ clientStreams: [1, 0, 1], serverStreams: [1, 0, 1], asked: [0, 0] });
+    await probe.expect({ channelCalls: [1, 0, 1], serverCalls: [1, 0, 1] });
+  });
+
+  test("[CZ-SOCKET-7] a server that goes away in the middle of its answer fails it on both ends", async () => {
+    const probes: Probe[] = [];
+    answer = async (_asked, response) => {
+      probes.push(await Probe.of(registry));
+      response.write("half", () => response.destroy());
+    };
+    await exchange();
+    await probes[0]!.expect({
+      channelCalls: [1, 0, 1],
+      serverCalls: [1, 0, 1],
+      clientStreams: [1, 0, 1],
+      serverStreams: [1, 0, 1],
+    });
+  });
+
+  test("[CZ-SOCKET-6] an answer that lasts until the connection ends is a whole one", async () => {
+    const probes: Probe[] = [];
+    answer = async (_asked, response) => {
+      probes.push(await Probe.of(registry));
+      response.socket?.end("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nanswer");
+    };
+    await exchange();
+    await probes[0]!.expect({
+      channelCalls: [1, 1, 0],
+      clientStreams: [1, 1, 0],
+      answered: [0, 1],
+      // Written past the response that Node made, so nobody saw it being answered.
+      serverStreams: [1, 0, 1],
+    });
+  });
+
+  test("[CZ-SOCKET-6] an answer that was sent counts, although the connection is destroyed right after", async () => {
+    const probes: Probe[] = [];
+    answer = async (asked, response) => {
+      probes.push(await Probe.of(registry));
+      response.end("answer");
+      asked.socket.destroy();
+    };
+    await exchange();
+    await probes[0]!.expect(allWell(1, 0, 1));
+  });
+
+  test("[CZ-SOCKET-7] an answer that the connection did not take to its end does not", async () => {
+    answer = (_asked, response) => response.end(Buffer.alloc(64 * 1024 * 1024));
+    const asked = ask();
+    asked.end();
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    response.on("error", () => {});
+    const probe = await Probe.of(registry);
+    asked.destroy();
+    await probe.expect({ serverCalls: [1, 0, 1], serverStreams: [1, 0, 1], answered: [0, 0] });
+  });
+
+  test("in every moment, what started has succeeded, failed, or is in flight", async () => {
+    const answers: (() => void)[] = [];
+    answer = (_asked, response) => answers.push(() => response.end("answer"));
+    const asked = [exchange(), exchange(), exchange()];
+    await vi.waitFor(() => expect(answers).toHaveLength(3));
+    const calls = async (): Promise<unknown> => {
+      const channel = (await registry.getTopChannels()).channel[0]!.data!;
+      const { data } = (await registry.getServers()).server[0]!;
+      return [channel, data!].map((one) => [one.callsStarted, one.callsSucceeded, one.callsFailed]);
+    };
+    for (let done = 0; done <= 3; done += 1) {
+      await vi.waitFor(async () => {
+        expect(await calls()).toEqual([
+          [3n, BigInt(done), 0n],
+          [3n, BigInt(done), 0n],
+        ]);
+      });
+      answers[done]?.();
+    }
+    await Promise.all(asked);
+  });
+
+  test("[CZ-SOCKET-10] [CZ-SOCKET-11] stream times are on the right side", async () => {
+    await exchange();
+    const { client, accepted } = await (await Probe.of(registry)).objects();
+    expect(client.data?.lastLocalStreamCreatedTimestamp).toBeDefined();
+    expect(client.data?.lastRemoteStreamCreatedTimestamp).toBeUndefined();
+    expect(accepted.data?.lastRemoteStreamCreatedTimestamp).toBeDefined();
+    expect(accepted.data?.lastLocalStreamCreatedTimestamp).toBeUndefined();
+  });
+});
+
+describe("an upgraded connection", () => {
+  async function upgrade(): Promise<[ours: Socket, theirs: Socket]> {
+    const upgraded = new Promise<Socket>((resolve) => {
+      server.on("upgrade", (_asked, socket: Socket) => {
+        socket.on("error", () => {});
+        socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
+        socket.on("data", (chunk) => socket.write(chunk));
+        resolve(socket);
+      });
+    });
+    const asked = ask({ headers: { connection: "Upgrade", upgrade: "echo" } });
+    asked.end();
+    const [, ours] = (await once(asked, "upgrade")) as [IncomingMessage, Socket];
+    ours.on("error", () => {});
+    return [ours, await upgraded];
+  }
+
+  test("stays a socket, and its stream is in flight for as long as it is open", async () => {
+    const [ours, theirs] = await upgrade();
+    ours.write("hello");
+    expect(String((await once(ours, "data"))[0])).toBe("hello");
+    const probe = await Probe.of(registry);
+    await probe.expect({ clientStreams: [1, 0, 0], serverStreams: [1, 0, 0], channelCalls: [1, 0, 0] });
+    theirs.end();
+    await once(ours, "end");
+    ours.end();
+    await probe.expect(allWell(1, 0, 0));
+    await vi.waitFor(() => expect(registry.size.sockets).toBe(1));
+  });
+
+  test("fails with the connection", async () => {
+    const [, theirs] = await upgrade();
+    const probe = await Probe.of(registry);
+    theirs.resetAndDestroy();
+    await probe.expect({ clientStreams: [1, 0, 1], serverStreams: [1, 0, 1], serverCalls: [1, 0, 1] });
+  });
+
+  test("that nobody waits for is an ordinary request", async () => {
+    const response = await exchange({ headers: { connection: "Upgrade", upgrade: "echo" } });
+    expect(response?.statusCode).toBe(200);
+    await (await Probe.of(registry)).expect(allWell(1, 0, 1));
+  });
+});
+
+test("nothing that Node asks of a server's listeners changes", async () => {
+  const events = ["connection", "request", "upgrade", "connect", "checkContinue", "clientError", "error"];
+  const plain = createServer(() => {});
+  const observed = createServer(() => {});
+  observeHttpServer(registry, observed);
+  const count = (one: Server): number[] => events.map((event) => one.listenerCount(event));
+  expect(count(observed)).toEqual(count(plain));
+});
+
+test("[CZ-SOCKET-1] the addresses of both ends fit together", async () => {
+  await exchange();
+  const { client, accepted, server: told } = await (await Probe.of(registry)).objects();
+  expect(client.local).toEqual(accepted.remote);
+  expect(client.remote).toEqual(accepted.local);
+  expect(traceOf(told)).toContain("Listening");
+});

@@ -1,0 +1,48 @@
+import type { Registry } from "@wirescope/channelz";
+import { Origins } from "./origins.js";
+import { findChannelsWith, patchClients } from "./patch-clients.js";
+
+export interface ObserveHttpClientsOptions {
+  /**
+   * How many channels are kept whose origin has neither a connection nor a call; beyond that, the one that was used
+   * longest ago is closed when the next origin comes. Default 100.
+   */
+  readonly maxIdleChannels?: number;
+}
+
+/** The observation of this process's requests. */
+export interface HttpClientsObservation {
+  /** Shows no requests any more: their channels close. From then on a request costs no more than a check. */
+  stop(): void;
+}
+
+let running: HttpClientsObservation | undefined;
+
+/**
+ * Shows every request that this process makes with `node:http` or `node:https` from now on, and whatever is built on these: a
+ * channel for each origin, a subchannel for each address of it, a socket for each connection. A connection that was there
+ * before shows with its next request.
+ *
+ * Throws a TypeError if they are observed already, for a request is shown in one registry.
+ */
+export function observeHttpClients(
+  registry: Registry,
+  options: ObserveHttpClientsOptions = {},
+): HttpClientsObservation {
+  if (running !== undefined) {
+    throw new TypeError("The clients of node:http are observed already; stop() that observation first.");
+  }
+  patchClients();
+  const origins = new Origins(registry, options.maxIdleChannels ?? 100);
+  findChannelsWith(origins.find);
+  const observation: HttpClientsObservation = {
+    stop() {
+      if (running !== observation) return;
+      running = undefined;
+      findChannelsWith(undefined);
+      origins.close("no longer observed");
+    },
+  };
+  running = observation;
+  return observation;
+}

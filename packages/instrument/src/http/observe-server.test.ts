@@ -1,0 +1,311 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request, type Server, ServerResponse } from "node:http";
+import { createSecureServer, type Http2SecureServer, connect as http2Connect } from "node:http2";
+import { createServer as createHttpsServer, request as httpsRequest } from "node:https";
+import {
+  connect,
+  createServer as createNetServer,
+  type ListenOptions,
+  type Server as NetServer,
+  type Socket,
+} from "node:net";
+import { connect as tlsConnect } from "node:tls";
+import { createRegistry, type Registry } from "@wirescope/channelz";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { observeHttp2Server } from "../http2/observe-server.js";
+import { stopObserving } from "../observation.js";
+import { certificate, portOf, serverIdentity, unixPath } from "../sockets/connections.test.helper.js";
+import { callsOf, streamsOf, traceOf } from "./both-ends.test.helper.js";
+import { observeHttpServer } from "./observe-server.js";
+
+let registry: Registry;
+
+beforeEach(() => {
+  registry = createRegistry();
+});
+
+async function listening<S extends NetServer>(
+  server: S,
+  options: ListenOptions = { host: "127.0.0.1", port: 0 },
+): Promise<S> {
+  const accepted = new Set<Socket>();
+  server.on("connection", (socket: Socket) => accepted.add(socket));
+  onTestFinished(async () => {
+    for (const socket of accepted) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  server.listen(options);
+  await once(server, "listening");
+  return server;
+}
+
+/** Sends bytes to a server, and reads until there is this in the answer. */
+async function speak(server: NetServer, bytes: string, until: RegExp): Promise<Socket> {
+  const socket = connect(portOf(server), "127.0.0.1");
+  socket.on("error", () => {});
+  onTestFinished(() => void socket.destroy());
+  let heard = "";
+  const done = new Promise<void>((resolve) => {
+    socket.on("data", (chunk) => {
+      heard += chunk;
+      if (until.test(heard)) resolve();
+    });
+    socket.on("close", () => resolve());
+  });
+  socket.write(bytes);
+  await done;
+  expect(heard).toMatch(until);
+  return socket;
+}
+
+async function told(): Promise<{ calls: unknown; streams: unknown[]; trace: string[] }> {
+  const server = (await registry.getServers()).server[0]!;
+  const { socketRef } = await registry.getServerSockets(server.ref!.serverId);
+  const sockets = await Promise.all(socketRef.map(({ socketId }) => registry.getSocket(socketId)));
+  return {
+    calls: callsOf(server),
+    streams: sockets.map(({ socket }) => streamsOf(socket!)),
+    trace: traceOf(server),
+  };
+}
+
+async function tells(expected: Partial<Awaited<ReturnType<typeof told>>>): Promise<void> {
+  await vi.waitFor(async () => expect(await told()).toMatchObject(expected), { timeout: 5000 });
+}
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
+
+describe("requests", () => {
+  test("[CZ-SOCKET-6] that do not wait for answers are each a stream, and are answered in their order", async () => {
+    const answers: ServerResponse[] = [];
+    const server = await listening(createServer((_asked, response) => void answers.push(response)));
+    observeHttpServer(registry, server);
+    const spoken = speak(server, get("/1") + get("/2") + get("/3"), /third/);
+    await vi.waitFor(() => expect(answers).toHaveLength(3));
+    await tells({ calls: [3, 0, 0], streams: [[3, 0, 0]] });
+    answers[1]!.end("second");
+    answers[0]!.end("first");
+    await tells({ calls: [3, 2, 0], streams: [[3, 2, 0]] });
+    answers[2]!.end("third");
+    await tells({ calls: [3, 3, 0], streams: [[3, 3, 0]] });
+    await spoken;
+  });
+
+  test("[CZ-SOCKET-7] fail with their connection, also those whose turn has not come", async () => {
+    const answers: ServerResponse[] = [];
+    const server = await listening(createServer((_asked, response) => void answers.push(response)));
+    observeHttpServer(registry, server);
+    const socket = connect(portOf(server), "127.0.0.1");
+    socket.write(get("/1") + get("/2"));
+    await vi.waitFor(() => expect(answers).toHaveLength(2));
+    answers[1]!.end("never sent");
+    const id = (await registry.getServerSockets((await registry.getServers()).server[0]!.ref!.serverId)).socketRef[0]!;
+    socket.destroy();
+    await tells({ calls: [2, 0, 2], streams: [] });
+    expect(streamsOf((await registry.getSocket(id.socketId)).socket!)).toEqual([2, 0, 2]);
+  });
+
+  test("that Node itself refuses are counted too", async () => {
+    const server = await listening(createServer(() => {}));
+    observeHttpServer(registry, server);
+    await speak(server, "GET / HTTP/1.1\r\n\r\n", /400 Bad Request/);
+    await tells({ calls: [1, 0, 1] });
+  });
+
+  test("that expect to be told to continue are one call", async () => {
+    const server = await listening(createServer((asked, response) => asked.pipe(response)));
+    observeHttpServer(registry, server);
+    const asked = request({ port: portOf(server), method: "POST", headers: { expect: "100-continue" } });
+    asked.flushHeaders();
+    await once(asked, "continue");
+    asked.end("echo");
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    expect(String((await once(response, "data"))[0])).toBe("echo");
+    await tells({ calls: [1, 1, 0] });
+  });
+
+  test("that are no HTTP are no calls, and the trace says so", async () => {
+    const server = await listening(createServer(() => {}));
+    observeHttpServer(registry, server);
+    await speak(server, "GARBAGE\r\n\r\n", /400 Bad Request/);
+    await tells({
+      calls: [0, 0, 0],
+      streams: [],
+      trace: expect.arrayContaining(["Connection lost: HPE_INVALID_METHOD"]),
+    });
+  });
+
+  test("that connect to elsewhere are streams until the tunnel ends", async () => {
+    const server = await listening(createServer());
+    server.on("connect", (_asked, socket: Socket) => {
+      socket.write("HTTP/1.1 200 Connected\r\n\r\n");
+      socket.on("end", () => socket.end());
+      socket.resume();
+    });
+    observeHttpServer(registry, server);
+    const socket = await speak(server, "CONNECT elsewhere:80 HTTP/1.1\r\nHost: elsewhere:80\r\n\r\n", /200 Connected/);
+    await tells({ calls: [1, 0, 0], streams: [[1, 0, 0]] });
+    socket.end();
+    await tells({ calls: [1, 1, 0], streams: [] });
+  });
+});
+
+test("a middleware that stands between the application and the response changes nothing", async () => {
+  class Loud extends ServerResponse {
+    _implicitHeader(): void {
+      this.setHeader("x-loud", "yes");
+      this.writeHead(this.statusCode);
+    }
+  }
+  const server = await listening(
+    createServer({ ServerResponse: Loud as unknown as typeof ServerResponse }, (_asked, response) => {
+      const { write, end } = response;
+      response.write = (chunk: unknown) => Reflect.apply(write, response, [String(chunk).toUpperCase()]);
+      response.end = (() => Reflect.apply(end, response, ["!"])) as typeof response.end;
+      response.write("loud");
+      response.end();
+    }),
+  );
+  observeHttpServer(registry, server);
+  await speak(server, get("/"), /x-loud: yes.*LOUD.*!/s);
+  await tells({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
+});
+
+test("[CZ-D-STATE-4] many connections that are lost at once are told together", async () => {
+  const server = await listening(createServer(() => {}));
+  observeHttpServer(registry, server);
+  const clients = Array.from({ length: 20 }, () => connect(portOf(server), "127.0.0.1"));
+  await tells({ streams: clients.map(() => [0, 0, 0]) });
+  for (const client of clients) client.resetAndDestroy();
+  await tells({ streams: [] });
+  await tells({ trace: expect.arrayContaining(["Connection lost, 19 more within a second: ECONNRESET"]) });
+  expect((await told()).trace.filter((event) => event.startsWith("Connection lost"))).toHaveLength(2);
+});
+
+describe("over TLS", () => {
+  const ca = certificate("ca.pem");
+
+  test("[CZ-SEC-1] a server of node:https shows how its connections are secured", async () => {
+    const server = await listening(createHttpsServer(serverIdentity, (_asked, response) => response.end("secret")));
+    observeHttpServer(registry, server);
+    const asked = httpsRequest({ port: portOf(server), host: "localhost", ca, family: 4 });
+    asked.end();
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    response.resume();
+    await tells({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
+    const { socketRef } = await registry.getServerSockets((await registry.getServers()).server[0]!.ref!.serverId);
+    const { socket } = await registry.getSocket(socketRef[0]!.socketId);
+    expect(socket?.security?.model.case).toBe("tls");
+  });
+
+  test("a handshake that fails is told with its reason, and is no connection", async () => {
+    const server = await listening(createHttpsServer(serverIdentity));
+    observeHttpServer(registry, server);
+    await speakTls(server, "TLSv1.1");
+    await tells({
+      streams: [],
+      trace: expect.arrayContaining([expect.stringMatching(/^TLS handshake failed: unsupported protocol/)]),
+    });
+  });
+
+  async function speakTls(server: NetServer, maxVersion: "TLSv1.1"): Promise<void> {
+    const socket = tlsConnect({
+      port: portOf(server),
+      ca,
+      maxVersion,
+      minVersion: maxVersion,
+      ciphers: "ALL:@SECLEVEL=0",
+    });
+    await once(socket, "error");
+  }
+
+  test("HTTP/1.1 beside HTTP/2 shows under the one server", async () => {
+    const server: Http2SecureServer = await listening(
+      createSecureServer({ ...serverIdentity, allowHTTP1: true }, (_asked, response) => void response.end("either")),
+    );
+    observeHttp2Server(registry, server);
+    const asked = httpsRequest({ port: portOf(server), host: "localhost", ca, family: 4, agent: false });
+    asked.end();
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    expect(response.httpVersion).toBe("1.1");
+    response.resume();
+    const session = http2Connect(`https://localhost:${portOf(server)}`, { ca, family: 4 } as object);
+    onTestFinished(() => session.destroy());
+    const stream = session.request({ ":path": "/" });
+    stream.resume();
+    await once(stream, "close");
+    await tells({ calls: [2, 2, 0] });
+    expect(registry.size.servers).toBe(1);
+  });
+});
+
+test("[CZ-ADDR-4] a server on a Unix socket shows its path on every connection", async () => {
+  const path = unixPath();
+  const server = await listening(
+    createServer((_asked, response) => response.end("local")),
+    { path },
+  );
+  observeHttpServer(registry, server);
+  const asked = request({ socketPath: path });
+  asked.end();
+  const [response] = (await once(asked, "response")) as [IncomingMessage];
+  response.resume();
+  await tells({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
+  const { socketRef } = await registry.getServerSockets((await registry.getServers()).server[0]!.ref!.serverId);
+  const { socket } = await registry.getSocket(socketRef[0]!.socketId);
+  expect(socket?.local?.address).toMatchObject({ case: "udsAddress", value: { filename: path } });
+});
+
+test("a server that never listens shows what it is handed", async () => {
+  const inner = createServer((_asked, response) => response.end("handed over"));
+  observeHttpServer(registry, inner);
+  const outer = await listening(createNetServer((socket) => inner.emit("connection", socket)));
+  await speak(outer, get("/"), /handed over/);
+  await tells({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
+});
+
+describe("observation", () => {
+  let server: Server;
+
+  beforeEach(async () => {
+    server = await listening(createServer((_asked, response) => response.end("answer")));
+  });
+
+  afterEach(() => stopObserving(server));
+
+  test("stops when it is told to, and begins anew with the connections that are there", async () => {
+    observeHttpServer(registry, server);
+    const socket = await speak(server, get("/"), /answer/);
+    await tells({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
+    expect(stopObserving(server)).toBe(true);
+    expect(Object.hasOwn(server, "emit")).toBe(false);
+    expect(registry.size).toMatchObject({ servers: 0, sockets: 0 });
+    const again = once(socket, "data");
+    socket.write(get("/"));
+    await again;
+    expect(registry.size).toMatchObject({ servers: 0, sockets: 0 });
+    observeHttpServer(registry, server);
+    socket.write(get("/"));
+    await tells({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
+  });
+
+  test("ends when the application closes the handle, and the application goes on", async () => {
+    const handle = observeHttpServer(registry, server);
+    handle.close("enough");
+    await speak(server, get("/"), /answer/);
+    await speak(server, get("/"), /answer/);
+    expect(registry.size).toMatchObject({ servers: 0, sockets: 0 });
+  });
+
+  test("ends with the server, and leaves nothing behind", async () => {
+    observeHttpServer(registry, server);
+    const socket = await speak(server, get("/"), /answer/);
+    socket.destroy();
+    server.close();
+    await once(server, "close");
+    expect(registry.size).toMatchObject({ servers: 0, sockets: 0 });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    await speak(server, get("/"), /answer/);
+  });
+});

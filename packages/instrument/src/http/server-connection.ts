@@ -1,0 +1,94 @@
+import { type EventEmitter, errorMonitor } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Registry, ServerHandle, SocketHandle } from "@wirescope/channelz";
+import { readEndpoints } from "../sockets/addresses.js";
+import { describeSocket } from "../sockets/describe-socket.js";
+import { codeOf } from "./cause.js";
+import type { EventFolder } from "./event-folder.js";
+import { beginExchange, type ExchangeCounters, type ExchangeTracker } from "./exchange-tracker.js";
+
+const connectionKey: unique symbol = Symbol("wirescope.connection");
+
+interface Accepted {
+  [connectionKey]?: ServerConnection | undefined;
+}
+
+/** The server that connections belong to. */
+export interface ConnectionOwner {
+  readonly registry: Registry;
+  readonly server: ServerHandle;
+  /** Tells of connections that were lost. */
+  readonly losses: EventFolder;
+  readonly connections: Set<ServerConnection>;
+}
+
+/** A connection that a server accepted, and the exchanges that are under way on it. */
+export class ServerConnection implements ExchangeCounters {
+  readonly isClient = false;
+  readonly calls: readonly ServerHandle[];
+  readonly #socket: Socket & Accepted;
+  readonly #owner: ConnectionOwner;
+  readonly #handle: SocketHandle;
+  /** More than one where the client does not wait for answers before it asks again. */
+  readonly #exchanges: ExchangeTracker[] = [];
+  #cause = "";
+
+  constructor(owner: ConnectionOwner, socket: Socket & Accepted) {
+    const { registry, server } = owner;
+    this.calls = [server];
+    this.#owner = owner;
+    this.#socket = socket;
+    const endpoints = readEndpoints(socket);
+    this.#handle = registry.addSocket({ ...endpoints, server, subject: socket, describe: describeSocket });
+    socket[connectionKey] = this;
+    owner.connections.add(this);
+    // Heard without being handled: what the application does about errors stays its own affair.
+    (socket as EventEmitter).on(errorMonitor, this.#onError);
+    socket.on("close", this.#onClose);
+  }
+
+  static of(socket: Socket & Accepted): ServerConnection | undefined {
+    return socket[connectionKey];
+  }
+
+  /** A request came. */
+  requested(request: IncomingMessage, response: ServerResponse): void {
+    const exchange = beginExchange(this);
+    this.#exchanges.push(exchange);
+    exchange.serve(this.#handle, request, response);
+  }
+
+  /** A request came that makes the connection something else: a WebSocket, or a tunnel. */
+  upgraded(): void {
+    const exchange = beginExchange(this);
+    this.#exchanges.push(exchange);
+    exchange.serveTunnel(this.#handle);
+  }
+
+  exchangeEnded(exchange: ExchangeTracker): void {
+    const at = this.#exchanges.indexOf(exchange);
+    if (at >= 0) this.#exchanges.splice(at, 1);
+  }
+
+  /** Shows the connection no longer. What is under way on it is counted to its end. */
+  stop(reason: string): void {
+    this.#socket.off(errorMonitor, this.#onError);
+    this.#socket.off("close", this.#onClose);
+    this.#socket[connectionKey] = undefined;
+    this.#owner.connections.delete(this);
+    this.#handle.close(reason);
+  }
+
+  readonly #onError = (error: Error): void => {
+    this.#cause = codeOf(error);
+  };
+
+  readonly #onClose = (): void => {
+    // Where the connection became something else, the end of what this side sends is the end of the stream.
+    const hasEnded = this.#cause === "" && this.#socket.writableFinished;
+    for (const exchange of [...this.#exchanges]) exchange.connectionClosed(hasEnded);
+    this.stop("");
+    if (this.#cause !== "") this.#owner.losses.add(this.#cause);
+  };
+}
