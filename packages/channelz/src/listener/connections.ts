@@ -1,5 +1,6 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import { isReceived } from "../service/request-body.js";
 import type { ListenLimits } from "./limits.js";
 
 /** What a listener has seen since it started; a snapshot. */
@@ -199,7 +200,12 @@ export function createConnections(limits: ListenLimits): Connections {
 
   function isOverdue(exchange: Exchange, now: number): boolean {
     if (exchange.isGivenUp) return true;
-    if (now - exchange.startedAt > exchange.receiveTimeoutMs && !isReceived(exchange.stream)) return true;
+    if (
+      now - exchange.startedAt > exchange.receiveTimeoutMs &&
+      exchange.stream !== undefined &&
+      !isReceived(exchange.stream)
+    )
+      return true;
     if ((exchange.stream ?? exchange.connection.socket).writableLength === 0) {
       exchange.stalledSince = undefined;
       return false;
@@ -244,11 +250,6 @@ export function createConnections(limits: ListenLimits): Connections {
 /** Counts an error of a connection as malformed where it is about what the peer sent, not about the wire. */
 export function countMalformed(counters: Counters, error: Error & { readonly code?: string }): void {
   if (error.code?.startsWith("ERR_HTTP2") || error.code?.startsWith("HPE_")) counters.connectionsMalformed++;
-}
-
-/** Whether a body has come whole. A handler may leave it unread, so the stream's own state is asked, not its reader's. */
-export function isReceived(stream: ServerHttp2Stream | undefined): boolean {
-  return stream === undefined || stream.destroyed || stream.state.remoteClose === 1;
 }
 
 function ignore(): void {}

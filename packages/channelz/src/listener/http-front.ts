@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import {
-  constants,
   Http2ServerRequest,
   Http2ServerResponse,
   type IncomingHttpHeaders,
@@ -10,9 +9,10 @@ import {
 import type { Duplex } from "node:stream";
 import { Code } from "@connectrpc/connect";
 import type { GrpcUnary } from "../service/grpc-unary.js";
+import { stopReceiving } from "../service/request-body.js";
 import type { RpcStatus } from "../service/rpc-status.js";
 import type { ConnectHandler, NodeRequest, NodeResponse } from "./connect-handler.js";
-import { type Connection, type Connections, countMalformed, type Exchange, isReceived } from "./connections.js";
+import { type Connection, type Connections, countMalformed, type Exchange } from "./connections.js";
 import { corsHeaders, preflightHeaders } from "./cors.js";
 import type { Guard, GuardedRequest, Verdict } from "./guard.js";
 import type { ListenLimits } from "./limits.js";
@@ -37,7 +37,7 @@ export interface HttpFrontOptions {
 export interface HttpFront {
   /** Serves a connection that is ready for HTTP. */
   serve(connection: Connection): void;
-  /** Whether a request that is under way should be the last of its connection. */
+  /** Stops the clock of HTTP/1.1; the connections themselves are drained elsewhere. */
   close(): void;
 }
 
@@ -121,7 +121,7 @@ export function createHttpFront(options: HttpFrontOptions): HttpFront {
     const response = new Http2ServerResponse(stream);
     // A caller that goes on sending after its answer would keep the stream, and with it a shutdown, waiting. The response
     // sends its trailers on this very event, and the reset must not overtake them.
-    stream.on("wantTrailers", () => setImmediate(stopReceiving, stream));
+    stream.on("wantTrailers", () => stopReceiving(stream));
     handle(request, response, path, verdict);
   }
 
@@ -223,12 +223,6 @@ const statusLines: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
 };
-
-/** Lets go of a request that has its answer: what came and nobody read would keep the stream open, and so would what is still to come. */
-function stopReceiving(stream: ServerHttp2Stream): void {
-  if (!isReceived(stream)) stream.close(constants.NGHTTP2_NO_ERROR);
-  stream.resume();
-}
 
 function pathOf(url: string | undefined): string {
   const query = url?.indexOf("?") ?? -1;

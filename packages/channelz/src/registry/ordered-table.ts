@@ -92,6 +92,8 @@ export class OrderedTable<T extends { readonly id: number }> {
     const firstIds = this.#firstIds;
     let low = 0;
     let high = firstIds.length;
+    // What is young is asked for most, and stands in the last block.
+    if (high > 0 && firstIds[high - 1]! <= id) return high - 1;
     while (low < high) {
       const middle = (low + high) >>> 1;
       if (firstIds[middle]! <= id) low = middle + 1;
@@ -145,9 +147,13 @@ class Block<T extends { readonly id: number }> {
 
   /** The index of the first item with this id or a higher one. */
   lowerBound(id: number): number {
-    const { items } = this;
-    let low = this.start;
-    let high = items.length;
+    const { items, start } = this;
+    if (start === items.length) return start;
+    // Ids only grow, so an item stands at most as far from the first as its id does; where none is missing, exactly so.
+    const farthest = start + Math.max(0, id - items[start]!.id);
+    if (farthest < items.length && items[farthest]!.id === id) return farthest;
+    let low = start;
+    let high = Math.min(farthest, items.length);
     while (low < high) {
       const middle = (low + high) >>> 1;
       if (items[middle]!.id < id) low = middle + 1;

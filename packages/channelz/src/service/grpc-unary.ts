@@ -1,4 +1,4 @@
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { toBinary } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { type ChannelzPackage, channelzPackages } from "../channelz-package.js";
@@ -9,6 +9,7 @@ import { nameAnyPayloads } from "./any-payloads.js";
 import { parseGrpcTimeoutMs, trailersOnly } from "./grpc-status.js";
 import { performRead } from "./perform-read.js";
 import { readRequests } from "./read-requests.js";
+import { stopReceiving } from "./request-body.js";
 import { type RpcStatus, rpcStatusOf } from "./rpc-status.js";
 
 export interface GrpcUnaryOptions {
@@ -203,12 +204,12 @@ function send(stream: ServerHttp2Stream, frame: Uint8Array): void {
 }
 
 function sendOk(this: ServerHttp2Stream): void {
-  this.sendTrailers(okTrailers);
+  if (!this.destroyed && !this.closed) this.sendTrailers(okTrailers);
 }
 
 function end(stream: ServerHttp2Stream, status: RpcStatus): void {
   if (stream.headersSent || stream.destroyed || stream.closed) return;
   stream.respond(trailersOnly(status), endStream);
   // A caller that still sends is told to stop; one that has finished sees a stream that ended in good order.
-  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+  if (!stream.readableEnded) stopReceiving(stream);
 }

@@ -1,6 +1,6 @@
 import * as grpc from "@grpc/grpc-js";
 import { createRegistry, type Registry } from "@wirescope/channelz";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { endHeaders, endStream, errorCode, frameTypes, rawClient, rawServer } from "../http2/raw-peer.test.helper.js";
 import {
   chat,
@@ -19,6 +19,7 @@ import {
   calls,
   type Ends,
   events,
+  eventually,
   messages,
   readAccepted,
   readEnds,
@@ -128,10 +129,10 @@ describe("both ends agree on", () => {
     await unary(client);
     const before = await readEnds(registry);
     const hanging = [unary(client, "hang"), unary(client, "hang")];
-    await vi.waitFor(async () => expect(streams((await readEnds(registry)).accepted)).toEqual([3n, 1n, 0n]));
+    await eventually(async () => expect(streams((await readEnds(registry)).accepted)).toEqual([3n, 1n, 0n]));
     proxy.cut();
     for (const call of hanging) expect(await call).toMatchObject({ code: grpc.status.UNAVAILABLE });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       for (const { ref } of [before.client, before.accepted]) {
         const { socket } = await registry.getSocket(ref!.socketId);
         expect(streams(socket!)).toEqual([3n, 1n, 2n]);
@@ -148,10 +149,10 @@ describe("both ends agree on", () => {
     const chatting = client.chat();
     const done = readAll(chatting);
     chatting.write({ text: "one" });
-    await vi.waitFor(async () => expect(messages((await readEnds(registry)).client)).toEqual([1n, 1n]));
+    await eventually(async () => expect(messages((await readEnds(registry)).client)).toEqual([1n, 1n]));
     const before = await readEnds(registry);
     const shutdown = new Promise((resolve) => server.tryShutdown(resolve));
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { subchannel } = await registry.getSubchannel(before.subchannel.ref!.subchannelId);
       expect(events(subchannel!.data!.trace)).toContain("GOAWAY with NO_ERROR");
     });
@@ -159,7 +160,7 @@ describe("both ends agree on", () => {
     chatting.end();
     expect(await done).toMatchObject({ code: 0, texts: ["one", "two"] });
     await shutdown;
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       for (const { ref } of [before.client, before.accepted]) {
         const { socket } = await registry.getSocket(ref!.socketId);
         expect(streams(socket!)).toEqual([1n, 1n, 0n]);
@@ -175,14 +176,14 @@ describe("both ends agree on", () => {
     const chats = Array.from({ length: 10 }, () => client.chat());
     const answers = chats.map(readAll);
     for (const one of chats) one.write({ text: "x" });
-    await vi.waitFor(async () => expect(messages((await readEnds(registry)).client)).toEqual([10n, 10n]));
+    await eventually(async () => expect(messages((await readEnds(registry)).client)).toEqual([10n, 10n]));
     for (const [done, one] of chats.entries()) {
       const ends = await readEnds(registry);
       expectCalls(ends, 10n, BigInt(done), 0n);
       expectStreams(ends, 10n, BigInt(done), 0n);
       one.end();
       await answers[done];
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         const now = await readEnds(registry);
         expectCalls(now, 10n, BigInt(done + 1), 0n);
         expectStreams(now, 10n, BigInt(done + 1), 0n);
@@ -214,7 +215,7 @@ describe("against a peer that writes frames by hand", () => {
       }
       const count = code === 7 ? 2n : 1n;
       expect((await answer).code).toBe(status);
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         const channel = (await registry.getTopChannels()).channel[0]!;
         const subchannel = (await readSubchannels(registry, channel))[0]!;
         const socket = (await readSockets(registry, subchannel))[0]!;
@@ -231,12 +232,12 @@ describe("against a peer that writes frames by hand", () => {
     const peer = await rawClient(Number(target.split(":")[1]));
     peer.write(frameTypes.headers, endHeaders, 1, requestHeaders("/wirescope.test.Echo/Chat"));
     await peer.frame(({ type }) => type === frameTypes.settings);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const server = (await registry.getServers()).server[0]!;
       expect(calls(server)).toEqual([1n, 0n, 0n]);
     });
     peer.write(frameTypes.rstStream, 0, 1, errorCode(8));
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const server = (await registry.getServers()).server[0]!;
       expect(calls(server)).toEqual([1n, 0n, 1n]);
       expect(streams((await readAccepted(registry, server))[0]!)).toEqual([1n, 0n, 1n]);
@@ -249,7 +250,7 @@ describe("against a peer that writes frames by hand", () => {
     const { target } = await serve();
     const peer = await rawClient(Number(target.split(":")[1]));
     peer.write(frameTypes.headers, endHeaders | endStream, 1, Buffer.from([0x83, 0x86, 0x84, 0x41, 0x01, 0x61]));
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const server = (await registry.getServers()).server[0]!;
       expect(calls(server)).toEqual([1n, 0n, 1n]);
       expect(streams((await readAccepted(registry, server))[0]!)).toEqual([1n, 1n, 0n]);

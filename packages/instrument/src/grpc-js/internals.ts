@@ -169,7 +169,7 @@ export function loadInternals(mainFile: string): Internals {
   if (lacking.length > 0) {
     const { version } = load("../../package.json") as { version: string };
     throw new TypeError(
-      `@grpc/grpc-js ${version} (${mainFile}) cannot be observed: it has no ${lacking.join(", ")}. Use one from 1.13 on, or report this version.`,
+      `@grpc/grpc-js ${version} (${mainFile}) cannot be observed: it has no ${lacking.join(", ")}. Use one from 1.12.6 on, or report this version.`,
     );
   }
   return internals;

@@ -3,7 +3,7 @@ import { createRegistry, type DroppedObject, type Registry } from "@wirescope/ch
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { connect, Echo, type EchoClient, readAll, serve, unary } from "./echo.test.helper.js";
 import { observeGrpcJs } from "./observe-grpc-js.js";
-import { calls, events, readEnds, settled, streams } from "./reading.test.helper.js";
+import { calls, events, eventually, readEnds, settled, streams } from "./reading.test.helper.js";
 
 function observe(registry: Registry): () => void {
   const observation = observeGrpcJs(registry, grpc);
@@ -40,7 +40,7 @@ describe("what was there before it was observed", () => {
     const registry = createRegistry();
     observe(registry);
     await unary(client);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { channel, subchannel } = await readEnds(registry);
       expect([calls(channel), calls(subchannel)]).toEqual([
         [2n, 1n, 0n],

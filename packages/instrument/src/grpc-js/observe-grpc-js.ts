@@ -19,7 +19,7 @@ export interface GrpcJsObservation {
  *
  * Without `grpc`, those of every copy that this process loads, now or later; a copy that cannot be observed is warned about.
  * Else those of one copy: the module itself, or the file from which it is found; throws a TypeError if that copy is not found,
- * is observed already, or is older than 1.13.
+ * is observed already, or is older than 1.12.6.
  *
  * Servers and shared subchannels that are there already appear at once, channels at their next call or change of state. All
  * are counted from now on.

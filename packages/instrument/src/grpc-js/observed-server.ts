@@ -1,6 +1,7 @@
 import { errorMonitor } from "node:events";
 import type { ServerHttp2Session } from "node:http2";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
+import { EventFolder } from "../http/event-folder.js";
 import { observeServerSession } from "../http2/observe-server.js";
 import { observeListening } from "../listening.js";
 import { noteObserved, stopObserving } from "../observation.js";
@@ -15,11 +16,13 @@ export class ObservedServer implements Observed {
   readonly #registry: Registry;
   readonly #http2Servers = new Set<AnyHttp2Server>();
   readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #tlsFailures: EventFolder;
 
   constructor(observer: object, registry: Registry, server: Server) {
     this.observer = observer;
     this.#registry = registry;
     this.handle = registry.addServer({ name: "grpc-js" });
+    this.#tlsFailures = new EventFolder(this.handle, "TLS handshake failed");
     forwardTrace(server.channelzTrace, this.handle);
     for (const [http2Server, { sessions }] of server.http2Servers) {
       this.serve(http2Server);
@@ -33,9 +36,7 @@ export class ObservedServer implements Observed {
     const stopListening = observeListening(this.#registry, http2Server, this.handle);
     const onSession = (session: ServerHttp2Session): void => this.#accept(session);
     const onError = (error: Error): void => this.handle.trace(error.message, { severity: "warning" });
-    const onTlsError = (error: Error): void => {
-      this.handle.trace(`TLS handshake failed: ${error.message}`, { severity: "warning" });
-    };
+    const onTlsError = (error: Error): void => this.#tlsFailures.add(error.message);
     // Before grpc-js's own listener, which may answer at once.
     http2Server.prependListener("session", onSession);
     // Heard without being handled: what grpc-js does about errors stays its own affair.

@@ -1,10 +1,10 @@
 import type { Registry } from "@wirescope/channelz";
+import { WeakList } from "../weak-list.js";
 import { type InternalChannel, type Internals, type Ref, type Server, type Subchannel, stateOf } from "./internals.js";
 import { noteOn, observedOn } from "./observed.js";
 import { ObservedChannel } from "./observed-channel.js";
 import { ObservedServer } from "./observed-server.js";
 import { ObservedSubchannel } from "./observed-subchannel.js";
-import { WeakBag } from "./weak-bag.js";
 
 /** A late answer of a resolver may change the state of a channel that is closed, so the state alone does not tell. */
 const closedChannels = new WeakSet<InternalChannel>();
@@ -20,7 +20,7 @@ export function noteClosed(channel: InternalChannel): void {
  */
 export class Observer {
   readonly #registry: Registry;
-  readonly #observed = new WeakBag<ObservedChannel | ObservedSubchannel | ObservedServer>();
+  readonly #observed = new WeakList<ObservedChannel | ObservedSubchannel | ObservedServer>();
   /** What closes when grpc-js takes it out of its own registry. */
   readonly #byRef = new WeakMap<Ref, ObservedSubchannel | ObservedServer>();
   #hasWarned = false;

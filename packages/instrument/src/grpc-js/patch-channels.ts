@@ -45,7 +45,8 @@ export function patchChannels(copy: Copy): void {
   };
 }
 
-/** Why there is no connection: what the calls that wait for one are told. */
+/** Why there is no connection: what the calls that wait for one are told, but for a note that is empty. */
 function causeOf({ currentPicker }: InternalChannel, state: number): string {
-  return stateOf(state) === "TRANSIENT_FAILURE" ? (currentPicker?.status?.details ?? "") : "";
+  if (stateOf(state) !== "TRANSIENT_FAILURE") return "";
+  return (currentPicker?.status?.details ?? "").replace(/\.? Resolution note: $/, "");
 }

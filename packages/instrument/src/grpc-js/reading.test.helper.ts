@@ -1,6 +1,11 @@
 import type { Channel, ChannelTrace, Registry, Server, Socket, SocketData, Subchannel } from "@wirescope/channelz";
 import { expect, vi } from "vitest";
 
+/** Waits for something to hold; a busy machine may take its time. */
+export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
+  return vi.waitFor(check, { timeout: 20_000, interval: 10 });
+}
+
 /** What the registry says of one client and one server that talk to each other. */
 export interface Ends {
   readonly channel: Channel;
@@ -45,7 +50,7 @@ export async function readEnds(registry: Registry): Promise<Ends> {
 
 /** Both ends once nothing is under way on either. */
 export async function settled(registry: Registry): Promise<Ends> {
-  return vi.waitFor(async () => {
+  return eventually(async () => {
     const ends = await readEnds(registry);
     for (const { data } of [ends.channel, ends.subchannel, ends.server]) {
       expect(data!.callsSucceeded + data!.callsFailed).toBe(data!.callsStarted);

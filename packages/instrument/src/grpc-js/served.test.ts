@@ -9,7 +9,7 @@ type Reader = (method: string, request: object) => Promise<Record<string, never>
 
 /** grpc-js's own client of Channelz, as it is or with the other name of the package. */
 function reader(address: string, channelzPackage: string): Reader {
-  const definition = structuredCloneOf(grpc.getChannelzServiceDefinition(), channelzPackage);
+  const definition = inPackage(grpc.getChannelzServiceDefinition(), channelzPackage);
   const Client = grpc.makeGenericClientConstructor(definition, "Channelz");
   const client = new Client(address, grpc.credentials.createInsecure());
   onTestFinished(() => client.close());
@@ -21,7 +21,7 @@ function reader(address: string, channelzPackage: string): Reader {
     });
 }
 
-function structuredCloneOf(definition: grpc.ServiceDefinition, channelzPackage: string): grpc.ServiceDefinition {
+function inPackage(definition: grpc.ServiceDefinition, channelzPackage: string): grpc.ServiceDefinition {
   return Object.fromEntries(
     Object.entries(definition).map(([name, method]) => [
       name,

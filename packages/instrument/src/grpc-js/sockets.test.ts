@@ -1,12 +1,20 @@
 import * as grpc from "@grpc/grpc-js";
 import { type Address, createRegistry, type Registry } from "@wirescope/channelz";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { frameTypes, rawServer } from "../http2/raw-peer.test.helper.js";
 import { certificate, der, unixPath } from "../sockets/connections.test.helper.js";
 import { whyNoSocketOptions } from "../sockets/index.js";
 import { connect, passThrough, serve, unary } from "./echo.test.helper.js";
 import { type GrpcJsObservation, observeGrpcJs } from "./observe-grpc-js.js";
-import { events, readChannels, readEnds, readSockets, readSubchannels, streams } from "./reading.test.helper.js";
+import {
+  events,
+  eventually,
+  readChannels,
+  readEnds,
+  readSockets,
+  readSubchannels,
+  streams,
+} from "./reading.test.helper.js";
 
 let registry: Registry;
 let observation: GrpcJsObservation;
@@ -126,7 +134,7 @@ describe("TLS", () => {
   test("a client that speaks no TLS is a warning with the reason in the server's trace", async () => {
     const { target } = await serve("localhost:0", serverCredentials(false));
     expect((await unary(connect(target))).code).toBe(grpc.status.UNAVAILABLE);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const [server] = (await registry.getServers()).server;
       expect(server!.data!.trace!.events).toContainEqual(
         expect.objectContaining({ description: expect.stringMatching(/^TLS handshake failed: ./), severity: 2 }),
@@ -144,7 +152,7 @@ describe("details", () => {
     await peer.frame(({ type }) => type === frameTypes.headers);
     // The peer grants what HTTP/2 grants by itself, and no more.
     call.write({ text: "x".repeat(100_000) });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const [channel] = await readChannels(registry);
       const [subchannel] = await readSubchannels(registry, channel!);
       const [socket] = await readSockets(registry, subchannel!);
@@ -179,7 +187,7 @@ describe("details", () => {
       "grpc.keepalive_permit_without_calls": 1,
     });
     await unary(client);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const ends = await readEnds(registry);
       expect(ends.client.data!.keepAlivesSent).toBeGreaterThan(1n);
       expect(ends.accepted.data!.keepAlivesSent).toBe(0n);
@@ -193,7 +201,7 @@ describe("details", () => {
   test("a server's keep-alives are the server's", async () => {
     const { target } = await serve(undefined, undefined, { "grpc.keepalive_time_ms": 20 });
     await unary(connect(target));
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { client, accepted } = await readEnds(registry);
       expect(accepted.data!.keepAlivesSent).toBeGreaterThan(1n);
       expect(client.data!.keepAlivesSent).toBe(0n);
@@ -206,7 +214,7 @@ test("[CZ-D-GRAVE-2] a connection that is replaced leaves, and its successor sta
   const proxy = await passThrough(Number(target.split(":")[1]));
   const client = connect(`127.0.0.1:${proxy.port}`);
   for (let round = 0; round < 3; round += 1) {
-    await vi.waitFor(async () => expect((await unary(client)).code).toBe(0));
+    await eventually(async () => expect((await unary(client)).code).toBe(0));
     const { client: socket, accepted } = await readEnds(registry);
     expect([streams(socket), streams(accepted)]).toEqual([
       [1n, 1n, 0n],
@@ -214,6 +222,6 @@ test("[CZ-D-GRAVE-2] a connection that is replaced leaves, and its successor sta
     ]);
     proxy.cut();
     // What is left is the socket that listens.
-    await vi.waitFor(() => expect(registry.size.sockets).toBe(1));
+    await eventually(() => expect(registry.size.sockets).toBe(1));
   }
 });

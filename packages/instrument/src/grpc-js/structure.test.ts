@@ -5,13 +5,14 @@ import {
   type Registry,
   ChannelConnectivityState_State as State,
 } from "@wirescope/channelz";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { rawServer } from "../http2/raw-peer.test.helper.js";
 import { bind, connect, expand, serve, unary } from "./echo.test.helper.js";
 import { type GrpcJsObservation, observeGrpcJs } from "./observe-grpc-js.js";
 import {
   calls,
   events,
+  eventually,
   readAccepted,
   readChannels,
   readEnds,
@@ -64,7 +65,7 @@ describe("the states", () => {
       `Unlinked subchannel ${subchannel.ref!.subchannelId} (${target})`,
       "READY -> SHUTDOWN, closed: closed by the application",
     ]);
-    await vi.waitFor(() => expect(registry.size).toMatchObject({ channels: 0, subchannels: 0 }));
+    await eventually(() => expect(registry.size).toMatchObject({ channels: 0, subchannels: 0 }));
     const { subchannel: gone } = await registry.getSubchannel(subchannel.ref!.subchannelId);
     expect(events(gone!.data!.trace)).toEqual([
       "Created",
@@ -80,7 +81,7 @@ describe("the states", () => {
     server.forceShutdown();
     const client = connect(target);
     expect(await unary(client)).toMatchObject({ code: grpc.status.UNAVAILABLE });
-    const failing = await vi.waitFor(async () => {
+    const failing = await eventually(async () => {
       const channel = await onlyChannel();
       expect(stateOf(channel)).toBe(State.TRANSIENT_FAILURE);
       return channel;
@@ -93,20 +94,17 @@ describe("the states", () => {
       expect.stringMatching(/^CONNECTING -> TRANSIENT_FAILURE: .*ECONNREFUSED/),
     );
     await serve(target);
-    await vi.waitFor(async () => expect((await unary(client)).code).toBe(grpc.status.OK), { timeout: 10_000 });
+    await eventually(async () => expect((await unary(client)).code).toBe(grpc.status.OK));
     expect(stateOf(await onlyChannel())).toBe(State.READY);
   });
 
   test("a name that does not resolve is a failure with that cause, without any subchannel", async () => {
     connect("dns:///nowhere.invalid:1").waitForReady(Date.now() + 5000, () => {});
-    const channel = await vi.waitFor(
-      async () => {
-        const failing = await onlyChannel();
-        expect(stateOf(failing)).toBe(State.TRANSIENT_FAILURE);
-        return failing;
-      },
-      { timeout: 10_000 },
-    );
+    const channel = await eventually(async () => {
+      const failing = await onlyChannel();
+      expect(stateOf(failing)).toBe(State.TRANSIENT_FAILURE);
+      return failing;
+    });
     expect(channel.subchannelRef).toEqual([]);
     expect(events(channel.data!.trace)).toContainEqual(
       expect.stringMatching(/^CONNECTING -> TRANSIENT_FAILURE: .*nowhere\.invalid/),
@@ -118,7 +116,7 @@ describe("the states", () => {
     const client = connect(target);
     await unary(client);
     server.forceShutdown();
-    await vi.waitFor(async () => expect(stateOf(await onlyChannel())).toBe(State.IDLE));
+    await eventually(async () => expect(stateOf(await onlyChannel())).toBe(State.IDLE));
   });
 });
 
@@ -129,7 +127,7 @@ describe("the graph", () => {
     const client = connect(`ipv4:${one.target},${two.target}`, undefined, {
       "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
     });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       await unary(client);
       const subchannels = await readSubchannels(registry, await onlyChannel());
       expect(subchannels.map(({ data }) => data!.target).sort()).toEqual([one.target, two.target].sort());
@@ -164,13 +162,13 @@ describe("the graph", () => {
       }),
     });
     await unary(client);
-    const channel = await vi.waitFor(async () => {
+    const channel = await eventually(async () => {
       const top = await onlyChannel();
       expect(top.channelRef).toHaveLength(1);
       return top;
     });
     expect(calls(channel)).toEqual([1n, 1n, 0n]);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { channel: nested } = await registry.getChannel(channel.channelRef[0]!.channelId);
       expect(nested!.subchannelRef).toEqual(channel.subchannelRef);
       // The server does not know the service of load reports.
@@ -179,7 +177,7 @@ describe("the graph", () => {
       expect([succeeded, failed]).toEqual([0n, started]);
     });
     client.close();
-    await vi.waitFor(() => expect(registry.size).toMatchObject({ channels: 0, subchannels: 0 }));
+    await eventually(() => expect(registry.size).toMatchObject({ channels: 0, subchannels: 0 }));
   });
 
   test("[CZ-SERVER-2] [CZ-SERVER-6] a server shows from its construction, with a listening socket for each address it is bound to", async () => {
@@ -192,7 +190,7 @@ describe("the graph", () => {
     expect(ports).toEqual(targets.map((target) => Number(target.split(":")[1])));
     for (const { socket } of listening) expect(socket!.remote).toBeUndefined();
     server.unbind(targets[0]!);
-    await vi.waitFor(async () => expect((await registry.getServers()).server[0]!.listenSocket).toHaveLength(1));
+    await eventually(async () => expect((await registry.getServers()).server[0]!.listenSocket).toHaveLength(1));
     await new Promise((resolve) => server.tryShutdown(resolve));
     expect((await registry.getServers()).server).toEqual([]);
     expect(registry.size).toMatchObject({ servers: 0, sockets: 0 });
@@ -211,7 +209,7 @@ describe("the graph", () => {
     const injector = server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
     const { createServer } = await import("node:net");
     const listener = createServer((socket) => injector.injectConnection(socket)).listen(0, "127.0.0.1");
-    await vi.waitFor(() => expect(listener.listening).toBe(true));
+    await eventually(() => expect(listener.listening).toBe(true));
     const client = connect(`127.0.0.1:${(listener.address() as { port: number }).port}`);
     await unary(client);
     const told = (await registry.getServers()).server[0]!;
@@ -242,20 +240,20 @@ test("what is switched off in grpc-js's own registry is seen all the same", asyn
   const client = connect(target, undefined, { "grpc.enable_channelz": 0 });
   expect((await expand(client, "3")).texts).toHaveLength(3);
   await unary(client, "fail");
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const ends = await readEnds(registry);
     for (const end of [ends.channel, ends.subchannel, ends.server]) expect(calls(end)).toEqual([2n, 1n, 1n]);
     for (const end of [ends.client, ends.accepted]) expect(streams(end)).toEqual([2n, 2n, 0n]);
     expect([stateOf(ends.channel), stateOf(ends.subchannel)]).toEqual([State.READY, State.READY]);
   });
   client.close();
-  await vi.waitFor(() => expect(registry.size).toMatchObject({ channels: 0, subchannels: 0 }));
+  await eventually(() => expect(registry.size).toMatchObject({ channels: 0, subchannels: 0 }));
 });
 
 test("a server that never speaks HTTP/2 leaves no socket behind", async () => {
   const { createServer } = await import("node:net");
   const silent = createServer((socket) => socket.end("SSH-2.0-nobody\r\n")).listen(0, "127.0.0.1");
-  await vi.waitFor(() => expect(silent.listening).toBe(true));
+  await eventually(() => expect(silent.listening).toBe(true));
   const client = connect(`127.0.0.1:${(silent.address() as { port: number }).port}`);
   expect(await unary(client)).toMatchObject({ code: grpc.status.UNAVAILABLE });
   const [subchannel] = await readSubchannels(registry, await onlyChannel());
@@ -269,13 +267,13 @@ test("a GOAWAY with an error is a warning in the trace of the subchannel", async
   const client = connect(`127.0.0.1:${raw.port}`);
   client.waitForReady(Date.now() + 5000, () => {});
   const peer = await raw.peer;
-  const subchannelId = await vi.waitFor(async () => {
+  const subchannelId = await eventually(async () => {
     const [subchannel] = await readSubchannels(registry, await onlyChannel());
     expect(subchannel!.socketRef).toHaveLength(1);
     return subchannel!.ref!.subchannelId;
   });
   peer.write(7, 0, 0, Buffer.from([0, 0, 0, 0, 0, 0, 0, 11]));
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { subchannel } = await registry.getSubchannel(subchannelId);
     expect(subchannel!.data!.trace!.events).toContainEqual(
       expect.objectContaining({ description: "GOAWAY with ENHANCE_YOUR_CALM", severity: 2 }),

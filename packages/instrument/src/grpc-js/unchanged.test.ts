@@ -1,10 +1,11 @@
 import { inspect } from "node:util";
 import * as grpc from "@grpc/grpc-js";
 import { createRegistry } from "@wirescope/channelz";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { frameTypes, rawServer } from "../http2/raw-peer.test.helper.js";
 import { chat, collect, connect, expand, missing, passThrough, serve, unary } from "./echo.test.helper.js";
 import { observeGrpcJs } from "./observe-grpc-js.js";
+import { eventually } from "./reading.test.helper.js";
 
 /** Runs the same before grpc-js was ever observed, while it is, and after. */
 async function withAndWithout<T>(run: () => Promise<T>): Promise<[T, T, T]> {
@@ -34,7 +35,7 @@ test("every call ends for the application as it does without being observed", as
     ];
     const { code } = await unary(client, "hang", { deadline: Date.now() + 20 });
     const hanging = unary(client, "hang");
-    await vi.waitFor(() => expect(calledTimes(client)).toBeGreaterThan(0));
+    await eventually(() => expect(calledTimes(client)).toBeGreaterThan(0));
     proxy.cut();
     seen.push(code, (await hanging).code);
     server.forceShutdown();

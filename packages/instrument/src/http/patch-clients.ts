@@ -81,7 +81,8 @@ function patchRequest(prototype: Requested): void {
       if (this[exchangeKey] === undefined) follow(this, socket[channelKey] ? { [channelKey]: socket[channelKey] } : {});
       const channel = this[exchangeChannelKey];
       // Before anything happens on it, so that every attempt to connect is seen.
-      if (this[exchangeKey] !== undefined && channel !== undefined) connectionOf(socket, channel, this.socketPath);
+      if (this[exchangeKey] !== undefined && channel !== undefined)
+        connectionOf(socket, channel, this.socketPath || undefined);
     }
     return onSocket.call(this, socket, error);
   };
@@ -92,7 +93,7 @@ function patchRequest(prototype: Requested): void {
       const channel = this[exchangeChannelKey]!;
       switch (event) {
         case "socket":
-          connectionOf(args[0] as Socket, channel, this.socketPath).begin(exchange, channel);
+          connectionOf(args[0] as Socket, channel, this.socketPath || undefined).begin(exchange, channel);
           break;
         case "response":
           exchange.responded(args[0] as IncomingMessage);

@@ -14,6 +14,8 @@ export interface ObserveSessionOptions {
   readonly channel?: ChannelHandle;
   /** What the session was asked to connect to. Default: the session's origin, once it is known. */
   readonly target?: string;
+  /** The path of the Unix socket that it connects to, which Node does not tell of a client. */
+  readonly path?: string | undefined;
 }
 
 /**
@@ -46,7 +48,7 @@ export function observeHttp2Session(
   setState("CONNECTING");
 
   const onConnect = (): void => {
-    const endpoints = readEndpoints(session.socket, { target });
+    const endpoints = readEndpoints(session.socket, { target, path: options.path });
     const socket = registry.addSocket({
       ...endpoints,
       parent: subchannel,

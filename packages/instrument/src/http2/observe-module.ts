@@ -5,6 +5,7 @@ import { isObserved, stopObserving } from "../observation.js";
 import { WeakList } from "../weak-list.js";
 import { observeHttp2Session } from "./observe-client.js";
 import { observeHttp2Server } from "./observe-server.js";
+import { sessionOwnerOf } from "./session-owner.js";
 
 type AnyServer = Http2Server | Http2SecureServer;
 
@@ -19,17 +20,19 @@ const targets = new WeakMap<ClientHttp2Session, string>();
  */
 export function observeHttp2Module(registry: Registry): () => void {
   const originals = { ...http2 };
+  let isOn = true;
   const show = (server: AnyServer): void => {
-    if (!isObserved(server)) observeHttp2Server(registry, server);
+    if (isOn && !isObserved(server)) observeHttp2Server(registry, server);
   };
   const showSession = (session: ClientHttp2Session): void => {
     // Whoever knows more of a session, such as the library that made it, went first.
-    if (isObserved(session) || session.destroyed) return;
+    if (!isOn || isObserved(session) || session.destroyed) return;
     observeHttp2Session(registry, session, { target: targets.get(session) ?? "" });
   };
 
   function connect(...args: Parameters<typeof http2.connect>): ClientHttp2Session {
     const session = Reflect.apply(originals.connect, http2, args);
+    if (sessionOwnerOf(args[1]) !== undefined) return session;
     sessions.add(session);
     targets.set(session, authorityOf(args[0]));
     showSession(session);
@@ -55,8 +58,9 @@ export function observeHttp2Module(registry: Registry): () => void {
   for (const session of sessions) showSession(session);
 
   return () => {
+    isOn = false;
     for (const name of ["connect", "createServer", "createSecureServer"] as const) {
-      // Another patch may stand on top of ours; then ours stays in the chain.
+      // Another patch may stand on top of ours; then ours stays in the chain, and shows nothing.
       if (http2[name] === patches[name]) Object.assign(http2, { [name]: originals[name] });
     }
     syncBuiltinESMExports();
