@@ -16,9 +16,11 @@ interface WatchedHandle {
 /** The warnings of one registry: one a place of creation, or one a kind where places are not remembered. */
 const maxWarnings = 100;
 
-/** How long, and how many at a time, new handles are held before they are watched. */
+/** How long new handles are held before they are watched, and how many at the most. */
 const nurseryMs = 1000;
-const nurserySize = 1024;
+const nurserySize = 8192;
+/** How many handles make it worth to look for those that are closed already. */
+const minSweep = 1024;
 
 /**
  * Notices handles that were collected while their object still lived.
@@ -33,6 +35,7 @@ export class DropWatch {
   readonly #creations: Map<number, string> | undefined;
   readonly #warned = new Set<string>();
   #nursery: WatchedHandle[] = [];
+  #sweepAt = minSweep;
   #nurseryTimer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -60,12 +63,21 @@ export class DropWatch {
   watch(handle: WatchedHandle): void {
     if (this.#creations !== undefined) this.#creations.set(handle.record.id, captureCreation());
     this.#nurseryTimer ??= setTimeout(() => this.#emptyNursery(), nurseryMs).unref();
-    if (this.#nursery.push(handle) >= nurserySize) this.#emptyNursery();
+    if (this.#nursery.push(handle) >= this.#sweepAt) this.#sweepNursery();
   }
 
+  /** Lets go of the closed ones. So they are never more than the open ones, or than a few. */
+  #sweepNursery(): void {
+    this.#nursery = this.#nursery.filter(({ record }) => record.lifecycle === "live");
+    if (this.#nursery.length > nurserySize) this.#emptyNursery();
+    this.#sweepAt = Math.max(minSweep, 2 * this.#nursery.length);
+  }
+
+  /** Watches the open ones from now on. */
   #emptyNursery(): void {
     const grown = this.#nursery;
     this.#nursery = [];
+    this.#sweepAt = minSweep;
     clearTimeout(this.#nurseryTimer);
     this.#nurseryTimer = undefined;
     for (const handle of grown) {

@@ -98,9 +98,9 @@ describe("both ends agree on", () => {
     await unary(client);
     const unanswered = new Promise<number | undefined>((resolve) => {
       const call = client.unary({ text: "hang" }, (error) => resolve(error?.code));
-      void vi
-        .waitFor(async () => expect(streams((await readEnds(registry)).accepted)[0]).toBe(2n))
-        .then(() => call.cancel());
+      void eventually(async () => expect(streams((await readEnds(registry)).accepted)[0]).toBe(2n)).then(() =>
+        call.cancel(),
+      );
     });
     expect(await unanswered).toBe(grpc.status.CANCELLED);
     const stream = client.expand({ text: "1 and hang" });
