@@ -1,4 +1,6 @@
 export { type GrpcJsObservation, observeGrpcJs } from "./grpc-js/index.js";
 export { type ObserveSessionOptions, observeHttp2Session } from "./http2/observe-client.js";
 export { type ObserveServerOptions, observeHttp2Server, observeServerSession } from "./http2/observe-server.js";
+export { isObserved, stopObserving } from "./observation.js";
+export { type ObserveProcessOptions, observeProcess, type ProcessObservation } from "./process/observe-process.js";
 export * from "./sockets/index.js";

@@ -1,2 +1,1 @@
-export { isInsideGrpcJs } from "./inside-grpc-js.js";
 export { type GrpcJsObservation, observeGrpcJs } from "./observe-grpc-js.js";

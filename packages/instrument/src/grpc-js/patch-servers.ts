@@ -1,5 +1,5 @@
+import { makeForLibrary } from "../http2/made-by-library.js";
 import type { Copy } from "./copy.js";
-import { insideGrpcJs } from "./inside-grpc-js.js";
 import type { Server } from "./internals.js";
 
 /** The server that was last asked what it has to tell. */
@@ -33,7 +33,7 @@ export function patchServers(copy: Copy): void {
     return getChannelzInfo.call(this);
   };
   prototype.createHttp2Server = function (...args) {
-    return insideGrpcJs(() => createHttp2Server.apply(this, args));
+    return makeForLibrary(() => createHttp2Server.apply(this, args));
   };
   prototype._setupHandlers = function (http2Server, ...rest) {
     _setupHandlers.call(this, http2Server, ...rest);

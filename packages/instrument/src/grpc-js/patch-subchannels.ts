@@ -1,6 +1,6 @@
 import type { ChannelHandle } from "@wirescope/channelz";
+import { makeForLibrary } from "../http2/made-by-library.js";
 import type { Copy } from "./copy.js";
-import { insideGrpcJs } from "./inside-grpc-js.js";
 import { type NestedCall, type SingleSubchannelChannel, type Status, stateOf } from "./internals.js";
 import { observedOn } from "./observed.js";
 import type { ObservedSubchannel } from "./observed-subchannel.js";
@@ -76,7 +76,7 @@ function patchConnectors(copy: Copy): void {
     return connecting;
   };
   prototype.createSession = function (...args) {
-    return insideGrpcJs(() => createSession.apply(this, args));
+    return makeForLibrary(() => createSession.apply(this, args));
   };
 }
 

@@ -3,6 +3,7 @@ import { syncBuiltinESMExports } from "node:module";
 import type { Registry } from "@wirescope/channelz";
 import { isObserved, stopObserving } from "../observation.js";
 import { WeakList } from "../weak-list.js";
+import { isMadeByLibrary } from "./made-by-library.js";
 import { observeHttp2Session } from "./observe-client.js";
 import { observeHttp2Server } from "./observe-server.js";
 import { sessionOwnerOf } from "./session-owner.js";
@@ -24,6 +25,10 @@ export function observeHttp2Module(registry: Registry): () => void {
   const show = (server: AnyServer): void => {
     if (isOn && !isObserved(server)) observeHttp2Server(registry, server);
   };
+  const watch = (server: AnyServer): void => {
+    servers.add(server);
+    show(server);
+  };
   const showSession = (session: ClientHttp2Session): void => {
     // Whoever knows more of a session, such as the library that made it, went first.
     if (!isOn || isObserved(session) || session.destroyed) return;
@@ -32,7 +37,7 @@ export function observeHttp2Module(registry: Registry): () => void {
 
   function connect(...args: Parameters<typeof http2.connect>): ClientHttp2Session {
     const session = Reflect.apply(originals.connect, http2, args);
-    if (sessionOwnerOf(args[1]) !== undefined) return session;
+    if (isMadeByLibrary() || sessionOwnerOf(args[1]) !== undefined) return session;
     sessions.add(session);
     targets.set(session, authorityOf(args[0]));
     showSession(session);
@@ -40,14 +45,12 @@ export function observeHttp2Module(registry: Registry): () => void {
   }
   function createServer(...args: unknown[]): Http2Server {
     const server: Http2Server = Reflect.apply(originals.createServer, http2, args);
-    servers.add(server);
-    show(server);
+    if (!isMadeByLibrary()) watch(server);
     return server;
   }
   function createSecureServer(...args: unknown[]): Http2SecureServer {
     const server: Http2SecureServer = Reflect.apply(originals.createSecureServer, http2, args);
-    servers.add(server);
-    show(server);
+    if (!isMadeByLibrary()) watch(server);
     return server;
   }
   const patches = { connect, createServer, createSecureServer };

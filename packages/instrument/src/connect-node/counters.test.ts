@@ -1,0 +1,267 @@
+import { Agent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import { type Client, Code, ConnectError, createClient, type Interceptor, type Transport } from "@connectrpc/connect";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+  Http2SessionManager,
+} from "@connectrpc/connect-node";
+import { createRegistry, type Registry } from "@wirescope/channelz";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { allWell, type BothEnds, type Outcomes, Probe } from "../http/both-ends.test.helper.js";
+import { certificate, unixPath } from "../sockets/connections.test.helper.js";
+import { Echo, type EchoServer, type HttpVersion, serveEcho } from "./echo.test.helper.js";
+import { observeTransport } from "./observe-transport.js";
+
+type Protocol = "grpc" | "grpc-web" | "connect";
+
+const ways: readonly (readonly [Protocol, HttpVersion])[] = [
+  ["grpc", "2"],
+  ["grpc-web", "2"],
+  ["connect", "2"],
+  ["grpc-web", "1.1"],
+  ["connect", "1.1"],
+];
+
+interface Reach {
+  readonly nodeOptions?: object;
+  readonly interceptors?: Interceptor[];
+}
+
+function transportTo(
+  registry: Registry,
+  [protocol, httpVersion]: readonly [Protocol, HttpVersion],
+  baseUrl: string,
+  { nodeOptions, interceptors = [] }: Reach = {},
+): Transport {
+  if (httpVersion === "1.1") {
+    const agent = baseUrl.startsWith("https") ? new HttpsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+    const options = { baseUrl, httpVersion, interceptors, nodeOptions: { agent, ...nodeOptions } } as const;
+    const observed = observeTransport(registry, options);
+    return protocol === "connect" ? createConnectTransport(observed) : createGrpcWebTransport(observed);
+  }
+  const sessionManager = new Http2SessionManager(baseUrl, {}, nodeOptions);
+  onTestFinished(() => sessionManager.abort());
+  const observed = observeTransport(registry, { baseUrl, httpVersion, interceptors, sessionManager });
+  if (protocol === "grpc") return createGrpcTransport(observed);
+  return protocol === "connect" ? createConnectTransport(observed) : createGrpcWebTransport(observed);
+}
+
+async function* questions(...values: string[]): AsyncGenerator<{ value: string }> {
+  for (const value of values) yield { value };
+}
+
+function codeOf(call: Promise<unknown>): Promise<Code | undefined> {
+  return call.then(
+    () => undefined,
+    (error: unknown) => ConnectError.from(error).code,
+  );
+}
+
+async function read(answers: AsyncIterable<{ value: string }>): Promise<string[]> {
+  const values: string[] = [];
+  for await (const { value } of answers) values.push(value);
+  return values;
+}
+
+describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
+  let registry: Registry;
+  let server: EchoServer;
+  let client: Client<typeof Echo>;
+  const way = [protocol, httpVersion] as const;
+
+  beforeEach(async () => {
+    registry = createRegistry();
+    server = await serveEcho({ httpVersion, registry });
+    client = createClient(Echo, transportTo(registry, way, server.baseUrl));
+  });
+
+  /** What both ends say after one call that failed, in streams that ended as is told. */
+  function failed(streams: Outcomes, asked: number, answered: number): BothEnds {
+    const calls: Outcomes = [1, 0, 1];
+    return {
+      channelCalls: calls,
+      subchannelCalls: calls,
+      serverCalls: calls,
+      clientStreams: streams,
+      serverStreams: streams,
+      asked: [asked, asked],
+      answered: [answered, answered],
+    };
+  }
+  const asItShould: Outcomes = [1, 1, 0];
+  const cutShort: Outcomes = [1, 0, 1];
+  /** Connect tells the error of a unary call in its body. */
+  const errorBodies = protocol === "connect" ? 1 : 0;
+
+  test("[CZ-DATA-4] [CZ-SOCKET-6] [CZ-SOCKET-8] a unary call that succeeds", async () => {
+    expect(await client.unary({ value: "hello" })).toMatchObject({ value: "hello" });
+    await (await Probe.of(registry)).expect(allWell(1, 1, 1));
+  });
+
+  test("many calls at once", async () => {
+    await Promise.all(Array.from({ length: 20 }, (_, i) => client.unary({ value: `${i}` })));
+    await vi.waitFor(async () => {
+      const { data } = (await registry.getTopChannels()).channel[0]!;
+      expect([data?.callsStarted, data?.callsSucceeded]).toEqual([20n, 20n]);
+      const told = (await registry.getServers()).server[0]!.data!;
+      expect([told.callsStarted, told.callsSucceeded]).toEqual([20n, 20n]);
+    });
+  });
+
+  test("[CZ-DATA-5] [CZ-SOCKET-6] a call that the server answers with an error", async () => {
+    expect(await codeOf(client.unary({ value: "fail" }))).toBe(Code.FailedPrecondition);
+    await (await Probe.of(registry)).expect(failed(asItShould, 1, errorBodies));
+  });
+
+  test("[CZ-DATA-5] [CZ-SOCKET-6] a call of a method that is not there", async () => {
+    expect(await codeOf(client.missing({ value: "hello" }))).toBe(Code.Unimplemented);
+    await (await Probe.of(registry)).expect({
+      ...failed(asItShould, 1, errorBodies),
+      // Nobody waits for the question before it is refused.
+      asked: [1, expect.any(Number)],
+    });
+  });
+
+  test("[CZ-SOCKET-8] a stream of answers", async () => {
+    expect(await read(client.serverStream({ value: "say 5" }))).toHaveLength(5);
+    await (await Probe.of(registry)).expect(allWell(1, 1, 5));
+  });
+
+  test("[CZ-DATA-5] a stream of answers that ends with an error", async () => {
+    expect(await codeOf(read(client.serverStream({ value: "fail 2" })))).toBe(Code.FailedPrecondition);
+    // The client hangs up when it has read of the error, which may be before the stream has ended.
+    const clientStreams = protocol !== "grpc" && httpVersion === "2" ? expect.anything() : asItShould;
+    await (await Probe.of(registry)).expect({ ...failed(asItShould, 1, 2), clientStreams });
+  });
+
+  test("[CZ-SOCKET-8] a stream of questions", async () => {
+    expect(await client.clientStream(questions("a", "b", "c"))).toMatchObject({ value: "a,b,c" });
+    await (await Probe.of(registry)).expect(allWell(1, 3, 1));
+  });
+
+  test("[CZ-SOCKET-8] questions and answers in turn, which HTTP/1.1 cannot have", async () => {
+    if (httpVersion === "2") {
+      expect(await read(client.bidi(questions("a", "b", "c")))).toEqual(["a", "b", "c"]);
+      await (await Probe.of(registry)).expect(allWell(1, 3, 3));
+    } else {
+      const call = codeOf(read(client.bidi(questions("hang"))));
+      expect(await call).toBe(Code.Unknown);
+      const { data } = (await registry.getTopChannels()).channel[0]!;
+      expect([data?.callsStarted, data?.callsSucceeded, data?.callsFailed]).toEqual([1n, 0n, 1n]);
+      const told = (await registry.getServers()).server[0]!.data!;
+      expect([told.callsStarted, told.callsSucceeded, told.callsFailed]).toEqual([1n, 0n, 1n]);
+    }
+  });
+
+  test("[CZ-SOCKET-7] a unary call that the client cancels", async () => {
+    const controller = new AbortController();
+    const call = codeOf(client.unary({ value: "hang" }, { signal: controller.signal }));
+    const probe = await Probe.of(registry);
+    await probe.expect({ channelCalls: [1, 0, 0], serverCalls: [1, 0, 0] });
+    await vi.waitFor(async () => expect((await probe.read()).asked[1]).toBe(1));
+    controller.abort();
+    expect(await call).toBe(Code.Canceled);
+    await probe.expect(failed(cutShort, 1, 0));
+  });
+
+  test("[CZ-SOCKET-7] a stream of answers that the client cancels", async () => {
+    const controller = new AbortController();
+    const answers = client.serverStream({ value: "hang 2" }, { signal: controller.signal })[Symbol.asyncIterator]();
+    await answers.next();
+    await answers.next();
+    const probe = await Probe.of(registry);
+    await probe.expect({ answered: [2, 2], channelCalls: [1, 0, 0], clientStreams: [1, 0, 0] });
+    controller.abort();
+    expect(await codeOf(answers.next())).toBe(Code.Canceled);
+    await probe.expect(failed(cutShort, 1, 2));
+  });
+
+  test("[CZ-SOCKET-7] a stream of answers that the client cancels without reading on", async () => {
+    const controller = new AbortController();
+    const answers = client.serverStream({ value: "hang 1" }, { signal: controller.signal })[Symbol.asyncIterator]();
+    await answers.next();
+    const probe = await Probe.of(registry);
+    controller.abort();
+    await probe.expect(failed(cutShort, 1, 1));
+  });
+
+  test("a call that is cancelled before it begins", async () => {
+    await client.unary({ value: "first" });
+    expect(await codeOf(client.unary({ value: "hello" }, { signal: AbortSignal.abort() }))).toBe(Code.Canceled);
+    await (await Probe.of(registry)).expect({ channelCalls: [2, 1, 1] });
+  });
+
+  test("[CZ-SOCKET-7] a deadline that only the client knows of", async () => {
+    const interceptors: Interceptor[] = [
+      (next) => (request) => {
+        request.header.delete("grpc-timeout");
+        request.header.delete("connect-timeout-ms");
+        return next(request);
+      },
+    ];
+    const own = createRegistry();
+    const other = await serveEcho({ httpVersion, registry: own });
+    const impatient = createClient(Echo, transportTo(own, way, other.baseUrl, { interceptors }));
+    const call = codeOf(impatient.unary({ value: "hang" }, { timeoutMs: 300 }));
+    const probe = await Probe.of(own);
+    expect(await call).toBe(Code.DeadlineExceeded);
+    await probe.expect({ ...failed(cutShort, 1, 0) });
+  });
+
+  test("[CZ-SOCKET-6] a deadline that only the server minds", async () => {
+    const header = protocol === "connect" ? "connect-timeout-ms" : "grpc-timeout";
+    const headers = { [header]: protocol === "connect" ? "100" : "100m" };
+    expect(await codeOf(client.unary({ value: "hang" }, { headers }))).toBe(Code.DeadlineExceeded);
+    await (await Probe.of(registry)).expect(failed(asItShould, 1, errorBodies));
+  });
+
+  test("[CZ-SOCKET-7] a connection that is lost", async () => {
+    const answers = client.serverStream({ value: "hang 3" })[Symbol.asyncIterator]();
+    for (let i = 0; i < 3; i += 1) await answers.next();
+    const probe = await Probe.of(registry);
+    server.cut();
+    expect(await codeOf(answers.next())).not.toBeUndefined();
+    await probe.expect(failed(cutShort, 1, 3));
+    await vi.waitFor(() => expect(registry.size).toMatchObject({ sockets: 1 }));
+    // The next call makes another.
+    expect(await client.unary({ value: "again" })).toMatchObject({ value: "again" });
+    await vi.waitFor(async () => {
+      const { data } = (await registry.getTopChannels()).channel[0]!;
+      expect([data?.callsStarted, data?.callsSucceeded, data?.callsFailed]).toEqual([2n, 1n, 1n]);
+    });
+  });
+
+  test("[CZ-SEC-2] over TLS, with what secures the connection on both ends", async () => {
+    const own = createRegistry();
+    const { baseUrl } = await serveEcho({ httpVersion, isSecure: true, registry: own });
+    const nodeOptions = { ca: certificate("ca.pem"), servername: "localhost" };
+    const secure = createClient(Echo, transportTo(own, way, baseUrl, { nodeOptions }));
+    await secure.unary({ value: "secret" });
+    const probe = await Probe.of(own);
+    await probe.expect(allWell(1, 1, 1));
+    const { client: ours, accepted } = await probe.objects();
+    const [told, seen] = [ours.security!.model, accepted.security!.model];
+    if (told.case !== "tls" || seen.case !== "tls") throw new TypeError("There is no TLS.");
+    expect(told.value.remoteCertificate).toEqual(seen.value.localCertificate);
+    expect(told.value.cipherSuite).toEqual(seen.value.cipherSuite);
+  });
+
+  test("[CZ-ADDR-4] over a Unix socket, with its path on both ends", async () => {
+    const own = createRegistry();
+    const path = unixPath();
+    const { baseUrl } = await serveEcho({ httpVersion, path, registry: own });
+    const nodeOptions = httpVersion === "2" ? { path } : { socketPath: path };
+    const local = createClient(Echo, transportTo(own, way, baseUrl, { nodeOptions }));
+    await local.unary({ value: "near" });
+    const probe = await Probe.of(own);
+    await probe.expect(allWell(1, 1, 1));
+    const { subchannel, client: ours, accepted } = await probe.objects();
+    expect(subchannel.data?.target).toBe(`unix:${path}`);
+    for (const address of [ours.remote?.address, accepted.local?.address]) {
+      expect(address).toMatchObject({ case: "udsAddress", value: { filename: path } });
+    }
+  });
+});

@@ -1,0 +1,312 @@
+import { Agent } from "node:http";
+import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
+import { promisify } from "node:util";
+import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+  Http2SessionManager,
+} from "@connectrpc/connect-node";
+import { type Channel, createRegistry, type DroppedObject, type Registry } from "@wirescope/channelz";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { callsOf, traceOf } from "../http/both-ends.test.helper.js";
+import { observeHttpClients } from "../http/observe-clients.js";
+import { observeHttp2Module } from "../http2/observe-module.js";
+import { stopObserving } from "../observation.js";
+import { certificate, portOf } from "../sockets/connections.test.helper.js";
+import { Echo, type EchoServer, serveEcho } from "./echo.test.helper.js";
+import { observeTransport } from "./observe-transport.js";
+
+/** What the options of a transport are taken for, whichever version of HTTP they name. */
+type TransportTo = { readonly baseUrl: string; readonly httpVersion: "2" };
+
+let registry: Registry;
+
+beforeEach(() => {
+  registry = createRegistry();
+});
+
+async function channels(): Promise<Channel[]> {
+  return (await registry.getTopChannels()).channel;
+}
+
+const stateNames = ["UNKNOWN", "IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"];
+
+function stateOf({ data }: Channel): string | undefined {
+  return stateNames[data!.state!.state];
+}
+
+function statesOf(channel: Channel): string[] {
+  return traceOf(channel).filter((event) => event.includes(" -> "));
+}
+
+async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
+  return call.then(
+    () => expect.unreachable("The call succeeded."),
+    (error: unknown) => ConnectError.from(error),
+  );
+}
+
+describe("over HTTP/2", () => {
+  let server: EchoServer;
+  let manager: Http2SessionManager;
+
+  beforeEach(async () => {
+    server = await serveEcho({ httpVersion: "2" });
+    manager = new Http2SessionManager(server.baseUrl);
+    onTestFinished(() => manager.abort());
+  });
+
+  test("[CZ-DATA-1] a transport is a channel from the beginning, named and aimed as it is told", async () => {
+    observeTransport(registry, { baseUrl: `${server.baseUrl}/api` }, { name: "greeter" });
+    const [channel] = await channels();
+    expect([channel?.ref?.name, channel?.data?.target]).toEqual(["greeter", `${server.baseUrl}/api`]);
+    expect(stateOf(channel!)).toBe("IDLE");
+  });
+
+  test("[CZ-D-STATE-1] its state is that of its session: IDLE, CONNECTING, READY, and back to IDLE", async () => {
+    const options = { baseUrl: server.baseUrl, idleConnectionTimeoutMs: 20 };
+    const client = createClient(Echo, createGrpcTransport(observeTransport(registry, options)));
+    await client.unary({ value: "hello" });
+    expect(stateOf((await channels())[0]!)).toBe("READY");
+    await vi.waitFor(async () => expect(stateOf((await channels())[0]!)).toBe("IDLE"));
+    const [channel] = await channels();
+    expect(statesOf(channel!)).toEqual(["IDLE -> CONNECTING", "CONNECTING -> READY", "READY -> IDLE"]);
+    expect(traceOf(channel!)).toContain(`Trying 127.0.0.1 port ${portOf(server.server)}`);
+    expect(registry.size).toMatchObject({ channels: 1, subchannels: 0, sockets: 0 });
+  });
+
+  test("[CZ-D-STATE-4] a connection that cannot be made is TRANSIENT_FAILURE with its cause, and its calls have failed", async () => {
+    const client = createClient(
+      Echo,
+      createGrpcTransport(observeTransport(registry, { baseUrl: "http://127.0.0.1:1" })),
+    );
+    expect(await failureOf(client.unary({ value: "hello" }))).toMatchObject({ code: Code.Unavailable });
+    await vi.waitFor(async () => expect(stateOf((await channels())[0]!)).toBe("TRANSIENT_FAILURE"));
+    const [channel] = await channels();
+    expect(statesOf(channel!)).toEqual([
+      "IDLE -> CONNECTING",
+      "CONNECTING -> TRANSIENT_FAILURE: connect ECONNREFUSED 127.0.0.1:1",
+    ]);
+    expect(callsOf(channel!)).toEqual([1, 0, 1]);
+  });
+
+  test("a handshake of TLS that fails shows its reason", async () => {
+    const secure = await serveEcho({ httpVersion: "2", isSecure: true });
+    const nodeOptions = { ca: certificate("other-ca.pem"), servername: "localhost" };
+    const options = observeTransport(registry, { baseUrl: secure.baseUrl, nodeOptions });
+    await failureOf(createClient(Echo, createGrpcTransport(options)).unary({ value: "hello" }));
+    await vi.waitFor(async () => {
+      expect(statesOf((await channels())[0]!).at(-1)).toMatch(/-> TRANSIENT_FAILURE: unable to verify/);
+    });
+  });
+
+  test("a connection that is lost is a failure, until the next call makes another", async () => {
+    const options = observeTransport(registry, { baseUrl: server.baseUrl, sessionManager: manager });
+    const client = createClient(Echo, createGrpcTransport(options));
+    await client.unary({ value: "hello" });
+    server.cut();
+    await vi.waitFor(async () => expect(stateOf((await channels())[0]!)).not.toBe("READY"));
+    await client.unary({ value: "again" });
+    const [channel] = await channels();
+    expect(stateOf(channel!)).toBe("READY");
+    expect(callsOf(channel!)).toEqual([2, 2, 0]);
+  });
+
+  test("[CZ-SOCKET-9] the pings that keep the connection alive are counted", async () => {
+    const controller = new AbortController();
+    const options = { baseUrl: server.baseUrl, pingIntervalMs: 10 };
+    const client = createClient(Echo, createGrpcTransport(observeTransport(registry, options)));
+    const call = failureOf(client.unary({ value: "hang" }, { signal: controller.signal }));
+    await vi.waitFor(async () => {
+      const { subchannelRef } = (await channels())[0]!;
+      const { subchannel } = await registry.getSubchannel(subchannelRef[0]!.subchannelId);
+      const { socket } = await registry.getSocket(subchannel!.socketRef[0]!.socketId);
+      expect(Number(socket?.data?.keepAlivesSent)).toBeGreaterThan(1);
+    });
+    controller.abort();
+    await call;
+  });
+
+  test("[CZ-D-STATE-3] a session manager that is aborted shuts the channel down; used again, it is another", async () => {
+    const options = observeTransport(registry, { baseUrl: server.baseUrl, sessionManager: manager });
+    const client = createClient(Echo, createGrpcTransport(options));
+    await client.unary({ value: "hello" });
+    const hanging = failureOf(client.unary({ value: "hang" }));
+    const [first] = await channels();
+    manager.abort();
+    expect(await channels()).toEqual([]);
+    await hanging;
+    const { channel } = await registry.getChannel(first!.ref!.channelId);
+    expect(statesOf(channel!).at(-1)).toBe("READY -> SHUTDOWN, closed: aborted");
+    await vi.waitFor(async () => {
+      expect(callsOf((await registry.getChannel(first!.ref!.channelId)).channel!)).toEqual([2, 1, 1]);
+    });
+    await client.unary({ value: "again" });
+    const [second] = await channels();
+    expect(second?.ref).not.toEqual(first?.ref);
+    expect([callsOf(second!), stateOf(second!)]).toEqual([[1, 1, 0], "READY"]);
+  });
+
+  test("transports that share a session manager share its channel, also if it was connected before", async () => {
+    await manager.connect();
+    const options = { baseUrl: server.baseUrl, httpVersion: "2", sessionManager: manager } as const;
+    for (const create of [createGrpcTransport, createGrpcWebTransport, createConnectTransport]) {
+      await createClient(Echo, create(observeTransport(registry, options))).unary({ value: "hello" });
+    }
+    const all = await channels();
+    expect(all.map((channel) => [callsOf(channel), stateOf(channel)])).toEqual([[[3, 3, 0], "READY"]]);
+    expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, sockets: 1 });
+  });
+
+  test("a session manager of another make is used as it is, and its calls are counted", async () => {
+    const foreign = {
+      authority: manager.authority,
+      request: (...args: Parameters<Http2SessionManager["request"]>) => manager.request(...args),
+      notifyResponseByteRead: () => {},
+    };
+    const options = observeTransport(registry, { baseUrl: server.baseUrl, sessionManager: foreign });
+    await createClient(Echo, createGrpcTransport(options)).unary({ value: "hello" });
+    expect((await channels()).map(callsOf)).toEqual([[1, 1, 0]]);
+  });
+
+  test("observed with the whole module, a transport's sessions show once, in whatever order that began", async () => {
+    const before = observeTransport(registry, { baseUrl: server.baseUrl });
+    const stop = observeHttp2Module(registry);
+    onTestFinished(stop);
+    const after = observeTransport(registry, { baseUrl: server.baseUrl });
+    for (const options of [before, after]) {
+      await createClient(Echo, createGrpcTransport(options)).unary({ value: "hello" });
+    }
+    expect((await channels()).map(callsOf)).toEqual([
+      [1, 1, 0],
+      [1, 1, 0],
+    ]);
+    expect(registry.size).toMatchObject({ channels: 2, subchannels: 2, sockets: 2 });
+    stop();
+    const session = connectHttp2(server.baseUrl);
+    onTestFinished(() => session.destroy());
+    expect(registry.size).toMatchObject({ channels: 2, subchannels: 2 });
+  });
+
+  test("what others see of http2.connect stays as it was", async () => {
+    observeTransport(registry, { baseUrl: server.baseUrl });
+    expect(connectHttp2.name).toBe("connect");
+    const session = (await promisify(connectHttp2)(server.baseUrl)) as ClientHttp2Session;
+    onTestFinished(() => session.destroy());
+    expect((await channels()).map(stateOf)).toEqual(["IDLE"]);
+  });
+});
+
+describe("over HTTP/1.1", () => {
+  let server: EchoServer;
+  let agent: Agent;
+
+  beforeEach(async () => {
+    server = await serveEcho({ httpVersion: "1.1" });
+    agent = new Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+  });
+
+  test("transports that share connections show them under each of their channels", async () => {
+    const options = { baseUrl: server.baseUrl, httpVersion: "1.1", nodeOptions: { agent } } as const;
+    const one = createClient(Echo, createConnectTransport(observeTransport(registry, options, { name: "one" })));
+    const other = createClient(Echo, createGrpcWebTransport(observeTransport(registry, options, { name: "other" })));
+    await one.unary({ value: "hello" });
+    await other.unary({ value: "hello" });
+    await other.unary({ value: "hello" });
+    const all = await channels();
+    expect(all.map((channel) => [channel.ref?.name, callsOf(channel), stateOf(channel)])).toEqual([
+      ["one", [1, 1, 0], "READY"],
+      ["other", [2, 2, 0], "READY"],
+    ]);
+    expect(all[0]?.subchannelRef).toEqual(all[1]?.subchannelRef);
+    expect(registry.size).toMatchObject({ subchannels: 1, sockets: 1 });
+    server.cut();
+    await vi.waitFor(async () => expect((await channels()).map(stateOf)).toEqual(["IDLE", "IDLE"]));
+  });
+
+  test("beside all other requests of the process, those of a transport belong to its channel", async () => {
+    const clients = observeHttpClients(registry);
+    onTestFinished(() => clients.stop());
+    const options = { baseUrl: server.baseUrl, httpVersion: "1.1", nodeOptions: { agent } } as const;
+    await createClient(Echo, createConnectTransport(observeTransport(registry, options))).unary({ value: "hello" });
+    expect((await channels()).map(callsOf)).toEqual([[1, 1, 0]]);
+  });
+
+  test("connections that the application makes itself belong to it too", async () => {
+    const port = portOf(server.server);
+    const options = {
+      baseUrl: server.baseUrl,
+      httpVersion: "1.1",
+      nodeOptions: { createConnection: () => connect(port, "127.0.0.1") },
+    } as const;
+    const client = createClient(Echo, createConnectTransport(observeTransport(registry, options)));
+    await client.unary({ value: "hello" });
+    const [channel] = await channels();
+    const { subchannel } = await registry.getSubchannel(channel!.subchannelRef[0]!.subchannelId);
+    expect([callsOf(channel!), callsOf(subchannel!)]).toEqual([
+      [1, 1, 0],
+      [1, 1, 0],
+    ]);
+  });
+});
+
+test("what the application's interceptors make of a call is what is counted", async () => {
+  const { baseUrl } = await serveEcho({ httpVersion: "2" });
+  const twice: Interceptor = (next) => (request) => next(request).then(() => next(request));
+  const cached: Interceptor = (next) => async (request) => {
+    if (request.header.has("x-cached")) throw new ConnectError("from the cache", Code.NotFound);
+    return next(request);
+  };
+  const options = observeTransport(registry, { baseUrl, interceptors: [cached, twice] });
+  const client = createClient(Echo, createGrpcTransport(options));
+  await client.unary({ value: "hello" });
+  expect(await failureOf(client.unary({ value: "hello" }, { headers: { "x-cached": "1" } }))).toMatchObject({
+    rawMessage: "from the cache",
+  });
+  expect((await channels()).map(callsOf)).toEqual([[2, 2, 0]]);
+});
+
+describe.each(["1.1", "2"] as const)("observation over HTTP/%s", (httpVersion) => {
+  test("stops when it is told to, and the transport goes on", async () => {
+    const { baseUrl } = await serveEcho({ httpVersion });
+    const agent = new Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+    const nodeOptions = httpVersion === "1.1" ? { agent } : {};
+    const options = observeTransport(registry, { baseUrl, httpVersion, nodeOptions } as TransportTo);
+    const client = createClient(Echo, createConnectTransport(options));
+    await client.unary({ value: "hello" });
+    expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, sockets: 1 });
+    expect(stopObserving(options)).toBe(true);
+    expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 0 });
+    await client.unary({ value: "hello" });
+    expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 0 });
+  });
+
+  test("[CZ-D-LEAK-1] ends for 2,000 transports that are dropped, without a warning", async () => {
+    const dropped: DroppedObject[] = [];
+    registry = createRegistry({ maxClosed: 10, onDropped: (one) => dropped.push(one) });
+    const { baseUrl, cut } = await serveEcho({ httpVersion });
+    const use = async (): Promise<void> => {
+      // Without keeping connections, since what the agent of the process keeps would be cut under the next call.
+      const nodeOptions = httpVersion === "1.1" ? { agent: false } : {};
+      const options = observeTransport(registry, { baseUrl, httpVersion, nodeOptions } as TransportTo);
+      await createClient(Echo, createConnectTransport(options)).unary({ value: "hello" });
+    };
+    for (let done = 0; done < 2000; done += 50) {
+      await Promise.all(Array.from({ length: 50 }, use));
+      cut();
+    }
+    await vi.waitFor(
+      () => {
+        globalThis.gc?.();
+        expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 0 });
+      },
+      { timeout: 20_000 },
+    );
+    expect(dropped).toEqual([]);
+  });
+});

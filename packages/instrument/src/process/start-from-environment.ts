@@ -1,0 +1,46 @@
+import { createRegistry, listenChannelz, type Registry } from "@wirescope/channelz";
+import { parseListenSetting } from "./listen-setting.js";
+import { observeProcess, type ProcessObservation } from "./observe-process.js";
+
+/** A process that is observed, and where it can be read. */
+export interface ObservedProcess {
+  readonly registry: Registry;
+  readonly observation: ProcessObservation;
+  /** `host:port` or `unix:/path`. */
+  readonly address: string;
+}
+
+/**
+ * Observes this process and listens, as two variables say: `WIRESCOPE_LISTEN` is where (`host:port`, `:port`, or `unix:/path`
+ * in which `{pid}` is the number of the process), `WIRESCOPE_TOKEN_FILE` holds the token that callers must have. Without the
+ * first nothing happens.
+ *
+ * It never fails the application: what goes wrong is a warning that says what to do. The listener does not keep the process
+ * alive.
+ */
+export async function startFromEnvironment(env: NodeJS.ProcessEnv): Promise<ObservedProcess | undefined> {
+  const setting = env.WIRESCOPE_LISTEN;
+  if (setting === undefined || setting === "") return undefined;
+  const registry = createRegistry();
+  // Before the first wait, or what the application does meanwhile would be missed.
+  const observation = observeProcess(registry);
+  try {
+    const where = parseListenSetting(setting, process.pid);
+    const tokenFile = env.WIRESCOPE_TOKEN_FILE;
+    const listener = await listenChannelz(registry, {
+      ...where,
+      ...(tokenFile !== undefined && tokenFile !== "" && { tokenFile }),
+      keepsProcessAlive: false,
+    });
+    if (where.port === 0)
+      process.stderr.write(`wirescope: Channelz of process ${process.pid} on ${listener.address}\n`);
+    return { registry, observation, address: listener.address };
+  } catch (error) {
+    observation.stop();
+    process.emitWarning(`This process is not observed. ${error instanceof Error ? error.message : String(error)}`, {
+      type: "WirescopeWarning",
+      code: "WIRESCOPE_NOT_OBSERVED",
+    });
+    return undefined;
+  }
+}
