@@ -1,12 +1,21 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { PerformanceObserver } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
+
+export interface Usage {
+  /** CPU time. */
+  readonly cpuMicros: number;
+  /** Bytes on the heap; between two readings with the same number of collections, what was allocated is the difference. */
+  readonly heapBytes: number;
+  readonly collections: number;
+}
 
 /** A server in a process of its own. */
 export interface ServingProcess<Ready> {
   readonly ready: Ready & { readonly port: number };
-  /** The CPU time that it has used so far, in microseconds. */
-  cpuMicros(): Promise<number>;
+  /** What it has used so far; before that, garbage is collected where that is wished. */
+  usage(collects: boolean): Promise<Usage>;
   stop(): Promise<void>;
 }
 
@@ -17,6 +26,8 @@ export async function startServing<Ready = object>(
 ): Promise<ServingProcess<Ready>> {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
+    // Room for a whole round, so that allocations can be counted without a collection in between.
+    execArgv: ["--max-semi-space-size=256", "--min-semi-space-size=256", "--expose-gc"],
   });
   const exited = once(child, "exit");
   const failed = exited.then(() => Promise.reject(new Error(`${file} ended before it was ready.`)));
@@ -24,7 +35,7 @@ export async function startServing<Ready = object>(
   failed.catch(() => {});
   return {
     ready,
-    cpuMicros: () => askCpu(child),
+    usage: (collects) => askUsage(child, collects),
     stop: async () => {
       child.disconnect();
       await exited;
@@ -32,18 +43,26 @@ export async function startServing<Ready = object>(
   };
 }
 
-/** To be called by a server when it listens: says so, tells its CPU time when asked, and ends with its parent. */
+/** To be called by a server when it listens: says so, tells its usage when asked, and ends with its parent. */
 export function serveUntilLetGo(ready: { readonly port: number }, stop: () => void): void {
-  process.on("message", () => {
+  let collections = 0;
+  new PerformanceObserver((entries) => {
+    collections += entries.getEntries().length;
+  }).observe({ entryTypes: ["gc"] });
+  process.on("message", async (collects) => {
+    if (collects) globalThis.gc?.();
+    // The collection just made is told in a later turn.
+    await new Promise((resolve) => setTimeout(resolve, 20));
     const { user, system } = process.cpuUsage();
-    process.send?.(user + system);
+    const usage: Usage = { cpuMicros: user + system, heapBytes: process.memoryUsage().heapUsed, collections };
+    process.send?.(usage);
   });
   process.on("disconnect", stop);
   process.send?.(ready);
 }
 
-async function askCpu(child: ChildProcess): Promise<number> {
-  child.send("cpu");
-  const [micros] = (await once(child, "message")) as [number];
-  return micros;
+async function askUsage(child: ChildProcess, collects: boolean): Promise<Usage> {
+  child.send(collects);
+  const [usage] = (await once(child, "message")) as [Usage];
+  return usage;
 }

@@ -288,6 +288,40 @@ describe("the counters of both ends", () => {
   });
 });
 
+test("[CZ-SOCKET-6] answers through Node's response objects succeed, with a body and without", async () => {
+  const compat = createServer((request, response) => {
+    response.statusCode = Number(request.url?.slice(1));
+    if (request.url === "/200") response.write("hello");
+    response.end();
+  });
+  const seen = createRegistry();
+  observeHttp2Server(seen, compat);
+  compat.listen(0, "127.0.0.1");
+  await once(compat, "listening");
+  const client = connect(`http://127.0.0.1:${(compat.address() as AddressInfo).port}`);
+  for (const [method, path] of [
+    ["GET", "/200"],
+    ["HEAD", "/200"],
+    ["GET", "/204"],
+    ["GET", "/304"],
+    ["GET", "/404"],
+  ]) {
+    const stream = client.request({ ":method": method, ":path": path });
+    stream.resume();
+    await once(stream, "close");
+  }
+  await vi.waitFor(async () => {
+    const told = (await seen.getServers()).server[0]!;
+    expect(told.data).toMatchObject({ callsStarted: 5n, callsSucceeded: 4n, callsFailed: 1n });
+    const { socketRef } = await seen.getServerSockets(told.ref!.serverId);
+    const { socket } = await seen.getSocket(socketRef[0]!.socketId);
+    expect(streams(socket!.data!)).toEqual([5n, 5n, 0n]);
+    expect(socket!.data!.messagesSent).toBe(1n);
+  });
+  client.destroy();
+  compat.close();
+});
+
 test("[CZ-SOCKET-13] [CZ-SOCKET-14] the windows are told from the side of who may send", async () => {
   answer = (stream) => stream.respond(grpc);
   const stream = session.request({ ":method": "POST", ":path": "/a.B/C", ...grpc });

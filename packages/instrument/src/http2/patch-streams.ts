@@ -8,17 +8,34 @@ const maxPooled = 1024;
 
 type WriteCallback = (error?: Error | null) => void;
 
-/** The methods of Node's streams that are watched. All but `emit` and `push` are those that a Duplex must have. */
+/** The methods of Node's streams that are watched. All but `push` are those that a Duplex must have. */
 interface StreamMethods {
   [trackerKey]?: StreamTracker | undefined;
   push(chunk: unknown, encoding?: BufferEncoding): boolean;
-  emit(event: string | symbol, ...args: unknown[]): boolean;
   _write(chunk: Uint8Array, encoding: BufferEncoding, callback: WriteCallback): void;
   _writev(chunks: { readonly chunk: Uint8Array }[], callback: WriteCallback): void;
   _destroy(error: Error | null, callback: WriteCallback): void;
 }
 
-const patched = new WeakSet<object>();
+interface ClientStreamMethods extends StreamMethods {
+  emit(event: string | symbol, ...args: unknown[]): boolean;
+}
+
+/** What each way to answer may ask for among its options. */
+interface AnswerOptions {
+  readonly waitForTrailers?: boolean;
+}
+
+interface ServerStreamMethods extends StreamMethods {
+  readonly writableEnded: boolean;
+  respond(headers?: object, options?: AnswerOptions): void;
+  respondWithFD(fd: unknown, headers?: object, options?: AnswerOptions): void;
+  respondWithFile(path: unknown, headers?: object, options?: AnswerOptions): void;
+}
+
+let areStreamsWatched = false;
+let areClientStreamsWatched = false;
+let areServerStreamsWatched = false;
 
 /** Follows a stream from now on. */
 export function trackStream(
@@ -26,7 +43,7 @@ export function trackStream(
   counters: StreamCounters,
   contentType: unknown,
 ): StreamTracker | undefined {
-  patchOnce(stream);
+  watchStreams(stream, counters.isClient);
   const tracker = pool.pop() ?? new StreamTracker();
   tracker.begin(counters, contentType);
   if (stream.destroyed) {
@@ -40,29 +57,31 @@ export function trackStream(
 }
 
 /**
- * Watches the methods through which everything of a stream passes, on the prototype that all streams share. So a stream
+ * Watches the methods through which everything of a stream passes, on the prototypes that all streams share. So a stream
  * gets no listeners, which an application could see and which would cost an allocation each; and one that is not followed
  * costs a look at a property.
  */
-function patchOnce(stream: Http2Stream): void {
-  // ServerHttp2Stream and ClientHttp2Stream extend the one class that has these methods.
-  const prototype: StreamMethods = Object.getPrototypeOf(Object.getPrototypeOf(stream));
-  if (patched.has(prototype)) return;
-  patched.add(prototype);
-  const { push, emit, _write, _writev, _destroy } = prototype;
+function watchStreams(stream: Http2Stream, isClient: boolean): void {
+  if (isClient ? areClientStreamsWatched : areServerStreamsWatched) return;
+  const own = Object.getPrototypeOf(stream);
+  if (isClient) {
+    areClientStreamsWatched = true;
+    watchAnswers(own);
+  } else {
+    areServerStreamsWatched = true;
+    watchTrailers(own);
+  }
+  if (areStreamsWatched) return;
+  areStreamsWatched = true;
+  // Both kinds of streams extend the one class that has the rest.
+  watchData(Object.getPrototypeOf(own));
+}
 
+function watchData(prototype: StreamMethods): void {
+  const { push, _write, _writev, _destroy } = prototype;
   prototype.push = function (chunk, encoding) {
     this[trackerKey]?.received(this as unknown as Http2Stream, chunk);
     return push.call(this, chunk, encoding);
-  };
-  prototype.emit = function (event, ...args) {
-    const tracker = this[trackerKey];
-    if (tracker !== undefined) {
-      if (event === "response") tracker.responded(args[0] as IncomingHttpHeaders);
-      else if (event === "trailers") tracker.concluded(args[0] as IncomingHttpHeaders);
-      else if (event === "wantTrailers") tracker.wantsTrailers();
-    }
-    return emit.call(this, event, ...args);
   };
   prototype._write = function (chunk, encoding, callback) {
     const tracker = this[trackerKey];
@@ -81,5 +100,43 @@ function patchOnce(stream: Http2Stream): void {
       if (tracker.finish(this as unknown as Http2Stream) && pool.length < maxPooled) pool.push(tracker);
     }
     _destroy.call(this, error, callback);
+  };
+}
+
+/** What a client is answered comes as events. */
+function watchAnswers(prototype: ClientStreamMethods): void {
+  const { emit } = prototype;
+  prototype.emit = function (event) {
+    const tracker = this[trackerKey];
+    // biome-ignore lint/complexity/noArguments: passed on as they are, they cost no array an event
+    const args = arguments;
+    if (tracker !== undefined) {
+      if (event === "response") tracker.responded(args[1] as IncomingHttpHeaders);
+      else if (event === "trailers") tracker.concluded(args[1] as IncomingHttpHeaders);
+    }
+    return emit.apply(this, args as unknown as [string]);
+  };
+}
+
+/**
+ * Whether a server's last data is the end, or trailers are to come, is among the options of its answer. An answer without a
+ * body has its writable side ended by Node, and then no trailers come whatever the options say.
+ */
+function watchTrailers(prototype: ServerStreamMethods): void {
+  const { respond, respondWithFD, respondWithFile } = prototype;
+  function answered(stream: ServerStreamMethods, options: AnswerOptions | undefined): void {
+    if (options?.waitForTrailers && !stream.writableEnded) stream[trackerKey]?.waitsForTrailers();
+  }
+  prototype.respond = function (headers, options) {
+    respond.call(this, headers, options);
+    answered(this, options);
+  };
+  prototype.respondWithFD = function (fd, headers, options) {
+    respondWithFD.call(this, fd, headers, options);
+    answered(this, options);
+  };
+  prototype.respondWithFile = function (path, headers, options) {
+    respondWithFile.call(this, path, headers, options);
+    answered(this, options);
   };
 }

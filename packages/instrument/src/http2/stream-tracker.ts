@@ -37,7 +37,7 @@ export class StreamTracker {
   readonly #sent = new MessageCounter();
   readonly #received = new MessageCounter();
   #hasReceivedEnd = false;
-  #wantsTrailers = false;
+  #waitsForTrailers = false;
   #contentType: unknown;
   #httpStatus: number | undefined;
   #grpcStatus: unknown;
@@ -57,7 +57,7 @@ export class StreamTracker {
     this.#socket = socket;
     this.#counters = counters;
     this.#hasReceivedEnd = false;
-    this.#wantsTrailers = false;
+    this.#waitsForTrailers = false;
     this.#httpStatus = undefined;
     this.#grpcStatus = undefined;
     this.#contentType = contentType;
@@ -99,9 +99,9 @@ export class StreamTracker {
     this.#grpcStatus = trailers["grpc-status"] ?? this.#grpcStatus;
   }
 
-  /** All data of a server is sent, and the end-of-stream bit waits for the trailers. */
-  wantsTrailers(): void {
-    this.#wantsTrailers = true;
+  /** The end-of-stream bit of a server's answer comes with its trailers, and not with the last data. */
+  waitsForTrailers(): void {
+    this.#waitsForTrailers = true;
   }
 
   /** Bytes are about to be written; more may follow before `onWritten` is asked for. */
@@ -135,7 +135,7 @@ export class StreamTracker {
   }
 
   #hasSentEnd(stream: ServerHttp2Stream): boolean {
-    return stream.writableFinished && (!this.#wantsTrailers || stream.sentTrailers !== undefined);
+    return stream.writableFinished && (!this.#waitsForTrailers || stream.sentTrailers !== undefined);
   }
 
   #isOkForClient(): boolean {
