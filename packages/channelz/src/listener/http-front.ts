@@ -9,7 +9,7 @@ import {
 import type { Duplex } from "node:stream";
 import { Code } from "@connectrpc/connect";
 import type { GrpcUnary } from "../service/grpc-unary.js";
-import { stopReceiving } from "../service/request-body.js";
+import { drain, stopReceiving } from "../service/request-body.js";
 import type { RpcStatus } from "../service/rpc-status.js";
 import type { ConnectHandler, NodeRequest, NodeResponse } from "./connect-handler.js";
 import { type Connection, type Connections, countMalformed, type Exchange } from "./connections.js";
@@ -112,6 +112,7 @@ export function createHttpFront(options: HttpFrontOptions): HttpFront {
     if (answer !== undefined) {
       // Not through a response of Node's: that one waits for trailers, and a stream that is closed before they are asked
       // for ends the process with a failed assertion (Node 20).
+      drain(stream);
       stream.once("finish", () => stopReceiving(stream));
       stream.respond({ ":status": answer.statusCode, ...answer.headers }, { endStream: answer.body.length === 0 });
       if (answer.body.length > 0) stream.end(answer.body);

@@ -9,7 +9,7 @@ import { nameAnyPayloads } from "./any-payloads.js";
 import { parseGrpcTimeoutMs, trailersOnly } from "./grpc-status.js";
 import { performRead } from "./perform-read.js";
 import { readRequests } from "./read-requests.js";
-import { stopReceiving } from "./request-body.js";
+import { drain, stopReceiving } from "./request-body.js";
 import { type RpcStatus, rpcStatusOf } from "./rpc-status.js";
 
 export interface GrpcUnaryOptions {
@@ -54,6 +54,7 @@ export function createGrpcUnary(source: Source, options: GrpcUnaryOptions): Grpc
     const route = routes.get(path);
     if (route === undefined) {
       if (!prefixes.some((prefix) => path.startsWith(prefix))) return false;
+      drain(stream);
       end(stream, {
         code: Code.Unimplemented,
         message: `Channelz has no method ${path.slice(path.lastIndexOf("/") + 1)}.`,

@@ -166,7 +166,7 @@ export class ExchangeTracker {
 
   /** The message was ended. Where the kernel took all of it at once, what happens to the connection then is no matter. */
   ended(outgoing: OutgoingMessage): void {
-    this.#isHandedOver ||= outgoing.writableFinished && isAlive(outgoing.socket);
+    this.#isHandedOver ||= outgoing.writableLength === 0 && isAlive(outgoing.socket);
   }
 
   /** Node says that all was sent; it says so too when the connection was destroyed before. */
