@@ -58,7 +58,7 @@ abstract class CallCounter<R extends ChannelRecord | ServerRecord> {
     if (record.at === 0) store.claimRow(record);
     const { cells, at } = record;
     cells[at + callsStarted]! += 1;
-    cells[at + lastCallStarted] = store.clock.now();
+    store.clock.stamp(cells, at + lastCallStarted);
   }
 
   /** Counts a call that ended with the status OK. */
@@ -194,7 +194,7 @@ export class SocketHandle {
     if (record.at === 0) store.claimRow(record);
     const { cells, at } = record;
     cells[at + streamsStarted]! += 1;
-    cells[at + lastLocalStream] = store.clock.now();
+    store.clock.stamp(cells, at + lastLocalStream);
   }
 
   /** Counts a stream that the other end opened: usual for a server. */
@@ -203,7 +203,7 @@ export class SocketHandle {
     if (record.at === 0) store.claimRow(record);
     const { cells, at } = record;
     cells[at + streamsStarted]! += 1;
-    cells[at + lastRemoteStream] = store.clock.now();
+    store.clock.stamp(cells, at + lastRemoteStream);
   }
 
   /** Counts a stream that ended as it should: a client received the end-of-stream bit, a server sent it. */
@@ -226,7 +226,7 @@ export class SocketHandle {
     if (record.at === 0) store.claimRow(record);
     const { cells, at } = record;
     cells[at + messagesSent]! += 1;
-    cells[at + lastMessageSent] = store.clock.now();
+    store.clock.stamp(cells, at + lastMessageSent);
   }
 
   /** Counts a message, not a frame, that was received. */
@@ -235,7 +235,7 @@ export class SocketHandle {
     if (record.at === 0) store.claimRow(record);
     const { cells, at } = record;
     cells[at + messagesReceived]! += 1;
-    cells[at + lastMessageReceived] = store.clock.now();
+    store.clock.stamp(cells, at + lastMessageReceived);
   }
 
   /** Counts a keep-alive: an HTTP/2 ping, typically. */

@@ -19,7 +19,7 @@ import {
   GetTopChannelsResponseSchema,
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
-import { type Clock, createTurnClock } from "./clock.js";
+import { type Clock, createTurnClock, stampClockOf } from "./clock.js";
 import { type DroppedObject, DropWatch } from "./drop-watch.js";
 import { adopt, ChannelHandle, ServerHandle, SocketHandle, SubchannelHandle } from "./handles.js";
 import { OrderedTable } from "./ordered-table.js";
@@ -113,7 +113,7 @@ class LiveRegistry implements Registry {
 
   constructor(options: RegistryOptions) {
     const store = new Store(
-      options.clock ?? createTurnClock(),
+      options.clock === undefined ? createTurnClock() : stampClockOf(options.clock),
       {
         maxEventsPerObject: bound("maxTraceEvents", options.maxTraceEvents ?? 32),
         maxBytes: bound("maxTraceBytes", options.maxTraceBytes ?? 4 * 1024 * 1024),

@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.js";
+import type { StampClock } from "./clock.js";
 import { type CounterRow, CounterSlab } from "./counter-slab.js";
 import { Graveyard } from "./graveyard.js";
 import { childChannels, unlinkRecords } from "./links.js";
@@ -34,7 +34,7 @@ export interface RegistrySize {
  * a trace), gone.
  */
 export class Store {
-  readonly clock: Clock;
+  readonly clock: StampClock;
   readonly all: OrderedTable<AnyRecord> = new OrderedTable();
   readonly topChannels: OrderedTable<ChannelRecord> = new OrderedTable();
   readonly servers: OrderedTable<ServerRecord> = new OrderedTable();
@@ -49,7 +49,7 @@ export class Store {
   #isForgetting = false;
   #lastId = 0;
 
-  constructor(clock: Clock, traceBounds: TraceBounds, maxClosed: number) {
+  constructor(clock: StampClock, traceBounds: TraceBounds, maxClosed: number) {
     this.clock = clock;
     this.#traces = new TraceLog(traceBounds, (child) => {
       if (child.lifecycle === "closed" && !child.isBuried) this.#forget(child);
