@@ -247,7 +247,7 @@ export class SocketHandle {
 
   /** Takes the socket out of all lists; it is found by its id for a while. A reason is logged with its owner. */
   close(reason = ""): void {
-    this.store.close(this.record, reason, "info");
+    this.store.closeSocket(this.record, reason, "info");
   }
 
   [Symbol.dispose](): void {

@@ -42,8 +42,11 @@ export class Store {
   readonly #callSlab = new CounterSlab(callRowWidth);
   readonly #streamSlab = new CounterSlab(socketRowWidth);
   readonly #traces: TraceLog;
-  readonly #graves: Record<Kind, Graveyard<AnyRecord>>;
-  readonly #live: Record<Kind, number> = { channel: 0, subchannel: 0, server: 0, socket: 0 };
+  readonly #graves: Record<Exclude<Kind, "socket">, Graveyard<ChannelRecord | ServerRecord>>;
+  readonly #live: Record<Exclude<Kind, "socket">, number> = { channel: 0, subchannel: 0, server: 0 };
+  // Sockets come and go the most, so what they need is found without a look-up by kind.
+  readonly #socketGraves: Graveyard<SocketRecord>;
+  #liveSockets = 0;
   /** What nothing keeps any more, waiting for its turn: forgetting one can release the next, in chains of any length. */
   readonly #toForget: (ChannelRecord | ServerRecord)[] = [];
   #isForgetting = false;
@@ -58,12 +61,13 @@ export class Store {
       channel: new Graveyard(maxClosed),
       subchannel: new Graveyard(maxClosed),
       server: new Graveyard(maxClosed),
-      socket: new Graveyard(maxClosed),
     };
+    this.#socketGraves = new Graveyard(maxClosed);
   }
 
   get size(): RegistrySize {
-    const { channel, subchannel, server, socket } = this.#live;
+    const { channel, subchannel, server } = this.#live;
+    const socket = this.#liveSockets;
     const { events, bytes } = this.#traces.size;
     return {
       channels: channel,
@@ -84,7 +88,8 @@ export class Store {
 
   add(record: AnyRecord): void {
     this.all.add(record);
-    this.#live[record.kind] += 1;
+    if (record instanceof SocketRecord) this.#liveSockets += 1;
+    else this.#live[record.kind] += 1;
   }
 
   /** Logs an event to an object that lives; a closed one has said its last. */
@@ -107,26 +112,37 @@ export class Store {
 
   /** Ends the life of an object: out of the lists and from under its parents, and into the graveyard. */
   close(record: AnyRecord, reason: string, severity: TraceSeverity): void {
+    if (record instanceof SocketRecord) {
+      this.closeSocket(record, reason, severity);
+      return;
+    }
     if (record.lifecycle !== "live") return;
-    if (record instanceof SocketRecord) this.#leaveSocket(record, reason, severity);
-    else if (record instanceof ChannelRecord) this.#leaveChannel(record, reason, severity);
+    if (record instanceof ChannelRecord) this.#leaveChannel(record, reason, severity);
     else this.#leaveServer(record, reason, severity);
     record.lifecycle = "closed";
     this.#live[record.kind] -= 1;
     this.#bury(record);
   }
 
-  #leaveSocket(record: SocketRecord, reason: string, severity: TraceSeverity): void {
+  closeSocket(record: SocketRecord, reason: string, severity: TraceSeverity): void {
+    if (record.lifecycle !== "live") return;
     const { owner } = record;
     // A socket has no trace of its own, so what there is to say goes to its owner's.
     if (owner !== undefined && reason !== "") this.log(owner, severity, `Closed ${nameRecord(record)}: ${reason}`);
-    record.forgetSubject();
     if (owner instanceof ChannelRecord) {
       unlinkRecords(owner, record);
     } else if (owner !== undefined) {
       owner.sockets.delete(record.id) || owner.listenSockets.delete(record.id);
       record.owner = undefined;
     }
+    record.forgetSubject();
+    record.lifecycle = "closed";
+    this.#liveSockets -= 1;
+    const evicted = this.#socketGraves.bury(record);
+    if (evicted === undefined) return;
+    evicted.lifecycle = "gone";
+    this.all.delete(evicted.id);
+    this.#streamSlab.release(evicted);
   }
 
   #leaveChannel(record: ChannelRecord, reason: string, severity: TraceSeverity): void {
@@ -155,7 +171,7 @@ export class Store {
     this.log(record, severity, `Closed${becauseOf(reason)}`);
   }
 
-  #bury(record: AnyRecord): void {
+  #bury(record: ChannelRecord | ServerRecord): void {
     if (record instanceof ChannelRecord) record.isBuried = true;
     const evicted = this.#graves[record.kind].bury(record);
     if (evicted === undefined) return;
@@ -166,13 +182,7 @@ export class Store {
     this.#forget(evicted);
   }
 
-  #forget(record: AnyRecord): void {
-    if (record instanceof SocketRecord) {
-      record.lifecycle = "gone";
-      this.all.delete(record.id);
-      this.#streamSlab.release(record);
-      return;
-    }
+  #forget(record: ChannelRecord | ServerRecord): void {
     this.#toForget.push(record);
     if (this.#isForgetting) return;
     this.#isForgetting = true;
