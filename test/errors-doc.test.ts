@@ -3,8 +3,15 @@ import { expect, test } from "vitest";
 
 const read = (path: string): Promise<string> => readFile(new URL(`../${path}`, import.meta.url), "utf8");
 
-const union = /export type ChannelzErrorCode =(.*?);\n/s.exec(await read("packages/channelz/src/errors.ts"))?.[1] ?? "";
-const codes = [...union.matchAll(/\| "([A-Z_]+)"/g)].map(([, code]) => code ?? "");
+async function codesOf(path: string): Promise<string[]> {
+  const union = /export type \w+ErrorCode =(.*?);\n/s.exec(await read(path))?.[1] ?? "";
+  return [...union.matchAll(/\| "([A-Z_]+)"/g)].map(([, code]) => code ?? "");
+}
+
+const codes = [
+  ...(await codesOf("packages/channelz/src/errors.ts")),
+  ...(await codesOf("packages/tool-server/src/errors.ts")),
+];
 const sections = new Map(
   (await read("docs/errors.md"))
     .split("\n### ")
@@ -12,7 +19,7 @@ const sections = new Map(
     .map((section) => [section.split("\n", 1)[0] ?? "", section] as const),
 );
 
-test("docs/errors.md explains every code of ChannelzError, and no other", () => {
+test("docs/errors.md explains every code of ChannelzError and ToolServerError, and no other", () => {
   expect(codes.length).toBeGreaterThan(10);
   expect([...sections.keys()].sort()).toEqual(codes.toSorted());
 });

@@ -4,7 +4,7 @@ export interface Citations {
   readonly mentioned: ReadonlySet<string>;
 }
 
-const bracket = /\[(CZ-[A-Z0-9-]+(?:,\s*CZ-[A-Z0-9-]+)*)\]/g;
+const bracket = /\[((?:CZ|TS)-[A-Z0-9-]+(?:,\s*(?:CZ|TS)-[A-Z0-9-]+)*)\]/g;
 // As Biome formats a test: the call begins a line, modifiers may take arguments of their own, the title comes first.
 const titled =
   /^([ \t]*)(?:test|it|describe)((?:\.\w+(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?)*)\(\s*(["'`])(.*?[^\\])\3/gms;
@@ -23,7 +23,7 @@ export function readCitations(text: string): Citations {
 
 /** The ids of a table of requirements, in order; an id that stands there twice comes twice. */
 export function readRequirementIds(markdown: string): string[] {
-  return [...markdown.matchAll(/^\| (CZ-[A-Z0-9-]+) \|/gm)].map(([, id]) => id ?? "");
+  return [...markdown.matchAll(/^\| ((?:CZ|TS)-[A-Z0-9-]+) \|/gm)].map(([, id]) => id ?? "");
 }
 
 function idsIn(text: string): string[] {

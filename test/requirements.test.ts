@@ -22,12 +22,19 @@ async function readTests(): Promise<Map<string, Citations>> {
   );
 }
 
-const requirements = readRequirementIds(await readFile(join(root, "docs/requirements/channelz.md"), "utf8"));
+async function readTable(name: string): Promise<string[]> {
+  return readRequirementIds(await readFile(join(root, "docs/requirements", name), "utf8"));
+}
+
+const requirements = [...(await readTable("channelz.md")), ...(await readTable("tool-server.md"))];
+/** Rules that are known and not built yet: a test may name them, and none has to. */
+const later = await readTable("tool-server-later.md");
 const tests = await readTests();
 
 test("every requirement has an id of its own", () => {
   expect(requirements.length).toBeGreaterThan(100);
-  expect(requirements.filter((id, index) => requirements.indexOf(id) !== index)).toEqual([]);
+  const all = [...requirements, ...later];
+  expect(all.filter((id, index) => all.indexOf(id) !== index)).toEqual([]);
 });
 
 test("every requirement is proven by a test that runs", () => {
@@ -38,16 +45,14 @@ test("every requirement is proven by a test that runs", () => {
       ? id
       : `${id} (mentioned, but not in the title of a test that runs: ${mentions.join(", ")})`;
   });
-  expect(report, "No test names these ids of docs/requirements/channelz.md in its title, as in [CZ-PAGE-2]").toEqual(
-    [],
-  );
+  expect(report, "No test names these ids of docs/requirements in its title, as in [CZ-PAGE-2]").toEqual([]);
 });
 
 test("every requirement that a test names exists", () => {
   const unknown = [...tests].flatMap(([path, { mentioned }]) =>
-    [...mentioned].filter((id) => !requirements.includes(id)).map((id) => `${path}: ${id}`),
+    [...mentioned].filter((id) => ![...requirements, ...later].includes(id)).map((id) => `${path}: ${id}`),
   );
-  expect(unknown, "These ids stand in no table of docs/requirements/channelz.md").toEqual([]);
+  expect(unknown, "These ids stand in no table of docs/requirements").toEqual([]);
 });
 
 describe("citations", () => {
@@ -57,6 +62,7 @@ describe("citations", () => {
     expect(proven('test("[CZ-A-1] one", () => {});')).toEqual(["CZ-A-1"]);
     expect(proven('  it("[CZ-A-1] [CZ-A-2] two", () => {});')).toEqual(["CZ-A-1", "CZ-A-2"]);
     expect(proven("test(`[CZ-A-1, CZ-D-B-2] two`, () => {});")).toEqual(["CZ-A-1", "CZ-D-B-2"]);
+    expect(proven('test("[TS-A-1, CZ-A-1] two", () => {});')).toEqual(["TS-A-1", "CZ-A-1"]);
     expect(proven('test(\n  "[CZ-A-1] long",\n  () => {},\n);')).toEqual(["CZ-A-1"]);
     expect(proven('test.each([f(1), g(h())])("[CZ-A-1] table", () => {});')).toEqual(["CZ-A-1"]);
     expect(proven('describe("[CZ-A-1] group", () => {\n  test("[CZ-A-2] inner", () => {});\n});')).toEqual([

@@ -1,8 +1,10 @@
 // A server of one kind, watched or not, for the benchmark of observing: node observing-server.js <kind> <on|off>
 import { createServer as createHttp2Server, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
+import type { ConnectRouter } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Server as GrpcServer, type handleUnaryCall, ServerCredentials } from "@grpc/grpc-js";
-import { createRegistry } from "@wirescope/channelz";
+import { createHealth, createRegistry, healthRoutes } from "@wirescope/channelz";
 import { observeHttp2Server } from "@wirescope/instrument";
 import { serveUntilLetGo } from "./serving-process.js";
 
@@ -25,6 +27,19 @@ function serveHttp2(): void {
   });
 }
 
+function serveConnect(): void {
+  const routes = (router: ConnectRouter): void => {
+    // Any unary service does; health is at hand.
+    healthRoutes(health)(router);
+  };
+  const health = createHealth();
+  const server = createHttp2Server(connectNodeAdapter({ routes }));
+  if (isOn) observeHttp2Server(createRegistry(), server);
+  server.listen(0, "127.0.0.1", () => {
+    serveUntilLetGo({ port: (server.address() as AddressInfo).port }, () => process.exit());
+  });
+}
+
 function serveGrpcJs(): void {
   const server = new GrpcServer({ "grpc.enable_channelz": isOn ? 1 : 0 });
   const bytes = (message: Buffer): Buffer => message;
@@ -37,5 +52,6 @@ function serveGrpcJs(): void {
 }
 
 if (kind === "http2") serveHttp2();
+else if (kind === "connect-node") serveConnect();
 else if (kind === "grpc-js") serveGrpcJs();
 else throw new Error(`There is no server of the kind ${kind}.`);

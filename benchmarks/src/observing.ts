@@ -1,12 +1,19 @@
 import { median } from "./compare.js";
-import { runLoad } from "./grpc-load.js";
+import { type Load, runLoad } from "./grpc-load.js";
 import { figure, type Row } from "./report.js";
 import { type ServingProcess, startServing } from "./serving-process.js";
 
 const inFlight = 32;
 const rounds = 12;
 const callsPerRound = 3000;
-const load = { path: "/bench.Echo/Call", requests: [new Uint8Array(10)] };
+/** Few enough that a round allocates less than what starts a collection. */
+const callsPerCount = 500;
+
+const kinds: readonly { readonly kind: string; readonly load: Load; readonly least?: number }[] = [
+  { kind: "http2", load: { path: "/bench.Echo/Call", requests: [new Uint8Array(10)] }, least: 0.95 },
+  { kind: "connect-node", load: { path: "/grpc.health.v1.Health/Check", requests: [new Uint8Array()] }, least: 0.97 },
+  { kind: "grpc-js", load: { path: "/bench.Echo/Call", requests: [new Uint8Array(10)] } },
+];
 
 interface Samples {
   readonly rates: number[];
@@ -22,18 +29,18 @@ interface Samples {
  */
 export async function benchObserving(): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const { kind, least } of [{ kind: "http2", least: 0.95 }, { kind: "grpc-js" }]) {
+  for (const { kind, load, least } of kinds) {
     const servers = await Promise.all(
       ["off", "on", "off"].map((state) => startServing("observing-server.js", [kind, state])),
     );
     const samples = servers.map((): Samples => ({ rates: [], p99s: [], cpus: [], allocations: [] }));
     for (let round = -2; round < rounds; round += 1) {
       const order = round % 2 === 0 ? [0, 1, 2] : [2, 1, 0];
-      for (const index of order) await sample(servers[index]!, round >= 0 ? samples[index]! : undefined);
+      for (const index of order) await sample(servers[index]!, load, round >= 0 ? samples[index]! : undefined);
     }
-    // In rounds of their own: a collection by force also throws away optimized code.
-    for (let round = 0; round < 3; round += 1) {
-      for (const [index, server] of servers.entries()) await sampleAllocation(server, samples[index]!);
+    // In shorter rounds of their own.
+    for (let round = 0; round < 5; round += 1) {
+      for (const [index, server] of servers.entries()) await sampleAllocation(server, load, samples[index]!);
     }
     await Promise.all(servers.map((server) => server.stop()));
     rows.push(...rowsOf(kind, samples, least));
@@ -41,21 +48,21 @@ export async function benchObserving(): Promise<Row[]> {
   return rows;
 }
 
-async function sample(server: ServingProcess<object>, into: Samples | undefined): Promise<void> {
-  const before = await server.usage(false);
+async function sample(server: ServingProcess<object>, load: Load, into: Samples | undefined): Promise<void> {
+  const before = await server.usage();
   const { callsPerSecond, p99Ms } = await runLoad(server.ready.port, load, inFlight, callsPerRound);
-  const after = await server.usage(false);
+  const after = await server.usage();
   into?.rates.push(callsPerSecond);
   into?.p99s.push(p99Ms);
   into?.cpus.push((after.cpuMicros - before.cpuMicros) / callsPerRound);
 }
 
-async function sampleAllocation(server: ServingProcess<object>, into: Samples): Promise<void> {
-  const before = await server.usage(true);
-  await runLoad(server.ready.port, load, inFlight, callsPerRound);
-  const after = await server.usage(false);
+async function sampleAllocation(server: ServingProcess<object>, load: Load, into: Samples): Promise<void> {
+  const before = await server.usage();
+  await runLoad(server.ready.port, load, inFlight, callsPerCount);
+  const after = await server.usage();
   if (after.collections !== before.collections) return;
-  into.allocations.push((after.heapBytes - before.heapBytes) / callsPerRound);
+  into.allocations.push((after.heapBytes - before.heapBytes) / callsPerCount);
 }
 
 function rowsOf(kind: string, [off, on, alsoOff]: Samples[], least: number | undefined): Row[] {

@@ -14,8 +14,8 @@ export interface Usage {
 /** A server in a process of its own. */
 export interface ServingProcess<Ready> {
   readonly ready: Ready & { readonly port: number };
-  /** What it has used so far; before that, garbage is collected where that is wished. */
-  usage(collects: boolean): Promise<Usage>;
+  /** What it has used so far. */
+  usage(): Promise<Usage>;
   stop(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export async function startServing<Ready = object>(
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     // Room for a whole round, so that allocations can be counted without a collection in between.
-    execArgv: ["--max-semi-space-size=256", "--min-semi-space-size=256", "--expose-gc"],
+    execArgv: ["--max-semi-space-size=256", "--min-semi-space-size=256"],
   });
   const exited = once(child, "exit");
   const failed = exited.then(() => Promise.reject(new Error(`${file} ended before it was ready.`)));
@@ -35,7 +35,7 @@ export async function startServing<Ready = object>(
   failed.catch(() => {});
   return {
     ready,
-    usage: (collects) => askUsage(child, collects),
+    usage: () => askUsage(child),
     stop: async () => {
       child.disconnect();
       await exited;
@@ -49,9 +49,8 @@ export function serveUntilLetGo(ready: { readonly port: number }, stop: () => vo
   new PerformanceObserver((entries) => {
     collections += entries.getEntries().length;
   }).observe({ entryTypes: ["gc"] });
-  process.on("message", async (collects) => {
-    if (collects) globalThis.gc?.();
-    // The collection just made is told in a later turn.
+  process.on("message", async () => {
+    // A collection is told in a later turn than the one in which it was made.
     await new Promise((resolve) => setTimeout(resolve, 20));
     const { user, system } = process.cpuUsage();
     const usage: Usage = { cpuMicros: user + system, heapBytes: process.memoryUsage().heapUsed, collections };
@@ -61,8 +60,8 @@ export function serveUntilLetGo(ready: { readonly port: number }, stop: () => vo
   process.send?.(ready);
 }
 
-async function askUsage(child: ChildProcess, collects: boolean): Promise<Usage> {
-  child.send(collects);
+async function askUsage(child: ChildProcess): Promise<Usage> {
+  child.send("usage");
   const [usage] = (await once(child, "message")) as [Usage];
   return usage;
 }

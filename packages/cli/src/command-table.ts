@@ -1,4 +1,5 @@
 import { channelsCommand } from "./commands/channels.js";
+import { checkCommand } from "./commands/check.js";
 import type { Command } from "./commands/command.js";
 import { demoCommand } from "./commands/demo.js";
 import { serversCommand } from "./commands/servers.js";
@@ -13,5 +14,6 @@ export const commands: readonly Command[] = [
   socketsCommand,
   showCommand,
   treeCommand,
+  checkCommand,
   demoCommand,
 ];

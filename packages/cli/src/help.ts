@@ -5,7 +5,7 @@ import { describeOptions } from "./options.js";
 const exitCodes = [
   "Exit codes:",
   "  0  all went well",
-  "  1  the peer failed, refused or does not have the object",
+  "  1  the peer failed, refused or does not have the object; check found errors",
   "  2  the command was used wrongly",
 ];
 
@@ -32,6 +32,7 @@ export function overviewText(): string {
     "  wirescope tree                                what the process of npm start holds",
     "  wirescope channels --target 10.0.0.7:50051    the channels of another process",
     "  wirescope sockets --target unix:/run/app.sock --json",
+    "  wirescope check .mcp.json                     all that is wrong with a configuration",
     "",
     ...environment,
     "",

@@ -19,7 +19,7 @@ describe("help", () => {
   test("lists the commands and the exit codes", async () => {
     const { code, stdout } = await run("--help");
     expect(code).toBe(0);
-    for (const verb of ["channels", "servers", "sockets", "show <id>", "tree", "demo"])
+    for (const verb of ["channels", "servers", "sockets", "show <id>", "tree", "check [file]", "demo"])
       expect(stdout).toContain(`  ${verb}`);
     expect(stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 /);
     expect(await run("help")).toMatchObject({ code: 0, stdout });
@@ -73,6 +73,8 @@ test.each([
   [["sockets", "--server", "x"], "--server"],
   [["tree", "--target", "192.0.2.1:80", "--header", "authorization: x"], "in clear"],
   [["--target", ":1"], "A command is missing"],
+  [["check", "/nonexistent/.mcp.json"], "there is no such file"],
+  [["check", "a", "b"], 'takes no argument "b"'],
 ])("wrong usage is exit code 2, one message and nothing on standard output: %j", async (argv, message) => {
   const { code, stdout, stderr } = await run(...argv);
   expect(code).toBe(2);

@@ -1,0 +1,117 @@
+import { stat } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import {
+  type CheckReport,
+  checkConfiguration,
+  configurationFileName,
+  type Finding,
+  findConfigurationFile,
+  parseEnvFile,
+  readConfigurationFile,
+  ToolServerError,
+  type Variables,
+} from "@wirescope/tool-server";
+import { renderReport } from "../check/render-report.js";
+import { reportToJson } from "../check/report-json.js";
+import { exitCodeOf } from "../check/severity.js";
+import { commonOptions, type OptionValues, parseOptions } from "../options.js";
+import { formatJson } from "../output/json.js";
+import { createScreen } from "../output/screen.js";
+import { UsageError } from "../usage-error.js";
+import type { Command } from "./command.js";
+
+const options = {
+  "env-file": {
+    type: "string",
+    multiple: true,
+    placeholder: "file",
+    help: "take variables from this file too; what the environment sets counts before it",
+  },
+  "plugin-root": {
+    type: "string",
+    placeholder: "directory",
+    help: "the value of HOST_PLUGIN_ROOT; default: where the file is",
+  },
+  "file-only": { type: "boolean", help: "judge the file without the values of variables, as in a build" },
+  "allow-insecure-loopback": { type: "boolean", help: "accept http and ws to this machine" },
+  strict: { type: "boolean", help: "exit with 1 for warnings too" },
+  json: { type: "boolean", help: "print JSON in place of text" },
+  ...commonOptions,
+} as const;
+
+/** Reads a configuration of tool servers and says all that is wrong with it. */
+export const checkCommand: Command = {
+  name: "check",
+  summary: "say all that is wrong with a configuration of tool servers",
+  parameters: ["[file]"],
+  options,
+  notes: [
+    `Without a file, it is ${configurationFileName} here or, in a git repository, in a directory above.`,
+    "Nothing of it is run, and nothing is connected to. Secrets are never printed.",
+    "It exits with 1 where there are errors; warnings and notes alone are 0, unless --strict says otherwise.",
+  ],
+  async run(args, io) {
+    const { values, positionals } = parseOptions(options, args);
+    if (positionals.length > 1) throw new UsageError(`check takes no argument "${positionals[1]}".`);
+    const screen = createScreen(io, values["no-color"]);
+    const { file, report } = await readable(() => check(positionals[0], values, io.env));
+    const here = process.cwd();
+    const nameOf = (path: string): string => {
+      const short = relative(here, path);
+      return short.startsWith("..") ? path : short;
+    };
+    if (values.json) screen.print(formatJson(reportToJson(report, file)));
+    else screen.printAll(renderReport(report, file, nameOf, screen));
+    return exitCodeOf(report.findings, values.strict);
+  },
+};
+
+async function check(
+  argument: string | undefined,
+  values: OptionValues<typeof options>,
+  env: Variables,
+): Promise<{ readonly file: string; readonly report: CheckReport }> {
+  const root = values["plugin-root"];
+  const file = argument === undefined ? await findConfigurationFile(process.cwd(), root) : await fileOf(argument);
+  const text = await readConfigurationFile(file);
+  const envFiles = values["env-file"].map((each) => resolve(each));
+  const { variables, findings } = await readVariables(envFiles, env);
+  const report = await checkConfiguration(text, {
+    pluginRoot: resolve(root ?? dirname(file)),
+    variables: values["file-only"] ? undefined : variables,
+    envFiles,
+    allowInsecureLoopback: values["allow-insecure-loopback"],
+  });
+  return { file, report: { ...report, findings: [...report.findings, ...findings] } };
+}
+
+/** The file that an argument names: itself, or the usual one of a directory. */
+async function fileOf(argument: string): Promise<string> {
+  const path = resolve(argument);
+  const isDirectory = await stat(path).then(
+    (facts) => facts.isDirectory(),
+    () => false,
+  );
+  return isDirectory ? join(path, configurationFileName) : path;
+}
+
+async function readVariables(
+  files: readonly string[],
+  env: Variables,
+): Promise<{ readonly variables: Variables; readonly findings: readonly Finding[] }> {
+  const read = await Promise.all(files.map(async (file) => parseEnvFile(await readConfigurationFile(file), file)));
+  return {
+    variables: Object.assign({}, ...read.map(({ variables }) => variables), env),
+    findings: read.flatMap(({ findings }) => findings),
+  };
+}
+
+/** A file that cannot be read is a wrong argument. */
+async function readable<T>(task: () => Promise<T>): Promise<T> {
+  try {
+    return await task();
+  } catch (error) {
+    if (!ToolServerError.is(error, "CONFIGURATION_UNREADABLE")) throw error;
+    throw new UsageError(error.message, { cause: error });
+  }
+}

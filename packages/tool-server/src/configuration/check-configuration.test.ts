@@ -1,0 +1,174 @@
+import { execFileSync } from "node:child_process";
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ToolServerError } from "../errors.js";
+import { type CheckOptions, checkConfiguration } from "./check-configuration.js";
+import { findConfigurationFile, readConfigurationFile } from "./configuration-file.js";
+import { example, networkEntry, withEntry } from "./examples.test.helper.js";
+import { neededVariables, variablesToMarkdown } from "./variable-table.js";
+
+let root: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "tool-server-"));
+});
+
+afterEach(async () => {
+  await rm(root, { recursive: true });
+});
+
+async function codesOf(text: string, options: Partial<CheckOptions> = {}): Promise<string[]> {
+  const { findings } = await checkConfiguration(text, { pluginRoot: root, variables: {}, ...options });
+  return findings.map(({ severity, code }) => `${severity} ${code}`);
+}
+
+function git(...args: string[]): void {
+  execFileSync("git", args, { cwd: root, stdio: "pipe" });
+}
+
+describe("a helper", () => {
+  const script = () => join(root, "scripts", "headers.sh");
+
+  test("[TS-HELPER-1, TS-FIELD-5] that is there and can be executed is right", async () => {
+    await mkdir(join(root, "scripts"));
+    await writeFile(script(), "#!/bin/sh\n", { mode: 0o755 });
+    expect(await codesOf(example("helper"))).toEqual([]);
+    expect(await codesOf(withEntry(networkEntry({ headersHelper: "scripts/headers.sh" })))).toEqual([]);
+    expect(await codesOf(example("helper"), { variables: undefined })).toEqual([]);
+  });
+
+  test("[TS-HELPER-1] that is missing, a directory or not executable is an error", async () => {
+    expect(await codesOf(example("helper"))).toEqual(["error helper-missing"]);
+    expect(await codesOf(example("helper"), { variables: undefined })).toEqual(["error helper-missing"]);
+    await mkdir(script(), { recursive: true });
+    expect(await codesOf(example("helper"))).toEqual(["error helper-missing"]);
+    await rm(script(), { recursive: true });
+    await writeFile(script(), "", { mode: 0o644 });
+    expect(await codesOf(example("helper"))).toEqual(["error helper-not-executable"]);
+  });
+
+  test("[TS-D-SEC-3] is not run, and neither is a command", async () => {
+    await mkdir(join(root, "scripts"));
+    await writeFile(script(), `#!/bin/sh\ntouch ${root}/ran\n`, { mode: 0o755 });
+    await codesOf(example("helper"));
+    await codesOf(withEntry({ command: script() }));
+    expect(await readdir(root)).toEqual(["scripts"]);
+  });
+});
+
+test("a command that cannot be found is a warning, also where other things are wrong", async () => {
+  const variables = { PATH: root };
+  expect(await codesOf(withEntry({ command: "node server.js", cwd: "x" }), { variables })).toEqual([
+    "warning command-not-found",
+    "error field-unknown",
+  ]);
+  await writeFile(join(root, "tool"), "#!/bin/sh\n", { mode: 0o755 });
+  expect(await codesOf(withEntry({ command: "tool" }), { variables })).toEqual([]);
+  await chmod(join(root, "tool"), 0o644);
+  expect(await codesOf(withEntry({ command: "./tool" }), { variables })).toEqual(["warning command-not-found"]);
+});
+
+describe("an environment file", () => {
+  const text = example("oauth");
+
+  test("[TS-STDIO-3] that git tracks is an error, and one that git does not ignore a warning", async () => {
+    git("init", "--quiet");
+    await writeFile(join(root, ".env"), "A=1\n");
+    await writeFile(join(root, ".env.example"), "A=\n");
+    expect(await codesOf(text)).toEqual(["warning env-file-not-ignored"]);
+    git("add", ".env", ".env.example");
+    expect(await codesOf(text)).toEqual(["error env-file-tracked"]);
+    git("rm", "--quiet", "--cached", ".env");
+    await writeFile(join(root, ".gitignore"), ".env\n");
+    expect(await codesOf(text)).toEqual([]);
+  });
+
+  test("[TS-STDIO-3] that is given is judged wherever it is", async () => {
+    git("init", "--quiet");
+    await mkdir(join(root, "deploy"));
+    const file = join(root, "deploy", "production.vars");
+    await writeFile(file, "A=1\n");
+    git("add", ".");
+    expect(await codesOf(text, { envFiles: [file] })).toEqual(["error env-file-tracked"]);
+  });
+
+  test("outside a repository is nobody's concern", async () => {
+    await writeFile(join(root, ".env"), "A=1\n");
+    expect(await codesOf(text)).toEqual([]);
+  });
+
+  test("[TS-D-SUB-8] is not loaded because it is there", async () => {
+    await writeFile(join(root, ".env"), "API_TOKEN=abc\n");
+    expect(await codesOf(example("bearer"))).toEqual(["error variable-unset"]);
+  });
+
+  test("[TS-D-SEC-3] is judged without running what the repository's configuration names", async () => {
+    git("init", "--quiet");
+    await writeFile(join(root, "monitor"), `#!/bin/sh\ntouch ${root}/ran\n`, { mode: 0o755 });
+    git("config", "core.fsmonitor", join(root, "monitor"));
+    await writeFile(join(root, ".env"), "A=1\n");
+    await codesOf(text);
+    expect(await readdir(root)).not.toContain("ran");
+  });
+});
+
+test("without variables, the file alone is judged", async () => {
+  expect(await codesOf(example("bearer"))).toEqual(["error variable-unset"]);
+  expect(await codesOf(example("bearer"), { variables: undefined })).toEqual([]);
+});
+
+describe("the variables of a plugin", () => {
+  test("[TS-SEC-4] that the README does not name are noted", async () => {
+    await writeFile(join(root, "README.md"), "Set `API_TOKEN`. Not WORKSPACE_IDS.\n");
+    const { findings } = await checkConfiguration(example("tenant-by-header"), {
+      pluginRoot: root,
+      variables: undefined,
+    });
+    expect(findings).toMatchObject([
+      { code: "variable-undocumented", message: "README.md does not name WORKSPACE_ID." },
+    ]);
+  });
+
+  test("[TS-SEC-4] are a table for the README, by server and field", async () => {
+    const { uses } = await checkConfiguration(example("stdio-env"), { pluginRoot: root, variables: undefined });
+    expect(variablesToMarkdown(neededVariables(uses))).toEqual([
+      "| Variable       | Server   | Field              | Needed   | Kind   |",
+      "| -------------- | -------- | ------------------ | -------- | ------ |",
+      "| `DB_SCHEMA`    | database | `args[2]`          | optional |        |",
+      "| `DATABASE_URL` | database | `env.DATABASE_URL` | required | secret |",
+      "| `DB_USER`      | database | `env.DB_USER`      | required |        |",
+      "| `DB_PASSWORD`  | database | `env.DB_PASSWORD`  | required | secret |",
+    ]);
+  });
+});
+
+describe("the file", () => {
+  test("[TS-D-FILE-2] is .mcp.json in the plugin's root, or above in the repository", async () => {
+    const below = join(root, "a", "b");
+    await mkdir(below, { recursive: true });
+    await writeFile(join(root, ".mcp.json"), "{}");
+    await expect(findConfigurationFile(below)).rejects.toThrow(`There is no .mcp.json in ${below}.`);
+    expect(await findConfigurationFile(below, root)).toBe(join(root, ".mcp.json"));
+    git("init", "--quiet");
+    expect(await findConfigurationFile(below)).toBe(join(root, ".mcp.json"));
+  });
+
+  test("that cannot be read says why", async () => {
+    const file = join(root, ".mcp.json");
+    const failure = async (): Promise<string> => {
+      const error = await readConfigurationFile(file).catch((reason: unknown) => reason);
+      expect(ToolServerError.is(error, "CONFIGURATION_UNREADABLE")).toBe(true);
+      return String(error);
+    };
+    expect(await failure()).toContain("there is no such file");
+    await writeFile(file, Uint8Array.of(0x7b, 0xff, 0x7d));
+    expect(await failure()).toContain("it is not UTF-8");
+    await writeFile(file, "x".repeat(4 * 1_048_576 + 1));
+    expect(await failure()).toContain("are the most");
+    await rm(file);
+    await mkdir(file);
+    expect(await failure()).toContain("it is not a file");
+  });
+});

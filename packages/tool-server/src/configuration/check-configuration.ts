@@ -1,0 +1,92 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
+import { substituteEntry, type Variables, type VariableUse, variableUses } from "../substitution/substitute-entry.js";
+import { pluginRootVariable } from "../substitution/template.js";
+import type { Entry } from "./entry.js";
+import { judgeEnvironmentFiles } from "./environment-files.js";
+import { collectFindings, type Finding, type Report, redactFinding, sortFindings } from "./finding.js";
+import { parseConfiguration } from "./parse-configuration.js";
+import { judgeCommand, judgeHelper } from "./programs.js";
+
+/** What a configuration is checked with. */
+export interface CheckOptions {
+  /** The root directory of the plugin: the value of HOST_PLUGIN_ROOT, and where relative helpers are. */
+  readonly pluginRoot: string;
+  /** The variables to judge; undefined judges the file alone, as an author's build does who has none of them. */
+  readonly variables: Variables | undefined;
+  /** The environment files that the variables are from, to see whether git tracks them. */
+  readonly envFiles?: readonly string[];
+  /** Whether http and ws are accepted for a loopback host; default false. */
+  readonly allowInsecureLoopback?: boolean;
+  /** Where secrets are made known; default a registry of its own. */
+  readonly secrets?: SecretRegistry;
+}
+
+/** All that a check found. It holds no secret, not even one that stands where a name should. */
+export interface CheckReport {
+  /** The servers whose entries could be understood. */
+  readonly servers: readonly { readonly name: string; readonly type: Entry["type"] }[];
+  /** In the order of the file, each once; those about other files follow. */
+  readonly findings: readonly Finding[];
+  /** The variables that the entries refer to, by server and field, in the order of the file. */
+  readonly uses: readonly VariableUse[];
+}
+
+/** Reads a configuration and says all that is wrong: in its text, its variables and its files. Runs nothing of it and connects to nothing. */
+export async function checkConfiguration(text: string, options: CheckOptions): Promise<CheckReport> {
+  const { pluginRoot, variables, envFiles = [], allowInsecureLoopback = false } = options;
+  const secrets = options.secrets ?? createSecretRegistry();
+  const { entries, findings } = parseConfiguration(text, { allowInsecureLoopback, secrets });
+  const uses = entries.flatMap(variableUses);
+  const { findings: more, report } = collectFindings();
+  const context = { pluginRoot, path: variables?.PATH ?? "" };
+  for (const entry of entries) {
+    if (variables !== undefined) more.push(...substituteEntry(entry, { variables, pluginRoot, secrets }).findings);
+    const program = programOf(entry, variables ?? {}, pluginRoot);
+    if (program === undefined) continue;
+    if (entry.type !== "stdio") await judgeHelper(entry, program, context, report);
+    else if (variables !== undefined) await judgeCommand(entry, program, context, report);
+  }
+  await judgeDocumentation(entries, uses, pluginRoot, report);
+  more.push(...(await judgeEnvironmentFiles(pluginRoot, envFiles)));
+  const all = sortFindings([...findings, ...more]).map((finding) => redactFinding(finding, secrets));
+  return {
+    servers: entries.map(({ name, type }) => ({ name: secrets.redact(name), type })),
+    findings: all,
+    uses: uses.map((use) => ({
+      ...use,
+      variable: secrets.redact(use.variable),
+      server: secrets.redact(use.server),
+      field: secrets.redact(use.field),
+    })),
+  };
+}
+
+/** The helper or command of an entry, unless it needs a variable that is not set. */
+function programOf(entry: Entry, variables: Variables, pluginRoot: string): string | undefined {
+  const template = (entry.type === "stdio" ? entry.command : entry.headersHelper)?.template;
+  const values = template?.parts.map((part) => {
+    if (part.kind === "text") return part.text;
+    return part.name === pluginRootVariable ? pluginRoot : variables[part.name] || part.fallback;
+  });
+  return values?.includes(undefined) ? undefined : values?.join("");
+}
+
+async function judgeDocumentation(
+  entries: readonly Entry[],
+  uses: readonly VariableUse[],
+  pluginRoot: string,
+  report: Report,
+): Promise<void> {
+  const readme = await readFile(join(pluginRoot, "README.md"), "utf8").catch(() => undefined);
+  if (readme === undefined) return;
+  const named = new Set<string>();
+  for (const { variable, server } of uses) {
+    const entry = entries.find(({ name }) => name === server);
+    if (entry === undefined || named.has(variable) || new RegExp(`\\b${variable}\\b`).test(readme)) continue;
+    named.add(variable);
+    const message = `README.md does not name ${variable}.`;
+    report("variable-undocumented", "note", entry, message, "Put the table of variables into the README.");
+  }
+}

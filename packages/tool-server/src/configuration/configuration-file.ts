@@ -1,0 +1,64 @@
+import { constants } from "node:fs";
+import { access, open } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { ToolServerError } from "../errors.js";
+
+/** The name of a configuration in the root of a plugin. */
+export const configurationFileName = ".mcp.json";
+
+const mostBytes = 4 * 1_048_576;
+
+/**
+ * Finds the configuration: in `pluginRoot` where one is given, else in `directory` and, inside a git repository, in those
+ * above it up to the repository's root. Throws CONFIGURATION_UNREADABLE with the places that were looked at.
+ */
+export async function findConfigurationFile(directory: string, pluginRoot?: string): Promise<string> {
+  const places = pluginRoot === undefined ? await upToRepository(resolve(directory)) : [resolve(pluginRoot)];
+  for (const place of places) {
+    const file = join(place, configurationFileName);
+    if (await exists(file)) return file;
+  }
+  throw new ToolServerError(
+    "CONFIGURATION_UNREADABLE",
+    `There is no ${configurationFileName} in ${places.join(", ")}. Name the file, or go to the plugin's root.`,
+  );
+}
+
+/** The text of a configuration or environment file: UTF-8, of at most 4 MiB. Throws CONFIGURATION_UNREADABLE. */
+export async function readConfigurationFile(file: string): Promise<string> {
+  const fail = (reason: string, cause?: unknown): ToolServerError =>
+    new ToolServerError("CONFIGURATION_UNREADABLE", `${file} cannot be read: ${reason}.`, { cause });
+  try {
+    await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const facts = await handle.stat();
+    if (!facts.isFile()) throw fail("it is not a file");
+    if (facts.size > mostBytes) throw fail(`it has ${facts.size} bytes, and ${mostBytes} are the most`);
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await handle.readFile());
+  } catch (error) {
+    if (ToolServerError.is(error)) throw error;
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    throw fail(reasons[code] ?? (code || "unknown reason"), error);
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EACCES: "this user may not read it",
+  ERR_ENCODING_INVALID_ENCODED_DATA: "it is not UTF-8",
+};
+
+async function upToRepository(start: string): Promise<string[]> {
+  const places: string[] = [];
+  for (let place = start; ; place = dirname(place)) {
+    places.push(place);
+    if (await exists(join(place, ".git"))) return places;
+    if (dirname(place) === place) return [start];
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,53 @@
+import type { Template } from "../substitution/template.js";
+import type { Place } from "./finding.js";
+
+/** The kinds of network servers. */
+export type NetworkType = "http" | "sse" | "ws";
+
+/** A text of an entry, with its variables and its place in the file. */
+export interface TextField extends Place {
+  readonly template: Template;
+  /** The field within the entry, as `headers.Authorization` or `args[0]`. */
+  readonly field: string;
+}
+
+/** A text with a name of its own: a header, or a variable of a process. */
+export interface NamedField extends TextField {
+  readonly name: string;
+}
+
+/** A variable by which each user chooses a tenant. */
+export interface TenantVariable {
+  readonly variable: string;
+  /** Whether it is part of the host or the value of a header. */
+  readonly via: "host" | "header";
+  readonly field: string;
+}
+
+/** An entry that is reached over the network. */
+export interface NetworkEntry extends Place {
+  readonly type: NetworkType;
+  readonly name: string;
+  readonly url: TextField;
+  readonly headers: readonly NamedField[];
+  readonly headersHelper: TextField | undefined;
+  readonly tenants: readonly TenantVariable[];
+}
+
+/** An entry that is a child process. */
+export interface StdioEntry extends Place {
+  readonly type: "stdio";
+  readonly name: string;
+  readonly command: TextField;
+  readonly args: readonly TextField[];
+  readonly env: readonly NamedField[];
+}
+
+/** An entry of a configuration, before its variables are put in. */
+export type Entry = NetworkEntry | StdioEntry;
+
+/** Every text of an entry, in the order of the format. */
+export function textFieldsOf(entry: Entry): TextField[] {
+  if (entry.type === "stdio") return [entry.command, ...entry.args, ...entry.env];
+  return [entry.url, ...entry.headers, ...(entry.headersHelper === undefined ? [] : [entry.headersHelper])];
+}

@@ -1,0 +1,111 @@
+import { isCredentialHeader, isSecretName } from "../secrets/secret-names.js";
+import { findSecretShapes } from "../secrets/secret-shapes.js";
+import { literalOf, variablesOf } from "../substitution/template.js";
+import { parseUrlTemplate, variableMark } from "../substitution/url-template.js";
+import type { Entry, NamedField, TextField } from "./entry.js";
+import type { Report } from "./finding.js";
+
+/** Finds the secrets that are written into an entry, by the field they stand in and by their shape, and gives their values. */
+export function judgeSecrets(entry: Entry, report: Report): string[] {
+  const secrets: string[] = [];
+  const add = (field: TextField, values: readonly string[], isSure: boolean, what: string, variable: string): void => {
+    secrets.push(...values);
+    report(
+      "literal-secret",
+      isSure ? "error" : "warning",
+      field,
+      what,
+      `Write \${${variable}} in its place and set ${variable} in the environment. Who has seen the file has the secret, so have it replaced.`,
+    );
+  };
+  const byShape = (field: TextField, variable: string, isGuessSure: boolean): void => {
+    const shapes = findSecretShapes(field.template.text);
+    const first = shapes.find(({ isCertain }) => isCertain) ?? shapes[0];
+    if (first === undefined) return;
+    const values = shapes.map(({ value }) => value);
+    add(field, values, first.isCertain || isGuessSure, `${field.field} holds ${first.looksLike}.`, variable);
+  };
+
+  if (entry.type !== "stdio") {
+    byShape(entry.url, variableFor(entry.name, "TOKEN"), false);
+    for (const [parameter, value] of literalParameters(entry.url)) {
+      add(
+        entry.url,
+        [value],
+        true,
+        `The parameter ${parameter} of the url holds a secret.`,
+        variableFor(entry.name, parameter),
+      );
+    }
+    for (const header of entry.headers) {
+      const literal = credentialsIn(header);
+      const variable = variableFor(entry.name, header.name.toLowerCase() === "authorization" ? "TOKEN" : header.name);
+      if (isCredentialHeader(header.name) && literal !== "") {
+        add(header, [literal], true, `${header.field} holds the credential itself.`, variable);
+      } else byShape(header, variable, true);
+    }
+    return secrets;
+  }
+  for (const variable of entry.env) {
+    const literal = credentialsIn(variable);
+    if (isSecretName(variable.name) && isSecretLiteral(literal)) {
+      add(variable, [literal], true, `${variable.field} holds the secret itself.`, variable.name);
+    } else byShape(variable, variable.name, true);
+  }
+  byShape(entry.command, variableFor(entry.name, "TOKEN"), false);
+  entry.args.forEach((arg, index) => {
+    const [flag, value] = flagAndValue(arg, entry.args[index - 1]);
+    if (flag !== undefined && isSecretFlag(flag) && isSecretLiteral(value) && !value.includes("/")) {
+      add(arg, [value], true, `${arg.field} holds the value of ${flag}.`, variableFor(entry.name, flag));
+    } else byShape(arg, variableFor(entry.name, "TOKEN"), false);
+  });
+  return secrets;
+}
+
+/** What a field says beside its variables: all of it where it has none or only defaults, and nothing where it has one. */
+function credentialsIn({ template }: NamedField): string {
+  const withoutScheme = literalOf(template)
+    .replace(/^\s*(?:bearer|basic|token)(?:\s+|$)/i, "")
+    .trim();
+  const variables = variablesOf(template);
+  const fallback = variables.map((variable) => variable.fallback ?? "").find(isSecretLiteral);
+  if (fallback !== undefined) return fallback;
+  // $NAME is meant as a variable; that it is none, another rule says.
+  return variables.length > 0 || /^\$\w+$/.test(withoutScheme) || template.malformed.length > 0 ? "" : withoutScheme;
+}
+
+function isSecretLiteral(value: string): boolean {
+  return (
+    value !== "" && !/^(?:\d{1,6}|true|false|null|none|yes|no|on|off)$/i.test(value) && !/^\.{0,2}\/|^~\//.test(value)
+  );
+}
+
+function literalParameters({ template }: TextField): [name: string, value: string][] {
+  const query = parseUrlTemplate(template)?.query ?? "";
+  return [...new URLSearchParams(query)].filter(
+    ([name, value]) => isSecretName(name) && isSecretLiteral(value) && !value.includes(variableMark),
+  );
+}
+
+function flagAndValue(arg: TextField, before: TextField | undefined): [flag: string | undefined, value: string] {
+  const { text } = arg.template;
+  if (variablesOf(arg.template).length > 0) return [undefined, ""];
+  const [, flag, value] = /^(--?[\w-]+)=(.*)$/s.exec(text) ?? [];
+  if (flag !== undefined && value !== undefined) return [flag, value];
+  const previous = before?.template.text ?? "";
+  return /^--?[\w-]+$/.test(previous) && !text.startsWith("-") ? [previous, text] : [undefined, ""];
+}
+
+/** As a name of a secret, but for --key and its kin, which name the file of a key. */
+function isSecretFlag(flag: string): boolean {
+  return isSecretName(flag) && (!/key$/i.test(flag) || /(?:api|access|secret)[-_]?key$/i.test(flag));
+}
+
+/** The name of a variable to propose: the server's name and what it is, as GITHUB_TOKEN. */
+function variableFor(server: string, what: string): string {
+  const words = `${server} ${what.replace(/^x-/i, "")}`.toUpperCase().split(/[^A-Z0-9]+/);
+  return words
+    .filter((word) => word !== "")
+    .join("_")
+    .replace(/^(?=\d)/, "_");
+}

@@ -1,0 +1,424 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { example, examples, networkEntry, withEntry } from "./examples.test.helper.js";
+import { formatPath } from "./finding.js";
+import { type ParseConfigurationOptions, parseConfiguration } from "./parse-configuration.js";
+
+function codesOf(text: string, options?: ParseConfigurationOptions): string[] {
+  return parseConfiguration(text, options).findings.map(({ code, severity }) => `${severity} ${code}`);
+}
+
+function ofEntry(entry: unknown): string[] {
+  return codesOf(withEntry(entry));
+}
+
+function ofUrl(url: string, type = "http"): string[] {
+  return ofEntry({ type, url });
+}
+
+function ofHeaders(headers: Record<string, string>): string[] {
+  return ofEntry(networkEntry({ headers }));
+}
+
+function ofEnv(env: Record<string, string>): string[] {
+  return ofEntry({ command: "node", env });
+}
+
+test.each([...examples])("the specification's example %s has nothing wrong", (_, text) => {
+  expect(codesOf(text)).toEqual([]);
+});
+
+describe("the file", () => {
+  test("[TS-FILE-1, TS-D-FILE-1] has entries by name at its top or in mcpServers, and may name its schema", () => {
+    const entry = networkEntry();
+    for (const file of [
+      { a: entry, b: entry },
+      { mcpServers: { a: entry, b: entry }, $schema: "x" },
+    ]) {
+      const { entries, findings } = parseConfiguration(JSON.stringify(file));
+      expect(entries.map(({ name }) => name)).toEqual(["a", "b"]);
+      expect(findings).toEqual([]);
+    }
+  });
+
+  test("[TS-FILE-2, TS-D-TYPE-1, TS-D-TYPE-2] has network servers of three types and stdio servers, whose type may be said", () => {
+    const text = JSON.stringify({
+      a: networkEntry(),
+      b: networkEntry({ type: "sse" }),
+      c: { type: "ws", url: "wss://api.example.com" },
+      d: { command: "node" },
+      e: { type: "stdio", command: "node" },
+    });
+    const { entries, findings } = parseConfiguration(text);
+    expect(findings).toEqual([]);
+    expect(entries.map(({ type }) => type)).toEqual(["http", "sse", "ws", "stdio", "stdio"]);
+  });
+
+  test.each([
+    ["[]", "error file-shape"],
+    ["{}", "warning file-shape"],
+    ['{"mcpServers": {}}', "warning file-shape"],
+    ['{"mcpServers": []}', "error file-shape"],
+    ['{"mcpServers": {"a": {"command": "x"}}, "b": {"command": "x"}}', "error file-shape"],
+    ['{"a": 1}', "error entry-shape"],
+    ['{" ": {"command": "x"}}', "error server-name"],
+    ['{"a": {"command": "x"}, "a": {"command": "x"}}', "error json-duplicate-key"],
+    ["{", "error json-syntax"],
+  ])("[TS-D-FILE-3] of another shape is reported: %j", (text, code) => {
+    expect(codesOf(text)).toEqual([code]);
+  });
+
+  test("[TS-D-FILE-4] has all that is wrong reported at once, where it stands, with the rule and what to write instead", () => {
+    const text = `{
+  "mcpServers": {
+    "one": { "url": "http://api.example.com", "headers": { "Authorization": "\${TOKEN}" }, "heders": {} },
+    "two": { "type": "stdio", "command": "x", "args": "y" },
+  }
+}`;
+    const { findings } = parseConfiguration(text);
+    expect(findings.map(({ code, path, line, column }) => `${line}:${column} ${code} ${formatPath(path)}`)).toEqual([
+      "3:5 type-missing mcpServers.one",
+      "3:21 url-insecure mcpServers.one.url",
+      "3:77 authorization-scheme mcpServers.one.headers.Authorization",
+      "3:91 field-unknown mcpServers.one.heders",
+      "4:55 field-type mcpServers.two.args",
+      "4:60 json-syntax ",
+    ]);
+    for (const { message, fix } of findings) {
+      expect(message).toMatch(/^\S.*\.$/);
+      expect(fix).toMatch(/^\S.*[.?]$/);
+    }
+    expect(findings[3]?.fix).toBe("Did you mean headers?");
+  });
+
+  test("of any kind never makes the reading fail", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        parseConfiguration(JSON.stringify(value));
+        parseConfiguration(JSON.stringify({ a: value }));
+        parseConfiguration(JSON.stringify({ a: { type: "http", url: value, headers: value, command: value } }));
+      }),
+    );
+  });
+});
+
+describe("fields", () => {
+  test.each([
+    ["type", { type: 1, url: "https://a.example" }],
+    ["url", { type: "http", url: 1 }],
+    ["headers", networkEntry({ headers: ["a"] })],
+    ["headers.A", networkEntry({ headers: { A: 1 } })],
+    ["headersHelper", networkEntry({ headersHelper: {} })],
+    ["command", { command: ["node"] }],
+    ["args", { command: "node", args: "a" }],
+    ["args[0]", { command: "node", args: [1] }],
+    ["env", { command: "node", env: null }],
+    ["env.A", { command: "node", env: { A: true } }],
+    ['env["A=B"]', { command: "node", env: { "A=B": "x" } }],
+  ])(
+    "[TS-FIELD-1, TS-FIELD-2, TS-FIELD-4, TS-FIELD-5, TS-FIELD-6, TS-FIELD-7, TS-FIELD-8] have the JSON type of the format: %s",
+    (path, entry) => {
+      const { findings } = parseConfiguration(withEntry(entry));
+      expect(findings.map(({ code }) => code)).toEqual(["field-type"]);
+      expect(formatPath(findings[0]?.path ?? [])).toBe(`mcpServers.s.${path}`.replace(".[", "["));
+    },
+  );
+
+  test("[TS-D-FILE-5] that the format does not have are errors, with the one that was probably meant", () => {
+    const { findings } = parseConfiguration(withEntry(networkEntry({ Headers: {}, headers_helper: "x", wibble: 1 })));
+    expect(findings.map(({ code, fix }) => [code, fix])).toEqual([
+      ["field-unknown", "Did you mean headers?"],
+      ["field-unknown", "Did you mean headersHelper?"],
+      ["field-unknown", expect.stringContaining("The fields are type, url")],
+    ]);
+  });
+
+  test("[TS-D-FILE-5] stand only in entries of the kind they are for", () => {
+    expect(ofEntry(networkEntry({ args: [], env: {} }))).toEqual(["error field-misplaced", "error field-misplaced"]);
+    expect(ofEntry({ command: "node", headers: {}, headersHelper: "./x" })).toEqual([
+      "error field-misplaced",
+      "error field-misplaced",
+    ]);
+  });
+
+  test("[TS-D-FILE-6] are url or command: both is an error, and so is neither", () => {
+    expect(ofEntry({ type: "http", url: "https://a.example.com", command: "x" })).toEqual(["error field-conflict"]);
+    expect(ofEntry({})).toEqual(["error field-missing"]);
+    expect(ofEntry({ type: "http" })).toEqual(["error field-missing"]);
+    expect(ofEntry({ type: "stdio" })).toEqual(["error field-missing"]);
+    expect(ofEntry({ type: "http", url: " " })).toEqual(["error field-missing"]);
+  });
+
+  test("[TS-MTLS-1] for client certificates do not exist", () => {
+    expect(ofEntry(networkEntry({ cert: "a.pem", key: "a.key" }))).toEqual([
+      "error field-unknown",
+      "error field-unknown",
+    ]);
+  });
+
+  test("[TS-MTLS-2] of a wrapper with the places of certificate and key are a valid entry", () => {
+    const { entries, findings } = parseConfiguration(example("mutual-tls"));
+    expect(findings).toEqual([]);
+    expect(entries).toMatchObject([{ type: "stdio", args: [{}, { field: "args[1]" }, {}, {}, {}] }]);
+  });
+});
+
+describe("the type", () => {
+  test("[TS-D-TYPE-3] of a network entry is said, and what to write follows from the url", () => {
+    const { findings } = parseConfiguration(
+      JSON.stringify({ a: { url: "https://a.example.com" }, b: { url: "wss://a.example.com" } }),
+    );
+    expect(findings.map(({ code, fix }) => [code, fix])).toEqual([
+      ["type-missing", expect.stringContaining('"http"')],
+      ["type-missing", expect.stringContaining('"ws"')],
+    ]);
+  });
+
+  test.each([
+    ["streamable-http", "http"],
+    ["websocket", "ws"],
+    ["SSE", "sse"],
+    ["htp", "http"],
+  ])("that does not exist is an error, with the one that is meant: %s", (type, meant) => {
+    const { findings } = parseConfiguration(withEntry({ type, url: "https://a.example.com" }));
+    expect(findings.find(({ code }) => code === "type-unknown")?.fix).toBe(`Write "${meant}".`);
+  });
+
+  test("agrees with url or command", () => {
+    expect(ofEntry({ type: "stdio", url: "https://a.example.com" })).toEqual(["error type-mismatch"]);
+    expect(ofEntry({ type: "http", command: "node" })).toEqual(["error type-mismatch"]);
+  });
+
+  test("[TS-OAUTH-1] and a url alone are a complete entry", () => {
+    const { entries, findings } = parseConfiguration(example("oauth"));
+    expect(findings).toEqual([]);
+    expect(entries).toMatchObject([
+      { type: "sse", headers: [], headersHelper: undefined },
+      { type: "http", headers: [], headersHelper: undefined },
+    ]);
+  });
+});
+
+describe("the url", () => {
+  test.each([
+    ["http://api.example.com", "http", "url-insecure"],
+    ["ws://api.example.com", "ws", "url-insecure"],
+    ["http://127.0.0.1.evil.example", "http", "url-insecure"],
+    ["http://localhost.evil.example", "sse", "url-insecure"],
+    ["wss://api.example.com", "http", "url-scheme"],
+    ["https://api.example.com", "ws", "url-scheme"],
+    ["ftp://api.example.com", "http", "url-scheme"],
+  ])("[TS-FIELD-2, TS-SEC-3] is of https, or of wss for WebSocket: %s of type %s", (url, type, code) => {
+    expect(ofUrl(url, type)).toEqual([`error ${code}`]);
+  });
+
+  test.each([
+    ["http", "http://localhost:3000/mcp"],
+    ["sse", "http://127.0.0.1/sse"],
+    ["ws", "ws://[::1]:80/"],
+    ["http", "http://127.1.2.3"],
+  ])("[TS-D-URL-3] may be of %s to this machine, when that was asked for: %s", (type, url) => {
+    const text = withEntry({ type, url });
+    expect(codesOf(text)).toEqual(["error url-loopback"]);
+    expect(codesOf(text, { allowInsecureLoopback: true })).toEqual(["note url-loopback"]);
+  });
+
+  test.each([
+    "api.example.com",
+    "/mcp",
+    "https://",
+    "https://a b.example.com",
+    "https:\\\\a.example.com",
+    "https://a.example.com:99999",
+    "https://${A}.0.0.1",
+  ])("is absolute: %s", (url) => {
+    expect(ofUrl(url)).toEqual(["error url-invalid"]);
+  });
+
+  test("[TS-D-URL-5] has no user name and password", () => {
+    expect(ofUrl("https://user@a.example.com")).toEqual(["error url-credentials"]);
+    expect(ofUrl("https://${USER}:${PASSWORD}@a.example.com")).toEqual(["error url-credentials"]);
+    expect(ofUrl("https://a:hunter22@a.example.com").toSorted()).toEqual([
+      "error literal-secret",
+      "error url-credentials",
+    ]);
+  });
+
+  test("has no fragment", () => {
+    expect(ofUrl("https://a.example.com/#part")).toEqual(["warning url-fragment"]);
+  });
+
+  test("[TS-FIELD-3, TS-TENANT-2] may have variables in a label of the host, the port, the path and the query", () => {
+    expect(ofUrl("https://${TENANT}.example.com:${PORT}/${A}/x-${B}?c=${C}")).toEqual([]);
+    expect(ofUrl("https://eu-${TENANT}.api.example.com/")).toEqual([]);
+  });
+
+  test("has no variable for a scheme", () => {
+    expect(ofUrl("${SCHEME}://a.example.com")).toEqual(["error url-variable"]);
+  });
+
+  test.each(["https://${HOST}/mcp", "https://${A}.com", "https://api.${DOMAIN}", "https://x.${A}${B}"])(
+    "[TS-D-URL-4] does not leave its domain to a variable: %s",
+    (url) => {
+      expect(ofUrl(url)).toEqual(["error url-host-open"]);
+    },
+  );
+
+  test("carries no secret: neither a variable nor a literal", () => {
+    expect(ofUrl("https://a.example.com/?key=${API_KEY}")).toEqual(["warning url-secret"]);
+    expect(ofUrl("https://${API_TOKEN}.example.com")).toEqual(["error url-secret"]);
+    expect(ofUrl("https://a.example.com/?api_key=correcthorse")).toEqual(["error literal-secret"]);
+  });
+
+  test("[TS-TENANT-1, TS-TENANT-2] and headers tell which variables choose a tenant", () => {
+    const tenants = (name: string) =>
+      parseConfiguration(example(name)).entries.flatMap((e) => ("tenants" in e ? e.tenants : []));
+    expect(tenants("tenant-by-host")).toEqual([{ variable: "TENANT_ID", via: "host", field: "url" }]);
+    expect(tenants("tenant-by-header")).toEqual([
+      { variable: "WORKSPACE_ID", via: "header", field: "headers.X-Workspace-ID" },
+    ]);
+  });
+});
+
+describe("headers", () => {
+  test("[TS-HEADER-1] Authorization is Bearer or Basic with a variable", () => {
+    expect(ofHeaders({ Authorization: "Bearer ${API_TOKEN}" })).toEqual([]);
+    expect(ofHeaders({ authorization: "Basic ${BASE64_CREDENTIALS}" })).toEqual([]);
+  });
+
+  test.each([
+    "${API_TOKEN}",
+    "Token ${API_TOKEN}",
+    "Bearer${API_TOKEN}",
+    "Bearer  ${API_TOKEN}",
+    " Bearer ${API_TOKEN}",
+    "Bearer ",
+    "Bearer",
+    "",
+  ])("[TS-BEARER-1, TS-ERR-1] Authorization without the word and one space is wrong: %j", (value) => {
+    expect(ofHeaders({ Authorization: value })).toEqual(["error authorization-scheme"]);
+  });
+
+  test("a scheme in another case is a warning", () => {
+    expect(ofHeaders({ Authorization: "bearer ${API_TOKEN}" })).toEqual(["warning authorization-scheme"]);
+  });
+
+  test("[TS-HEADER-2, TS-KEY-1, TS-FIELD-4] of any names that a server defines are accepted, with variables", () => {
+    const { entries, findings } = parseConfiguration(example("api-keys"));
+    expect(findings).toEqual([]);
+    expect(entries).toMatchObject([
+      { headers: [{ name: "X-API-Key" }, { name: "X-API-Secret" }, { name: "X-Auth-Token" }, { name: "X-User-ID" }] },
+    ]);
+  });
+
+  test.each(["", "a b", "a:", "a\nb", "ä", "a(b)"])("[TS-D-HEADER-1] have names of HTTP: %j", (name) => {
+    expect(ofHeaders({ [name]: "x" })).toEqual(["error header-name"]);
+  });
+
+  test.each(["a\nX-Evil: 1", "a\r\n", "a\u0000", "snow \u2603", "${A:-a\nb}"])(
+    "[TS-D-HEADER-1] have values that can be sent, and inject nothing: %j",
+    (value) => {
+      expect(ofHeaders({ "X-Name": value })).toEqual(["error header-value"]);
+    },
+  );
+
+  test("[TS-D-HEADER-2] of the connection cannot be set, nor one header twice", () => {
+    for (const name of ["Host", "content-length", "Transfer-Encoding", "Mcp-Session-Id", "Sec-WebSocket-Key"]) {
+      expect(ofHeaders({ [name]: "x" })).toContain("error header-reserved");
+    }
+    expect(ofHeaders({ "X-Name": "x", "x-name": "y" })).toEqual(["error header-duplicate"]);
+  });
+
+  test("a helper beside Authorization is noted", () => {
+    const headers = { Authorization: "Bearer ${API_TOKEN}" };
+    expect(ofEntry(networkEntry({ headers, headersHelper: "./h.sh" }))).toEqual(["note helper-and-authorization"]);
+  });
+});
+
+describe("literal secrets", () => {
+  test.each([
+    [{ Authorization: "Bearer correct-horse-battery" }],
+    [{ Authorization: "Basic dXNlcjpwYXNzd29yZA==" }],
+    [{ "X-API-Key": "abc" }],
+    [{ "X-Auth-Token": "${TOKEN:-correct-horse}" }],
+    [{ "X-Signature": "0123456789" }],
+    [{ Cookie: "session=abc" }],
+  ])("[TS-SEC-1, TS-D-SEC-1] are found by the header that they stand in: %j", (headers) => {
+    expect(ofHeaders(headers as Record<string, string>)).toEqual(["error literal-secret"]);
+  });
+
+  test("[TS-SEC-1, TS-D-SEC-1] are found by the name of a variable of a process or of an argument", () => {
+    expect(ofEnv({ DB_PASSWORD: "hunter2" })).toEqual(["error literal-secret"]);
+    expect(ofEnv({ DATABASE_URL: "postgres://localhost/db" })).toEqual(["error literal-secret"]);
+    expect(ofEntry({ command: "x", args: ["--api-key", "abc", "--token=def"] })).toEqual([
+      "error literal-secret",
+      "error literal-secret",
+    ]);
+  });
+
+  test("[TS-SEC-1, TS-D-SEC-1] are found by their shape wherever they stand", () => {
+    const token = `ghp_${"a1B2".repeat(9)}`;
+    expect(ofHeaders({ "X-Name": token })).toEqual(["error literal-secret"]);
+    expect(ofEnv({ NAME: `x ${token}` })).toEqual(["error literal-secret"]);
+    expect(ofEntry({ command: "x", args: [token] })).toEqual(["error literal-secret"]);
+    expect(ofUrl(`https://a.example.com/${token}`)).toEqual(["error literal-secret"]);
+    expect(ofEnv({ ADDRESS: "amqp://user:hunter22@host/" })).toEqual(["error literal-secret"]);
+  });
+
+  test("are not what only looks like one", () => {
+    expect(
+      ofEnv({
+        TOKEN_LIMIT: "4000",
+        AUTH_URL: "https://a.example/x",
+        KEY_FILE: "./a.pem",
+        AUTH: "true",
+        NODE_ENV: "production",
+      }),
+    ).toEqual([]);
+    expect(ofHeaders({ "X-Workspace-ID": "b7b3c1de-3f0a-4a4e-9d0f-1d2c3b4a5f60", "User-Agent": "x/1.0" })).toEqual([]);
+    expect(
+      ofEntry({ command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "--key", "./client.key"] }),
+    ).toEqual([]);
+  });
+
+  test("[TS-SEC-2] are in no finding, not even where they stand in a name", () => {
+    const secret = `ghp_${"a1B2".repeat(9)}`;
+    const texts = [
+      withEntry(networkEntry({ headers: { Authorization: secret, "X-A": `\${${secret}}` } })),
+      withEntry(networkEntry({ url: `http://${secret}:${secret}@a.example.com/${secret}#${secret}` })),
+      withEntry({
+        command: secret,
+        args: [`--token=${secret}`, `$\{${secret}`],
+        env: { TOKEN: secret, A: `\${${secret}}` },
+      }),
+    ];
+    for (const text of texts) {
+      const { findings } = parseConfiguration(text);
+      expect(findings.length).toBeGreaterThan(0);
+      expect(JSON.stringify(findings)).not.toContain(secret);
+    }
+  });
+});
+
+describe("variables", () => {
+  test.each(["${", "${}", "${A", "${A B}", "${1A}", "${A:default}", "${A:-${B}}", "$API_TOKEN"])(
+    "[TS-D-SUB-4] that are written wrongly are errors: %j",
+    (value) => {
+      expect(ofEnv({ NAME: `x ${value}` })).toEqual(["error variable-malformed"]);
+    },
+  );
+
+  test("[TS-SUB-2] the plugin's root stands in command, args and headersHelper, and nowhere else", () => {
+    const root = "${HOST_PLUGIN_ROOT}";
+    expect(ofEntry({ command: `${root}/x`, args: [root] })).toEqual([]);
+    expect(ofEntry(networkEntry({ headersHelper: `${root}/x` }))).toEqual([]);
+    expect(ofEnv({ NAME: root })).toEqual(["error variable-misplaced"]);
+    expect(ofHeaders({ "X-Name": root })).toEqual(["error variable-misplaced"]);
+    expect(ofUrl(`https://a.example.com/${root}`)).toEqual(["error variable-misplaced"]);
+  });
+
+  test("of the user that decide which program runs are a warning", () => {
+    expect(ofEntry({ command: "${TOOL}" })).toEqual(["warning variable-misplaced"]);
+    expect(ofEntry(networkEntry({ headersHelper: "${HELPER}" }))).toEqual(["warning variable-misplaced"]);
+  });
+});

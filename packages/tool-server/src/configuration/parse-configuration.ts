@@ -1,0 +1,126 @@
+import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
+import { type Entry, textFieldsOf } from "./entry.js";
+import {
+  collectFindings,
+  type Finding,
+  type JsonPath,
+  type Place,
+  quoteName,
+  type Report,
+  redactFinding,
+  sortFindings,
+} from "./finding.js";
+import { type JsonMember, type JsonProblem, parseJsonWithPositions } from "./json-with-positions.js";
+import { judgeHeaders } from "./judge-headers.js";
+import { judgeSecrets } from "./judge-secrets.js";
+import { judgeTemplate } from "./judge-templates.js";
+import { judgeUrl } from "./judge-url.js";
+import { parseEntry } from "./parse-entry.js";
+import type { RuleCode } from "./rules.js";
+
+/** A configuration as it was read: the entries that could be understood, and everything that is wrong. */
+export interface Configuration {
+  readonly entries: readonly Entry[];
+  /** In the order of the file. An entry may be here as an entry and still have errors: those say it is not to be used. */
+  readonly findings: readonly Finding[];
+}
+
+/** How a configuration is read. */
+export interface ParseConfigurationOptions {
+  /** Whether http and ws are accepted for a loopback host; default false. */
+  readonly allowInsecureLoopback?: boolean;
+  /** Where secrets that are written into the file are made known; default a registry of its own. */
+  readonly secrets?: SecretRegistry;
+}
+
+/**
+ * Reads the text of a configuration and judges all that can be judged from the text alone. Nothing is run, looked up or
+ * connected to. Findings hold no secret, also none that the file wrongly holds.
+ */
+export function parseConfiguration(text: string, options: ParseConfigurationOptions = {}): Configuration {
+  const { allowInsecureLoopback = false, secrets = createSecretRegistry() } = options;
+  const { findings, report } = collectFindings();
+  const { root, problems } = parseJsonWithPositions(text);
+  for (const problem of problems) {
+    report(problemCodes[problem.kind], "error", { ...problem, path: [] }, problem.message, problem.fix);
+  }
+  const entries: Entry[] = [];
+  if (root !== undefined && root.kind !== "object") {
+    const fix = 'Write {"mcpServers": {"name": {"type": "http", "url": "https://…"}}}.';
+    report("file-shape", "error", { ...root, path: [] }, "The file holds no object.", fix);
+  } else if (root !== undefined) {
+    const { members, path } = serversOf(root.members, { ...root, path: [] }, report);
+    for (const member of members) {
+      const entry = parseEntry(member, path, report);
+      if (entry === undefined) continue;
+      judgeEntry(entry, allowInsecureLoopback, secrets, report);
+      entries.push(entry);
+    }
+  }
+  return { entries, findings: sortFindings(findings).map((finding) => redactFinding(finding, secrets)) };
+}
+
+const problemCodes: Readonly<Record<JsonProblem["kind"], RuleCode>> = {
+  syntax: "json-syntax",
+  "too-deep": "json-syntax",
+  "too-large": "json-syntax",
+  "duplicate-key": "json-duplicate-key",
+};
+
+/** The members that are entries, in either shape of the file. */
+function serversOf(
+  all: readonly JsonMember[],
+  root: Place,
+  report: Report,
+): { readonly members: readonly JsonMember[]; readonly path: JsonPath } {
+  const members = all.filter(({ key }) => key !== "$schema");
+  const wrapper = members.find(({ key }) => key === "mcpServers");
+  if (wrapper === undefined) {
+    if (members.length === 0) {
+      const fix = 'Add one: {"mcpServers": {"name": {"type": "http", "url": "https://…"}}}.';
+      report("file-shape", "warning", root, "The file names no server.", fix);
+    }
+    return { members, path: [] };
+  }
+  for (const { key, keyAt } of members.filter((member) => member !== wrapper)) {
+    const message = `Beside mcpServers stands ${quoteName(key)}, which nothing reads.`;
+    report(
+      "file-shape",
+      "error",
+      { ...keyAt, path: [key] },
+      message,
+      "Move it into mcpServers if it is a server, else take it away.",
+    );
+  }
+  const path = ["mcpServers"];
+  if (wrapper.value.kind === "object") {
+    if (wrapper.value.members.length === 0) {
+      const fix = 'Add one: "name": {"type": "http", "url": "https://…"}.';
+      report("file-shape", "warning", { ...wrapper.keyAt, path }, "The file names no server.", fix);
+    }
+    return { members: wrapper.value.members, path };
+  }
+  report("file-shape", "error", { ...wrapper.keyAt, path }, "mcpServers is not an object.", 'Write {"name": {…}}.');
+  return { members: [], path };
+}
+
+function judgeEntry(entry: Entry, allowsLoopback: boolean, secrets: SecretRegistry, report: Report): void {
+  for (const field of textFieldsOf(entry)) judgeTemplate(field, report);
+  for (const secret of judgeSecrets(entry, report)) {
+    // A short literal, such as "test", would take its letters out of every sentence.
+    if (secret.length >= 8) secrets.add(secret);
+  }
+  if (entry.type === "stdio") return;
+  judgeUrl(entry.url, entry.type, allowsLoopback, report);
+  judgeHeaders(entry.headers, report);
+  const authorization = entry.headers.find(({ name }) => name.toLowerCase() === "authorization");
+  if (entry.headersHelper !== undefined && authorization !== undefined) {
+    report(
+      "helper-and-authorization",
+      "note",
+      authorization,
+      "The entry has Authorization and a helper; where the helper gives Authorization, that one is sent.",
+      "Keep the one that is meant.",
+    );
+  }
+}

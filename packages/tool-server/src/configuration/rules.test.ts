@@ -1,0 +1,17 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { rules } from "./rules.js";
+
+const page = readFileSync(new URL("../../../../docs/configuration.md", import.meta.url), "utf8").split(
+  "\n## Rules\n",
+)[1];
+
+test("docs/configuration.md has every rule with its sentence, and no other", () => {
+  const listed = [...(page ?? "").matchAll(/^\| `([a-z-]+)` \| (.+?) \| .+? \|$/gm)].map(([, code, rule]) => [
+    code,
+    rule,
+  ]);
+  expect(Object.fromEntries(listed)).toEqual(
+    Object.fromEntries(Object.entries(rules).map(([code, rule]) => [code, rule])),
+  );
+});

@@ -1,0 +1,104 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { examples, networkEntry, withEntry } from "./examples.test.helper.js";
+import { entryTypes, fieldNames, fieldTable } from "./field-table.js";
+import { violations } from "./json-schema.test.helper.js";
+import { parseConfiguration } from "./parse-configuration.js";
+
+const schema = JSON.parse(readFileSync(new URL("../../schema/mcp.schema.json", import.meta.url), "utf8"));
+
+function isAccepted(text: string): boolean {
+  return violations(schema, JSON.parse(text)).length === 0;
+}
+
+function hasErrors(text: string): boolean {
+  return parseConfiguration(text, { allowInsecureLoopback: true }).findings.some(
+    ({ severity }) => severity === "error",
+  );
+}
+
+test("[TS-D-FILE-7] the schema names every field with its JSON type, where it applies", () => {
+  for (const name of fieldNames) {
+    const { appliesTo, json } = fieldTable[name];
+    for (const kind of ["network", "stdio"] as const) {
+      const property = schema.definitions[kind].properties[name];
+      if (appliesTo !== "both" && appliesTo !== kind) expect(property, `${kind} ${name}`).toBeUndefined();
+      else {
+        expect(property, `${kind} ${name}`).toMatchObject({
+          type: json.split(" ")[0],
+          description: expect.any(String),
+        });
+      }
+    }
+  }
+  const types = ["network", "stdio"].flatMap((kind) => schema.definitions[kind].properties.type.enum);
+  expect(types.toSorted()).toEqual([...entryTypes].sort());
+});
+
+test.each([...examples])("[TS-D-FILE-7] the schema accepts the example %s, as the reader does", (_, text) => {
+  expect(violations(schema, JSON.parse(text))).toEqual([]);
+  expect(hasErrors(text)).toBe(false);
+});
+
+test.each([
+  [{ command: "x", url: "https://a.example.com" }],
+  [{}],
+  [{ url: "https://a.example.com" }],
+  [{ type: "streamable-http", url: "https://a.example.com" }],
+  [{ type: "stdio", url: "https://a.example.com" }],
+  [{ type: "http", command: "x" }],
+  [{ type: "http", url: "http://a.example.com" }],
+  [{ type: "http", url: "http://localhost.example.com" }],
+  [{ type: "http", url: "a.example.com" }],
+  [networkEntry({ header: {} })],
+  [networkEntry({ env: {} })],
+  [networkEntry({ headers: { A: 1 } })],
+  [networkEntry({ headers: { "a b": "x" } })],
+  [networkEntry({ headers: { "X-A": "a\nb" } })],
+  [networkEntry({ headers: { Authorization: "${TOKEN}" } })],
+  [networkEntry({ headersHelper: "" })],
+  [{ command: "x", args: "y" }],
+  [{ command: "x", args: [1] }],
+  [{ command: "x", env: { A: 1 } }],
+  [{ command: "x", headers: {} }],
+  ["x"],
+])("[TS-D-FILE-7] the schema refuses what the reader refuses by shape: %j", (entry) => {
+  expect(isAccepted(withEntry(entry))).toBe(false);
+  expect(hasErrors(withEntry(entry))).toBe(true);
+});
+
+test("[TS-D-FILE-7] the schema accepts whatever the reader accepts without errors", () => {
+  const text = fc.constantFrom("", "x", "a b", "${A}", "Bearer ${A}", "a\nb", "https://a.example.com", "./x", "\u2603");
+  const url = fc.constantFrom(
+    ...[
+      "https://a.example.com",
+      "wss://${T}.example.com/x",
+      "http://localhost:1/x",
+      "ws://[::1]",
+      "http://127.0.0.1",
+      "x",
+      "HTTPS://a",
+    ],
+  );
+  const names = fc.constantFrom("Authorization", "authorization", "X-A", "a b", "A");
+  const entry = fc.record(
+    {
+      type: fc.constantFrom("http", "sse", "ws", "stdio", "other"),
+      url,
+      headers: fc.dictionary(names, text, { maxKeys: 2 }),
+      headersHelper: text,
+      command: text,
+      args: fc.array(text, { maxLength: 2 }),
+      env: fc.dictionary(names, text, { maxKeys: 2 }),
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(entry, fc.boolean(), (value, isWrapped) => {
+      const file = JSON.stringify(isWrapped ? { mcpServers: { s: value } } : { s: value });
+      if (!hasErrors(file)) expect(violations(schema, JSON.parse(file))).toEqual([]);
+    }),
+    { numRuns: 2000 },
+  );
+});

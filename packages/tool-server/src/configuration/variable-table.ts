@@ -1,0 +1,43 @@
+import type { VariableUse } from "../substitution/substitute-entry.js";
+
+/** A variable that a plugin needs, and what for. */
+export interface NeededVariable {
+  readonly name: string;
+  /** Whether some field has no default for it. */
+  readonly isRequired: boolean;
+  readonly isSecret: boolean;
+  readonly uses: readonly { readonly server: string; readonly field: string }[];
+}
+
+/** The variables of a configuration, each once, in the order of the file. */
+export function neededVariables(uses: readonly VariableUse[]): NeededVariable[] {
+  return [...new Set(uses.map(({ variable }) => variable))].map((name) => {
+    const own = uses.filter(({ variable }) => variable === name);
+    return {
+      name,
+      isRequired: own.some(({ hasDefault }) => !hasDefault),
+      isSecret: own.some(({ isSecret }) => isSecret),
+      uses: own.map(({ server, field }) => ({ server, field })),
+    };
+  });
+}
+
+/** The variables as a table of Markdown, for the README of a plugin. */
+export function variablesToMarkdown(variables: readonly NeededVariable[]): string[] {
+  const cell = (text: string): string => text.replace(/\p{Cc}+/gu, " ").replace(/[\\|`]/g, "\\$&");
+  const rows = variables.flatMap(({ name, isRequired, isSecret, uses }) =>
+    uses.map(({ server, field }) => [
+      `\`${name}\``,
+      cell(server),
+      `\`${cell(field.replaceAll("`", "'"))}\``,
+      isRequired ? "required" : "optional",
+      isSecret ? "secret" : "",
+    ]),
+  );
+  const table = [["Variable", "Server", "Field", "Needed", "Kind"], ...rows];
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(3, ...table.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((text, column) => text.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+  const [heading = [], ...body] = table;
+  return [line(heading), line(widths.map((width) => "-".repeat(width))), ...body.map(line)];
+}

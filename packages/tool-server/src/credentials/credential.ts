@@ -1,0 +1,75 @@
+import type { HeaderFields } from "./header-fields.js";
+import type { HelperDescription } from "./helper-description.js";
+
+/** The ways to sign in to a server. */
+export type CredentialKind = "none" | "headers" | "helper" | "environment";
+
+/**
+ * What a request carries, and what to do when it is refused. Whatever resolves a secret makes it known to the registry that
+ * it was created with; nothing that a credential tells or throws holds one.
+ */
+export interface Credential {
+  readonly kind: CredentialKind;
+  /**
+   * What a request to the server carries. Ask for each request: it is the same object until the credential renewed it.
+   * Rejects with a ToolServerError, or with the signal's reason where the caller gave up.
+   */
+  headers(request?: CredentialRequest): Promise<HeaderFields>;
+  /** What a stdio server gets in its environment, besides what every child gets. */
+  environment(): Readonly<Record<string, string>>;
+  /** What to do about a refusal. Of one request, at most the first is answered with a retry. */
+  refused(refusal: Refusal): Promise<RefusalDecision>;
+  /** How it signs in, for people and for diagnosis. */
+  describe(): CredentialDescription;
+  /** Ends all that it began. From then on `headers` rejects with CREDENTIAL_CLOSED. */
+  dispose(): Promise<void>;
+}
+
+/** For whom headers are asked. */
+export interface CredentialRequest {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A request that the server refused. */
+export interface Refusal {
+  /** The status of HTTP. */
+  readonly status: number;
+  /** What the request carried: the very object that `headers` gave. */
+  readonly sent: HeaderFields;
+  /** How often this request has been sent, from 1. */
+  readonly attempt: number;
+  /** The WWW-Authenticate header of the answer. */
+  readonly challenge?: string | undefined;
+  /** The Date header of the answer. */
+  readonly date?: string | undefined;
+}
+
+/** Send the request again with the headers that `headers` gives now; or fail, for this reason. */
+export type RefusalDecision = { readonly action: "retry" } | { readonly action: "give-up"; readonly reason: string };
+
+/** How a credential signs in. Holds no secret. */
+export interface CredentialDescription {
+  readonly kind: CredentialKind;
+  /** One line for people. */
+  readonly summary: string;
+  readonly headers: readonly HeaderDescription[];
+  /** The variables that a stdio server gets, and those of the user that they are made of. */
+  readonly environment: readonly VariableDescription[];
+  readonly helper?: HelperDescription | undefined;
+}
+
+/** A header that is sent, without its value. */
+export interface HeaderDescription {
+  readonly name: string;
+  readonly from: "configuration" | "helper";
+  /** The scheme of an Authorization header, where it is a known one. */
+  readonly scheme: string | undefined;
+  /** The variables that its value is made of. */
+  readonly variables: readonly string[];
+}
+
+/** A variable of a child, without its value. */
+export interface VariableDescription {
+  readonly name: string;
+  readonly variables: readonly string[];
+}

@@ -1,0 +1,151 @@
+import { describe, expect, test } from "vitest";
+import { createSecretRegistry } from "../secrets/redactor.js";
+import type { Refusal } from "./credential.js";
+import { diagnoseRefusal, type RefusalFinding } from "./diagnose-refusal.js";
+import { createHeaderCredential, createNoCredential } from "./fixed-credential.js";
+import type { HeaderSource } from "./header-fields.js";
+
+const now = Date.UTC(2030, 5, 1, 12);
+
+async function diagnose(headers: HeaderSource[], answer: Partial<Refusal> = {}): Promise<RefusalFinding[]> {
+  const secrets = createSecretRegistry();
+  const credential =
+    headers.length === 0
+      ? createNoCredential({ server: "notes" })
+      : createHeaderCredential({ server: "notes", secrets, headers });
+  const refusal = { status: 401, sent: await credential.headers(), attempt: 1, ...answer };
+  const findings = diagnoseRefusal({ refusal, credential: credential.describe(), now, redact: secrets.redact });
+  const told = JSON.stringify(findings);
+  for (const { value } of headers) expect(told).not.toContain(value.split(" ").at(-1));
+  return findings;
+}
+
+const authorization = (value: string): HeaderSource => ({ name: "Authorization", value, variables: ["API_TOKEN"] });
+
+function token(claims: Record<string, number>): string {
+  const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  return `${part({ alg: "none" })}.${part(claims)}.c2ln`;
+}
+
+describe("the first diagnosis of a refusal", () => {
+  test("[TS-ERR-2] names what was missing where nothing was sent", async () => {
+    const [first] = await diagnose([], { challenge: 'Bearer realm="notes", Basic' });
+    expect(first).toMatchObject({ cause: "nothing-sent", weight: "explains" });
+    expect(first?.message).toContain("asks for Bearer or Basic");
+  });
+
+  test("[TS-ERR-2] sees that the prefix is missing, and names the variable", async () => {
+    const [first] = await diagnose([authorization("s3cr3t-t0ken")]);
+    expect(first).toEqual({
+      cause: "scheme-missing",
+      weight: "explains",
+      message:
+        'Authorization (from API_TOKEN) starts with neither "Bearer " nor "Basic ": a bare token is refused. Write "Bearer " before it.',
+      header: "Authorization",
+      variables: ["API_TOKEN"],
+    });
+  });
+
+  test.each([
+    ["Bearer Bearer s3cr3t", "names a scheme twice"],
+    ['Bearer "s3cr3t"', "quotes around its token"],
+    ["Basic s3cr3t", "not followed by the base64 of user:password"],
+  ])("sees that %s is malformed", async (value, message) => {
+    const [first] = await diagnose([authorization(value)]);
+    expect(first).toMatchObject({ cause: "credentials-malformed", message: expect.stringContaining(message) });
+  });
+
+  test("sees that nothing follows the scheme", () => {
+    const [first] = diagnoseRefusal({
+      refusal: { status: 401, sent: { Authorization: "Bearer" }, attempt: 1 },
+      credential: { kind: "headers", summary: "", headers: [], environment: [] },
+      now,
+      redact: (text) => text,
+    });
+    expect(first).toMatchObject({ cause: "credentials-malformed", message: "Authorization has nothing after Bearer." });
+  });
+
+  test.each(["<API_TOKEN>", "your-token-here", "changeme"])(
+    "sees that %s is the example of a document",
+    async (value) => {
+      const [first] = await diagnose([authorization(`Bearer ${value}`)]);
+      expect(first).toMatchObject({ cause: "placeholder" });
+    },
+  );
+
+  test("sees that the server asks for another scheme", async () => {
+    const [first] = await diagnose([authorization("Bearer s3cr3t")], { challenge: "Basic realm=x" });
+    expect(first).toMatchObject({ cause: "scheme-differs", message: expect.stringContaining("asks for Basic") });
+  });
+
+  test("[TS-ERR-2] sees that a token has expired, with its times", async () => {
+    const issued = now / 1000 - 7200;
+    const [first] = await diagnose([authorization(`Bearer ${token({ iat: issued, exp: issued + 3600 })}`)]);
+    expect(first).toMatchObject({
+      cause: "token-expired",
+      message:
+        "The token in Authorization (from API_TOKEN) expired at 2030-06-01T11:00:00Z, 60 min ago. It was issued at 2030-06-01T10:00:00Z. Get a new one.",
+    });
+  });
+
+  test("sees that a token is not valid yet, by the clock of the server, and that the clocks differ", async () => {
+    const findings = await diagnose(
+      [authorization(`Bearer ${token({ nbf: now / 1000 - 5, exp: now / 1000 + 600 })}`)],
+      {
+        date: new Date(now - 300_000).toUTCString(),
+      },
+    );
+    expect(findings.slice(0, 2)).toMatchObject([
+      {
+        cause: "token-not-yet-valid",
+        message: expect.stringContaining("valid only from 2030-06-01T11:59:55Z, in 5 min"),
+      },
+      { cause: "clock-skew", message: expect.stringContaining("5 min behind the one here (2030-06-01T12:00:00Z)") },
+    ]);
+  });
+
+  test("finds nothing wrong with the times of a token that is valid", async () => {
+    const findings = await diagnose(
+      [authorization(`Bearer ${token({ iat: now / 1000 - 9, exp: now / 1000 + 600 })}`)],
+      {
+        date: new Date(now).toUTCString(),
+      },
+    );
+    expect(findings.map(({ cause }) => cause)).toEqual(["variable"]);
+  });
+
+  test("[TS-ERR-3] names variables, the tenant and permissions at 403, and the scope that the server asks for", async () => {
+    const findings = await diagnose(
+      [authorization("Bearer s3cr3t"), { name: "X-Workspace-ID", value: "w-17", variables: ["WORKSPACE_ID"] }],
+      { status: 403, challenge: 'Bearer error="insufficient_scope", scope="notes:write admin"' },
+    );
+    expect(findings.map(({ cause, variables }) => [cause, variables])).toEqual([
+      ["scope-missing", []],
+      ["tenant", ["WORKSPACE_ID"]],
+      ["permission", ["API_TOKEN", "WORKSPACE_ID"]],
+    ]);
+    expect(findings[0]?.message).toContain("notes:write admin");
+  });
+
+  test("repeats what the server says without secrets, and without what could drive a terminal", async () => {
+    const findings = await diagnose([authorization("Bearer s3cr3t-t0ken")], {
+      challenge: 'Bearer error="invalid_token", error_description="s3cr3t-t0ken \\"is\\" \u001b[31mbad"',
+    });
+    expect(findings.find(({ cause }) => cause === "server-says")?.message).toBe(
+      'The server says: invalid_token: [redacted] "is" \\x1b[31mbad.',
+    );
+  });
+
+  test("has nothing to say of another status", async () => {
+    expect(await diagnose([authorization("Bearer s3cr3t")], { status: 500 })).toEqual([]);
+  });
+
+  test.each(["", ",,,", '="', 'Bearer error="unclosed', "a=b".repeat(5000), "\u0000\u00ff"])(
+    "copes with the challenge %j",
+    async (challenge) => {
+      expect(await diagnose([authorization("Bearer s3cr3t")], { challenge: challenge.slice(0, 20_000) })).not.toEqual(
+        [],
+      );
+    },
+  );
+});

@@ -1,0 +1,69 @@
+import type { Entry, NamedField } from "../configuration/entry.js";
+import type { Clock } from "../process/clock.js";
+import type { SecretRegistry } from "../secrets/redactor.js";
+import { type ResolvedEntry, type Variables, variableUses } from "../substitution/substitute-entry.js";
+import { variablesOf } from "../substitution/template.js";
+import type { Credential } from "./credential.js";
+import { createEnvironmentCredential, createHeaderCredential, createNoCredential } from "./fixed-credential.js";
+import type { HeaderSource } from "./header-fields.js";
+import { createHelperCredential, type HelperRunReport } from "./helper-credential.js";
+
+export interface EntryCredentialOptions {
+  /** The entry as it is written, which tells the variables. */
+  readonly entry: Entry;
+  /** The same entry with its variables put in. */
+  readonly resolved: ResolvedEntry;
+  /** All entries of the configuration: a helper does not get the secrets that only others use. */
+  readonly entries: readonly Entry[];
+  /** The user's variables. */
+  readonly variables: Variables;
+  readonly pluginRoot: string;
+  readonly secrets: SecretRegistry;
+  readonly clock?: Clock;
+  /** Told of each run of a helper. */
+  readonly onRun?: (run: HelperRunReport) => void;
+}
+
+/** The credential that an entry asks for. Throws a TypeError where `resolved` is of another kind of server than `entry`. */
+export function createEntryCredential(options: EntryCredentialOptions): Credential {
+  const { entry, resolved, entries, variables, pluginRoot, secrets, clock, onRun } = options;
+  const server = entry.name;
+  if (entry.type === "stdio" && resolved.type === "stdio") {
+    return createEnvironmentCredential({ server, secrets, env: sourcesOf(entry.env, resolved.env) });
+  }
+  if (entry.type === "stdio" || resolved.type === "stdio") {
+    throw new TypeError("The two entries are of different kinds of servers.");
+  }
+  const headers = sourcesOf(entry.headers, resolved.headers);
+  if (resolved.headersHelper !== undefined) {
+    return createHelperCredential({
+      server,
+      url: resolved.url,
+      helper: resolved.headersHelper,
+      pluginRoot,
+      headers,
+      environment: variables,
+      scrubbed: secretsOfOthers(entry, entries),
+      secrets,
+      ...(clock === undefined ? {} : { clock }),
+      ...(onRun === undefined ? {} : { onRun }),
+    });
+  }
+  return headers.length === 0 ? createNoCredential({ server }) : createHeaderCredential({ server, secrets, headers });
+}
+
+function sourcesOf(fields: readonly NamedField[], values: Readonly<Record<string, string>>): HeaderSource[] {
+  return fields.map(({ name, template }) => {
+    const names = new Set(variablesOf(template).map((variable) => variable.name));
+    return { name, value: values[name] ?? "", variables: [...names] };
+  });
+}
+
+function secretsOfOthers(entry: Entry, entries: readonly Entry[]): Set<string> {
+  const own = new Set(variableUses(entry).map(({ variable }) => variable));
+  const others = entries
+    .filter((other) => other.name !== entry.name)
+    .flatMap(variableUses)
+    .filter(({ variable, isSecret }) => isSecret && !own.has(variable));
+  return new Set(others.map(({ variable }) => variable));
+}

@@ -1,0 +1,17 @@
+import type { Refusal, RefusalDecision } from "./credential.js";
+
+/** Whether a status says that the server did not accept who we are or what we may do. */
+export function isRefusal(status: number): boolean {
+  return status === 401 || status === 403;
+}
+
+/** The decision to fail. */
+export function giveUp(reason: string): RefusalDecision {
+  return { action: "give-up", reason };
+}
+
+/** The decision about a refusal of a credential that would send the same once more. */
+export function giveUpUnchanged({ status }: Refusal, credential: string): RefusalDecision {
+  if (!isRefusal(status)) return giveUp(`HTTP ${status} is not about the credential.`);
+  return giveUp(`The server answered ${status}, and ${credential} would send the same again.`);
+}

@@ -1,0 +1,132 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createSingleFlight } from "./single-flight.js";
+
+interface Run {
+  readonly number: number;
+  readonly signal: AbortSignal;
+  settle(isSuccess: boolean): void;
+}
+
+/** A task whose runs end when they are told to. */
+function scriptedTask(): { task: (signal: AbortSignal) => Promise<number>; runs: Run[]; open: Set<Run> } {
+  const runs: Run[] = [];
+  const open = new Set<Run>();
+  const task = (signal: AbortSignal): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const run: Run = {
+        number: runs.length + 1,
+        signal,
+        settle(isSuccess) {
+          open.delete(run);
+          if (isSuccess) resolve(run.number);
+          else reject(new Error(`run ${run.number} failed`));
+        },
+      };
+      runs.push(run);
+      open.add(run);
+    });
+  return { task, runs, open };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe("a single flight", () => {
+  test("under any schedule: runs never overlap, everybody is answered, and nobody waits for a run that was aborted", async () => {
+    const step = fc.oneof(
+      { weight: 4, arbitrary: fc.constant({ kind: "join" as const }) },
+      { weight: 1, arbitrary: fc.constant({ kind: "begin" as const }) },
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant("abort" as const), whom: fc.nat(50) }) },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant("settle" as const), isSuccess: fc.boolean() }) },
+      { weight: 2, arbitrary: fc.constant({ kind: "turn" as const }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const { task, runs, open } = scriptedTask();
+        const flight = createSingleFlight(task);
+        const callers: { controller: AbortController; answer: Promise<unknown>; state: string }[] = [];
+        for (const next of steps) {
+          if (next.kind === "join") {
+            const controller = new AbortController();
+            const caller = { controller, answer: flight.join(controller.signal), state: "waiting" };
+            caller.answer.then(
+              (value) => {
+                caller.state = `run ${value}`;
+              },
+              (error) => {
+                caller.state = error === controller.signal.reason ? "aborted" : error.message;
+              },
+            );
+            callers.push(caller);
+          } else if (next.kind === "begin") flight.begin();
+          else if (next.kind === "abort") callers[next.whom % callers.length]?.controller.abort();
+          else if (next.kind === "settle") for (const run of [...open]) run.settle(next.isSuccess);
+          else await turn();
+          expect(open.size).toBeLessThanOrEqual(1);
+        }
+        // Whatever still runs, or begins because it was waiting, ends.
+        for (;;) {
+          await turn();
+          if (open.size === 0) break;
+          for (const run of [...open]) run.settle(true);
+        }
+        for (const { state, controller } of callers) {
+          expect(state).not.toBe("waiting");
+          if (state === "aborted") expect(controller.signal.aborted).toBe(true);
+          const served = runs.find(({ number }) => state === `run ${number}`);
+          if (!controller.signal.aborted) expect(served?.signal.aborted ?? false).toBe(false);
+        }
+        await flight.close(new Error("closed"));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("is aborted when the last who wanted it has left, and the next waits until it has settled", async () => {
+    const { task, runs } = scriptedTask();
+    const flight = createSingleFlight(task);
+    const [one, two] = [new AbortController(), new AbortController()];
+    const answers = [flight.join(one.signal), flight.join(two.signal)].map((answer) => answer.catch(() => "left"));
+    await turn();
+    one.abort();
+    expect(runs[0]?.signal.aborted).toBe(false);
+    two.abort();
+    expect(runs[0]?.signal.aborted).toBe(true);
+    expect(await Promise.all(answers)).toEqual(["left", "left"]);
+    const next = flight.join();
+    await turn();
+    expect(runs).toHaveLength(1);
+    runs[0]?.settle(false);
+    await turn();
+    expect(runs).toHaveLength(2);
+    runs[1]?.settle(true);
+    expect(await next).toBe(2);
+  });
+
+  test("goes on without anybody where it was begun for its own sake", async () => {
+    const { task, runs } = scriptedTask();
+    const flight = createSingleFlight(task);
+    flight.begin();
+    const controller = new AbortController();
+    const answer = flight.join(controller.signal).catch(() => "left");
+    await turn();
+    controller.abort();
+    expect(await answer).toBe("left");
+    expect(runs[0]?.signal.aborted).toBe(false);
+    runs[0]?.settle(false);
+  });
+
+  test("lets nobody join once it is closed", async () => {
+    const { task, runs } = scriptedTask();
+    const flight = createSingleFlight(task);
+    const waiting = flight.join();
+    await turn();
+    const closed = flight.close(new Error("closed"));
+    expect(runs[0]?.signal.aborted).toBe(true);
+    runs[0]?.settle(false);
+    await expect(waiting).rejects.toThrow("run 1 failed");
+    await closed;
+    await expect(flight.join()).rejects.toThrow("closed");
+    expect(runs).toHaveLength(1);
+  });
+});

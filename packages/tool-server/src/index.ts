@@ -1,0 +1,38 @@
+export { type CheckOptions, type CheckReport, checkConfiguration } from "./configuration/check-configuration.js";
+export {
+  configurationFileName,
+  findConfigurationFile,
+  readConfigurationFile,
+} from "./configuration/configuration-file.js";
+export type {
+  Entry,
+  NamedField,
+  NetworkEntry,
+  NetworkType,
+  StdioEntry,
+  TenantVariable,
+  TextField,
+} from "./configuration/entry.js";
+export { type Finding, formatPath, type JsonPath, type Place, type Severity } from "./configuration/finding.js";
+export {
+  type Configuration,
+  type ParseConfigurationOptions,
+  parseConfiguration,
+} from "./configuration/parse-configuration.js";
+export { type RuleCode, rules } from "./configuration/rules.js";
+export { type NeededVariable, neededVariables, variablesToMarkdown } from "./configuration/variable-table.js";
+export * from "./credentials/index.js";
+export { ToolServerError, type ToolServerErrorCode } from "./errors.js";
+export * from "./process/index.js";
+export { createSecretRegistry, type SecretRegistry } from "./secrets/redactor.js";
+export { type EnvFile, parseEnvFile } from "./substitution/parse-env-file.js";
+export {
+  type ResolvedEntry,
+  resolveEntry,
+  type Substitution,
+  type SubstitutionContext,
+  substituteEntry,
+  type Variables,
+  type VariableUse,
+} from "./substitution/substitute-entry.js";
+export type { Template, TemplatePart, VariableReference } from "./substitution/template.js";

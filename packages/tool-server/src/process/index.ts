@@ -1,0 +1,12 @@
+export { baseVariables, childEnvironment, type Environment, scrubbedEnvironment } from "./child-environment.js";
+export { type Clock, systemClock } from "./clock.js";
+export {
+  describeOutcome,
+  type NotStarted,
+  type ProcessExit,
+  type ProcessOutcome,
+  type ProcessRemains,
+  type ProcessStop,
+} from "./process-outcome.js";
+export { type RunOptions, runProcess } from "./run-process.js";
+export { type RunningProcess, type StartOptions, startProcess } from "./start-process.js";

@@ -1,0 +1,75 @@
+import { printableText } from "./printable-text.js";
+
+/** Why a child never ran. */
+export type NotStarted =
+  /** There is no such command, working directory or interpreter; for a command, these folders were searched. */
+  | {
+      readonly kind: "not-found";
+      readonly what: "command" | "directory" | "interpreter";
+      readonly path: string;
+      readonly searched: readonly string[];
+    }
+  /** The file is there, but this user may not run it, or nobody can. */
+  | { readonly kind: "not-executable"; readonly path: string; readonly isDirectory: boolean }
+  /** The system refused for another reason, such as E2BIG or EAGAIN; or an argument or variable cannot be passed on. */
+  | { readonly kind: "not-started"; readonly path: string; readonly reason: string }
+  /** The caller gave up before there was a child. */
+  | { readonly kind: "aborted" };
+
+/** How the process itself ended. */
+export type ProcessExit =
+  | { readonly kind: "exited"; readonly code: number }
+  | { readonly kind: "signalled"; readonly signal: NodeJS.Signals };
+
+/** How a run ended, where there was one: by itself, or because it was stopped. */
+export type ProcessStop =
+  | ProcessExit
+  | { readonly kind: "timed-out"; readonly limitMs: number }
+  | { readonly kind: "too-much-output"; readonly limitBytes: number }
+  | { readonly kind: "aborted" };
+
+/** What remains of a run. */
+export interface ProcessRemains {
+  readonly stdout: Buffer;
+  /** The last lines of its standard error: redacted, escaped and bounded. */
+  readonly stderr: readonly string[];
+  readonly durationMs: number;
+}
+
+/** All that can come of running a child. */
+export type ProcessOutcome = NotStarted | (ProcessStop & ProcessRemains);
+
+/** What happened, as a clause that follows the name of the program: `exited with code 3`. Holds no output of it. */
+export function describeOutcome(outcome: NotStarted | ProcessStop): string {
+  switch (outcome.kind) {
+    case "exited":
+      return `exited with code ${outcome.code}`;
+    case "signalled":
+      return `was ended by ${outcome.signal}`;
+    case "timed-out":
+      return `did not end within ${outcome.limitMs} ms and was stopped`;
+    case "too-much-output":
+      return `wrote more than ${outcome.limitBytes} bytes and was stopped`;
+    case "aborted":
+      return "was called off";
+    case "not-found":
+      return describeAbsence(outcome);
+    case "not-executable":
+      return `is ${outcome.isDirectory ? "a directory" : "not executable"} (${pathText(outcome.path)})`;
+    case "not-started":
+      return `could not be started (${outcome.reason})`;
+  }
+}
+
+function describeAbsence({ what, path, searched }: NotStarted & { kind: "not-found" }): string {
+  const where = pathText(path);
+  if (what === "directory") return `could not be started, for its working directory ${where} is not there`;
+  if (what === "interpreter") return `could not be started, for the interpreter that ${where} names is not there`;
+  if (searched.length === 0) return `was not found (${where})`;
+  return `was not found (PATH searched: ${pathText(searched.join(":"))})`;
+}
+
+/** Paths may come from a project that nobody has looked at yet. */
+function pathText(path: string): string {
+  return printableText(path, 1000);
+}

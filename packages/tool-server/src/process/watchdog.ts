@@ -1,0 +1,90 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+
+/** Ends a group of processes when this process is no more, however it ended. */
+export interface Watchdog {
+  /** What the child must have in its environment, so that it is found if we end before we can name its group. */
+  readonly mark: Readonly<Record<string, string>>;
+  /** Names the group to end. */
+  guard(group: number): void;
+  /** Lets the group be: it has ended, or never began. */
+  release(): void;
+  /** Whether it is on guard. False where there is no `/bin/sh`, or where somebody killed it. */
+  readonly isAlive: boolean;
+}
+
+const markName = "WIRESCOPE_WATCHDOG";
+
+/**
+ * What the watchdog runs; nothing that others wrote ever reaches it. It reads a line with the group, then waits for
+ * another: one that comes says that all is well, and the end of the pipe says that we are gone. The kernel closes the
+ * pipe whatever kills us, which is all that Node can rely on: PR_SET_PDEATHSIG is out of its reach, and would not hold for
+ * grandchildren. `kill -s` is the one form that every shell takes with a group.
+ *
+ * Where the pipe ends before there is a group, we may have ended between the start of the child and the naming of its
+ * group. On Linux, whoever carries the mark is then looked for; for a second, since what is forked has the mark only once it
+ * has become the program.
+ */
+const script = `
+trap "" HUP INT QUIT TERM
+if read -r group; then
+  case $group in *[!0-9]*) exit 0 ;; esac
+  read -r word && exit 0
+  kill -s TERM -- "-$group" || exit 0
+  looks=0
+  while [ "$looks" -lt 20 ] && kill -s 0 -- "-$group"; do
+    sleep 0.1 || sleep 1
+    looks=$((looks + 1))
+  done
+  kill -s KILL -- "-$group"
+  exit 0
+fi
+[ -r /proc/self/environ ] || exit 0
+looks=0
+while [ "$looks" -lt 10 ]; do
+  for marked in $(grep -slF "$1" /proc/[0-9]*/environ); do
+    pid=\${marked#/proc/}
+    pid=\${pid%/environ}
+    kill -s KILL -- "-$pid"
+    kill -s KILL "$pid"
+  done
+  sleep 0.1 || sleep 1
+  looks=$((looks + 1))
+done
+`;
+
+/**
+ * Starts a watchdog: one small shell in a session of its own, which keeps nobody waiting. Start it before what it is to
+ * guard.
+ */
+export function startWatchdog(): Watchdog {
+  const mark = randomUUID();
+  const shell = spawn("/bin/sh", ["-c", script, "wirescope-watchdog", `${markName}=${mark}`], {
+    cwd: "/",
+    detached: true,
+    env: { PATH: "/usr/bin:/bin" },
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  let isAlive = shell.pid !== undefined;
+  const onEnd = (): void => {
+    isAlive = false;
+  };
+  shell.on("error", onEnd);
+  shell.once("exit", onEnd);
+  // A broken pipe only tells what the exit tells.
+  shell.stdin.on("error", () => {});
+  shell.unref();
+  if ("unref" in shell.stdin && typeof shell.stdin.unref === "function") shell.stdin.unref();
+  return {
+    mark: process.platform === "linux" ? { [markName]: mark } : {},
+    get isAlive() {
+      return isAlive;
+    },
+    guard(group) {
+      shell.stdin.write(`${group}\n`);
+    },
+    release() {
+      shell.stdin.end("released\n");
+    },
+  };
+}

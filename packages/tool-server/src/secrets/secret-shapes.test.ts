@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import { isCredentialHeader, isSecretName, isTenantHeader } from "./secret-names.js";
+import { findSecretShapes } from "./secret-shapes.js";
+
+const random = "q7Zp2LxV9bTn4RkW8sYd3Hf6";
+
+test.each([
+  [`ghp_${random}${random}`, "a GitHub token"],
+  [`github_pat_${random}`, "a GitHub token"],
+  [`glpat-${random}`, "a GitLab token"],
+  [`xoxb-${random}`, "a Slack token"],
+  [`sk-ant-${random}`, "a key of the kind sk-"],
+  [`sk_live_${random}`, "a Stripe key"],
+  ["AKIAIOSFODNN7EXAMPLE", "an AWS access key"],
+  [`AIza${random}${random}`, "a Google key"],
+  [`npm_${random}${random}`, "an npm token"],
+  [`hf_${random}`, "a Hugging Face token"],
+  ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "a JSON Web Token"],
+  ["-----BEGIN RSA PRIVATE KEY-----\nabc", "a private key"],
+  ["postgres://me:hunter22@host/db", "a password in a URL"],
+  [random, "a random key"],
+  ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "a random key"],
+])("[TS-D-SEC-1] the shape of a secret is known: %s", (text, looksLike) => {
+  expect(findSecretShapes(`x ${text} y`).map((shape) => shape.looksLike)).toEqual([looksLike]);
+});
+
+test.each([
+  "${API_TOKEN_OF_THE_WHOLE_COMPANY_1a}",
+  "postgres://${DB_USER}:${DB_PASSWORD}@host/db",
+  "b7b3c1de-3f0a-4a4e-9d0f-1d2c3b4a5f60",
+  "@modelcontextprotocol/server-filesystem",
+  "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+  "sha512-q7Zp2LxV9bTn4RkW8sYd3Hf6q7Zp2LxV9bTn4RkW8sYd3Hf6",
+  "/usr/local/lib/node_modules/some-package/dist/index.js",
+  "https://api.example.com/v1/organizations/projects",
+  "ThisIsALongCamelCaseIdentifierOfJava8",
+])("what is no secret is not taken for one: %s", (text) => {
+  expect(findSecretShapes(text)).toEqual([]);
+});
+
+test.each(["API_KEY", "API_TOKEN", "DB_PASSWORD", "DATABASE_URL", "apiKey", "GITHUB_PAT", "SENTRY_DSN", "AUTH"])(
+  "the name %s is one of a secret",
+  (name) => {
+    expect(isSecretName(name)).toBe(true);
+  },
+);
+
+test.each(["DB_USER", "KEY_FILE", "TOKEN_LIMIT", "AUTH_URL", "API_KEY_ID", "PATH", "MONKEY", "NODE_ENV", "PASSENGER"])(
+  "the name %s is none of a secret",
+  (name) => {
+    expect(isSecretName(name)).toBe(false);
+  },
+);
+
+test("[TS-HEADER-2] headers are told apart: credentials, and those that choose a tenant", () => {
+  for (const name of ["Authorization", "X-API-Key", "x-api-secret", "X-Auth-Token", "X-Signature", "Cookie"]) {
+    expect(isCredentialHeader(name), name).toBe(true);
+  }
+  for (const name of ["X-Tenant-ID", "X-Workspace-ID"]) {
+    expect(isTenantHeader(name), name).toBe(true);
+    expect(isCredentialHeader(name), name).toBe(false);
+  }
+  for (const name of ["X-User-ID", "X-Timestamp", "Accept-Language"]) {
+    expect(isCredentialHeader(name) || isTenantHeader(name), name).toBe(false);
+  }
+});
+
+test("a text of any length is judged before the test's time is over", () => {
+  for (const piece of ["a", "eyJ-", "a.", "sk-", "://", "A1b-"]) {
+    expect(findSecretShapes(piece.repeat(300_000)).length).toBeLessThan(10_000);
+  }
+});

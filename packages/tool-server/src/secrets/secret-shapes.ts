@@ -1,0 +1,80 @@
+/** A piece of a text that has the shape of a secret. */
+export interface SecretShape {
+  readonly value: string;
+  /** What it looks like, for a message: "a GitHub token". */
+  readonly looksLike: string;
+  /** Whether the shape belongs to secrets alone; else it is only as random as one. */
+  readonly isCertain: boolean;
+}
+
+const knownShapes: readonly (readonly [looksLike: string, pattern: RegExp])[] = [
+  ["a private key", /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*/g],
+  ["a JSON Web Token", /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g],
+  ["a GitHub token", /\b(?:gh[oprsu]_[A-Za-z0-9]{20,}|github_pat_\w{20,})/g],
+  ["a GitLab token", /\bgl(?:pat|dt|ptt|rt|cbt|soat)-[\w-]{16,}/g],
+  ["a Slack token", /\bxox[abeoprs]-[\w-]{10,}|\bxapp-[\w-]{10,}/g],
+  ["a key of the kind sk-", /\bsk-[\w-]{16,}/g],
+  ["a Stripe key", /\b(?:[rs]k_(?:live|test)|whsec)_\w{16,}/g],
+  ["an AWS access key", /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g],
+  ["a Google key", /\bAIza[\w-]{30,}|\bya29\.[\w-]{20,}|\bGOCSPX-[\w-]{20,}/g],
+  ["an npm token", /\bnpm_[A-Za-z0-9]{30,}/g],
+  ["a PyPI token", /\bpypi-[\w-]{30,}/g],
+  ["a Hugging Face token", /\bhf_[A-Za-z0-9]{20,}/g],
+  ["a SendGrid key", /\bSG\.[\w-]{16,}\.[\w-]{16,}/g],
+  ["a DigitalOcean token", /\bdo[opr]_v1_[a-f0-9]{32,}/g],
+  ["a Shopify token", /\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{24,}/g],
+  ["a Linear key", /\blin_(?:api|oauth)_\w{20,}/g],
+  ["a Notion token", /\b(?:ntn_|secret_)[A-Za-z0-9]{30,}/g],
+  ["a Vault token", /\bhv[bsr]\.[\w-]{20,}/g],
+];
+
+// Some of the patterns take time by the square of the length.
+const longestText = 16_384;
+
+/**
+ * The pieces of a text that have the shape of a secret, in its first 16,384 characters. What `${…}` refers to by a name of
+ * the usual form is none.
+ */
+export function findSecretShapes(text: string): SecretShape[] {
+  const found: SecretShape[] = [];
+  let rest = text.slice(0, longestText);
+  for (const [looksLike, pattern] of knownShapes) {
+    rest = rest.replace(pattern, (value) => {
+      found.push({ value, looksLike, isCertain: true });
+      return " ";
+    });
+  }
+  rest = rest.replace(
+    /(\b\w[\w+.-]{0,20}:\/\/[^\s/?#:@]*:)([^\s/?#@]+)@/g,
+    (whole, before: string, password: string) => {
+      if (/^\$\{[^}]*\}$/.test(password)) return whole;
+      found.push({ value: password, looksLike: "a password in a URL", isCertain: true });
+      return `${before} @`;
+    },
+  );
+  for (const [value] of rest.replace(/\$\{[^}]*\}/g, " ").matchAll(/(?<![\w+=:-])[\w+=-]{24,}/g)) {
+    if (isRandom(value)) found.push({ value, looksLike: "a random key", isCertain: false });
+  }
+  return found;
+}
+
+function isRandom(text: string): boolean {
+  // Checksums and UUIDs are random, and not secret.
+  if (/^sha\d+-/.test(text) || /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return false;
+  const entropy = bitsPerCharacter(text);
+  if (/^[0-9a-f]{32,}$/i.test(text)) return entropy > 3 && /\d/.test(text) && /[a-f]/i.test(text);
+  // Words joined by hyphens have few digits and one case; keys have all.
+  return /[a-z]/.test(text) && /[A-Z]/.test(text) && /\d/.test(text) && entropy > 3.7 && longestWord(text) < 10;
+}
+
+function bitsPerCharacter(text: string): number {
+  const counts = new Map<string, number>();
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
+  let bits = 0;
+  for (const count of counts.values()) bits -= (count / text.length) * Math.log2(count / text.length);
+  return bits;
+}
+
+function longestWord(text: string): number {
+  return Math.max(0, ...[...text.matchAll(/[A-Z]?[a-z]+|[A-Z]+/g)].map(([word]) => word.length));
+}

@@ -1,0 +1,90 @@
+import type { NamedField, TextField } from "../configuration/entry.js";
+import type { Report } from "../configuration/finding.js";
+import { isHeaderValue } from "../configuration/judge-headers.js";
+import { isCredentialHeader, isSecretName } from "../secrets/secret-names.js";
+import type { VariableReference } from "./template.js";
+
+// White space other than the usual, and what takes no room at all: joiners, soft hyphens, marks of direction and order.
+const invisible = /(?! )[\p{Zs}\p{Zl}\p{Zp}\p{Cf}]/u;
+
+/** Whether what a variable gives to a field is a secret, by the field and by the name of the variable. */
+export function isSecretPosition(field: TextField, variable: string): boolean {
+  if (isSecretName(variable)) return true;
+  const name = nameOf(field);
+  if (field.field.startsWith("headers.")) return isCredentialHeader(name);
+  return field.field.startsWith("env.") && isSecretName(name);
+}
+
+/** Holds the value of a variable against the rules for where it stands, but for those of a url. No finding tells the value. */
+export function judgeValue(field: TextField, { name }: VariableReference, value: string, report: Report): void {
+  const isSecret = isSecretPosition(field, name);
+  const isHeader = field.field.startsWith("headers.");
+  const hidden = hiddenIn(value);
+  if (hidden !== undefined) {
+    report(
+      "variable-white-space",
+      isSecret || isHeader || field.field === "url" ? "error" : "warning",
+      field,
+      `The value of ${name} ${hidden}.`,
+      `Set ${name} again without it; ${name}="$(cat file)" leaves out the line break at the end of a file.`,
+    );
+  } else if (isHeader && !isHeaderValue(value)) {
+    const message = `The value of ${name} holds a character that no header can have.`;
+    report("header-value", "error", field, message, `Set ${name} to printable characters of Latin-1.`);
+  } else if (value.includes("\0")) {
+    const message = `The value of ${name} holds a NUL, which no process can be given.`;
+    report("variable-white-space", "error", field, message, `Set ${name} again without it.`);
+  }
+  if (value.includes("${")) {
+    const message = `The value of ${name} holds a \${, which is not looked into and never sent.`;
+    report("variable-nested", "error", field, message, `Set ${name} to the value that is meant.`);
+  }
+  if (isSecret && isPlaceholder(value)) {
+    const message = `The value of ${name} looks like the placeholder of an example.`;
+    report("variable-placeholder", "warning", field, message, `Set ${name} to your own value.`);
+  }
+  if (field.field.toLowerCase() === "headers.authorization") judgeAuthorization(field, name, value, report);
+}
+
+function judgeAuthorization(field: TextField, name: string, value: string, report: Report): void {
+  const [, scheme] = /^(Bearer|Basic) /.exec(field.template.text) ?? [];
+  if (scheme !== undefined && /^\s*(?:bearer|basic)\s/i.test(value)) {
+    report(
+      "authorization-doubled",
+      "error",
+      field,
+      `The value of ${name} starts with a scheme, and so does the field.`,
+      `Set ${name} to what follows the scheme alone.`,
+    );
+  } else if (scheme === "Basic" && field.template.text === `Basic \${${name}}` && !isBasic(value)) {
+    report(
+      "basic-credentials",
+      "warning",
+      field,
+      `The value of ${name} is not the base64 of user:password.`,
+      `Set it with: export ${name}="$(printf '%s' 'user:password' | base64)".`,
+    );
+  }
+}
+
+function hiddenIn(value: string): string | undefined {
+  if (/[\r\n]/.test(value.trim())) return "holds a line break";
+  if (/[\r\n]/.test(value.slice(value.trimEnd().length))) return "ends with a line break";
+  if (/^\s/.test(value)) return "starts with white space";
+  if (/\s$/.test(value)) return "ends with white space";
+  return invisible.test(value) ? "holds white space or a mark that cannot be seen" : undefined;
+}
+
+function isPlaceholder(value: string): boolean {
+  return /^(?:<.*>|\[.*\]|your[-_ ].*|(?:change|replace)[-_ ]?(?:me|this).*|x{3,}|\.{3}|todo|placeholder|dummy)$/i.test(
+    value,
+  );
+}
+
+function isBasic(value: string): boolean {
+  return /^[A-Za-z0-9+/]+={0,2}$/.test(value) && Buffer.from(value, "base64").includes(":");
+}
+
+function nameOf(field: TextField | NamedField): string {
+  return "name" in field ? field.name : field.field;
+}

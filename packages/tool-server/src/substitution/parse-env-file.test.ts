@@ -1,0 +1,63 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { parseEnvFile } from "./parse-env-file.js";
+
+function read(text: string): Record<string, string> {
+  const { variables, findings } = parseEnvFile(text, ".env");
+  expect(findings).toEqual([]);
+  return { ...variables };
+}
+
+test("[TS-STDIO-2] an environment file gives names and values, with comments and export passed over", () => {
+  expect(read("\ufeff# a comment\n\nA=1\r\nexport B = two words  # why\n  C=\nD=a#b\n")).toEqual({
+    A: "1",
+    B: "two words",
+    C: "",
+    D: "a#b",
+  });
+});
+
+test("quotes keep white space and signs, over several lines", () => {
+  expect(read(`A=" a # b "\nB='x\\ny $C'\nC="1\\n2\\t\\"\\\\\\$"\nD="one\ntwo" # end\nE=last`)).toEqual({
+    A: " a # b ",
+    B: "x\\ny $C",
+    C: '1\n2\t"\\$',
+    D: "one\ntwo",
+    E: "last",
+  });
+});
+
+test("nothing is expanded, and the last line for a name counts", () => {
+  expect(read("A=1\nB=$A ${A} `id` $(id)\nA=2")).toEqual({ A: "2", B: "$A ${A} `id` $(id)" });
+});
+
+test("what is no line of a file is reported by line, without its text", () => {
+  const { variables, findings } = parseEnvFile('s3cret\nA="s3cret\nB=1\nC="x" s3cret\n1D=s3cret', "x/.env");
+  expect({ ...variables }).toEqual({ B: "1" });
+  expect(findings.map(({ line, file, code }) => `${file}:${line} ${code}`)).toEqual([
+    "x/.env:1 env-file-syntax",
+    "x/.env:2 env-file-syntax",
+    "x/.env:4 env-file-syntax",
+    "x/.env:5 env-file-syntax",
+  ]);
+  expect(JSON.stringify(findings)).not.toContain("s3cret");
+});
+
+test("a value that is written in double quotes comes back, whatever it is", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (value) => {
+      fc.pre(!value.includes("\r"));
+      expect(read(`A="${value.replace(/["\\$]/g, "\\$&")}"`)).toEqual({ A: value });
+    }),
+  );
+});
+
+test("any text is read without failing", () => {
+  fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => parseEnvFile(text, ".env").findings.length >= 0));
+});
+
+test("lines are counted over values of several lines, and a long file takes no long time", () => {
+  expect(parseEnvFile('A="1\n2"\nwrong\n', ".env").findings).toMatchObject([{ line: 3 }]);
+  expect(parseEnvFile("A='b\n".repeat(100_000), ".env").findings.length).toBeGreaterThan(0);
+  expect(parseEnvFile(`A='${"b\n".repeat(500_000)}`, ".env").findings.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,77 @@
+import type { Finding } from "../configuration/finding.js";
+
+/** What an environment file says. */
+export interface EnvFile {
+  readonly variables: Readonly<Record<string, string>>;
+  /** What could not be understood, by line; never a value. */
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Reads the text of an environment file: `NAME=value` a line, with or without `export`; `#` starts a comment at the start
+ * of a line or after white space; values in double quotes know `\n`, `\t`, `\"`, `\\` and `\$`, those in single quotes are taken as
+ * they are, and both may go over several lines. Nothing is expanded. Of two lines for one name the last counts.
+ */
+export function parseEnvFile(source: string, file: string): EnvFile {
+  const text = source.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
+  const variables = Object.create(null) as Record<string, string>;
+  const findings: Finding[] = [];
+  const endOfLine = (from: number): number => {
+    const end = text.indexOf("\n", from);
+    return end === -1 ? text.length : end;
+  };
+  let line = 0;
+  let next = 0;
+  while (next < text.length) {
+    const start = next;
+    const end = endOfLine(start);
+    next = end + 1;
+    line += 1;
+    const report = (message: string, fix: string): void => {
+      findings.push({ code: "env-file-syntax", severity: "error", message, path: [], line, column: 1, fix, file });
+    };
+    const content = text.slice(start, end);
+    if (/^\s*(?:#|$)/.test(content)) continue;
+    const [head = "", name] = /^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*/.exec(content) ?? [];
+    if (name === undefined) {
+      report("The line is not NAME=value.", "Write NAME=value, or start a comment with #.");
+      continue;
+    }
+    const quote = content.charAt(head.length);
+    if (quote !== '"' && quote !== "'") {
+      variables[name] = content
+        .slice(head.length)
+        .replace(/(?:^|\s)#.*$/, "")
+        .trimEnd();
+      continue;
+    }
+    const open = start + head.length + 1;
+    const close = closing(text, open, quote);
+    const after = close === -1 ? "" : text.slice(close + 1, endOfLine(close));
+    // The lines that a missing quote seems to swallow are read as lines of their own.
+    if (close === -1) report(`The value of ${name} has no closing ${quote}.`, `End the value with ${quote}.`);
+    else if (!/^\s*(?:#.*)?$/.test(after))
+      report(`Text follows the value of ${name}.`, "End the line after the value.");
+    else {
+      const value = text.slice(open, close);
+      variables[name] = quote === "'" ? value : readEscapes(value);
+      next = endOfLine(close) + 1;
+      line += value.split("\n").length - 1;
+    }
+  }
+  return { variables, findings };
+}
+
+const escapes: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
+
+function readEscapes(value: string): string {
+  return value.replace(/\\([nrt"\\$])/g, (_, letter: string) => escapes[letter] ?? letter);
+}
+
+function closing(text: string, from: number, quote: string): number {
+  for (let index = from; index < text.length; index += 1) {
+    if (text[index] === "\\" && quote === '"') index += 1;
+    else if (text[index] === quote) return index;
+  }
+  return -1;
+}

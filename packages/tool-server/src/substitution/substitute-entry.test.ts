@@ -1,0 +1,269 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Entry } from "../configuration/entry.js";
+import { example, networkEntry, withEntry } from "../configuration/examples.test.helper.js";
+import { parseConfiguration } from "../configuration/parse-configuration.js";
+import { ToolServerError } from "../errors.js";
+import { createSecretRegistry } from "../secrets/redactor.js";
+import { resolveEntry, type SubstitutionContext, substituteEntry, type Variables } from "./substitute-entry.js";
+
+function entryOf(text: string): Entry {
+  const [entry] = parseConfiguration(text).entries;
+  if (entry === undefined) throw new Error("no entry");
+  return entry;
+}
+
+function context(variables: Variables = {}): SubstitutionContext {
+  return { variables, pluginRoot: "/plugin", secrets: createSecretRegistry() };
+}
+
+function codesOf(entry: unknown, variables: Variables): string[] {
+  return substituteEntry(entryOf(withEntry(entry)), context(variables)).findings.map(
+    ({ severity, code }) => `${severity} ${code}`,
+  );
+}
+
+function urlOf(url: string, variables: Variables): string | undefined {
+  const { entry } = substituteEntry(entryOf(withEntry({ type: "http", url })), context(variables));
+  return entry !== undefined && "url" in entry ? entry.url : undefined;
+}
+
+function headersOf(headers: Record<string, string>, variables: Variables): unknown {
+  const entry = resolveEntry(entryOf(withEntry(networkEntry({ headers }))), context(variables));
+  return "headers" in entry ? entry.headers : undefined;
+}
+
+describe("values", () => {
+  test("[TS-SUB-1, TS-BEARER-2] of the user's variables take the place of their references", () => {
+    expect(headersOf({ Authorization: "Bearer ${API_TOKEN}" }, { API_TOKEN: "abc" })).toEqual({
+      Authorization: "Bearer abc",
+    });
+  });
+
+  test("[TS-FIELD-7, TS-FIELD-8, TS-STDIO-1, TS-D-SUB-1] are put into args and env, or their defaults are", () => {
+    const variables = { DATABASE_URL: "postgres://h/d", DB_USER: "me", DB_PASSWORD: "pass-word" };
+    expect(resolveEntry(entryOf(example("stdio-env")), context(variables))).toEqual({
+      type: "stdio",
+      name: "database",
+      command: "npx",
+      args: ["-y", "example-database-server", "--schema=public"],
+      env: { ...variables, LOG_LEVEL: "info" },
+    });
+  });
+
+  test("[TS-D-SUB-1] that are empty give way to a default, also to an empty one", () => {
+    expect(headersOf({ "X-A": "${A:-d}", "X-B": "${B:-}" }, { A: "" })).toEqual({ "X-A": "d", "X-B": "" });
+  });
+
+  test("[TS-D-SUB-2] may be several in one value, with text around them", () => {
+    expect(headersOf({ "X-A": "<${A}/${B}-${A}>" }, { A: "1", B: "2" })).toEqual({ "X-A": "<1/2-1>" });
+  });
+
+  test("[TS-SUB-2, TS-FIELD-5, TS-FIELD-6] of the plugin's root are put into command, args and headersHelper", () => {
+    const variables = { CLIENT_CERT: "/c.pem", CLIENT_KEY: "/k.pem", HOST_PLUGIN_ROOT: "/elsewhere" };
+    expect(resolveEntry(entryOf(example("mutual-tls")), context(variables))).toMatchObject({
+      command: "/plugin/bin/wrapper",
+      args: ["--cert", "/c.pem", "--key", "/k.pem", "https://api.example.com/mcp"],
+    });
+    expect(resolveEntry(entryOf(example("helper")), context())).toMatchObject({
+      headersHelper: "/plugin/scripts/headers.sh",
+    });
+  });
+
+  test("[TS-TENANT-3] of each user make another entry of one configuration", () => {
+    const entry = entryOf(example("tenant-by-host"));
+    expect(resolveEntry(entry, context({ TENANT_ID: "acme" }))).toMatchObject({
+      url: "https://acme.api.example.com/mcp",
+    });
+    expect(resolveEntry(entry, context({ TENANT_ID: "zeta" }))).toMatchObject({
+      url: "https://zeta.api.example.com/mcp",
+    });
+  });
+
+  test("[TS-D-SUB-7] are put in as they are, whatever they say", () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (a, b) => {
+        fc.pre(!/[\0]|\$\{/.test(a + b));
+        const entry = entryOf(withEntry({ command: "x", args: ["${A}-${B}"] }));
+        expect(substituteEntry(entry, context({ A: a, B: b })).entry).toMatchObject({ args: [`${a}-${b}`] });
+      }),
+    );
+  });
+
+  test("are looked up in what is given alone, and not in its prototype", () => {
+    expect(codesOf({ command: "x", args: ["${constructor}"] }, {})).toEqual(["error variable-unset"]);
+  });
+});
+
+describe("what cannot be put in", () => {
+  const bearer = networkEntry({ headers: { Authorization: "Bearer ${API_TOKEN}" } });
+
+  test("[TS-D-SUB-3, TS-ERR-1] an unset variable is an error that names variable, server and field", () => {
+    const { entry, findings } = substituteEntry(entryOf(withEntry(bearer)), context());
+    expect(entry).toBeUndefined();
+    expect(findings).toMatchObject([
+      {
+        code: "variable-unset",
+        message: 'API_TOKEN is not set, and headers.Authorization of the server "s" needs it.',
+      },
+    ]);
+    expect(() => resolveEntry(entryOf(withEntry(bearer)), context())).toThrow(
+      expect.objectContaining({ code: "VARIABLE_UNUSABLE", message: expect.stringContaining("export API_TOKEN=") }),
+    );
+  });
+
+  test("[TS-D-SUB-5, TS-ERR-1] an empty value is an error in a credential, and a warning elsewhere", () => {
+    expect(codesOf(bearer, { API_TOKEN: "" })).toEqual(["error variable-empty"]);
+    expect(codesOf({ command: "x", args: ["${A}"] }, { A: "" })).toEqual(["warning variable-empty"]);
+  });
+
+  test.each([" abc", "abc ", "abc\n", "abc\r\n", "a\nb", "abc\u200b", "\ufeffabc", "a\u00a0b"])(
+    "[TS-D-SUB-6] hidden white space is reported: %j",
+    (value) => {
+      expect(codesOf(bearer, { API_TOKEN: value })).toEqual(["error variable-white-space"]);
+      expect(codesOf({ command: "x", args: ["${A}"] }, { A: value })).toEqual(["warning variable-white-space"]);
+    },
+  );
+
+  test("[TS-D-SUB-4] a value with ${ in it is never sent", () => {
+    expect(codesOf(bearer, { API_TOKEN: "${OTHER}" })).toEqual(["error variable-nested"]);
+    expect(codesOf({ command: "x", args: ["${A"] }, {})).toEqual(["error variable-malformed"]);
+  });
+
+  test("[TS-D-SUB-4] nothing that contains ${ comes out, whatever is written and set", () => {
+    const piece = fc.constantFrom("$", "{", "}", "A", "${A}", "${B:-x}", ":-", " ", "${");
+    const text = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join(""));
+    fc.assert(
+      fc.property(text, text, text, (template, a, b) => {
+        const entry = entryOf(withEntry({ command: "x", args: [template] }));
+        const { entry: resolved } = substituteEntry(entry, context({ A: a, B: b }));
+        expect(JSON.stringify(resolved ?? "")).not.toContain("${");
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("[TS-D-HEADER-1] a value that no header can have is refused", () => {
+    for (const value of ["a\u0001b", "snow \u2603", "a\u0000b"]) {
+      expect(codesOf(bearer, { API_TOKEN: value })).toEqual(["error header-value"]);
+    }
+  });
+
+  test("a scheme in the variable as well as in the file is an error", () => {
+    expect(codesOf(bearer, { API_TOKEN: "Bearer abc" })).toEqual(["error authorization-doubled"]);
+  });
+
+  test("what follows Basic should be the base64 of user:password", () => {
+    const basic = networkEntry({ headers: { Authorization: "Basic ${CREDENTIALS}" } });
+    expect(codesOf(basic, { CREDENTIALS: "user:password" })).toEqual(["warning basic-credentials"]);
+    expect(codesOf(basic, { CREDENTIALS: Buffer.from("user:password").toString("base64") })).toEqual([]);
+  });
+
+  test("a placeholder in a credential is a warning", () => {
+    for (const value of ["<API_TOKEN>", "your-token-here", "changeme", "xxxx"]) {
+      expect(codesOf(bearer, { API_TOKEN: value })).toEqual(["warning variable-placeholder"]);
+    }
+  });
+});
+
+describe("a url", () => {
+  test.each(["a/b", "a@b", "a?b", "a#b", "a:1", "a.b", "", "a b", "a\\b", "\u00e4", "a%2fb", "a\tb"])(
+    "[TS-D-URL-1] refuses a value that would change its host: %j",
+    (value) => {
+      expect(urlOf("https://${T}.example.com/mcp", { T: value })).toBeUndefined();
+    },
+  );
+
+  test("[TS-D-URL-2] has values of path and query percent-encoded, and no dot segments", () => {
+    const url = "https://a.example.com/${P}/x?q=${Q}";
+    expect(urlOf(url, { P: "a/b?c#d", Q: "1&r=2#x" })).toBe("https://a.example.com/a%2Fb%3Fc%23d/x?q=1%26r%3D2%23x");
+    for (const dots of [".", ".."]) expect(urlOf(url, { P: dots, Q: "1" })).toBeUndefined();
+    expect(urlOf("https://a.example.com/.${P}/x", { P: "." })).toBeUndefined();
+    expect(urlOf("https://a.example.com/%2e${P}/x", { P: "." })).toBeUndefined();
+  });
+
+  test("takes a number for a port, and nothing else", () => {
+    expect(urlOf("https://a.example.com:${P}/", { P: "8443" })).toBe("https://a.example.com:8443/");
+    for (const port of ["0", "65536", "80/x", "-1", ""])
+      expect(urlOf("https://a.example.com:${P}/", { P: port })).toBeUndefined();
+  });
+
+  test("[TS-D-URL-1, TS-D-URL-2] keeps its shape, whatever the values are", () => {
+    const nasty = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.array(fc.constantFrom(..."/@?#:.\\%&=+2fe ;\t\n[]aZ0-"), { maxLength: 8 }).map((units) => units.join("")),
+    );
+    fc.assert(
+      fc.property(nasty, nasty, nasty, nasty, (tenant, port, segment, query) => {
+        const variables = { T: tenant, P: port, S: segment, Q: query };
+        for (const template of [
+          "https://${T}.example.com:8443/a/${S}/b?q=${Q}&r=1",
+          "https://eu-${T}.example.com/${S}?${Q}",
+          "https://a.example.com:${P}/${S}${Q}/end",
+        ]) {
+          const text = urlOf(template, variables);
+          if (text === undefined) continue;
+          const url = new URL(text);
+          const plain = new URL(template.replace("${P}", "1").replace(/\$\{\w\}/g, "v"));
+          expect([url.protocol, url.username, url.password, url.hash]).toEqual(["https:", "", "", ""]);
+          expect(url.hostname.endsWith(".example.com")).toBe(true);
+          expect(url.hostname.split(".").length).toBe(plain.hostname.split(".").length);
+          expect(url.pathname.split("/").length).toBe(plain.pathname.split("/").length);
+          expect([...url.searchParams.keys()].length).toBe([...plain.searchParams.keys()].length);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe("secrets", () => {
+  test("[TS-D-SEC-2, TS-SEC-2] are made known by value, from headers and from the environment of a process", () => {
+    const secrets = createSecretRegistry();
+    const variables = {
+      API_TOKEN: "token-value-1",
+      WORKSPACE_ID: "workspace-1",
+      DATABASE_URL: "postgres://me:p%40ssw0rd@host/db",
+      DB_USER: "database-user",
+      DB_PASSWORD: "password-2",
+    };
+    for (const name of ["tenant-by-header", "stdio-env"]) {
+      resolveEntry(entryOf(example(name)), { variables, pluginRoot: "/plugin", secrets });
+    }
+    expect(secrets.redact("token-value-1 workspace-1 p%40ssw0rd p@ssw0rd database-user password-2")).toBe(
+      "[redacted] workspace-1 [redacted] [redacted] database-user [redacted]",
+    );
+  });
+
+  test("of Basic are known in base64 and as the password that it holds", () => {
+    const secrets = createSecretRegistry();
+    const value = Buffer.from("user:the-password").toString("base64");
+    resolveEntry(entryOf(example("basic")), { variables: { BASE64_CREDENTIALS: value }, pluginRoot: "/", secrets });
+    expect(secrets.redact(`${value} the-password`)).toBe("[redacted] [redacted]");
+  });
+
+  test("[TS-SEC-2] are in no finding and no error", () => {
+    const value = "s3cret-value ${nested}\n";
+    const entry = entryOf(example("bearer"));
+    const { findings } = substituteEntry(entry, context({ API_TOKEN: value }));
+    expect(findings.length).toBeGreaterThan(0);
+    expect(JSON.stringify(findings)).not.toContain("s3cret");
+    try {
+      resolveEntry(entry, context({ API_TOKEN: value }));
+      expect.unreachable();
+    } catch (error) {
+      expect(ToolServerError.is(error, "VARIABLE_UNUSABLE")).toBe(true);
+      expect(String(error)).not.toContain("s3cret");
+    }
+  });
+});
+
+test("uses tell which variable stands where, and whether it is a secret or has a default", () => {
+  const { uses } = substituteEntry(entryOf(example("stdio-env")), context());
+  expect(uses).toEqual([
+    { variable: "DB_SCHEMA", server: "database", field: "args[2]", isSecret: false, hasDefault: true },
+    { variable: "DATABASE_URL", server: "database", field: "env.DATABASE_URL", isSecret: true, hasDefault: false },
+    { variable: "DB_USER", server: "database", field: "env.DB_USER", isSecret: false, hasDefault: false },
+    { variable: "DB_PASSWORD", server: "database", field: "env.DB_PASSWORD", isSecret: true, hasDefault: false },
+  ]);
+});

@@ -1,0 +1,256 @@
+import { execFile, execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
+import { type Io, main } from "@wirescope/cli";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+let plugin: string;
+
+beforeEach(() => {
+  plugin = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-check-")));
+});
+
+afterEach(() => {
+  rmSync(plugin, { recursive: true });
+});
+
+interface Run {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+async function check(argv: string[], more: { env?: Io["env"]; columns?: number } = {}): Promise<Run> {
+  let stdout = "";
+  let stderr = "";
+  const code = await main(["check", ...argv], {
+    stdout: {
+      write: (text) => {
+        stdout += text;
+      },
+      ...(more.columns === undefined ? {} : { isTTY: true, columns: more.columns }),
+    },
+    stderr: {
+      write: (text) => {
+        stderr += text;
+      },
+    },
+    env: { PATH: process.env.PATH, ...more.env },
+    now: () => new Date(),
+  });
+  return { code, stdout, stderr };
+}
+
+/** Writes the configuration of the plugin and gives the path of the file. */
+function configure(value: unknown): string {
+  const file = join(plugin, ".mcp.json");
+  writeFileSync(file, typeof value === "string" ? value : JSON.stringify(value, null, 2));
+  return file;
+}
+
+const bearer = {
+  mcpServers: {
+    api: { type: "http", url: "https://api.example.com/mcp", headers: { Authorization: "Bearer ${API_TOKEN}" } },
+  },
+};
+
+describe("the exit code", () => {
+  test("[TS-D-CHECK-1] is 0 where nothing is wrong", async () => {
+    const file = configure(bearer);
+    const { code, stdout, stderr } = await check([file], { env: { API_TOKEN: "abc-def-ghi" } });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(`${file}: 1 server, nothing wrong\n`);
+  });
+
+  test("[TS-D-CHECK-1] is 1 for errors, and for warnings only where the check is strict", async () => {
+    const file = configure(bearer);
+    expect((await check([file])).code).toBe(1);
+    const env = { API_TOKEN: "changeme" };
+    expect(await check([file], { env })).toMatchObject({ code: 0, stdout: expect.stringContaining("1 warning") });
+    expect((await check([file, "--strict"], { env })).code).toBe(1);
+  });
+
+  test("[TS-D-CHECK-1] is 0 for notes, also where the check is strict", async () => {
+    const file = configure({ a: { type: "http", url: "http://localhost:3000/mcp" } });
+    expect((await check([file])).code).toBe(1);
+    expect(await check([file, "--allow-insecure-loopback", "--strict"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("1 note"),
+    });
+  });
+
+  test("[TS-D-CHECK-1] is 2 where the command was used wrongly", async () => {
+    for (const argv of [[join(plugin, "none.json")], [plugin], ["a", "b"], ["--wibble"]]) {
+      const { code, stdout, stderr } = await check(argv);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toMatch(/^wirescope: .*See wirescope check --help\.\n$/);
+    }
+    configure(bearer);
+    expect((await check([plugin, "--env-file", join(plugin, "none")])).code).toBe(2);
+  });
+});
+
+test("[TS-D-FILE-4] everything that is wrong comes at once, by place, rule and what to write instead", async () => {
+  const file = configure(`{
+  "mcpServers": {
+    "one": { "type": "http", "url": "http://api.example.com", "headers": { "Authorization": "\${ONE_TOKEN}" } },
+    "two": { "command": "node", "url": "https://api.example.com" },
+    "three": { "type": "http", "url": "https://api.example.com", "headersHelper": "./helper.sh" }
+  }
+}`);
+  writeFileSync(join(plugin, "helper.sh"), "");
+  chmodSync(join(plugin, "helper.sh"), 0o644);
+  const { stdout } = await check([file], { env: { ONE_TOKEN: "abc\n" } });
+  const places = [...stdout.matchAll(/^(.+?):(\d+:\d+) {2}(\w+ {2}[\w-]+)$/gm)].map(
+    ([, , at, what]) => `${at} ${what}`,
+  );
+  expect(places).toEqual([
+    "3:37 error  url-insecure",
+    "3:93 error  authorization-scheme",
+    "3:93 error  variable-white-space",
+    "4:14 error  field-conflict",
+    "5:83 error  helper-not-executable",
+  ]);
+  expect(stdout).toContain('→ Write "Bearer ${ONE_TOKEN}"');
+});
+
+test("--json tells the same to scripts", async () => {
+  const file = configure(bearer);
+  const { code, stdout } = await check([file, "--json"]);
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toEqual({
+    file,
+    counts: { error: 1, warning: 0, note: 0 },
+    findings: [
+      {
+        code: "variable-unset",
+        severity: "error",
+        rule: expect.any(String),
+        message: 'API_TOKEN is not set, and headers.Authorization of the server "api" needs it.',
+        fix: expect.stringContaining("export API_TOKEN="),
+        file,
+        line: 7,
+        column: 26,
+        path: "mcpServers.api.headers.Authorization",
+        server: "api",
+      },
+    ],
+    servers: [{ name: "api", type: "http" }],
+    variables: [
+      {
+        name: "API_TOKEN",
+        isRequired: true,
+        isSecret: true,
+        uses: [{ server: "api", field: "headers.Authorization" }],
+      },
+    ],
+  });
+});
+
+test("[TS-SEC-4] the table of variables is ready for a README", async () => {
+  const { stdout } = await check([configure(bearer), "--file-only"]);
+  expect(stdout).toContain(
+    [
+      "| Variable    | Server | Field                   | Needed   | Kind   |",
+      "| ----------- | ------ | ----------------------- | -------- | ------ |",
+      "| `API_TOKEN` | api    | `headers.Authorization` | required | secret |",
+    ].join("\n"),
+  );
+});
+
+describe("variables", () => {
+  test("[TS-STDIO-2, TS-D-SUB-8] come from environment files that are named, and the environment counts before them", async () => {
+    const file = configure(bearer);
+    writeFileSync(join(plugin, ".env"), "API_TOKEN='from file '\n");
+    expect((await check([file])).stdout).toContain("variable-unset");
+    const named = [file, "--env-file", join(plugin, ".env")];
+    expect((await check(named)).stdout).toContain("variable-white-space");
+    expect((await check(named, { env: { API_TOKEN: "abc-def" } })).code).toBe(0);
+  });
+
+  test("of a file that is no environment file are reported there", async () => {
+    writeFileSync(join(plugin, "vars"), "API_TOKEN=abc-def\nwhat is this\n");
+    const { code, stdout } = await check([configure(bearer), "--env-file", join(plugin, "vars")]);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`${join(plugin, "vars")}:2:1  error  env-file-syntax`);
+  });
+
+  test("[TS-STDIO-3] are not kept in a file that git tracks", async () => {
+    const file = configure(bearer);
+    writeFileSync(join(plugin, ".env"), "API_TOKEN=abc-def\n");
+    execFileSync("git", ["init", "--quiet"], { cwd: plugin });
+    execFileSync("git", ["add", "."], { cwd: plugin });
+    const { code, stdout } = await check([file, "--env-file", join(plugin, ".env")]);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`${join(plugin, ".env")}:1:1  error  env-file-tracked`);
+  });
+});
+
+test("[TS-SEC-2] no secret is printed, wherever it stands and however it is wrong", async () => {
+  const secret = "s3cr3t-Value9/with+signs";
+  const token = `ghp_${"t0K3n".repeat(8)}`;
+  const file = configure({
+    a: { type: "http", url: `http://u:${secret}@a.example.com/?token=${secret}`, headers: { Authorization: secret } },
+    b: { command: secret, args: ["--token", secret, "${B_TOKEN}"], env: { PASSWORD: secret, OTHER: "${B_TOKEN" } },
+    c: { type: secret, url: secret, headers: { "X-API-Key": "${C_KEY}", "X-Other": `\${C_KEY:-${secret}}` } },
+    [token]: { command: "node", args: [token], env: { A: `\${${token}}`, [token]: "${B_TOKEN}" } },
+    d: { type: "http", url: "https://${D_TOKEN}.example.com/${D_TOKEN}" },
+  });
+  const env = { B_TOKEN: `${secret}\n`, C_KEY: ` ${secret}`, D_TOKEN: `${secret}/x` };
+  for (const argv of [[file], [file, "--json"]]) {
+    const { code, stdout, stderr } = await check(argv, { env });
+    expect(code).toBe(1);
+    for (const form of [
+      secret,
+      encodeURIComponent(secret),
+      Buffer.from(secret).toString("base64"),
+      "s3cr3t",
+      "t0K3n",
+    ]) {
+      expect(stdout + stderr).not.toContain(form);
+    }
+  }
+});
+
+test("on a terminal the text fits and is coloured; what the file says cannot drive it", async () => {
+  const file = configure({ "evil\u001b[2J": { type: "http", url: "http://api.example.com", "x\u009b2J": 1 } });
+  const { stdout } = await check([file], { columns: 60, env: { TERM: "xterm" } });
+  expect(stdout).toContain("\u001b[31merror\u001b[39m");
+  expect(stdout).not.toContain("\u001b[2J");
+  expect(stdout).not.toContain("\u009b");
+  const plain = stripVTControlCharacters(stdout);
+  const prose = plain.split("\n").filter((line) => /^ {2}[^|]* /.test(line) && !line.includes("mcpServers"));
+  expect(prose.length).toBeGreaterThan(3);
+  for (const line of prose) expect(line.length).toBeLessThanOrEqual(60);
+  expect((await check([file, "--no-color"], { columns: 60 })).stdout).not.toContain("\u001b[");
+});
+
+test("[TS-D-FILE-2] the built command finds the file of the plugin that it is run in", async () => {
+  configure(bearer);
+  execFileSync("git", ["init", "--quiet"], { cwd: plugin });
+  mkdirSync(join(plugin, "src"));
+  execFileSync(process.execPath, ["scripts/setup.mjs"], { cwd: root, stdio: "pipe" });
+  const run = (cwd: string): Promise<Run> =>
+    new Promise((done) => {
+      const { PATH } = process.env;
+      const options = { cwd, env: { PATH, API_TOKEN: "abc-def" } };
+      execFile(
+        process.execPath,
+        [join(root, "packages/cli/bin/wirescope.js"), "check"],
+        options,
+        (error, stdout, stderr) => {
+          done({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+        },
+      );
+    });
+  expect(await run(plugin)).toMatchObject({
+    code: 0,
+    stderr: "",
+    stdout: expect.stringContaining(".mcp.json: 1 server"),
+  });
+  expect(await run(join(plugin, "src"))).toMatchObject({ code: 0, stderr: "" });
+});
