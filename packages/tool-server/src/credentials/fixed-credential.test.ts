@@ -50,7 +50,7 @@ describe("a credential of headers", () => {
     ]);
   });
 
-  test("[failure 12] has one owner of each header, whatever the case of its name", () => {
+  test("has one owner of each header, whatever the case of its name", () => {
     expect(() => create(bearer, { name: "authorization", value: "Basic eDp5" })).toThrow(
       expect.objectContaining({ code: "CREDENTIAL_CONFLICT" }),
     );

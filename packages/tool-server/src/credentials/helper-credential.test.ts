@@ -227,7 +227,7 @@ describe("how long headers are kept", () => {
 
 describe("a refusal", () => {
   test.each([401, 403])(
-    "[TS-D-HELPER-5] [failure 13] of %i runs the helper again, once for all who were refused",
+    "[TS-D-HELPER-5] of %i runs the helper again, once for all who were refused",
     async (status) => {
       const world = await createWorld();
       const credential = world.credential();

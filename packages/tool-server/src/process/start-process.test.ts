@@ -81,7 +81,7 @@ describe("an orderly end", () => {
   });
 });
 
-test("[failure 34] a child that dies at its start shows its code and the last of its errors", async () => {
+test("a child that dies at its start shows its code and the last of its errors", async () => {
   const { sh } = await createScriptFolder();
   const child = await start(await sh("echo 'cannot open database' >&2; exit 12"));
   expect(await child.ended).toEqual({ kind: "exited", code: 12 });
@@ -113,7 +113,7 @@ describe("when this process itself ends", () => {
     return { path, script: await sh(`${path}/grandchild.sh & ${deaf}`) };
   }
 
-  test("[failure 32] by KILL, no descendant lives on", async () => {
+  test("by KILL, no descendant lives on", async () => {
     const { path, script } = await family();
     const { parent, pids } = await parentOf(path, script);
     expect(pids.map(isRunning)).toEqual([true, true]);
@@ -122,7 +122,7 @@ describe("when this process itself ends", () => {
     await allGone(pids);
   });
 
-  test("[failure 32] by its own exit with the child still running, no descendant lives on", async () => {
+  test("by its own exit with the child still running, no descendant lives on", async () => {
     const { path, script } = await family();
     const { parent, pids } = await parentOf(
       path,
