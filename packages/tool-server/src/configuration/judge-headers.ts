@@ -1,26 +1,7 @@
+import { isHeaderName, isHeaderValue, isReservedHeader } from "../headers/header-rules.js";
 import { literalOf, variablesOf } from "../substitution/template.js";
 import type { NamedField } from "./entry.js";
 import { quoteName, type Report } from "./finding.js";
-
-const reserved = new Set([
-  "accept",
-  "connection",
-  "content-length",
-  "content-type",
-  "expect",
-  "host",
-  "keep-alive",
-  "last-event-id",
-  "mcp-method",
-  "mcp-name",
-  "mcp-protocol-version",
-  "mcp-session-id",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
 
 /** Holds the headers of an entry against the rules of HTTP and of Authorization. */
 export function judgeHeaders(headers: readonly NamedField[], report: Report): void {
@@ -35,7 +16,7 @@ export function judgeHeaders(headers: readonly NamedField[], report: Report): vo
         `${quoteName(field.name)} is no name of a header.`,
         "Use letters, digits and hyphens, without spaces or a colon.",
       );
-    } else if (reserved.has(name) || name.startsWith("sec-websocket-")) {
+    } else if (isReservedHeader(name)) {
       report("header-reserved", "error", field, `${field.name} is set by the connection itself.`, "Take it away.");
     }
     const first = seen.get(name);
@@ -56,16 +37,6 @@ export function judgeHeaders(headers: readonly NamedField[], report: Report): vo
     }
     if (name === "authorization") judgeAuthorization(field, report);
   }
-}
-
-/** Whether a name is a token of HTTP (RFC 9110, section 5.1). */
-export function isHeaderName(name: string): boolean {
-  return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name);
-}
-
-/** Whether a value can be sent in a header: no control character but the tab, nothing beyond Latin-1. */
-export function isHeaderValue(value: string): boolean {
-  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 }
 
 function judgeAuthorization(field: NamedField, report: Report): void {

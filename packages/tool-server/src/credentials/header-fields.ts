@@ -1,5 +1,5 @@
 import { ToolServerError } from "../errors.js";
-import { headerNameDefect, headerValueDefect } from "./header-rules.js";
+import { headerNameDefect, headerValueDefect } from "../headers/header-rules.js";
 
 /** Headers to send, by name as it was written. Frozen; of names that differ in case alone, there is one; all can be sent. */
 export type HeaderFields = Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ToolServerError } from "../errors.js";
-import { headerNameDefect, headerValueDefect } from "./header-rules.js";
+import { headerNameDefect, headerValueDefect } from "../headers/header-rules.js";
 import { parseHelperOutput } from "./helper-output.js";
 
 const parse = (text: string | Uint8Array) => parseHelperOutput(Buffer.from(text), "The helper");

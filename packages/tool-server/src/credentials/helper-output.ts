@@ -1,8 +1,8 @@
 import { type JsonNode, parseJsonWithPositions } from "../configuration/json-with-positions.js";
 import { ToolServerError } from "../errors.js";
+import { headerNameDefect } from "../headers/header-rules.js";
 import type { HeaderFields, HeaderSource } from "./header-fields.js";
 import { createHeaderFields } from "./header-fields.js";
-import { headerNameDefect } from "./header-rules.js";
 
 const mostHeaders = 64;
 

@@ -1,6 +1,6 @@
 import type { NamedField, TextField } from "../configuration/entry.js";
 import type { Report } from "../configuration/finding.js";
-import { isHeaderValue } from "../configuration/judge-headers.js";
+import { isHeaderValue } from "../headers/header-rules.js";
 import { isCredentialHeader, isSecretName } from "../secrets/secret-names.js";
 import type { VariableReference } from "./template.js";
 

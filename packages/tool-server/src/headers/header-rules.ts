@@ -18,6 +18,23 @@ const reserved = new Set([
   "upgrade",
 ]);
 
+/** Whether a name is a token of HTTP (RFC 9110, section 5.1). */
+export function isHeaderName(name: string): boolean {
+  return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name);
+}
+
+/** Whether a value can be sent in a header: no control character but the tab, nothing beyond Latin-1. */
+export function isHeaderValue(value: string): boolean {
+  return !unsendable.test(value);
+}
+
+/** Whether the connection itself sets a header, so that nobody else may. */
+export function isReservedHeader(name: string): boolean {
+  const key = name.toLowerCase();
+  return reserved.has(key) || key.startsWith("sec-websocket-");
+}
+
+const unsendable = /[^\t\x20-\x7e\x80-\xff]/;
 const longestName = 256;
 const longestValue = 16 * 1024;
 
@@ -25,10 +42,8 @@ const longestValue = 16 * 1024;
 export function headerNameDefect(name: string): string | undefined {
   if (name === "") return "is empty";
   if (name.length > longestName) return `has more than ${longestName} characters`;
-  // A token of HTTP: RFC 9110, section 5.1.
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return "has a character that no name of a header can have";
-  const key = name.toLowerCase();
-  if (reserved.has(key) || key.startsWith("sec-websocket-")) return "is set by the connection itself";
+  if (!isHeaderName(name)) return "has a character that no name of a header can have";
+  if (isReservedHeader(name)) return "is set by the connection itself";
   return undefined;
 }
 
@@ -36,7 +51,7 @@ export function headerNameDefect(name: string): string | undefined {
 export function headerValueDefect(value: string): string | undefined {
   if (value === "") return "is empty";
   if (value.length > longestValue) return `has more than ${longestValue} characters`;
-  const at = value.search(/[^\t\x20-\x7e\x80-\xff]/);
+  const at = value.search(unsendable);
   if (at !== -1) return `has ${nameOf(value.charAt(at))} at position ${at + 1}`;
   if (value !== value.trim()) return "has white space at its start or end";
   if (value.includes("${")) return "holds a reference to a variable that was not put in";
