@@ -1,4 +1,10 @@
 export { type GrpcJsObservation, observeGrpcJs } from "./grpc-js/index.js";
+export {
+  type HttpClientsObservation,
+  type ObserveHttpClientsOptions,
+  observeHttpClients,
+} from "./http/observe-clients.js";
+export { type ObserveHttpServerOptions, observeHttpServer } from "./http/observe-server.js";
 export { type ObserveSessionOptions, observeHttp2Session } from "./http2/observe-client.js";
 export { type ObserveServerOptions, observeHttp2Server, observeServerSession } from "./http2/observe-server.js";
 export { isObserved, stopObserving } from "./observation.js";

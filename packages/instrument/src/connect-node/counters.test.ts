@@ -8,8 +8,8 @@ import {
   Http2SessionManager,
 } from "@connectrpc/connect-node";
 import { createRegistry, type Registry } from "@wirescope/channelz";
-import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { allWell, type BothEnds, type Outcomes, Probe } from "../http/both-ends.test.helper.js";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { allWell, type BothEnds, eventually, type Outcomes, Probe } from "../http/both-ends.test.helper.js";
 import { certificate, unixPath } from "../sockets/connections.test.helper.js";
 import { Echo, type EchoServer, type HttpVersion, serveEcho } from "./echo.test.helper.js";
 import { observeTransport } from "./observe-transport.js";
@@ -103,7 +103,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
 
   test("many calls at once", async () => {
     await Promise.all(Array.from({ length: 20 }, (_, i) => client.unary({ value: `${i}` })));
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { data } = (await registry.getTopChannels()).channel[0]!;
       expect([data?.callsStarted, data?.callsSucceeded]).toEqual([20n, 20n]);
       const told = (await registry.getServers()).server[0]!.data!;
@@ -161,7 +161,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     const call = codeOf(client.unary({ value: "hang" }, { signal: controller.signal }));
     const probe = await Probe.of(registry);
     await probe.expect({ channelCalls: [1, 0, 0], serverCalls: [1, 0, 0] });
-    await vi.waitFor(async () => expect((await probe.read()).asked[1]).toBe(1));
+    await eventually(async () => expect((await probe.read()).asked[1]).toBe(1));
     controller.abort();
     expect(await call).toBe(Code.Canceled);
     await probe.expect(failed(cutShort, 1, 0));
@@ -225,10 +225,10 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     server.cut();
     expect(await codeOf(answers.next())).not.toBeUndefined();
     await probe.expect(failed(cutShort, 1, 3));
-    await vi.waitFor(() => expect(registry.size).toMatchObject({ sockets: 1 }));
+    await eventually(() => expect(registry.size).toMatchObject({ sockets: 1 }));
     // The next call makes another.
     expect(await client.unary({ value: "again" })).toMatchObject({ value: "again" });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { data } = (await registry.getTopChannels()).channel[0]!;
       expect([data?.callsStarted, data?.callsSucceeded, data?.callsFailed]).toEqual([2n, 1n, 1n]);
     });

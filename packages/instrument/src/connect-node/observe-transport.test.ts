@@ -1,5 +1,5 @@
 import { Agent } from "node:http";
-import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
+import { type ClientHttp2Session, connect as connectHttp2, type ServerHttp2Session } from "node:http2";
 import { connect } from "node:net";
 import { promisify } from "node:util";
 import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
@@ -10,8 +10,8 @@ import {
   Http2SessionManager,
 } from "@connectrpc/connect-node";
 import { type Channel, createRegistry, type DroppedObject, type Registry } from "@wirescope/channelz";
-import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { callsOf, traceOf } from "../http/both-ends.test.helper.js";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { callsOf, eventually, traceOf } from "../http/both-ends.test.helper.js";
 import { observeHttpClients } from "../http/observe-clients.js";
 import { observeHttp2Module } from "../http2/observe-module.js";
 import { stopObserving } from "../observation.js";
@@ -71,7 +71,7 @@ describe("over HTTP/2", () => {
     const client = createClient(Echo, createGrpcTransport(observeTransport(registry, options)));
     await client.unary({ value: "hello" });
     expect(stateOf((await channels())[0]!)).toBe("READY");
-    await vi.waitFor(async () => expect(stateOf((await channels())[0]!)).toBe("IDLE"));
+    await eventually(async () => expect(stateOf((await channels())[0]!)).toBe("IDLE"));
     const [channel] = await channels();
     expect(statesOf(channel!)).toEqual(["IDLE -> CONNECTING", "CONNECTING -> READY", "READY -> IDLE"]);
     expect(traceOf(channel!)).toContain(`Trying 127.0.0.1 port ${portOf(server.server)}`);
@@ -84,7 +84,7 @@ describe("over HTTP/2", () => {
       createGrpcTransport(observeTransport(registry, { baseUrl: "http://127.0.0.1:1" })),
     );
     expect(await failureOf(client.unary({ value: "hello" }))).toMatchObject({ code: Code.Unavailable });
-    await vi.waitFor(async () => expect(stateOf((await channels())[0]!)).toBe("TRANSIENT_FAILURE"));
+    await eventually(async () => expect(stateOf((await channels())[0]!)).toBe("TRANSIENT_FAILURE"));
     const [channel] = await channels();
     expect(statesOf(channel!)).toEqual([
       "IDLE -> CONNECTING",
@@ -98,7 +98,7 @@ describe("over HTTP/2", () => {
     const nodeOptions = { ca: certificate("other-ca.pem"), servername: "localhost" };
     const options = observeTransport(registry, { baseUrl: secure.baseUrl, nodeOptions });
     await failureOf(createClient(Echo, createGrpcTransport(options)).unary({ value: "hello" }));
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(statesOf((await channels())[0]!).at(-1)).toMatch(/-> TRANSIENT_FAILURE: unable to verify/);
     });
   });
@@ -108,11 +108,35 @@ describe("over HTTP/2", () => {
     const client = createClient(Echo, createGrpcTransport(options));
     await client.unary({ value: "hello" });
     server.cut();
-    await vi.waitFor(async () => expect(stateOf((await channels())[0]!)).not.toBe("READY"));
+    await eventually(async () => expect(stateOf((await channels())[0]!)).not.toBe("READY"));
     await client.unary({ value: "again" });
     const [channel] = await channels();
     expect(stateOf(channel!)).toBe("READY");
     expect(callsOf(channel!)).toEqual([2, 2, 0]);
+  });
+
+  test("a session that the server takes leave of stays until its calls are done, beside the one that follows it", async () => {
+    const sessions: ServerHttp2Session[] = [];
+    server.server.on("session", (session: ServerHttp2Session) => void sessions.push(session));
+    const controller = new AbortController();
+    const options = observeTransport(registry, { baseUrl: server.baseUrl, sessionManager: manager });
+    const client = createClient(Echo, createGrpcTransport(options));
+    const hanging = failureOf(client.unary({ value: "hang" }, { signal: controller.signal }));
+    await eventually(() => expect(sessions).toHaveLength(1));
+    await eventually(() => expect(manager.state()).toBe("open"));
+    sessions[0]!.goaway();
+    const [before] = (await channels())[0]!.subchannelRef;
+    await eventually(async () => {
+      const { subchannel } = await registry.getSubchannel(before!.subchannelId);
+      expect(traceOf(subchannel!)).toContain("GOAWAY with NO_ERROR");
+    });
+    await client.unary({ value: "hello" });
+    const [channel] = await channels();
+    expect([channel?.subchannelRef.length, stateOf(channel!), callsOf(channel!)]).toEqual([2, "READY", [2, 1, 0]]);
+    controller.abort();
+    await hanging;
+    await eventually(async () => expect((await channels())[0]?.subchannelRef).toHaveLength(1));
+    expect(statesOf((await channels())[0]!)).toEqual(["IDLE -> CONNECTING", "CONNECTING -> READY"]);
   });
 
   test("[CZ-SOCKET-9] the pings that keep the connection alive are counted", async () => {
@@ -120,7 +144,7 @@ describe("over HTTP/2", () => {
     const options = { baseUrl: server.baseUrl, pingIntervalMs: 10 };
     const client = createClient(Echo, createGrpcTransport(observeTransport(registry, options)));
     const call = failureOf(client.unary({ value: "hang" }, { signal: controller.signal }));
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { subchannelRef } = (await channels())[0]!;
       const { subchannel } = await registry.getSubchannel(subchannelRef[0]!.subchannelId);
       const { socket } = await registry.getSocket(subchannel!.socketRef[0]!.socketId);
@@ -141,7 +165,7 @@ describe("over HTTP/2", () => {
     await hanging;
     const { channel } = await registry.getChannel(first!.ref!.channelId);
     expect(statesOf(channel!).at(-1)).toBe("READY -> SHUTDOWN, closed: aborted");
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(callsOf((await registry.getChannel(first!.ref!.channelId)).channel!)).toEqual([2, 1, 1]);
     });
     await client.unary({ value: "again" });
@@ -225,7 +249,7 @@ describe("over HTTP/1.1", () => {
     expect(all[0]?.subchannelRef).toEqual(all[1]?.subchannelRef);
     expect(registry.size).toMatchObject({ subchannels: 1, sockets: 1 });
     server.cut();
-    await vi.waitFor(async () => expect((await channels()).map(stateOf)).toEqual(["IDLE", "IDLE"]));
+    await eventually(async () => expect((await channels()).map(stateOf)).toEqual(["IDLE", "IDLE"]));
   });
 
   test("beside all other requests of the process, those of a transport belong to its channel", async () => {
@@ -300,13 +324,10 @@ describe.each(["1.1", "2"] as const)("observation over HTTP/%s", (httpVersion) =
       await Promise.all(Array.from({ length: 50 }, use));
       cut();
     }
-    await vi.waitFor(
-      () => {
-        globalThis.gc?.();
-        expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 0 });
-      },
-      { timeout: 20_000 },
-    );
+    await eventually(() => {
+      globalThis.gc?.();
+      expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 0 });
+    });
     expect(dropped).toEqual([]);
   });
 });

@@ -34,6 +34,11 @@ interface Ids {
   readonly accepted: bigint;
 }
 
+/** Waits for a condition, also on a machine that is busy with other things. */
+export function eventually<T>(condition: () => T | Promise<T>): Promise<T> {
+  return vi.waitFor(condition, { timeout: 15_000 });
+}
+
 /** Remembers the objects of one connection, so that they can still be read after they closed. */
 export class Probe {
   readonly #registry: Registry;
@@ -46,7 +51,7 @@ export class Probe {
 
   /** Waits for a connection between the only channel and the only server of a registry. */
   static async of(registry: Registry): Promise<Probe> {
-    return vi.waitFor(async () => {
+    return eventually(async () => {
       const { channel } = await registry.getTopChannels();
       const { server } = await registry.getServers();
       expect([channel.length, server.length]).toEqual([1, 1]);
@@ -86,7 +91,7 @@ export class Probe {
 
   /** Waits until both ends say this. */
   async expect(expected: Partial<BothEnds>): Promise<void> {
-    await vi.waitFor(async () => expect(await this.read()).toMatchObject(expected));
+    await eventually(async () => expect(await this.read()).toMatchObject(expected));
   }
 }
 

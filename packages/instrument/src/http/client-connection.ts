@@ -14,10 +14,20 @@ interface Opened {
   [connectionKey]?: ClientConnection | undefined;
 }
 
-/** The connection of a socket, observed from now on if it was not before. */
-export function connectionOf(socket: Socket & Opened, channel: ClientChannel, path?: string): ClientConnection {
-  socket[connectionKey] ??= new ClientConnection(socket, channel, path);
-  return socket[connectionKey];
+/**
+ * The connection of a socket, observed from now on if it was not before. Undefined where there is nothing to show: the
+ * socket has had its end, or the channel has.
+ */
+export function connectionOf(
+  socket: Socket & Opened,
+  channel: ClientChannel,
+  path: string | undefined,
+): ClientConnection | undefined {
+  const known = socket[connectionKey];
+  if (known !== undefined || socket.destroyed || channel.isClosed) return known;
+  const connection = new ClientConnection(socket, channel, path);
+  socket[connectionKey] = connection;
+  return connection;
 }
 
 /** A connection that a client opened, from the first attempt to its end. */

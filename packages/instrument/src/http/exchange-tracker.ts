@@ -76,7 +76,14 @@ export class ExchangeTracker {
     this.#hasSentEnd = false;
     this.#isHandedOver = false;
     this.#isTunnel = false;
+    this.#sent.begin("whole");
+    this.#received.begin("whole");
     for (const counter of counters.calls) counter.callStarted();
+  }
+
+  /** Where it is counted, until it is over. */
+  get counters(): ExchangeCounters | undefined {
+    return this.#counters;
   }
 
   /** On a server: a request came, to be answered with this response. */
@@ -226,20 +233,22 @@ export class ExchangeTracker {
   }
 
   #count(chunk: unknown, encoding: unknown): number {
+    if (chunk === undefined || chunk === null || chunk === "") return 0;
     if (this.#sentShape === undefined) this.#knowSentShape(bodyShapeOf(contentTypeOf(this.#outgoing)));
     if (chunk instanceof Uint8Array) return this.#sent.add(chunk);
-    if (typeof chunk !== "string" || chunk === "") return 0;
+    if (typeof chunk !== "string") return 0;
     if (this.#sentShape === "whole") return this.#sent.add(someBytes);
     return this.#sent.add(Buffer.from(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8"));
   }
 
   #isOk(isClient: boolean): boolean {
     if (isClient) {
-      const { statusCode, headers, trailers } = this.#incoming!;
+      const incoming = this.#incoming!;
+      const shape = this.#receivedShape;
       return isOk({
-        shape: this.#receivedShape,
-        httpStatus: statusCode,
-        grpcStatus: trailers["grpc-status"] ?? headers["grpc-status"],
+        shape,
+        httpStatus: incoming.statusCode,
+        grpcStatus: shape === "whole" ? undefined : receivedGrpcStatus(incoming),
         envelopeStatus: this.#received.status,
       });
     }
@@ -259,6 +268,10 @@ export type WriteCallback = (error?: Error | null) => void;
 function conclude(counter: CallCounters, isSuccess: boolean): void {
   if (isSuccess) counter.callSucceeded();
   else counter.callFailed();
+}
+
+function receivedGrpcStatus({ headers, trailers }: IncomingMessage): unknown {
+  return trailers["grpc-status"] ?? headers["grpc-status"];
 }
 
 function isAlive(socket: Socket | null): boolean {

@@ -11,8 +11,8 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { createRegistry, type Registry } from "@wirescope/channelz";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { allWell, Probe, traceOf } from "./both-ends.test.helper.js";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { allWell, eventually, Probe, traceOf } from "./both-ends.test.helper.js";
 import { type HttpClientsObservation, observeHttpClients } from "./observe-clients.js";
 import { observeHttpServer } from "./observe-server.js";
 
@@ -90,6 +90,14 @@ describe("the counters of both ends", () => {
     answer = (_asked, response) => response.writeHead(204).end();
     await exchange();
     await (await Probe.of(registry)).expect(allWell(2, 0, 1));
+  });
+
+  test("[CZ-SOCKET-8] a request without a body is no message, whatever the one before it was", async () => {
+    await exchange(post, "question");
+    const asked = ask();
+    asked.end(() => {});
+    await answerOf(asked);
+    await (await Probe.of(registry)).expect(allWell(2, 1, 2));
   });
 
   test("[CZ-SOCKET-8] what is written in answer to HEAD is not sent", async () => {
@@ -237,14 +245,14 @@ describe("the counters of both ends", () => {
     const answers: (() => void)[] = [];
     answer = (_asked, response) => answers.push(() => response.end("answer"));
     const asked = [exchange(), exchange(), exchange()];
-    await vi.waitFor(() => expect(answers).toHaveLength(3));
+    await eventually(() => expect(answers).toHaveLength(3));
     const calls = async (): Promise<unknown> => {
       const channel = (await registry.getTopChannels()).channel[0]!.data!;
       const { data } = (await registry.getServers()).server[0]!;
       return [channel, data!].map((one) => [one.callsStarted, one.callsSucceeded, one.callsFailed]);
     };
     for (let done = 0; done <= 3; done += 1) {
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         expect(await calls()).toEqual([
           [3n, BigInt(done), 0n],
           [3n, BigInt(done), 0n],
@@ -292,7 +300,7 @@ describe("an upgraded connection", () => {
     await once(ours, "end");
     ours.end();
     await probe.expect(allWell(1, 0, 0));
-    await vi.waitFor(() => expect(registry.size.sockets).toBe(1));
+    await eventually(() => expect(registry.size.sockets).toBe(1));
   });
 
   test("fails with the connection", async () => {

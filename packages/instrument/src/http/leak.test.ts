@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { Agent, createServer, get, type IncomingMessage } from "node:http";
 import { createRegistry } from "@wirescope/channelz";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { portOf } from "../sockets/connections.test.helper.js";
+import { eventually } from "./both-ends.test.helper.js";
 import { observeHttpClients } from "./observe-clients.js";
 import { observeHttpServer } from "./observe-server.js";
 
@@ -23,7 +24,7 @@ test("10,000 connections opened and closed leave the registry where it began, an
   const visits = async (count: number): Promise<void> => {
     for (let done = 0; done < count; done += 100) await Promise.all(Array.from({ length: 100 }, visit));
     // The server's end of the last ones may close a moment later.
-    await vi.waitFor(() => expect(registry.size.sockets).toBe(1));
+    await eventually(() => expect(registry.size.sockets).toBe(1));
   };
   const bytesInUse = async (): Promise<number> => {
     for (let i = 0; i < 5; i += 1) {
@@ -68,9 +69,7 @@ test("2,000 agents that are dropped, not destroyed, leave nothing when their con
     await once(response, "close");
   };
   for (let done = 0; done < 2000; done += 100) await Promise.all(Array.from({ length: 100 }, visit));
-  await vi.waitFor(() => expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, sockets: 1 }), {
-    timeout: 20_000,
-  });
+  await eventually(() => expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, sockets: 1 }));
   clients.stop();
   server.close();
   await once(server, "close");

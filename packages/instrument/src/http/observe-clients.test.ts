@@ -11,9 +11,9 @@ import {
 import { createServer as createHttpsServer, Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { connect, type ListenOptions, type Server as NetServer, type Socket } from "node:net";
 import { type Channel, createRegistry, type Registry, type Subchannel } from "@wirescope/channelz";
-import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { certificate, portOf, serverIdentity, unixPath } from "../sockets/connections.test.helper.js";
-import { callsOf, streamsOf, traceOf } from "./both-ends.test.helper.js";
+import { callsOf, eventually, streamsOf, traceOf } from "./both-ends.test.helper.js";
 import { type HttpClientsObservation, type ObserveHttpClientsOptions, observeHttpClients } from "./observe-clients.js";
 
 let registry: Registry;
@@ -108,7 +108,7 @@ describe("channels", () => {
     await ask({ host: "127.0.0.1", port: portOf(server), agent });
     expect(stateOf((await channels())[0]!)).toBe("READY");
     server.closeAllConnections();
-    await vi.waitFor(async () => expect(stateOf((await channels())[0]!)).toBe("IDLE"));
+    await eventually(async () => expect(stateOf((await channels())[0]!)).toBe("IDLE"));
     const channel = (await channels())[0]!;
     const edges = ["IDLE -> CONNECTING", "CONNECTING -> READY", "READY -> IDLE"];
     expect(statesOf(channel)).toEqual(edges);
@@ -182,7 +182,7 @@ describe("channels", () => {
     };
     for (const host of ["a", "b", "c", "a", "d", "e"]) {
       await visit(`${host}.test`);
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         const states = (await channels()).map(stateOf);
         expect(states.filter((state) => state === "READY")).toHaveLength(1);
       });
@@ -205,12 +205,12 @@ describe("calls", () => {
     const server = await listening(createServer((_asked, response) => void waiting.push(() => response.end("hello"))));
     const agent = keepAlive({ maxSockets: 1 });
     const asked = [0, 1].map(() => ask({ host: "127.0.0.1", port: portOf(server), agent }));
-    await vi.waitFor(() => expect(waiting).toHaveLength(1));
+    await eventually(() => expect(waiting).toHaveLength(1));
     const channel = (await channels())[0]!;
     expect(callsOf(channel)).toEqual([2, 0, 0]);
     expect(callsOf((await subchannels(channel))[0]!)).toEqual([1, 0, 0]);
     waiting[0]!();
-    await vi.waitFor(() => expect(waiting).toHaveLength(2));
+    await eventually(() => expect(waiting).toHaveLength(2));
     waiting[1]!();
     await Promise.all(asked);
     const [subchannel] = await subchannels(channel);
@@ -252,7 +252,7 @@ describe("calls", () => {
     expect(error).toMatchObject({ name: "AbortError" });
     const channel = (await channels())[0]!;
     expect(callsOf(channel)).toEqual([1, 0, 1]);
-    await vi.waitFor(async () => expect(stateOf((await channels())[0]!)).toBe("IDLE"));
+    await eventually(async () => expect(stateOf((await channels())[0]!)).toBe("IDLE"));
   });
 
   test("whose answer nobody wants to hear are over when it has arrived", async () => {
@@ -261,11 +261,11 @@ describe("calls", () => {
     const agent = keepAlive();
     const silent = request({ host: "127.0.0.1", port: portOf(server), agent });
     silent.end();
-    await vi.waitFor(async () => expect(callsOf((await channels())[0]!)).toEqual([1, 1, 0]));
+    await eventually(async () => expect(callsOf((await channels())[0]!)).toEqual([1, 1, 0]));
     const unread = request({ host: "127.0.0.1", port: portOf(server), agent });
     unread.end();
     await once(unread, "response");
-    await vi.waitFor(async () => expect(callsOf((await channels())[0]!)).toEqual([2, 2, 0]));
+    await eventually(async () => expect(callsOf((await channels())[0]!)).toEqual([2, 2, 0]));
   });
 
   test("that are answered before they are asked to the end are over when both is done", async () => {
@@ -330,7 +330,7 @@ describe("connections", () => {
     const { socket } = await registry.getSocket(subchannel!.socketRef[0]!.socketId);
     expect(socket?.security?.model.case).toBe("tls");
     agent.destroy();
-    await vi.waitFor(async () => expect(stateOf((await channels())[0]!)).toBe("IDLE"));
+    await eventually(async () => expect(stateOf((await channels())[0]!)).toBe("IDLE"));
 
     expect(await ended(httpsRequest({ ...target, ca: certificate("other-ca.pem") }))).toBeInstanceOf(Error);
     const failed = (await channels())[0]!;
@@ -396,6 +396,39 @@ describe("observation", () => {
     expect(asked.reusedSocket).toBe(true);
     expect((await channels()).map(callsOf)).toEqual([[1, 1, 0]]);
     expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, sockets: 1 });
+  });
+
+  test("stops with requests on their way, and these go on", async () => {
+    observe();
+    const waiting: (() => void)[] = [];
+    const server = await listening(createServer((_asked, response) => void waiting.push(() => response.end("hello"))));
+    const target = { host: "127.0.0.1", port: portOf(server), agent: keepAlive({ maxSockets: 1 }) };
+    const asked = [ask(target), ask(target)];
+    await eventually(() => expect(waiting).toHaveLength(1));
+    const connecting = ask({ ...target, agent: false });
+    clients?.stop();
+    expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 0 });
+    for (const next of [0, 1, 2]) {
+      await eventually(() => expect(waiting.length).toBeGreaterThan(next));
+      waiting[next]!();
+    }
+    expect(await Promise.all([...asked, connecting])).toEqual([undefined, undefined, undefined]);
+    expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 0 });
+  });
+
+  test("shows nothing of a connection that had ended before it was handed over", async () => {
+    observe();
+    const port = portOf(await hello());
+    const dead = connect(port, "127.0.0.1");
+    dead.destroy();
+    await once(dead, "close");
+    const asked = request({ host: "127.0.0.1", port, createConnection: () => dead });
+    asked.on("error", () => {});
+    asked.end();
+    // Node itself never says that such a request is over.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(registry.size).toMatchObject({ channels: 1, subchannels: 0, sockets: 0 });
+    asked.destroy();
   });
 
   test("is of one registry at a time", () => {

@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { Agent, createServer, get, type IncomingMessage } from "node:http";
 import { createRegistry } from "@wirescope/channelz";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { portOf } from "../sockets/connections.test.helper.js";
+import { eventually } from "./both-ends.test.helper.js";
 import { observeHttpModule } from "./observe-module.js";
 
 test("what the process makes is shown, leaves when observation stops, and comes back when it starts again", async () => {
@@ -22,7 +23,7 @@ test("what the process makes is shown, leaves when observation stops, and comes 
   const shown = { channels: 1, subchannels: 1, servers: 1, sockets: 3 };
   const nothing = { channels: 0, subchannels: 0, servers: 0, sockets: 0 };
   await visit();
-  await vi.waitFor(() => expect(registry.size).toMatchObject(shown));
+  await eventually(() => expect(registry.size).toMatchObject(shown));
 
   stop();
   expect(registry.size).toMatchObject(nothing);
@@ -31,7 +32,7 @@ test("what the process makes is shown, leaves when observation stops, and comes 
 
   stop = observeHttpModule(registry);
   await visit();
-  await vi.waitFor(() => expect(registry.size).toMatchObject(shown));
+  await eventually(() => expect(registry.size).toMatchObject(shown));
 
   agent.destroy();
   server.close();
@@ -43,5 +44,5 @@ test("what the process makes is shown, leaves when observation stops, and comes 
   server.close();
   await once(server, "close");
   stop();
-  await vi.waitFor(() => expect(registry.size).toMatchObject(nothing));
+  await eventually(() => expect(registry.size).toMatchObject(nothing));
 });

@@ -11,11 +11,11 @@ import {
 } from "node:net";
 import { connect as tlsConnect } from "node:tls";
 import { createRegistry, type Registry } from "@wirescope/channelz";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { observeHttp2Server } from "../http2/observe-server.js";
 import { stopObserving } from "../observation.js";
 import { certificate, portOf, serverIdentity, unixPath } from "../sockets/connections.test.helper.js";
-import { callsOf, streamsOf, traceOf } from "./both-ends.test.helper.js";
+import { callsOf, eventually, streamsOf, traceOf } from "./both-ends.test.helper.js";
 import { observeHttpServer } from "./observe-server.js";
 
 let registry: Registry;
@@ -70,7 +70,7 @@ async function told(): Promise<{ calls: unknown; streams: unknown[]; trace: stri
 }
 
 async function tells(expected: Partial<Awaited<ReturnType<typeof told>>>): Promise<void> {
-  await vi.waitFor(async () => expect(await told()).toMatchObject(expected), { timeout: 5000 });
+  await eventually(async () => expect(await told()).toMatchObject(expected));
 }
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
@@ -81,7 +81,7 @@ describe("requests", () => {
     const server = await listening(createServer((_asked, response) => void answers.push(response)));
     observeHttpServer(registry, server);
     const spoken = speak(server, get("/1") + get("/2") + get("/3"), /third/);
-    await vi.waitFor(() => expect(answers).toHaveLength(3));
+    await eventually(() => expect(answers).toHaveLength(3));
     await tells({ calls: [3, 0, 0], streams: [[3, 0, 0]] });
     answers[1]!.end("second");
     answers[0]!.end("first");
@@ -97,7 +97,7 @@ describe("requests", () => {
     observeHttpServer(registry, server);
     const socket = connect(portOf(server), "127.0.0.1");
     socket.write(get("/1") + get("/2"));
-    await vi.waitFor(() => expect(answers).toHaveLength(2));
+    await eventually(() => expect(answers).toHaveLength(2));
     answers[1]!.end("never sent");
     const id = (await registry.getServerSockets((await registry.getServers()).server[0]!.ref!.serverId)).socketRef[0]!;
     socket.destroy();

@@ -115,8 +115,8 @@ interface Published {
 
 function onRequest(message: unknown): void {
   const { request, response, socket, server } = message as Published;
-  const owner = owners.get(server);
-  if (owner !== undefined) connectionOf(server, owner, socket)?.requested(request, response);
+  const connection = ServerConnection.of(socket) ?? unseenConnection(server, socket);
+  connection?.requested(request, response);
 }
 
 function onResponse(message: unknown): void {
@@ -127,9 +127,15 @@ function onResponse(message: unknown): void {
   exchange.closed();
 }
 
+/** A connection that was there before its server was observed. */
+function unseenConnection(server: Server, socket: Socket): ServerConnection | undefined {
+  const owner = owners.get(server);
+  return owner === undefined ? undefined : connectionOf(server, owner, socket);
+}
+
 function connectionOf(server: Server, owner: ConnectionOwner, socket: Socket): ServerConnection | undefined {
   try {
-    return ServerConnection.of(socket) ?? new ServerConnection(owner, socket);
+    return ServerConnection.of(socket) ?? (socket.destroyed ? undefined : new ServerConnection(owner, socket));
   } catch (error) {
     if (!(error instanceof ChannelzError) || error.code !== "LINK_REFUSED") throw error;
     // The application closed the handle, so it wants to see no more; its connections go on without us.

@@ -29,13 +29,11 @@ export class Origins {
   }
 
   readonly find = (request: ClientRequest, target: RequestTarget): ClientChannel => {
+    const { host, port: portTold } = target.host == null ? targetOfHeader(request) : target;
     const { protocol } = request;
-    const [host, port] = target.host == null ? hostAndPort(request) : [target.host, target.port];
-    const number = Number(port) || (defaultPorts[protocol] ?? 0);
+    const port = Number(portTold) || (defaultPorts[protocol] ?? 0);
     const path = target.socketPath ?? (request as RequestTarget).socketPath ?? "";
-    const origin =
-      this.#byHost.get(host)?.find((one) => one.port === number && one.protocol === protocol && one.path === path) ??
-      this.#add(protocol, host, number, path);
+    const origin = this.#known(protocol, host!, port, path) ?? this.#add(protocol, host!, port, path);
     this.#requests += 1;
     origin.usedAt = this.#requests;
     return origin.channel;
@@ -45,6 +43,13 @@ export class Origins {
   close(reason: string): void {
     for (const origins of this.#byHost.values()) for (const { channel } of origins) channel.close(reason);
     this.#byHost.clear();
+  }
+
+  #known(protocol: string, host: string, port: number, path: string): Origin | undefined {
+    for (const origin of this.#byHost.get(host) ?? []) {
+      if (origin.port === port && origin.protocol === protocol && origin.path === path) return origin;
+    }
+    return undefined;
   }
 
   #add(protocol: string, host: string, port: number, path: string): Origin {
@@ -73,9 +78,9 @@ export class Origins {
 }
 
 /** For a request of which nothing is known but itself. */
-function hostAndPort(request: ClientRequest): [host: string, port: string] {
+function targetOfHeader(request: ClientRequest): RequestTarget {
   const { hostname, port } = new URL(`http://${request.getHeader("host") ?? request.host}`);
-  return [hostname, port];
+  return { host: hostname, port };
 }
 
 function targetOf(protocol: string, host: string, port: number, path: string): string {

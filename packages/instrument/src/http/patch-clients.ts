@@ -2,7 +2,7 @@ import { Agent, ClientRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { ClientChannel } from "./client-channel.js";
 import { connectionOf } from "./client-connection.js";
-import { beginExchange, exchangeKey, type Followed } from "./exchange-tracker.js";
+import { beginExchange, type ExchangeTracker, exchangeKey, type Followed } from "./exchange-tracker.js";
 import { patchMessages } from "./patch-messages.js";
 
 /** In the options of a request, or on a socket: the channel to which it belongs. */
@@ -24,7 +24,6 @@ export interface RequestTarget extends Owned {
 export type ChannelFinder = (request: ClientRequest, target: RequestTarget) => ClientChannel;
 
 interface Requested extends Followed {
-  [exchangeChannelKey]?: ClientChannel | undefined;
   readonly socket: Socket | null;
   readonly socketPath?: string;
   onSocket(socket: (Socket & Owned) | null | undefined, error?: unknown): void;
@@ -32,11 +31,8 @@ interface Requested extends Followed {
 }
 
 interface AgentMethods {
-  addRequest(request: ClientRequest & Requested, target: RequestTarget, ...legacy: unknown[]): void;
+  addRequest(request: Requested, target: RequestTarget, port?: unknown, localAddress?: unknown): void;
 }
-
-/** On a request: the channel of its exchange. */
-const exchangeChannelKey = Symbol("wirescope.exchange-channel");
 
 let finder: ChannelFinder | undefined;
 let isPatched = false;
@@ -61,10 +57,10 @@ export function patchClients(): void {
 function patchAgent(prototype: AgentMethods): void {
   const { addRequest } = prototype;
 
-  prototype.addRequest = function (request, target, ...legacy) {
+  prototype.addRequest = function (request, target, port, localAddress) {
     follow(request, target);
     try {
-      return Reflect.apply(addRequest, this, [request, target, ...legacy]);
+      return addRequest.call(this, request, target, port, localAddress);
     } catch (error) {
       request[exchangeKey]?.finish(false);
       throw error;
@@ -78,53 +74,58 @@ function patchRequest(prototype: Requested): void {
   prototype.onSocket = function (socket, error) {
     if (socket) {
       // An agent of another make does not pass by where requests are first seen.
-      if (this[exchangeKey] === undefined) follow(this, socket[channelKey] ? { [channelKey]: socket[channelKey] } : {});
-      const channel = this[exchangeChannelKey];
+      if (this[exchangeKey] === undefined) follow(this, socket);
+      const exchange = this[exchangeKey];
       // Before anything happens on it, so that every attempt to connect is seen.
-      if (this[exchangeKey] !== undefined && channel !== undefined)
-        connectionOf(socket, channel, this.socketPath || undefined);
+      if (exchange !== undefined) connectionOf(socket, channelOf(exchange), this.socketPath || undefined);
     }
     return onSocket.call(this, socket, error);
   };
 
-  prototype.emit = function (event, ...args) {
+  prototype.emit = function (event) {
     const exchange = this[exchangeKey];
+    // biome-ignore lint/complexity/noArguments: passed on as they are, they cost no array an event
+    const args = arguments;
     if (exchange !== undefined) {
-      const channel = this[exchangeChannelKey]!;
       switch (event) {
-        case "socket":
-          connectionOf(args[0] as Socket, channel, this.socketPath || undefined).begin(exchange, channel);
+        case "socket": {
+          const channel = channelOf(exchange);
+          connectionOf(args[1] as Socket, channel, this.socketPath || undefined)?.begin(exchange, channel);
           break;
+        }
         case "response":
-          exchange.responded(args[0] as IncomingMessage);
+          exchange.responded(args[1] as IncomingMessage);
           break;
         case "upgrade":
         case "connect":
-          exchange.tunneled(args[0] as IncomingMessage);
+          exchange.tunneled(args[1] as IncomingMessage);
           break;
         case "finish":
           exchange.finished(this.socket);
           break;
         case "error":
-          if (isTheEnd(this, args[0])) exchange.closed();
+          if (isTheEnd(this, args[1])) exchange.closed();
           break;
         case "close":
           exchange.closed();
           break;
       }
     }
-    return Reflect.apply(emit, this, [event, ...args]);
+    return emit.apply(this, args as unknown as [string]);
   };
 }
 
-function follow(request: Requested, target: RequestTarget): void {
-  const named = target[channelKey];
-  const channel = named ?? finder?.(request as unknown as ClientRequest, target);
+function follow(request: Requested, target: Owned): void {
+  const channel = target[channelKey] ?? finder?.(request as unknown as ClientRequest, target);
   if (channel === undefined || channel.isClosed) return;
   const exchange = beginExchange(channel);
   channel.exchangeBegan();
   exchange.follow(request as unknown as ClientRequest);
-  request[exchangeChannelKey] = channel;
+}
+
+/** The exchanges of clients are counted by their channels. */
+function channelOf(exchange: ExchangeTracker): ClientChannel {
+  return exchange.counters as ClientChannel;
 }
 
 /** Node says no more of a request whose connection could not be made; else an error may be one of many. */

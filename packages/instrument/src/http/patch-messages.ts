@@ -4,8 +4,8 @@ import { exchangeKey, type Followed, type WriteCallback } from "./exchange-track
 interface OutgoingMethods extends Followed {
   readonly writableEnded: boolean;
   readonly destroyed: boolean;
-  write(...args: unknown[]): boolean;
-  end(...args: unknown[]): unknown;
+  write(chunk: unknown, encoding: unknown, callback: WriteCallback | undefined): boolean;
+  end(chunk: unknown, encoding: unknown, callback: unknown): unknown;
 }
 
 interface IncomingMethods extends Followed {
@@ -28,19 +28,21 @@ export function patchMessages(): void {
 function patchOutgoing(prototype: OutgoingMethods): void {
   const { write, end } = prototype;
 
-  prototype.write = function (...args) {
+  prototype.write = function (chunk, encoding, callback) {
     const tracker = this[exchangeKey];
-    if (tracker === undefined || this.writableEnded || this.destroyed) return Reflect.apply(write, this, args);
-    const [chunk, encoding] = args;
-    const callback = (typeof encoding === "function" ? encoding : args[2]) as WriteCallback | undefined;
-    const onWritten = tracker.writing(chunk, encoding, callback);
-    return Reflect.apply(write, this, onWritten === callback ? args : [chunk, encodingOf(encoding), onWritten]);
+    if (tracker === undefined || this.writableEnded || this.destroyed) {
+      return write.call(this, chunk, encoding, callback);
+    }
+    const told = typeof encoding === "function" ? (encoding as WriteCallback) : callback;
+    return write.call(this, chunk, encodingOf(encoding), tracker.writing(chunk, encoding, told));
   };
-  prototype.end = function (...args) {
+  prototype.end = function (chunk, encoding, callback) {
     const tracker = this[exchangeKey];
-    if (tracker === undefined || this.writableEnded || this.destroyed) return Reflect.apply(end, this, args);
-    tracker.ending(args[0], args[1]);
-    const result = Reflect.apply(end, this, args);
+    if (tracker === undefined || this.writableEnded || this.destroyed) {
+      return end.call(this, chunk, encoding, callback);
+    }
+    tracker.ending(chunk, encoding);
+    const result = end.call(this, chunk, encoding, callback);
     if (this[exchangeKey] === tracker) tracker.ended(this as unknown as OutgoingMessage);
     return result;
   };

@@ -67,8 +67,12 @@ export class ServerConnection implements ExchangeCounters {
   }
 
   exchangeEnded(exchange: ExchangeTracker): void {
-    const at = this.#exchanges.indexOf(exchange);
-    if (at >= 0) this.#exchanges.splice(at, 1);
+    const exchanges = this.#exchanges;
+    const at = exchanges.indexOf(exchange);
+    if (at < 0) return;
+    // Their order does not matter, and this makes no new array.
+    exchanges[at] = exchanges.at(-1)!;
+    exchanges.pop();
   }
 
   /** Shows the connection no longer. What is under way on it is counted to its end. */

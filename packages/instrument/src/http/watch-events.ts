@@ -12,11 +12,13 @@ export function watchEvents(
 ): () => void {
   const before = Object.getOwnPropertyDescriptor(emitter, "emit");
   let isOn = true;
-  const emit: Emit = function (this: EventEmitter, event: string | symbol, ...args: unknown[]): boolean {
-    if (isOn) hear(event, args[0], args[1]);
+  const emit: Emit = function (this: EventEmitter, event: string | symbol): boolean {
+    // biome-ignore lint/complexity/noArguments: passed on as they are, they cost no array an event
+    const args = arguments;
+    if (isOn) hear(event, args[1], args[2]);
     // Asked for each time, for others may patch the class after us.
     const inner: Emit = before?.value ?? Object.getPrototypeOf(emitter).emit;
-    return Reflect.apply(inner, this, [event, ...args]);
+    return inner.apply(this, args as unknown as [string]);
   };
   Object.defineProperty(emitter, "emit", { value: emit, configurable: true, writable: true, enumerable: false });
   return () => {

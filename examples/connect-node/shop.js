@@ -1,0 +1,20 @@
+import { create, createFileRegistry } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
+
+// What `buf generate` makes of a schema in an application: here by hand, to keep the story in two files.
+const text = ".google.protobuf.StringValue";
+const files = create(FileDescriptorSetSchema, {
+  file: [
+    file_google_protobuf_wrappers.proto,
+    {
+      name: "shop.proto",
+      package: "example",
+      syntax: "proto3",
+      dependency: ["google/protobuf/wrappers.proto"],
+      service: [{ name: "Shop", method: [{ name: "Buy", inputType: text, outputType: text }] }],
+    },
+  ],
+});
+
+/** service Shop { rpc Buy(google.protobuf.StringValue) returns (google.protobuf.StringValue); } */
+export const Shop = createFileRegistry(files).getService("example.Shop");

@@ -1,0 +1,1 @@
+export { type ObserveTransportOptions, observeTransport, type TransportOptions } from "./observe-transport.js";
