@@ -11,6 +11,7 @@ import { describeListenSocket } from "./sockets/describe-socket.js";
 export function observeListening(registry: Registry, server: Server, handle: ServerHandle): () => void {
   let socket: SocketHandle | undefined;
   const onListening = (): void => {
+    if (handle.isClosed) return;
     const local = listenAddress(server);
     socket = registry.addListenSocket({ server: handle, local, subject: server, describe: describeListenSocket });
     handle.trace("Listening");

@@ -52,6 +52,11 @@ abstract class CallCounter<R extends ChannelRecord | ServerRecord> {
     return this.record.id;
   }
 
+  /** Whether it was closed. */
+  get isClosed(): boolean {
+    return this.record.lifecycle !== "live";
+  }
+
   /** Counts a call that begins. */
   callStarted(): void {
     const { record, store } = this;
@@ -186,6 +191,11 @@ export class SocketHandle {
   /** Unique in the process, across all kinds; positive. */
   get id(): number {
     return this.record.id;
+  }
+
+  /** Whether it was closed. */
+  get isClosed(): boolean {
+    return this.record.lifecycle !== "live";
   }
 
   /** Counts a stream that this end opened: usual for a client. */

@@ -352,6 +352,23 @@ test("the addresses of both ends fit together, and the listening socket has no r
   expect(listen.remote).toBeUndefined();
 });
 
+test("a handle that the application closed is left alone, and its server goes on", async () => {
+  const closing = createServer((_request, response) => response.end("hello"));
+  const seen = createRegistry();
+  const handle = observeHttp2Server(seen, closing);
+  handle.close("seen enough");
+  closing.listen(0, "127.0.0.1");
+  await once(closing, "listening");
+  const client = connect(`http://127.0.0.1:${(closing.address() as AddressInfo).port}`);
+  const stream = client.request({ ":path": "/" });
+  stream.resume();
+  await once(stream, "close");
+  expect(stream.rstCode).toBe(0);
+  expect(seen.size).toMatchObject({ servers: 0, sockets: 0 });
+  client.destroy();
+  closing.close();
+});
+
 test("a connection that cannot be made is TRANSIENT_FAILURE with its cause in the trace", async () => {
   const lonely = createRegistry();
   const failing = connect("http://127.0.0.1:1");

@@ -55,7 +55,8 @@ export function observeHttp2Server(
 
 /** Shows one session of a server that the application makes sessions for by hand. */
 export function observeServerSession(registry: Registry, session: ServerHttp2Session, server: ServerHandle): void {
-  if (isObserved(session) || session.destroyed) return;
+  // The application may have closed the handle itself, and then has seen enough.
+  if (server.isClosed || isObserved(session) || session.destroyed) return;
   const endpoints = readEndpoints(session.socket);
   const socket = registry.addSocket({ ...endpoints, server, subject: session, describe: describeHttp2Session });
   const tracker: SessionTracker = {
