@@ -268,6 +268,19 @@ describe("the counters of both ends", () => {
     for (const calls of [ends.channelCalls, ends.serverCalls]) expect(calls).toEqual([2n, 1n, 1n]);
   });
 
+  test("[CZ-SOCKET-8] a request without envelopes is sent when it is written, although its answer hangs", async () => {
+    answer = (stream) => stream.resume();
+    const stream = session.request({ ":method": "POST", ":path": "/", "content-type": "application/json" });
+    stream.on("error", () => {});
+    stream.write("{");
+    stream.end("}");
+    await vi.waitFor(async () => {
+      const { client, server: accepted } = await look();
+      expect(messages(client)).toEqual([1n, 0n]);
+      expect(messages(accepted)).toEqual([0n, 1n]);
+    });
+  });
+
   test("in every moment, what started has succeeded, failed, or is in flight", async () => {
     const open: ServerHttp2Stream[] = [];
     answer = (stream) => open.push(stream);

@@ -14,6 +14,7 @@ interface StreamMethods {
   push(chunk: unknown, encoding?: BufferEncoding): boolean;
   _write(chunk: Uint8Array, encoding: BufferEncoding, callback: WriteCallback): void;
   _writev(chunks: { readonly chunk: Uint8Array }[], callback: WriteCallback): void;
+  _final(callback: WriteCallback): void;
   _destroy(error: Error | null, callback: WriteCallback): void;
 }
 
@@ -78,7 +79,7 @@ function watchStreams(stream: Http2Stream, isClient: boolean): void {
 }
 
 function watchData(prototype: StreamMethods): void {
-  const { push, _write, _writev, _destroy } = prototype;
+  const { push, _write, _writev, _final, _destroy } = prototype;
   prototype.push = function (chunk, encoding) {
     this[trackerKey]?.received(this as unknown as Http2Stream, chunk);
     return push.call(this, chunk, encoding);
@@ -92,6 +93,10 @@ function watchData(prototype: StreamMethods): void {
     const tracker = this[trackerKey];
     if (tracker !== undefined) for (const { chunk } of chunks) tracker.writing(chunk);
     _writev.call(this, chunks, tracker === undefined ? callback : tracker.onWritten(callback));
+  };
+  prototype._final = function (callback) {
+    this[trackerKey]?.allWritten();
+    _final.call(this, callback);
   };
   prototype._destroy = function (error, callback) {
     const tracker = this[trackerKey];

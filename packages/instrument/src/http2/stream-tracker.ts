@@ -115,11 +115,15 @@ export class StreamTracker {
     return this.#onWritten;
   }
 
+  /** All that was to be sent is written: a body without envelopes was a message. */
+  allWritten(): void {
+    if (this.#sent.end() > 0) this.#socket?.messageSent();
+  }
+
   /** The stream is gone. True if the tracker can be used again. */
   finish(stream: Http2Stream): boolean {
     const { calls, resets, isClient } = this.#counters!;
     const isComplete = isClient ? this.#hasReceivedEnd : this.#hasSentEnd(stream as ServerHttp2Stream);
-    if (stream.writableFinished && this.#sent.end() > 0) this.#socket?.messageSent();
     if (isComplete) this.#socket?.streamSucceeded();
     else this.#socket?.streamFailed();
     if (stream.rstCode) resets.add(stream.rstCode);
