@@ -1,5 +1,5 @@
 import { ChannelzError } from "../errors.js";
-import { type ConnectivityState, isExpectedTransition } from "./connectivity.js";
+import { type ConnectivityState, isExpectedTransition, stateNumbers } from "./connectivity.js";
 import { linkRecords, unlinkRecords } from "./links.js";
 import {
   ChannelRecord,
@@ -22,7 +22,7 @@ import {
   streamsSucceeded,
 } from "./records.js";
 import type { Store } from "./store.js";
-import type { TraceSeverity } from "./trace.js";
+import { severityNumbers, type TraceSeverity } from "./trace.js";
 
 /** What a trace event may say besides its text. */
 export interface TraceOptions {
@@ -83,6 +83,11 @@ abstract class CallCounter<R extends ChannelRecord | ServerRecord> {
   /** Logs an event. Without effect once closed. */
   trace(description: string, options?: TraceOptions): void {
     const { severity = "info", child } = options ?? {};
+    if (!Object.hasOwn(severityNumbers, severity)) {
+      throw new TypeError(
+        `A severity is one of ${Object.keys(severityNumbers).join(", ")}; it is ${String(severity)}.`,
+      );
+    }
     if (child !== undefined && child.store !== this.store) {
       throw new TypeError(`An event of ${nameRecord(this.record)} cannot refer to a child of another registry.`);
     }
@@ -109,6 +114,9 @@ abstract class ChannelLikeHandle extends CallCounter<ChannelRecord> {
    * not have is taken all the same, and logged as a warning. Without effect where the state is the same, or after close.
    */
   setState(state: ConnectivityState, cause = ""): void {
+    if (!Object.hasOwn(stateNumbers, state)) {
+      throw new TypeError(`A state is one of ${Object.keys(stateNumbers).join(", ")}; it is ${String(state)}.`);
+    }
     const { record } = this;
     const from = record.state;
     if (from === state || record.lifecycle !== "live") return;
@@ -120,10 +128,11 @@ abstract class ChannelLikeHandle extends CallCounter<ChannelRecord> {
   }
 
   /**
-   * Puts a child under this one. Throws LINK_MIXED_CHILDREN, LINK_CYCLE or LINK_REFUSED, naming both. A top channel that is
-   * put under another is a top channel no more.
+   * Puts a child under this one. Throws LINK_MIXED_CHILDREN, LINK_CYCLE or LINK_REFUSED, naming both. A channel that stands
+   * under another is no top channel; it is one again when its last parent goes.
    */
   link(child: ChannelHandle | SubchannelHandle | SocketHandle): void {
+    checkChild(child);
     if (child.store !== this.store) {
       throw new ChannelzError(
         "LINK_REFUSED",
@@ -136,11 +145,13 @@ abstract class ChannelLikeHandle extends CallCounter<ChannelRecord> {
 
   /** Takes a child from under this one; false if it was not there. */
   unlink(child: ChannelHandle | SubchannelHandle | SocketHandle): boolean {
-    const wasThere = unlinkRecords(this.record, child.record);
-    if (wasThere && child.record instanceof ChannelRecord) {
+    checkChild(child);
+    if (child.store !== this.store || !unlinkRecords(this.record, child.record)) return false;
+    if (child.record instanceof ChannelRecord) {
       this.store.log(this.record, "info", `Unlinked ${nameRecord(child.record)}`, child.record);
+      this.store.parentLeft(child.record);
     }
-    return wasThere;
+    return true;
   }
 }
 
@@ -265,10 +276,16 @@ export class SocketHandle {
   }
 }
 
+function checkChild(child: unknown): void {
+  if (child instanceof ChannelLikeHandle || child instanceof SocketHandle) return;
+  throw new TypeError(
+    "A child is a channel, a subchannel or a socket: pass the handle that the registry returned for it.",
+  );
+}
+
 /** Links a child, and logs it with the parent. */
 export function adopt(store: Store, parent: ChannelRecord, child: ChannelRecord | SocketRecord, verb: string): void {
-  linkRecords(parent, child);
-  if (!(child instanceof ChannelRecord)) return;
+  if (!linkRecords(parent, child) || !(child instanceof ChannelRecord)) return;
   if (child.isTop) {
     child.isTop = false;
     store.topChannels.delete(child.id);

@@ -77,6 +77,30 @@ describe("a link", () => {
     expect(await childIds(registry, parents[1]!)).toEqual([shared.id]);
   });
 
+  test("is made once, and unmade by its own registry only", async () => {
+    const registry = createRegistry();
+    const parent = registry.addChannel();
+    const child = registry.addSubchannel({ parent });
+    parent.link(child);
+    const { trace } = (await registry.getChannel(parent.id)).channel!.data!;
+    expect(trace?.events.map(({ description }) => description)).toEqual(["Created", `Created subchannel ${child.id}`]);
+    const other = createRegistry();
+    const twin = [other.addChannel(), other.addSubchannel()][1] as SubchannelHandle;
+    expect(twin.id).toBe(child.id);
+    expect(parent.unlink(twin)).toBe(false);
+    expect(await childIds(registry, parent)).toEqual([child.id]);
+  });
+
+  test("takes nothing but channels, subchannels and sockets", () => {
+    const registry = createRegistry();
+    const parent = registry.addChannel();
+    const server = registry.addServer();
+    for (const child of [server, undefined, {}]) {
+      expect(() => parent.link(child as never)).toThrow(TypeError);
+      expect(() => parent.unlink(child as never)).toThrow(TypeError);
+    }
+  });
+
   test("is refused for what is closed, of another registry, or a socket that has an owner", () => {
     const registry = createRegistry();
     const other = createRegistry();

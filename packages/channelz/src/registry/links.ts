@@ -5,9 +5,9 @@ import { ChannelRecord, nameRecord, type SocketRecord } from "./records.js";
 /**
  * Puts a channel, subchannel or socket under a channel or subchannel, or throws:
  * a parent has channels and subchannels, or sockets, never both; the graph has no cycles; a socket has one owner, while a
- * channel or subchannel may stand under several parents.
+ * channel or subchannel may stand under several parents. False if it stood there already.
  */
-export function linkRecords(parent: ChannelRecord, child: ChannelRecord | SocketRecord): void {
+export function linkRecords(parent: ChannelRecord, child: ChannelRecord | SocketRecord): boolean {
   for (const record of [parent, child]) {
     if (record.lifecycle !== "live") {
       throw new ChannelzError(
@@ -16,8 +16,7 @@ export function linkRecords(parent: ChannelRecord, child: ChannelRecord | Socket
       );
     }
   }
-  if (child instanceof ChannelRecord) linkChannel(parent, child);
-  else linkSocket(parent, child);
+  return child instanceof ChannelRecord ? linkChannel(parent, child) : linkSocket(parent, child);
 }
 
 /** Takes a child from under a parent; false if it was not there. */
@@ -38,7 +37,7 @@ export function* childChannels(parent: ChannelRecord): IterableIterator<ChannelR
   if (parent.subchannels !== undefined) yield* parent.subchannels;
 }
 
-function linkChannel(parent: ChannelRecord, child: ChannelRecord): void {
+function linkChannel(parent: ChannelRecord, child: ChannelRecord): boolean {
   if (parent.sockets !== undefined && parent.sockets.size > 0) {
     throw mixedChildren(parent, child, "sockets", "channels or subchannels");
   }
@@ -51,19 +50,20 @@ function linkChannel(parent: ChannelRecord, child: ChannelRecord): void {
     );
   }
   const known = childTable(parent, child.kind);
-  if (known?.get(child.id) !== undefined) return;
+  if (known?.get(child.id) !== undefined) return false;
   const table = known ?? new OrderedTable<ChannelRecord>();
   if (child.kind === "channel") parent.channels = table;
   else parent.subchannels = table;
   table.add(child);
   child.parents.push(parent);
+  return true;
 }
 
-function linkSocket(parent: ChannelRecord, child: SocketRecord): void {
+function linkSocket(parent: ChannelRecord, child: SocketRecord): boolean {
   if ((parent.channels?.size ?? 0) > 0 || (parent.subchannels?.size ?? 0) > 0) {
     throw mixedChildren(parent, child, "channels or subchannels", "sockets");
   }
-  if (child.owner === parent) return;
+  if (child.owner === parent) return false;
   if (child.owner !== undefined) {
     throw new ChannelzError(
       "LINK_REFUSED",
@@ -74,6 +74,7 @@ function linkSocket(parent: ChannelRecord, child: SocketRecord): void {
   parent.sockets ??= new OrderedTable<SocketRecord>();
   parent.sockets.add(child);
   child.owner = parent;
+  return true;
 }
 
 function childTable(parent: ChannelRecord, kind: "channel" | "subchannel"): OrderedTable<ChannelRecord> | undefined {

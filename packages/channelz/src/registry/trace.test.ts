@@ -92,6 +92,12 @@ describe("a trace", () => {
     expect([trace.numEventsLogged, trace.events.length]).toEqual([2n, 0]);
   });
 
+  test("takes no severity and no state that there is not", () => {
+    const channel = createRegistry().addChannel();
+    expect(() => channel.trace("loud", { severity: "fatal" as never })).toThrow(/A severity is one of/);
+    expect(() => channel.setState("ready" as never)).toThrow(/A state is one of/);
+  });
+
   test("takes no child of another registry", () => {
     const channel = createRegistry().addChannel();
     const stranger = createRegistry().addChannel();

@@ -196,6 +196,15 @@ describe("the counters of both ends", () => {
     },
   );
 
+  test("[CZ-SOCKET-7] a stream that the server resets before it answers fails on both ends", async () => {
+    answer = (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    await ended(call("/a.B/C", "question"));
+    const ends = await settled();
+    expect(streams(ends.client)).toEqual([1n, 0n, 1n]);
+    expect(streams(ends.server)).toEqual([1n, 0n, 1n]);
+    for (const calls of [ends.channelCalls, ends.serverCalls]) expect(calls).toEqual([1n, 0n, 1n]);
+  });
+
   test("[CZ-SOCKET-7] a connection that is lost fails what was in flight, and only that", async () => {
     await ended(call());
     answer = (stream) => stream.respond(grpc);

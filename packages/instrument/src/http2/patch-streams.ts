@@ -1,4 +1,4 @@
-import type { Http2Stream, IncomingHttpHeaders } from "node:http2";
+import type { Http2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
 import { type StreamCounters, StreamTracker } from "./stream-tracker.js";
 
 const trackerKey = Symbol("wirescope.tracker");
@@ -29,7 +29,7 @@ interface AnswerOptions {
 
 interface ServerStreamMethods extends StreamMethods {
   readonly writableEnded: boolean;
-  respond(headers?: object, options?: AnswerOptions): void;
+  respond(headers?: OutgoingHttpHeaders, options?: AnswerOptions): void;
   respondWithFD(fd: unknown, headers?: object, options?: AnswerOptions): void;
   respondWithFile(path: unknown, headers?: object, options?: AnswerOptions): void;
 }
@@ -95,7 +95,7 @@ function watchData(prototype: StreamMethods): void {
     _writev.call(this, chunks, tracker === undefined ? callback : tracker.onWritten(callback));
   };
   prototype._final = function (callback) {
-    this[trackerKey]?.allWritten();
+    this[trackerKey]?.allWritten(this as unknown as Http2Stream);
     _final.call(this, callback);
   };
   prototype._destroy = function (error, callback) {
@@ -133,6 +133,8 @@ function watchTrailers(prototype: ServerStreamMethods): void {
     if (options?.waitForTrailers && !stream.writableEnded) stream[trackerKey]?.waitsForTrailers();
   }
   prototype.respond = function (headers, options) {
+    // Before Node does, which ends an answer without a body at once.
+    this[trackerKey]?.answering(headers?.["content-type"]);
     respond.call(this, headers, options);
     answered(this, options);
   };

@@ -115,9 +115,16 @@ export class StreamTracker {
     return this.#onWritten;
   }
 
-  /** All that was to be sent is written: a body without envelopes was a message. */
-  allWritten(): void {
-    if (this.#sent.end() > 0) this.#socket?.messageSent();
+  /** A server begins its answer. */
+  answering(contentType: unknown): void {
+    this.#sent.begin(bodyShapeOf(contentType));
+  }
+
+  /** All that was to be sent is written: a body without envelopes was a message. Node also ends what was reset, unsent. */
+  allWritten(stream: Http2Stream): void {
+    const isUnsent =
+      stream.rstCode || (this.#counters?.isClient === false && !(stream as ServerHttp2Stream).headersSent);
+    if (!isUnsent && this.#sent.end() > 0) this.#socket?.messageSent();
   }
 
   /** The stream is gone. True if the tracker can be used again. */
@@ -139,7 +146,9 @@ export class StreamTracker {
   }
 
   #hasSentEnd(stream: ServerHttp2Stream): boolean {
-    return stream.writableFinished && (!this.#waitsForTrailers || stream.sentTrailers !== undefined);
+    // A stream that is reset before its answer began is ended by Node all the same, and nothing of that is sent.
+    if (!stream.headersSent || !stream.writableFinished) return false;
+    return !this.#waitsForTrailers || stream.sentTrailers !== undefined;
   }
 
   #isOkForClient(): boolean {

@@ -2,9 +2,10 @@
  * How the messages of a call lie in a body.
  *
  * `grpc`, `grpc-web` and `connect-stream` put each message into an envelope of five bytes; the last two end with an envelope
- * that holds the status. In every other body there is one message: the body.
+ * that holds the status. A `unary` body of Connect is a message, also where it is empty. In every other body there is one
+ * message, if there is a body.
  */
-export type BodyShape = "grpc" | "grpc-web" | "connect-stream" | "whole";
+export type BodyShape = "grpc" | "grpc-web" | "connect-stream" | "unary" | "whole";
 
 /** The shape that a content type announces. */
 export function bodyShapeOf(contentType: unknown): BodyShape {
@@ -14,6 +15,7 @@ export function bodyShapeOf(contentType: unknown): BodyShape {
     return contentType.startsWith("application/grpc-web-text") ? "whole" : "grpc-web";
   }
   if (contentType.startsWith("application/grpc")) return "grpc";
+  if (contentType === "application/proto") return "unary";
   return contentType.startsWith("application/connect+") ? "connect-stream" : "whole";
 }
 

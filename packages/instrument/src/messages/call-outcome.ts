@@ -21,6 +21,7 @@ export function isOk({ shape, httpStatus, grpcStatus, envelopeStatus }: CallEnd)
       return String(grpcStatus ?? statusLine(envelopeStatus)) === "0";
     case "connect-stream":
       return envelopeStatus !== undefined && !hasError(envelopeStatus);
+    case "unary":
     case "whole":
       return true;
   }

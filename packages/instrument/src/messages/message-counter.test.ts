@@ -50,6 +50,8 @@ describe("MessageCounter", () => {
     expect([counter.add(Buffer.from("{")), counter.add(Buffer.from("}")), counter.end()]).toEqual([0, 0, 1]);
     counter.begin("whole");
     expect(counter.end()).toBe(0);
+    counter.begin("unary");
+    expect(counter.end()).toBe(1);
   });
 
   test("keeps nothing of a status that is absurdly long", () => {
@@ -68,11 +70,12 @@ test("a content type tells how messages lie in a body", () => {
       "application/grpc-web+proto",
       "application/grpc-web-text",
       "application/connect+json",
+      "application/proto",
       "application/json",
       "text/html",
       undefined,
     ].map(bodyShapeOf),
-  ).toEqual(["grpc", "grpc", "grpc-web", "whole", "connect-stream", "whole", "whole", "whole"]);
+  ).toEqual(["grpc", "grpc", "grpc-web", "whole", "connect-stream", "unary", "whole", "whole", "whole"]);
 });
 
 test("[CZ-DATA-4] [CZ-DATA-5] each protocol says in its own words how a call ended", () => {

@@ -37,7 +37,7 @@ export class MessageCounter {
   /** Takes the next bytes, and returns how many messages they completed. */
   add(chunk: Uint8Array): number {
     if (chunk.length > 0) this.#hasBody = true;
-    if (this.#shape === "whole") return 0;
+    if (this.#shape === "whole" || this.#shape === "unary") return 0;
     let completed = 0;
     let at = 0;
     while (at < chunk.length) {
@@ -64,9 +64,9 @@ export class MessageCounter {
     return completed;
   }
 
-  /** The body ended in good order: a body without envelopes is a message, if there was any of it. */
+  /** The body ended in good order: one without envelopes is a message, if there was any of it or it may be empty. */
   end(): number {
-    return this.#shape === "whole" && this.#hasBody ? 1 : 0;
+    return this.#shape === "unary" || (this.#shape === "whole" && this.#hasBody) ? 1 : 0;
   }
 
   #keepStatus(bytes: Uint8Array): void {

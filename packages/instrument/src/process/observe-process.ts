@@ -25,16 +25,20 @@ export interface ProcessObservation {
  */
 export function observeProcess(registry: Registry, options: ObserveProcessOptions = {}): ProcessObservation {
   const stops: (() => void)[] = [];
-  // What knows more of its connections comes first.
-  if (options.grpcJs !== false) {
-    const grpcJs = observeGrpcJs(registry);
-    stops.push(() => grpcJs.stop());
-  }
-  if (options.http2 !== false) stops.push(observeHttp2Module(registry));
-  if (options.http !== false) stops.push(observeHttpModule(registry));
-  return {
-    stop() {
-      for (const stop of stops.splice(0).reverse()) stop();
-    },
+  const stop = (): void => {
+    for (const one of stops.splice(0).reverse()) one();
   };
+  try {
+    // What knows more of its connections comes first.
+    if (options.grpcJs !== false) {
+      const grpcJs = observeGrpcJs(registry);
+      stops.push(() => grpcJs.stop());
+    }
+    if (options.http2 !== false) stops.push(observeHttp2Module(registry));
+    if (options.http !== false) stops.push(observeHttpModule(registry));
+  } catch (error) {
+    stop();
+    throw error;
+  }
+  return { stop };
 }
