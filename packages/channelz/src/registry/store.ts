@@ -1,6 +1,7 @@
 import type { StampClock } from "./clock.js";
 import { type CounterRow, CounterSlab } from "./counter-slab.js";
 import { Graveyard } from "./graveyard.js";
+import { IdIndex } from "./id-index.js";
 import { childChannels, unlinkRecords } from "./links.js";
 import { OrderedTable } from "./ordered-table.js";
 import {
@@ -35,7 +36,7 @@ export interface RegistrySize {
  */
 export class Store {
   readonly clock: StampClock;
-  readonly all: OrderedTable<AnyRecord> = new OrderedTable();
+  readonly all: IdIndex<AnyRecord> = new IdIndex();
   readonly topChannels: OrderedTable<ChannelRecord> = new OrderedTable();
   readonly servers: OrderedTable<ServerRecord> = new OrderedTable();
 
