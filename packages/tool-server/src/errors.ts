@@ -1,3 +1,6 @@
+import type { RefusalFinding } from "./credentials/diagnose-refusal.js";
+import type { ProcessExit } from "./process/process-outcome.js";
+
 /** Every way in which this package fails. `docs/errors.md` explains each code and what to do about it. */
 export type ToolServerErrorCode =
   /** The configuration file cannot be read: it is not there, not allowed, too large, or not UTF-8. */
@@ -17,16 +20,96 @@ export type ToolServerErrorCode =
   /** The helper did not end in time. */
   | "HELPER_TIMEOUT"
   /** What the helper wrote is not one JSON object of headers. */
-  | "HELPER_OUTPUT_INVALID";
+  | "HELPER_OUTPUT_INVALID"
+  /** The entry was not approved, was changed since, or is forbidden by a policy. */
+  | "NOT_TRUSTED"
+  /** The file of approvals cannot be read, or is not one. */
+  | "APPROVALS_UNREADABLE"
+  /** The policy cannot be read, is not one, or may be written by others. */
+  | "POLICY_UNREADABLE"
+  /** What rests in the vault cannot be read. */
+  | "VAULT_UNREADABLE"
+  /** Another holds the lock of an entry of the vault for too long. */
+  | "VAULT_LOCKED"
+  /** The key or passphrase is not the one of this vault. */
+  | "VAULT_KEY_WRONG"
+  /** There is no keychain here. */
+  | "KEYCHAIN_UNAVAILABLE"
+  /** A person has to sign in. */
+  | "SIGN_IN_NEEDED"
+  /** The sign-in ended without a token. */
+  | "SIGN_IN_FAILED"
+  /** What an authorization server says of itself is wrong, lacking or unsafe. */
+  | "AUTHORIZATION_SERVER_INVALID"
+  /** The authorization server gave no token. */
+  | "TOKEN_REFUSED"
+  /** The authorization server did not register this client. */
+  | "REGISTRATION_REFUSED"
+  /** The server names another authorization server than before. */
+  | "ISSUER_CHANGED"
+  /** Neither the server nor the proxy before it can be reached: name, port, TLS. */
+  | "SERVER_UNREACHABLE"
+  /** The server answered 401: it wants to know who asks, or does not accept what it was told. */
+  | "UNAUTHORIZED"
+  /** The server answered 403: it knows who asks, and does not allow it. */
+  | "FORBIDDEN"
+  /** The server answered with another status that is a failure. */
+  | "SERVER_FAILED"
+  /** What answers does not speak the protocol. */
+  | "NOT_A_TOOL_SERVER"
+  /** The server sends the request elsewhere, where its headers must not go. */
+  | "REDIRECT_REFUSED"
+  /** A message is larger than the limit. */
+  | "MESSAGE_TOO_LARGE"
+  /** The server does not know the session any more. */
+  | "SESSION_LOST"
+  /** The connection ended while the call was in flight. */
+  | "CONNECTION_LOST"
+  /** The connection was closed on this side. */
+  | "CONNECTION_CLOSED"
+  /** The process of a stdio server cannot be started. */
+  | "CHILD_NOT_RUNNABLE"
+  /** The process of a stdio server ended. */
+  | "CHILD_EXITED"
+  /** Nothing came for too long. */
+  | "CALL_TIMEOUT"
+  /** The caller gave up. */
+  | "CALL_CANCELLED"
+  /** The server answered the call with an error of the protocol, or does not have what was asked for. */
+  | "CALL_REFUSED"
+  /** The server's answer to a call is not one of the protocol. */
+  | "ANSWER_INVALID";
+
+/** What is known of a failure besides its message. Holds no secret. */
+export interface ToolServerErrorDetails {
+  /** The status of HTTP. */
+  readonly status?: number | undefined;
+  /** Whether the request may have reached the server; where it is false, sending it again is safe. */
+  readonly wasSent?: boolean | undefined;
+  /** What may be behind a 401 or 403, the likeliest first. */
+  readonly findings?: readonly RefusalFinding[] | undefined;
+  /** The error code of JSON-RPC, with what the server says of it. */
+  readonly rpcCode?: number | undefined;
+  readonly rpcData?: unknown;
+  /** The exit of a child and the last lines of its standard error. */
+  readonly exit?: ProcessExit | undefined;
+  readonly stderr?: readonly string[] | undefined;
+}
 
 /** The one error of this package: guard on `code`, read `message`, look at `cause`. Its message never holds a secret. */
 export class ToolServerError extends Error {
   override readonly name = "ToolServerError";
   readonly code: ToolServerErrorCode;
+  readonly details: ToolServerErrorDetails;
 
-  constructor(code: ToolServerErrorCode, message: string, options?: ErrorOptions) {
+  constructor(
+    code: ToolServerErrorCode,
+    message: string,
+    options: ErrorOptions & { readonly details?: ToolServerErrorDetails } = {},
+  ) {
     super(message, options);
     this.code = code;
+    this.details = options.details ?? {};
   }
 
   /** Whether `value` is a ToolServerError, with this code where one is given; also across copies of this package. */

@@ -4,7 +4,7 @@ import type { Environment } from "../process/child-environment.js";
 import { type Clock, systemClock } from "../process/clock.js";
 import { printableText } from "../process/printable-text.js";
 import type { ProcessOutcome } from "../process/process-outcome.js";
-import { backOffMs } from "./back-off.js";
+import { backOffMs } from "../process/back-off.js";
 import type { Credential, CredentialDescription, Refusal, RefusalDecision } from "./credential.js";
 import { credentialClosed } from "./credential-closed.js";
 import type { CredentialOwner } from "./fixed-credential.js";

@@ -1,0 +1,80 @@
+import { ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
+import { ToolServerError } from "../errors.js";
+import { printableText } from "../process/printable-text.js";
+import { describeDuration } from "./duration.js";
+
+/** What is known of a call that failed. */
+export interface CallCircumstances {
+  /** The name of the server. */
+  readonly server: string;
+  readonly method: string;
+  readonly signal: AbortSignal | undefined;
+  readonly idleTimeoutMs: number;
+  /** Why the transport ended, where it did. */
+  readonly transportFailure: ToolServerError | undefined;
+  readonly redact: (text: string) => string;
+}
+
+const longestText = 2000;
+
+/** The failure of a call in our words. What the server or a library said is bounded, escaped and redacted. */
+export function callFailure(error: unknown, circumstances: CallCircumstances): ToolServerError {
+  const { server, method, signal, idleTimeoutMs, transportFailure } = circumstances;
+  const who = JSON.stringify(server);
+  const said = (text: string): string => printableText(circumstances.redact(text), longestText);
+  if (signal?.aborted) {
+    return new ToolServerError("CALL_CANCELLED", `${method} of the server ${who} was called off.`);
+  }
+  const own = ownFailure(error);
+  if (own !== undefined) return own;
+  if (ProtocolError.isInstance(error)) {
+    return new ToolServerError("CALL_REFUSED", `The server ${who} refused ${method}: ${said(error.message)}`, {
+      details: { rpcCode: error.code, rpcData: error.data, wasSent: true },
+    });
+  }
+  if (!SdkError.isInstance(error)) {
+    const text = error instanceof Error ? error.message : String(error);
+    return invalid(`The server ${who} answered ${method} with what cannot be used: ${said(text)}`);
+  }
+  switch (error.code) {
+    case SdkErrorCode.RequestTimeout:
+      return new ToolServerError(
+        "CALL_TIMEOUT",
+        `The server ${who} neither answered ${method} nor told of progress for ${describeDuration(idleTimeoutMs)}. ` +
+          "It was told to stop. Allow more time, or look at what the server does.",
+        { details: { wasSent: true } },
+      );
+    case SdkErrorCode.ConnectionClosed:
+    case SdkErrorCode.NotConnected:
+    case SdkErrorCode.SendFailed:
+      if (transportFailure !== undefined) return withSent(transportFailure, true);
+      return new ToolServerError("CONNECTION_LOST", `The connection to the server ${who} ended during ${method}.`, {
+        details: { wasSent: true },
+      });
+    case SdkErrorCode.CapabilityNotSupported:
+    case SdkErrorCode.MethodNotSupportedByProtocolVersion:
+      return new ToolServerError("CALL_REFUSED", `The server ${who} has no ${method}: ${said(error.message)}`, {
+        details: { wasSent: false },
+      });
+    default:
+      return invalid(`The server ${who} answered ${method} with what cannot be used: ${said(error.message)}`);
+  }
+}
+
+/** The failure that a transport or a credential of ours gave, also where the SDK wrapped it. */
+export function ownFailure(error: unknown): ToolServerError | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
+    if (ToolServerError.is(at)) return at;
+  }
+  return undefined;
+}
+
+/** The same failure, of a request that was, or was not, sent. */
+function withSent(error: ToolServerError, wasSent: boolean): ToolServerError {
+  if (error.details.wasSent === wasSent) return error;
+  return new ToolServerError(error.code, error.message, { cause: error, details: { ...error.details, wasSent } });
+}
+
+function invalid(message: string): ToolServerError {
+  return new ToolServerError("ANSWER_INVALID", message, { details: { wasSent: true } });
+}

@@ -1,0 +1,177 @@
+import {
+  Client,
+  type ClientCapabilities,
+  type Implementation,
+  type ServerCapabilities,
+} from "@modelcontextprotocol/client";
+import { publish } from "../diagnostics/channels.js";
+import type { ConnectivityState, TransportFacts } from "../diagnostics/facts.js";
+import type { Tell } from "../diagnostics/tell.js";
+import type { ToolServerError } from "../errors.js";
+import type { ToolTransport } from "../transports/transport.js";
+import { callFailure } from "./call-failure.js";
+import { type ChangedList, listChangeHandlers, watchSubscription } from "./list-changes.js";
+import { connectClient, type EraMemory } from "./negotiate-era.js";
+
+/** Who we are, to the server. */
+export interface ClientSettings {
+  readonly info: Implementation;
+  /** What the server may ask of us. Default: nothing. */
+  readonly capabilities?: ClientCapabilities | undefined;
+  /** Gets each new client before it connects: to answer what the server asks. */
+  readonly prepare?: ((client: Client) => void) | undefined;
+}
+
+/** What a server says of itself. */
+export interface ServerDescription {
+  /** Undefined where the server does not say. */
+  readonly name: string | undefined;
+  readonly version: string | undefined;
+  readonly protocolVersion: string;
+  readonly era: "modern" | "legacy";
+  readonly capabilities: ServerCapabilities;
+  readonly instructions: string | undefined;
+}
+
+/** A client of the SDK on one transport, from the handshake to the end. */
+export interface ClientSession {
+  readonly transport: ToolTransport;
+  readonly facts: TransportFacts;
+  readonly server: ServerDescription;
+  /** Makes a call over it, and counts it. */
+  run<Result>(invoke: (client: Client) => Promise<Result>): Promise<Result>;
+  /** Ends it, for this reason, once the calls in flight have ended: each hears for itself what became of it. */
+  retire(reason: string): void;
+  /** Ends it now. */
+  close(reason: string): Promise<void>;
+}
+
+export interface SessionOptions {
+  readonly transport: ToolTransport;
+  readonly facts: TransportFacts;
+  readonly settings: ClientSettings;
+  readonly era: EraMemory;
+  readonly connectTimeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly tell: Tell;
+  readonly redact: (text: string) => string;
+  /** Called once where the transport ends by itself after the handshake. */
+  readonly onLost: (session: ClientSession, failure: ToolServerError | undefined) => void;
+  readonly onListChanged: (list: ChangedList) => void;
+}
+
+/** Connects a client over a transport. Rejects with a ToolServerError; then the transport is closed. */
+export async function openSession(options: SessionOptions): Promise<ClientSession> {
+  const { transport, facts, settings, signal, redact, tell, connectTimeoutMs } = options;
+  const { name: server } = facts.connection;
+  let session: ClientSession | undefined;
+  let isOver = false;
+  const setState = (state: ConnectivityState, reason?: string): void =>
+    publish("transport:state", { subject: facts, state, reason });
+  const end = (reason: string): void => {
+    if (isOver) return;
+    isOver = true;
+    setState("SHUTDOWN", reason);
+    publish("transport:closed", { subject: facts, reason });
+  };
+
+  publish("transport:opened", facts);
+  setState("CONNECTING");
+  transport.onclose = () => {
+    const wasOver = isOver;
+    end(transport.failure?.message ?? "The transport closed.");
+    if (session !== undefined && !wasOver) options.onLost(session, transport.failure);
+  };
+  const client = new Client(settings.info, {
+    capabilities: settings.capabilities ?? {},
+    listChanged: listChangeHandlers(options.onListChanged),
+    versionNegotiation: { mode: "auto", probe: { timeoutMs: Math.min(connectTimeoutMs, probeMs(transport)) } },
+  });
+  client.onerror = (error) => {
+    if (!isOver) tell(facts, "info", `Out of band: ${error.message}`);
+  };
+  settings.prepare?.(client);
+
+  const onAbort = (): void => void transport.close().catch(() => {});
+  signal.addEventListener("abort", onAbort, { once: true });
+  publish("transport:call-started", facts);
+  try {
+    signal.throwIfAborted();
+    await connectClient(client, transport, options.era, connectTimeoutMs);
+    signal.throwIfAborted();
+  } catch (error) {
+    publish("transport:call-failed", facts);
+    const transportFailure = transport.failure;
+    const failure = callFailure(error, {
+      server,
+      method: "the handshake",
+      signal,
+      idleTimeoutMs: connectTimeoutMs,
+      transportFailure,
+      redact,
+    });
+    end(failure.message);
+    await transport.close().catch(() => {});
+    throw failure;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+  publish("transport:call-succeeded", facts);
+  setState("READY");
+
+  const stopWatching = watchSubscription(client, () => isOver);
+  let inFlight = 0;
+  let retirement: string | undefined;
+  const close = async (reason: string): Promise<void> => {
+    end(reason);
+    stopWatching();
+    await client.close().catch(() => {});
+    await transport.close().catch(() => {});
+  };
+  session = {
+    transport,
+    facts,
+    server: describeServer(client),
+    async run(invoke) {
+      publish("transport:call-started", facts);
+      inFlight += 1;
+      try {
+        const result = await invoke(client);
+        publish("transport:call-succeeded", facts);
+        return result;
+      } catch (error) {
+        publish("transport:call-failed", facts);
+        throw error;
+      } finally {
+        inFlight -= 1;
+        if (inFlight === 0 && retirement !== undefined) void close(retirement);
+      }
+    },
+    retire(reason) {
+      retirement ??= reason;
+      if (inFlight === 0) void close(reason);
+    },
+    close,
+  };
+  return session;
+}
+
+/**
+ * How long the question for the newer protocol waits. Over one wire silence means the older one: some servers never answer
+ * what they do not know. Elsewhere it is a failure.
+ */
+function probeMs(transport: ToolTransport): number {
+  return transport.kind === "stdio" || transport.kind === "ws" ? 3000 : Number.POSITIVE_INFINITY;
+}
+
+function describeServer(client: Client): ServerDescription {
+  const version = client.getServerVersion();
+  return {
+    name: version?.name,
+    version: version?.version,
+    protocolVersion: client.getNegotiatedProtocolVersion() ?? "",
+    era: client.getProtocolEra() ?? "legacy",
+    capabilities: client.getServerCapabilities() ?? {},
+    instructions: client.getInstructions(),
+  };
+}

@@ -1,0 +1,66 @@
+import type {
+  CallToolRequest,
+  CallToolResult,
+  Client,
+  CompleteRequest,
+  CompleteResult,
+  GetPromptRequest,
+  GetPromptResult,
+  ListPromptsResult,
+  ListResourcesResult,
+  ListResourceTemplatesResult,
+  ListToolsResult,
+  Progress,
+  ReadResourceRequest,
+  ReadResourceResult,
+  RequestOptions,
+} from "@modelcontextprotocol/client";
+import type { ConnectionFacts, ConnectivityState } from "../diagnostics/facts.js";
+import type { ServerDescription } from "./client-session.js";
+import type { ChangedList } from "./list-changes.js";
+
+/** How a call is made. */
+export interface CallOptions {
+  /** Gives up; the server is told. The call rejects with CALL_CANCELLED. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long the server may be silent, in milliseconds; each progress begins it anew. Default: that of the connection. */
+  readonly idleTimeoutMs?: number | undefined;
+  /** How long the call may take in all, in milliseconds. Default: for ever, as long as there is progress. */
+  readonly totalTimeoutMs?: number | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/**
+ * A connection to one tool server, for one tenant. Opens at the first call, or at `connect`; opens again, after a while that
+ * grows, where it failed. Everything rejects with a ToolServerError.
+ *
+ * A call whose request never reached the server is made once more by itself; one that may have is made again only where
+ * that changes nothing.
+ */
+export interface Connection {
+  readonly facts: ConnectionFacts;
+  readonly state: ConnectivityState;
+  /** What the server said of itself; undefined while it is not connected. */
+  readonly server: ServerDescription | undefined;
+  /** Connects, where it is not; also where it failed and rests. */
+  connect(options?: Pick<CallOptions, "signal">): Promise<ServerDescription>;
+  ping(options?: CallOptions): Promise<void>;
+  listTools(options?: CallOptions): Promise<ListToolsResult>;
+  callTool(params: CallToolRequest["params"], options?: CallOptions): Promise<CallToolResult>;
+  listResources(options?: CallOptions): Promise<ListResourcesResult>;
+  listResourceTemplates(options?: CallOptions): Promise<ListResourceTemplatesResult>;
+  readResource(params: ReadResourceRequest["params"], options?: CallOptions): Promise<ReadResourceResult>;
+  listPrompts(options?: CallOptions): Promise<ListPromptsResult>;
+  getPrompt(params: GetPromptRequest["params"], options?: CallOptions): Promise<GetPromptResult>;
+  complete(params: CompleteRequest["params"], options?: CallOptions): Promise<CompleteResult>;
+  /** Any other request: `invoke` gets the client of the SDK and the options to pass on. */
+  call<Result>(
+    method: string,
+    invoke: (client: Client, options: RequestOptions) => Promise<Result>,
+    options?: CallOptions,
+  ): Promise<Result>;
+  /** Tells of a list that changed, until the returned function is called. */
+  onListChanged(listener: (list: ChangedList) => void): () => void;
+  /** Ends it and all calls in flight, which reject with CONNECTION_CLOSED. */
+  close(): Promise<void>;
+}

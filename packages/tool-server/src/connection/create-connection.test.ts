@@ -1,0 +1,287 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { afterEach, describe, expect, test } from "vitest";
+import { channelPrefix, type StateChange } from "../diagnostics/channels.js";
+import type { ConnectionFacts } from "../diagnostics/facts.js";
+import { createTell } from "../diagnostics/tell.js";
+import { ToolServerError } from "../errors.js";
+import { createFakeClock, type FakeClock } from "../process/fake-clock.test.helper.js";
+import { createSecretRegistry } from "../secrets/redactor.js";
+import type { Connection } from "./connection.js";
+import { type ConnectionOptions, createConnection } from "./create-connection.js";
+import { createMemoryServer, failureOf, type MemoryServer } from "./memory-server.test.helper.js";
+
+const open: Connection[] = [];
+afterEach(async () => {
+  for (const connection of open.splice(0)) await connection.close();
+});
+
+interface Setting {
+  readonly server: MemoryServer;
+  readonly clock: FakeClock;
+  readonly connection: Connection;
+  readonly states: string[];
+}
+
+function setUp(options: Partial<ConnectionOptions> & { startFailure?: ToolServerError } = {}): Setting {
+  const server = createMemoryServer();
+  server.startFailure = options.startFailure;
+  const clock = createFakeClock();
+  const secrets = createSecretRegistry();
+  const states: string[] = [];
+  const onState = (message: unknown): void => {
+    const { subject, state } = message as StateChange<ConnectionFacts>;
+    if (subject === server.facts) states.push(state);
+  };
+  subscribe(`${channelPrefix}connection:state`, onState);
+  const connection = createConnection({
+    facts: server.facts,
+    openTransport: () => server.openTransport(),
+    settings: { info: { name: "test", version: "0" } },
+    tell: createTell(secrets),
+    redact: secrets.redact,
+    clock,
+    random: () => 1,
+    dispose: async () => void unsubscribe(`${channelPrefix}connection:state`, onState),
+    ...options,
+  });
+  open.push(connection);
+  return { server, clock, connection, states };
+}
+
+async function failure(promise: Promise<unknown>): Promise<ToolServerError> {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!ToolServerError.is(error)) throw new Error(`Expected a ToolServerError, got ${String(error)}.`);
+  return error;
+}
+
+const echo = (text: string) => ({ name: "echo", arguments: { text } });
+
+describe("connecting", () => {
+  test("connects at the first call, and is idle until then", async () => {
+    const { server, connection, states } = setUp();
+    expect([connection.state, server.opened]).toEqual(["IDLE", 0]);
+    expect((await connection.callTool(echo("hello"))).content).toEqual([{ type: "text", text: "hello" }]);
+    expect(connection.server?.name).toBe("memory");
+    expect(states).toEqual(["CONNECTING", "READY"]);
+  });
+
+  test("connects at once where it is told to", async () => {
+    const { connection } = setUp({ isEager: true });
+    expect(connection.state).toBe("CONNECTING");
+    await connection.connect();
+    expect(connection.state).toBe("READY");
+  });
+
+  test("calls that come together share one connection", async () => {
+    const { server, connection } = setUp();
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => connection.callTool(echo(`${index}`))));
+    expect(answers.map(({ content }) => content[0])).toEqual(
+      Array.from({ length: 50 }, (_, index) => ({ type: "text", text: `${index}` })),
+    );
+    expect(server.opened).toBe(1);
+  });
+
+  test("a caller that gives up while it connects is let go, and the connection is made for the others", async () => {
+    const { connection } = setUp();
+    const controller = new AbortController();
+    const given = connection.callTool(echo("a"), { signal: controller.signal });
+    const kept = connection.callTool(echo("b"));
+    controller.abort();
+    expect((await failure(given)).code).toBe("CALL_CANCELLED");
+    expect((await kept).content).toEqual([{ type: "text", text: "b" }]);
+  });
+});
+
+describe("a server that cannot be reached", () => {
+  test("fails the call with what the transport says", async () => {
+    const { server, connection, states } = setUp();
+    server.startFailure = failureOf("SERVER_UNREACHABLE", false);
+    expect((await failure(connection.connect())).code).toBe("SERVER_UNREACHABLE");
+    expect(connection.state).toBe("TRANSIENT_FAILURE");
+    expect(states).toEqual(["CONNECTING", "TRANSIENT_FAILURE"]);
+  });
+
+  test("is tried again after pauses that double up to a limit, and begin anew after a success", async () => {
+    const { server, clock, connection } = setUp({
+      isEager: true,
+      backOff: { firstMs: 100, mostMs: 400 },
+      startFailure: failureOf("SERVER_UNREACHABLE", false),
+    });
+    const settled = async (): Promise<void> => {
+      await expect.poll(() => connection.state).toBe("TRANSIENT_FAILURE");
+    };
+    await settled();
+    for (const [pause, opened] of [
+      [100, 2],
+      [200, 3],
+      [400, 4],
+      [400, 5],
+    ] as const) {
+      clock.advance(pause - 1);
+      expect(server.opened).toBe(opened - 1);
+      clock.advance(1);
+      expect(server.opened).toBe(opened);
+      await settled();
+    }
+    server.startFailure = undefined;
+    clock.advance(400);
+    await connection.callTool(echo("again"));
+    server.startFailure = failureOf("SERVER_UNREACHABLE", false);
+    server.die(failureOf("CONNECTION_LOST", true));
+    await settled();
+    const before = server.opened;
+    clock.advance(100);
+    expect(server.opened).toBe(before + 1);
+  });
+
+  test("a call during a long pause fails at once and says when it is tried again", async () => {
+    const { server, clock, connection } = setUp({ backOff: { firstMs: 8000, mostMs: 8000 } });
+    server.startFailure = failureOf("SERVER_UNREACHABLE", false);
+    await failure(connection.connect());
+    const error = await failure(connection.ping());
+    expect(error.message).toContain("It is tried again in 8 s.");
+    expect(server.opened).toBe(1);
+    server.startFailure = undefined;
+    clock.advance(8000);
+    await connection.ping();
+    expect(connection.state).toBe("READY");
+  });
+
+  test("what a person has to mend is not tried again by itself", async () => {
+    const { server, clock, connection } = setUp({ isEager: true, startFailure: failureOf("UNAUTHORIZED", true) });
+    await expect.poll(() => connection.state).toBe("TRANSIENT_FAILURE");
+    clock.advance(3_600_000);
+    expect(server.opened).toBe(1);
+    server.startFailure = undefined;
+    await connection.ping();
+  });
+});
+
+describe("a connection that is lost", () => {
+  test("is no longer shown as ready, and the next call opens it again", async () => {
+    const { server, connection, states } = setUp();
+    await connection.ping();
+    server.die(failureOf("CHILD_EXITED", true));
+    await expect.poll(() => connection.state).toBe("IDLE");
+    expect(connection.server).toBeUndefined();
+    expect((await connection.callTool(echo("back"))).content).toEqual([{ type: "text", text: "back" }]);
+    expect(states).toEqual(["CONNECTING", "READY", "IDLE", "CONNECTING", "READY"]);
+  });
+
+  test("fails every call in flight with the reason, and makes no tool run twice", async () => {
+    const { server, connection } = setUp();
+    await connection.connect();
+    const calls = Array.from({ length: 200 }, () => failure(connection.callTool({ name: "wait", arguments: {} })));
+    await expect.poll(() => server.runs).toBe(200);
+    server.die(failureOf("CHILD_EXITED", true));
+    const errors = await Promise.all(calls);
+    expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(["CHILD_EXITED"]));
+    expect(new Set(errors.map(({ details }) => details.wasSent))).toEqual(new Set([true]));
+    expect(server.runs).toBe(200);
+  });
+
+  test("a call that was never sent is made once more by itself", async () => {
+    const { server, connection } = setUp();
+    await connection.connect();
+    server.sendFailure = failureOf("CONNECTION_LOST", false);
+    expect((await connection.callTool(echo("once"))).content).toEqual([{ type: "text", text: "once" }]);
+    expect(server.runs).toBe(1);
+  });
+
+  test("a call that may have been sent is not made again", async () => {
+    const { server, connection } = setUp();
+    await connection.connect();
+    server.sendFailure = failureOf("CONNECTION_LOST", true);
+    expect((await failure(connection.callTool(echo("perhaps")))).code).toBe("CONNECTION_LOST");
+    expect(server.runs).toBe(0);
+  });
+
+  test("a session that the server forgot is begun anew, once for all who notice", async () => {
+    const { server, connection } = setUp();
+    await connection.connect();
+    const waiting = connection.callTool({ name: "wait", arguments: {} });
+    await expect.poll(() => server.runs).toBe(1);
+    server.sendFailure = failureOf("SESSION_LOST", false);
+    expect((await connection.callTool(echo("new"))).content).toEqual([{ type: "text", text: "new" }]);
+    expect(server.opened).toBe(2);
+    // What was in flight on the old session hears its own answer.
+    server.release();
+    expect((await waiting).content).toEqual([{ type: "text", text: "released" }]);
+  });
+
+  test("one that dies each time right after its handshake is not opened again and again", async () => {
+    const { server, clock, connection } = setUp({ isEager: true, backOff: { firstMs: 1000, mostMs: 60_000 } });
+    await connection.connect();
+    server.die(failureOf("CHILD_EXITED", true));
+    await expect.poll(() => connection.state).toBe("TRANSIENT_FAILURE");
+    const before = server.opened;
+    clock.advance(999);
+    expect(server.opened).toBe(before);
+  });
+});
+
+describe("a call", () => {
+  test("that the server refuses says what it said", async () => {
+    const { connection } = setUp();
+    const error = await failure(
+      connection.call("nothing/here", (client, options) =>
+        client.request({ method: "tools/call", params: { name: "absent" } }, options),
+      ),
+    );
+    expect(error.code).toBe("CALL_REFUSED");
+    expect(error.message).toContain('The server "memory" refused');
+    expect(connection.state).toBe("READY");
+  });
+
+  test("whose tool fails is an answer, not a failure", async () => {
+    const { connection } = setUp();
+    const result = await connection.callTool({ name: "broken", arguments: {} });
+    expect(result.isError).toBe(true);
+  });
+
+  test("ends when the server is silent for too long, and the server is told", async () => {
+    const { server, connection } = setUp();
+    const error = await failure(connection.callTool({ name: "wait", arguments: {} }, { idleTimeoutMs: 50 }));
+    expect(error.code).toBe("CALL_TIMEOUT");
+    expect(error.message).toContain("50 ms");
+    expect(server.runs).toBe(1);
+    await connection.ping();
+  });
+
+  test("that is called off ends at once", async () => {
+    const { server, connection } = setUp();
+    await connection.connect();
+    const controller = new AbortController();
+    const call = failure(connection.callTool({ name: "wait", arguments: {} }, { signal: controller.signal }));
+    await expect.poll(() => server.runs).toBe(1);
+    controller.abort();
+    expect((await call).code).toBe("CALL_CANCELLED");
+  });
+
+  test("in flight when the connection is closed ends with that", async () => {
+    const { server, connection } = setUp();
+    await connection.connect();
+    const call = failure(connection.callTool({ name: "wait", arguments: {} }));
+    await expect.poll(() => server.runs).toBe(1);
+    await connection.close();
+    expect((await call).code).toBe("CONNECTION_CLOSED");
+    expect((await failure(connection.ping())).code).toBe("CONNECTION_CLOSED");
+    expect(connection.state).toBe("SHUTDOWN");
+  });
+});
+
+test("a list that changed is told to those who listen, until they stop", async () => {
+  const { server, connection } = setUp();
+  const heard: string[] = [];
+  const stop = connection.onListChanged((list) => heard.push(list));
+  await connection.connect();
+  server.server.sendToolListChanged();
+  await expect.poll(() => heard).toEqual(["tools"]);
+  stop();
+  server.server.sendToolListChanged();
+  await connection.ping();
+  expect(heard).toEqual(["tools"]);
+});

@@ -1,0 +1,135 @@
+import { InMemoryTransport, type Transport } from "@modelcontextprotocol/client";
+import { McpServer } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { createNoCredential } from "../credentials/fixed-credential.js";
+import type { ConnectionFacts, TransportFacts } from "../diagnostics/facts.js";
+import { ToolServerError } from "../errors.js";
+import type { ToolTransport } from "../transports/transport.js";
+
+/** A server of the SDK in this process, with switches for what goes wrong. */
+export interface MemoryServer {
+  readonly facts: ConnectionFacts;
+  openTransport(): { transport: ToolTransport; facts: TransportFacts };
+  /** What the next transports do: connect, or fail to start for this reason. */
+  startFailure: ToolServerError | undefined;
+  /** The failure of the next send of a `tools/call`. */
+  sendFailure: ToolServerError | undefined;
+  /** Ends the newest transport, as a server does that dies. */
+  die(failure: ToolServerError): void;
+  /** How many transports were opened. */
+  readonly opened: number;
+  /** How often the tool ran. */
+  readonly runs: number;
+  /** Lets the tool `wait` go on. */
+  release(): void;
+  readonly server: McpServer;
+}
+
+export function createMemoryServer(): MemoryServer {
+  const facts: ConnectionFacts = {
+    kind: "stdio",
+    name: "memory",
+    target: "stdio:memory",
+    tenant: {},
+    credential: () => createNoCredential({ server: "memory" }).describe(),
+  };
+  let opened = 0;
+  let runs = 0;
+  let latest: { end(failure: ToolServerError): void; server: McpServer } | undefined;
+  const waiting = new Set<() => void>();
+
+  const serve = (): McpServer => {
+    const server = new McpServer(
+      { name: "memory", version: "1.0.0" },
+      { capabilities: { tools: { listChanged: true } } },
+    );
+    server.registerTool("echo", { inputSchema: z.object({ text: z.string() }) }, ({ text }) => {
+      runs += 1;
+      return { content: [{ type: "text", text }] };
+    });
+    server.registerTool("wait", { inputSchema: z.object({}) }, async (_, context) => {
+      runs += 1;
+      await new Promise<void>((resolve) => {
+        waiting.add(resolve);
+        context.mcpReq.signal.addEventListener("abort", () => resolve());
+      });
+      return { content: [{ type: "text", text: "released" }] };
+    });
+    server.registerTool("broken", { inputSchema: z.object({}) }, () => {
+      throw new Error("it broke");
+    });
+    return server;
+  };
+
+  return {
+    facts,
+    startFailure: undefined,
+    sendFailure: undefined,
+    openTransport() {
+      opened += 1;
+      const [near, far] = InMemoryTransport.createLinkedPair();
+      const server = serve();
+      const transport = wrap(near, server, far, this);
+      latest = { server, end: transport.end };
+      return { transport, facts: { connection: facts, target: "memory" } };
+    },
+    die(failure) {
+      latest?.end(failure);
+    },
+    get opened() {
+      return opened;
+    },
+    get runs() {
+      return runs;
+    },
+    release() {
+      for (const resolve of waiting) resolve();
+      waiting.clear();
+    },
+    get server() {
+      if (latest === undefined) throw new Error("There is no server yet.");
+      return latest.server;
+    },
+  };
+}
+
+function wrap(
+  near: InMemoryTransport,
+  server: McpServer,
+  far: Transport,
+  switches: Pick<MemoryServer, "startFailure" | "sendFailure">,
+): ToolTransport & { end(failure: ToolServerError): void } {
+  let failure: ToolServerError | undefined;
+  const transport: ToolTransport & { end(failure: ToolServerError): void } = {
+    kind: "http",
+    get failure() {
+      return failure;
+    },
+    async start() {
+      if (switches.startFailure !== undefined) throw switches.startFailure;
+      near.onmessage = (message) => transport.onmessage?.(message);
+      near.onclose = () => transport.onclose?.();
+      await server.connect(far);
+      await near.start();
+    },
+    async send(message) {
+      const refusal = switches.sendFailure;
+      if (refusal !== undefined && "method" in message && message.method === "tools/call") {
+        switches.sendFailure = undefined;
+        throw refusal;
+      }
+      await near.send(message);
+    },
+    close: () => near.close(),
+    end(reason) {
+      failure = reason;
+      void near.close();
+    },
+  };
+  return transport;
+}
+
+/** A failure of a transport. */
+export function failureOf(code: ToolServerError["code"], wasSent: boolean): ToolServerError {
+  return new ToolServerError(code, `It is a ${code}.`, { details: { wasSent } });
+}
