@@ -1,8 +1,9 @@
+import type { ToolServerErrorCode } from "../errors.js";
 import type { HeaderFields } from "./header-fields.js";
 import type { HelperDescription } from "./helper-description.js";
 
 /** The ways to sign in to a server. */
-export type CredentialKind = "none" | "headers" | "helper" | "environment";
+export type CredentialKind = "none" | "headers" | "helper" | "environment" | "oauth";
 
 /**
  * What a request carries, and what to do when it is refused. Whatever resolves a secret makes it known to the registry that
@@ -17,7 +18,10 @@ export interface Credential {
   headers(request?: CredentialRequest): Promise<HeaderFields>;
   /** What a stdio server gets in its environment, besides what every child gets. */
   environment(): Readonly<Record<string, string>>;
-  /** What to do about a refusal. Of one request, at most the first is answered with a retry. */
+  /**
+   * What to do about a refusal. Of one request, at most the first is answered with a retry; a demand for a nonce, which is
+   * no refusal of the credential, does not count.
+   */
   refused(refusal: Refusal): Promise<RefusalDecision>;
   /** How it signs in, for people and for diagnosis. */
   describe(): CredentialDescription;
@@ -28,6 +32,9 @@ export interface Credential {
 /** For whom headers are asked. */
 export interface CredentialRequest {
   readonly signal?: AbortSignal | undefined;
+  /** The method and url of the request, for a credential that signs each one; default: POST, and the server's own url. */
+  readonly method?: string | undefined;
+  readonly url?: URL | undefined;
 }
 
 /** A request that the server refused. */
@@ -42,10 +49,21 @@ export interface Refusal {
   readonly challenge?: string | undefined;
   /** The Date header of the answer. */
   readonly date?: string | undefined;
+  /** The DPoP-Nonce header of the answer. */
+  readonly dpopNonce?: string | undefined;
+  /** Aborts when the caller of the request gives up: nobody is asked to sign in for it any more. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Send the request again with the headers that `headers` gives now; or fail, for this reason. */
-export type RefusalDecision = { readonly action: "retry" } | { readonly action: "give-up"; readonly reason: string };
+export type RefusalDecision =
+  | { readonly action: "retry" }
+  | {
+      readonly action: "give-up";
+      readonly reason: string;
+      /** Where the failure has a name of its own, such as SIGN_IN_NEEDED; else the status decides. */
+      readonly code?: ToolServerErrorCode | undefined;
+    };
 
 /** How a credential signs in. Holds no secret. */
 export interface CredentialDescription {
@@ -56,12 +74,32 @@ export interface CredentialDescription {
   /** The variables that a stdio server gets, and those of the user that they are made of. */
   readonly environment: readonly VariableDescription[];
   readonly helper?: HelperDescription | undefined;
+  readonly oauth?: OAuthDescription | undefined;
+}
+
+/** What is known of a sign-in by OAuth, as of now. Holds no token. */
+export interface OAuthDescription {
+  /** Whether there is a token to send. */
+  readonly isSignedIn: boolean;
+  /** The authorization server, once it is known. */
+  readonly issuer: string | undefined;
+  /** Who signed in, as the authorization server says it. */
+  readonly account: string | undefined;
+  /** The permissions that were granted; undefined where nobody said. */
+  readonly scopes: readonly string[] | undefined;
+  /** When the access token expires, in milliseconds since the epoch; undefined where that is not known. */
+  readonly expiresAt: number | undefined;
+  /** When the token was obtained, by a sign-in or a refresh. */
+  readonly obtainedAt: number | undefined;
+  readonly canRefresh: boolean;
+  /** Until when a refresh that failed, or a token that was refused, is left alone. */
+  readonly pausedUntil: number | undefined;
 }
 
 /** A header that is sent, without its value. */
 export interface HeaderDescription {
   readonly name: string;
-  readonly from: "configuration" | "helper";
+  readonly from: "configuration" | "helper" | "oauth";
   /** The scheme of an Authorization header, where it is a known one. */
   readonly scheme: string | undefined;
   /** The variables that its value is made of. */

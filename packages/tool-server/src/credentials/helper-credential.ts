@@ -1,10 +1,11 @@
 import { resolve } from "node:path";
 import { ToolServerError } from "../errors.js";
+import { backOffMs } from "../process/back-off.js";
 import type { Environment } from "../process/child-environment.js";
 import { type Clock, systemClock } from "../process/clock.js";
 import { printableText } from "../process/printable-text.js";
 import type { ProcessOutcome } from "../process/process-outcome.js";
-import { backOffMs } from "../process/back-off.js";
+import type { SecretRegistry } from "../secrets/redactor.js";
 import type { Credential, CredentialDescription, Refusal, RefusalDecision } from "./credential.js";
 import { credentialClosed } from "./credential-closed.js";
 import type { CredentialOwner } from "./fixed-credential.js";
@@ -17,6 +18,7 @@ import { runHelper } from "./run-helper.js";
 import { createSingleFlight } from "./single-flight.js";
 
 export interface HelperCredentialOptions extends CredentialOwner {
+  readonly secrets: Pick<SecretRegistry, "add" | "redact" | "rotating">;
   /** The url of the server, with its variables put in. */
   readonly url: string;
   /** The path of the script, which counts from the plugin's root. It is never looked for in PATH and has no arguments. */
@@ -98,6 +100,8 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
     pluginRoot,
     environment,
     secrets,
+    // A run may give several headers, each with a few secrets.
+    tokens: secrets.rotating(64),
     clock,
     scrubbed: [...(options.scrubbed ?? [])],
     timeLimitMs: options.timeLimitMs ?? 10_000,

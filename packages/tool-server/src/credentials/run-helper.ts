@@ -26,6 +26,8 @@ export interface HelperTask {
   /** The variables that it does not get: those that hold the credentials of other servers. */
   readonly scrubbed: Iterable<string>;
   readonly secrets: Pick<SecretRegistry, "add" | "redact">;
+  /** Where the secrets that it writes are made known. */
+  readonly tokens: Pick<SecretRegistry, "add">;
   readonly timeLimitMs: number;
   readonly maxOutputBytes: number;
   readonly clock: Clock;
@@ -60,10 +62,13 @@ export async function runHelper(task: HelperTask, signal: AbortSignal): Promise<
   return { outcome, result: resultOf(outcome, task) };
 }
 
-function resultOf(outcome: ProcessOutcome, { server, path, secrets }: HelperTask): HeaderFields | ToolServerError {
+function resultOf(
+  outcome: ProcessOutcome,
+  { server, path, secrets, tokens }: HelperTask,
+): HeaderFields | ToolServerError {
   const helper = `The helper of the server ${JSON.stringify(server)} (${printableText(path, 500)})`;
   // Read whatever the outcome is: what a run that failed wrote may stand in its last words as well.
-  const headers = "stdout" in outcome ? readOutput(outcome.stdout, helper, secrets) : undefined;
+  const headers = "stdout" in outcome ? readOutput(outcome.stdout, helper, tokens) : undefined;
   const fail = (code: ToolServerError["code"], advice: string): ToolServerError => {
     const stderr = "stderr" in outcome ? outcome.stderr : [];
     const words = stderr.length === 0 ? "." : `; its last words: ${secrets.redact(stderr.join(" | "))}.`;
@@ -90,15 +95,11 @@ function resultOf(outcome: ProcessOutcome, { server, path, secrets }: HelperTask
 }
 
 /** The headers that a helper wrote, their secrets made known; or what is wrong with its output. */
-function readOutput(
-  stdout: Uint8Array,
-  helper: string,
-  secrets: HelperTask["secrets"],
-): HeaderFields | ToolServerError {
+function readOutput(stdout: Uint8Array, helper: string, tokens: HelperTask["tokens"]): HeaderFields | ToolServerError {
   try {
     const headers = parseHelperOutput(stdout, helper);
     for (const [name, value] of Object.entries(headers)) {
-      for (const secret of secretsOfHeader(name, value)) secrets.add(secret);
+      for (const secret of secretsOfHeader(name, value)) tokens.add(secret);
     }
     return headers;
   } catch (error) {

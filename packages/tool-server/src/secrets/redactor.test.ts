@@ -89,3 +89,24 @@ test("a secret that looks like the mark does not come about by redaction", () =>
 test("text without secrets is left as it is", () => {
   fc.assert(fc.property(fc.string(), (text) => redacting()(text) === text));
 });
+
+describe("what is renewed", () => {
+  test("stays known for the last few values, and no longer", () => {
+    const secrets = createSecretRegistry();
+    const tokens = secrets.rotating(3);
+    for (let number = 1; number <= 100; number += 1) tokens.add(`token-of-renewal-${number}-end`);
+    expect(secrets.size).toBe(3);
+    expect(secrets.redact("token-of-renewal-97-end token-of-renewal-98-end token-of-renewal-100-end")).toBe(
+      "token-of-renewal-97-end [redacted] [redacted]",
+    );
+  });
+
+  test("does not let go of what another made known too", () => {
+    const secrets = createSecretRegistry();
+    secrets.add("shared-secret-value");
+    const tokens = secrets.rotating(1);
+    tokens.add("shared-secret-value");
+    tokens.add("the-next-secret-value");
+    expect(secrets.redact("shared-secret-value the-next-secret-value")).toBe("[redacted] [redacted]");
+  });
+});

@@ -5,6 +5,11 @@ export interface SecretRegistry {
    * letters; one of 4 to 7 is replaced only where it stands as a word of its own.
    */
   add(value: string): void;
+  /**
+   * For what is renewed again and again: of the values that are made known here, the last `keep` stay known, so that a
+   * process which runs for months does not know more and more. Default 16: what was said of older ones has been said.
+   */
+  rotating(keep?: number): Pick<SecretRegistry, "add">;
   /** The text with a mark in place of every known secret, also where it is percent-encoded, base64 or JSON-escaped. */
   redact(text: string): string;
   /** How many secrets are known. */
@@ -25,23 +30,61 @@ const marks = ["[redacted]", "<redacted>", "***", "\u2588\u2588\u2588"];
 
 /** An empty registry of secrets. */
 export function createSecretRegistry(): SecretRegistry {
-  const secrets = new Set<string>();
+  // How often each was made known: who lets one go does not let go of another's.
+  const secrets = new Map<string, number>();
   const needles = new Map<string, Needle>();
   let mark = marks[0] ?? "";
+
+  const chooseMark = (): void => {
+    mark = marks.find((candidate) => isApart(candidate, needles.keys())) ?? "";
+  };
+  const add = (value: string): void => {
+    for (const secret of new Set([value, value.trim()])) {
+      if (secret.length < leastLength) continue;
+      const count = secrets.get(secret) ?? 0;
+      secrets.set(secret, count + 1);
+      if (count > 0) continue;
+      for (const text of formsOf(secret)) needles.set(text, { text, isWord: text.length < leastLengthAnywhere });
+    }
+    chooseMark();
+  };
+  const forget = (value: string): void => {
+    for (const secret of new Set([value, value.trim()])) {
+      const count = secrets.get(secret);
+      if (count === undefined) continue;
+      if (count > 1) secrets.set(secret, count - 1);
+      else secrets.delete(secret);
+    }
+    // Forms may be shared, so those that are left are made anew.
+    needles.clear();
+    for (const secret of secrets.keys()) {
+      for (const text of formsOf(secret)) needles.set(text, { text, isWord: text.length < leastLengthAnywhere });
+    }
+    chooseMark();
+  };
+
   return {
     get size() {
       return secrets.size;
     },
-    add(value) {
-      for (const secret of new Set([value, value.trim()])) {
-        if (secret.length < leastLength || secrets.has(secret)) continue;
-        secrets.add(secret);
-        for (const text of formsOf(secret)) {
-          const isWord = text.length < leastLengthAnywhere;
-          needles.set(text, { text, isWord });
-        }
-      }
-      mark = marks.find((candidate) => isApart(candidate, needles.keys())) ?? "";
+    add,
+    rotating(keep = 16) {
+      const known = new Set<string>();
+      return {
+        add(value) {
+          // The one that is used again is the newest.
+          if (known.delete(value)) {
+            known.add(value);
+            return;
+          }
+          known.add(value);
+          add(value);
+          const [oldest] = known;
+          if (known.size <= keep || oldest === undefined) return;
+          known.delete(oldest);
+          forget(oldest);
+        },
+      };
     },
     redact(text) {
       let result = text;
