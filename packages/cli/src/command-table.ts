@@ -1,11 +1,18 @@
+import { bridgeCommand } from "./commands/bridge.js";
+import { callCommand } from "./commands/call.js";
 import { channelsCommand } from "./commands/channels.js";
 import { checkCommand } from "./commands/check.js";
 import type { Command } from "./commands/command.js";
 import { demoCommand } from "./commands/demo.js";
+import { pingCommand } from "./commands/ping.js";
+import { promptsCommand } from "./commands/prompts.js";
+import { resourcesCommand } from "./commands/resources.js";
 import { serversCommand } from "./commands/servers.js";
 import { showCommand } from "./commands/show.js";
 import { socketsCommand } from "./commands/sockets.js";
+import { toolsCommand } from "./commands/tools.js";
 import { treeCommand } from "./commands/tree.js";
+import { trustCommand } from "./commands/trust.js";
 
 /** Every verb, in the order of the help. */
 export const commands: readonly Command[] = [
@@ -15,5 +22,12 @@ export const commands: readonly Command[] = [
   showCommand,
   treeCommand,
   checkCommand,
+  trustCommand,
+  toolsCommand,
+  callCommand,
+  resourcesCommand,
+  promptsCommand,
+  pingCommand,
+  bridgeCommand,
   demoCommand,
 ];

@@ -1,16 +1,26 @@
 import { ChannelzError, type ChannelzErrorCode, printableText } from "@wirescope/channelz";
+import type { ToolServerError, ToolServerErrorCode } from "@wirescope/tool-server";
 import type { Io } from "./io.js";
 import { UsageError } from "./usage-error.js";
 
 /** The exit codes of the command. */
 export const exitCode = { ok: 0, failure: 1, usage: 2 } as const;
 
-const usageCodes: readonly ChannelzErrorCode[] = ["TARGET_INVALID", "TOKEN_EXPOSED", "TOKEN_UNUSABLE"];
+type Code = ChannelzErrorCode | ToolServerErrorCode;
+
+const usageCodes: readonly Code[] = [
+  "TARGET_INVALID",
+  "TOKEN_EXPOSED",
+  "TOKEN_UNUSABLE",
+  "CONFIGURATION_UNREADABLE",
+  "SERVER_UNKNOWN",
+];
 
 // What the library can only say in general, the command line can say in its options.
-const inTheShell: Partial<Record<ChannelzErrorCode, string>> = {
+const inTheShell: Partial<Record<Code, string>> = {
   PEER_REFUSED: "Options: --token-file <file> or WIRESCOPE_TOKEN; --cert <file> --key <file>.",
   PEER_TIMEOUT: "Option: --timeout 30s.",
+  CALL_TIMEOUT: "Option: --timeout 5m.",
   TOKEN_EXPOSED: "Options: --tls; --allow-insecure-token if the network is trusted.",
 };
 
@@ -19,18 +29,23 @@ export function reportFailure(error: unknown, io: Io, verb: string | undefined):
   const say = (text: string): void => {
     io.stderr.write(`wirescope: ${printableText(text)}\n`);
   };
-  const isKnown = error instanceof UsageError || ChannelzError.is(error);
+  const known = ChannelzError.is(error) || isToolServerError(error) ? error : undefined;
   if (error instanceof UsageError) {
     say(`${error.message} See wirescope ${verb === undefined ? "" : `${verb} `}--help.`);
-  } else if (ChannelzError.is(error)) {
-    say([error.message, inTheShell[error.code]].filter(Boolean).join(" "));
+  } else if (known !== undefined) {
+    say([known.message, inTheShell[known.code]].filter(Boolean).join(" "));
   } else {
     say(`This should not have happened: ${error instanceof Error ? error.message : String(error)}`);
     if (!io.env.WIRESCOPE_DEBUG) io.stderr.write("Run it again with WIRESCOPE_DEBUG=1 for a report.\n");
   }
   if (io.env.WIRESCOPE_DEBUG) io.stderr.write(`${describeCauses(error)}\n`);
-  if (!isKnown) return exitCode.failure;
-  return error instanceof UsageError || usageCodes.includes(error.code) ? exitCode.usage : exitCode.failure;
+  if (error instanceof UsageError || (known !== undefined && usageCodes.includes(known.code))) return exitCode.usage;
+  return exitCode.failure;
+}
+
+/** Told by its name, so that commands which have nothing to do with tool servers need not load them. */
+function isToolServerError(error: unknown): error is ToolServerError {
+  return error instanceof Error && error.name === "ToolServerError" && "code" in error;
 }
 
 function describeCauses(error: unknown): string {

@@ -1,3 +1,5 @@
+import { createInterface } from "node:readline/promises";
+
 /** Where text goes. */
 export interface Output {
   write(text: string): unknown;
@@ -11,9 +13,22 @@ export interface Io {
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
   now(): Date;
+  /** Asks the person at the terminal a question and gives the answer; undefined where nobody is there. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
 }
 
 /** The Io of this process. */
 export function processIo(): Io {
-  return { stdout: process.stdout, stderr: process.stderr, env: process.env, now: () => new Date() };
+  const { stdin, stdout, stderr, env } = process;
+  return { stdout, stderr, env, now: () => new Date(), ask: stdin.isTTY && stderr.isTTY ? askTerminal : undefined };
+}
+
+/** Asks on standard error, so that the answer of the command stays alone on standard output. */
+async function askTerminal(question: string): Promise<string> {
+  const reader = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await reader.question(question);
+  } finally {
+    reader.close();
+  }
 }

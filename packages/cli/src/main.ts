@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { commands } from "./command-table.js";
 import type { Command } from "./commands/command.js";
@@ -8,6 +7,7 @@ import { type Io, processIo } from "./io.js";
 import { toParseArgs } from "./options.js";
 import { suggest } from "./suggest.js";
 import { UsageError } from "./usage-error.js";
+import { version } from "./version.js";
 
 /** Runs the command line on these arguments, without the name of the program, and gives the exit code. Never rejects. */
 export async function main(argv: readonly string[], io: Io = processIo()): Promise<number> {
@@ -71,9 +71,4 @@ function findCommand(verb: string): Command {
   throw new UsageError(
     `There is no command "${verb}". ${near === undefined ? `Commands: ${names.join(", ")}.` : `Did you mean ${near}?`}`,
   );
-}
-
-function version(): string {
-  const manifest: { version: string } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
-  return manifest.version;
 }

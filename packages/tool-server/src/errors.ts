@@ -21,6 +21,10 @@ export type ToolServerErrorCode =
   | "HELPER_TIMEOUT"
   /** What the helper wrote is not one JSON object of headers. */
   | "HELPER_OUTPUT_INVALID"
+  /** The configuration has no server of this name. */
+  | "SERVER_UNKNOWN"
+  /** The entry of a server has errors, so it is not used. */
+  | "ENTRY_INVALID"
   /** The entry was not approved, was changed since, or is forbidden by a policy. */
   | "NOT_TRUSTED"
   /** The file of approvals cannot be read, or is not one. */

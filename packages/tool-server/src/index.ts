@@ -1,3 +1,14 @@
+export type {
+  CallToolResult,
+  GetPromptResult,
+  Progress,
+  Prompt,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplateType,
+  Tool,
+} from "@modelcontextprotocol/client";
+export { type BridgeOptions, runBridge } from "./bridge/run-bridge.js";
 export { type CheckOptions, type CheckReport, checkConfiguration } from "./configuration/check-configuration.js";
 export {
   configurationFileName,
@@ -21,10 +32,13 @@ export {
 } from "./configuration/parse-configuration.js";
 export { type RuleCode, rules } from "./configuration/rules.js";
 export { type NeededVariable, neededVariables, variablesToMarkdown } from "./configuration/variable-table.js";
+export * from "./connection/index.js";
 export * from "./credentials/index.js";
-export { ToolServerError, type ToolServerErrorCode } from "./errors.js";
+export * from "./diagnostics/index.js";
+export { ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails } from "./errors.js";
 export * from "./process/index.js";
 export { createSecretRegistry, type SecretRegistry } from "./secrets/redactor.js";
+export * from "./servers/index.js";
 export { type EnvFile, parseEnvFile } from "./substitution/parse-env-file.js";
 export {
   type ResolvedEntry,
@@ -35,4 +49,5 @@ export {
   type Variables,
   type VariableUse,
 } from "./substitution/substitute-entry.js";
-export type { Template, TemplatePart, VariableReference } from "./substitution/template.js";
+export { parseTemplate, type Template, type TemplatePart, type VariableReference } from "./substitution/template.js";
+export * from "./trust/index.js";

@@ -1,14 +1,10 @@
-import { stat } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, relative, resolve } from "node:path";
 import {
   type CheckReport,
   checkConfiguration,
   configurationFileName,
-  type Finding,
   findConfigurationFile,
-  parseEnvFile,
   readConfigurationFile,
-  ToolServerError,
   type Variables,
 } from "@wirescope/tool-server";
 import { renderReport } from "../check/render-report.js";
@@ -17,6 +13,7 @@ import { exitCodeOf } from "../check/severity.js";
 import { commonOptions, type OptionValues, parseOptions } from "../options.js";
 import { formatJson } from "../output/json.js";
 import { createScreen } from "../output/screen.js";
+import { fileOf, readable, readVariables } from "../tool-server/configuration-input.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
 
@@ -83,35 +80,4 @@ async function check(
     allowInsecureLoopback: values["allow-insecure-loopback"],
   });
   return { file, report: { ...report, findings: [...report.findings, ...findings] } };
-}
-
-/** The file that an argument names: itself, or the usual one of a directory. */
-async function fileOf(argument: string): Promise<string> {
-  const path = resolve(argument);
-  const isDirectory = await stat(path).then(
-    (facts) => facts.isDirectory(),
-    () => false,
-  );
-  return isDirectory ? join(path, configurationFileName) : path;
-}
-
-async function readVariables(
-  files: readonly string[],
-  env: Variables,
-): Promise<{ readonly variables: Variables; readonly findings: readonly Finding[] }> {
-  const read = await Promise.all(files.map(async (file) => parseEnvFile(await readConfigurationFile(file), file)));
-  return {
-    variables: Object.assign({}, ...read.map(({ variables }) => variables), env),
-    findings: read.flatMap(({ findings }) => findings),
-  };
-}
-
-/** A file that cannot be read is a wrong argument. */
-async function readable<T>(task: () => Promise<T>): Promise<T> {
-  try {
-    return await task();
-  } catch (error) {
-    if (!ToolServerError.is(error, "CONFIGURATION_UNREADABLE")) throw error;
-    throw new UsageError(error.message, { cause: error });
-  }
 }

@@ -32,6 +32,8 @@ export interface NetworkEntry extends Place {
   readonly headers: readonly NamedField[];
   readonly headersHelper: TextField | undefined;
   readonly tenants: readonly TenantVariable[];
+  /** The entry as the file has it, with every field, also those that the format does not have; nothing is put in. */
+  readonly written: unknown;
 }
 
 /** An entry that is a child process. */
@@ -41,6 +43,8 @@ export interface StdioEntry extends Place {
   readonly command: TextField;
   readonly args: readonly TextField[];
   readonly env: readonly NamedField[];
+  /** The entry as the file has it, with every field, also those that the format does not have; nothing is put in. */
+  readonly written: unknown;
 }
 
 /** An entry of a configuration, before its variables are put in. */

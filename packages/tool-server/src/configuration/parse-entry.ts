@@ -1,10 +1,10 @@
 import { isTenantHeader } from "../secrets/secret-names.js";
 import { parseTemplate, variablesOf } from "../substitution/template.js";
 import { parseUrlTemplate } from "../substitution/url-template.js";
-import type { Entry, NamedField, NetworkEntry, NetworkType, TenantVariable, TextField } from "./entry.js";
+import type { Entry, NamedField, NetworkEntry, NetworkType, StdioEntry, TenantVariable, TextField } from "./entry.js";
 import { entryTypes, type FieldName, type FieldSpec, fieldNames, fieldTable } from "./field-table.js";
 import { type JsonPath, type Place, quoteName, type Report } from "./finding.js";
-import type { JsonMember, JsonNode } from "./json-with-positions.js";
+import { type JsonMember, type JsonNode, jsonNodeToValue } from "./json-with-positions.js";
 import { suggest } from "./suggest.js";
 
 type Members = ReadonlyMap<FieldName, JsonMember>;
@@ -25,7 +25,9 @@ export function parseEntry(member: JsonMember, parent: JsonPath, report: Report)
   const type = typeOf(members, place, report);
   if (type === undefined) return undefined;
   judgePlacement(members, type, place, report);
-  return type === "stdio" ? parseStdio(members, place, name, report) : parseNetwork(members, type, place, name, report);
+  const parsed =
+    type === "stdio" ? parseStdio(members, place, name, report) : parseNetwork(members, type, place, name, report);
+  return parsed && { ...parsed, written: jsonNodeToValue(value) };
 }
 
 function readFields(all: readonly JsonMember[], entry: Place, report: Report): Members {
@@ -123,7 +125,7 @@ function parseNetwork(
   entry: Place,
   name: string,
   report: Report,
-): Entry | undefined {
+): Omit<NetworkEntry, "written"> | undefined {
   const url = textOf(members, "url", entry, report);
   const headers = namedTexts(members, "headers", entry, report);
   const headersHelper = textOf(members, "headersHelper", entry, report);
@@ -135,7 +137,12 @@ function parseNetwork(
   return { ...entry, type, name, url, headers, headersHelper, tenants: tenantsOf(url, headers) };
 }
 
-function parseStdio(members: Members, entry: Place, name: string, report: Report): Entry | undefined {
+function parseStdio(
+  members: Members,
+  entry: Place,
+  name: string,
+  report: Report,
+): Omit<StdioEntry, "written"> | undefined {
   const command = textOf(members, "command", entry, report);
   const args = texts(members.get("args"), entry, report);
   const env = namedTexts(members, "env", entry, report);

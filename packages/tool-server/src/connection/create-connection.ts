@@ -17,6 +17,8 @@ import { isSafeMethod } from "./safe-methods.js";
 
 export interface ConnectionOptions {
   readonly facts: ConnectionFacts;
+  /** Awaited before each transport: rejects where the server may not be started or connected to any more. */
+  readonly beforeOpen?: (() => Promise<void>) | undefined;
   /** A new transport to the server, not yet started. */
   readonly openTransport: () => { readonly transport: ToolTransport; readonly facts: TransportFacts };
   readonly settings: ClientSettings;
@@ -135,6 +137,7 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   const open = async (signal: AbortSignal): Promise<ClientSession> => {
     for (;;) {
+      await options.beforeOpen?.();
       const opened = options.openTransport();
       try {
         return await openSession({
@@ -152,7 +155,7 @@ export function createConnection(options: ConnectionOptions): Connection {
         });
       } catch (error) {
         if (!era.failedAtProbe || signal.aborted) throw error;
-        tell(facts, "info", "The server does not know the newer protocol; it is started again with the older one.");
+        tell(facts, "info", "It failed at the question for the newer protocol, and is tried once more without it.");
       }
     }
   };

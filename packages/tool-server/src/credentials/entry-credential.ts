@@ -20,13 +20,15 @@ export interface EntryCredentialOptions {
   readonly pluginRoot: string;
   readonly secrets: SecretRegistry;
   readonly clock?: Clock;
+  /** Awaited before each run of a helper; where it rejects, the helper is not run. */
+  readonly beforeRun?: (() => Promise<void>) | undefined;
   /** Told of each run of a helper. */
   readonly onRun?: (run: HelperRunReport) => void;
 }
 
 /** The credential that an entry asks for. Throws a TypeError where `resolved` is of another kind of server than `entry`. */
 export function createEntryCredential(options: EntryCredentialOptions): Credential {
-  const { entry, resolved, entries, variables, pluginRoot, secrets, clock, onRun } = options;
+  const { entry, resolved, entries, variables, pluginRoot, secrets, clock, beforeRun, onRun } = options;
   const server = entry.name;
   if (entry.type === "stdio" && resolved.type === "stdio") {
     return createEnvironmentCredential({ server, secrets, env: sourcesOf(entry.env, resolved.env) });
@@ -46,6 +48,7 @@ export function createEntryCredential(options: EntryCredentialOptions): Credenti
       scrubbed: secretsOfOthers(entry, entries),
       secrets,
       ...(clock === undefined ? {} : { clock }),
+      beforeRun,
       ...(onRun === undefined ? {} : { onRun }),
     });
   }

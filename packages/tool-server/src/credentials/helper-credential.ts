@@ -37,6 +37,8 @@ export interface HelperCredentialOptions extends CredentialOwner {
   /** How long headers are kept that hold no token with an expiry. Default 300000. */
   readonly ttlMs?: number;
   readonly clock?: Clock;
+  /** Awaited before each run; where it rejects, with a ToolServerError, the helper is not run. */
+  readonly beforeRun?: (() => Promise<void>) | undefined;
   /** Told of each run when it has ended. Must not throw. */
   readonly onRun?: (run: HelperRunReport) => void;
 }
@@ -117,6 +119,7 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
 
   const flight = createSingleFlight(async (signal): Promise<HeaderFields> => {
     const cause = current === undefined ? "first" : current.isRefused ? "refusal" : "renewal";
+    await options.beforeRun?.();
     const startedAt = clock.now();
     runs += 1;
     const { outcome, result } = await runHelper(task, signal);

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { WireFacts } from "../diagnostics/facts.js";
 
-/** Headers of an answer, by name in lower case; several of one name are joined by a comma, but for set-cookie. */
+/** Headers of an answer, by name in lower case; several of one name are joined by a comma, but for set-cookie, of which the last counts. */
 export type AnswerHeaders = Readonly<Record<string, string>>;
 
 /**
@@ -12,27 +12,44 @@ export type AnswerHeaders = Readonly<Record<string, string>>;
 export interface HttpClient {
   /** Sends a request and resolves with the head of the answer. Rejects with a ToolServerError, or the signal's reason. */
   send(request: HttpRequest): Promise<HttpAnswer>;
-  /** Opens a socket to a url, through the proxy and with the TLS settings, for what is not HTTP: WebSocket's upgrade. */
-  openSocket(url: URL, options?: { readonly signal?: AbortSignal | undefined }): Promise<Socket>;
+  /**
+   * Opens a socket to a url, through the proxy and with the TLS settings, for what is not HTTP: WebSocket's upgrade. It is
+   * published as a wire, which `wireOf` gives, and ends with this client. Rejects as `send` does.
+   */
+  openSocket(url: URL, options?: SocketOptions): Promise<Socket>;
   /** Ends all connections. Requests in flight are rejected with CONNECTION_CLOSED. */
   close(): Promise<void>;
 }
 
-export interface HttpRequest {
+/** How to reach who is asked. */
+export interface SocketOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Whom it goes to, for messages: `the token endpoint`. Default: the server, by its name. */
+  readonly leg?: string | undefined;
+  /**
+   * Judges each address before it is connected to. What is refused fails with SERVER_UNREACHABLE. Through a proxy, which
+   * looks names up by itself, only an address that stands in the url can be judged. Default: all are allowed.
+   */
+  readonly isAddressAllowed?: ((address: string, host: string) => boolean) | undefined;
+}
+
+export interface HttpRequest extends SocketOptions {
   readonly method: "GET" | "POST" | "DELETE";
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** How long the head of the answer may take, in milliseconds. Default: for ever. */
+  /** How long the head of the answer may take, in milliseconds, with the connection. Default: for ever. */
   readonly headTimeoutMs?: number | undefined;
   /**
    * Whether the request may be sent once more where the socket died before the head came, though it was written. One that
    * was never written always is. Default false.
    */
   readonly isSafe?: boolean;
+  /** Called each time the request is written. */
+  readonly onWritten?: ((wire: WireFacts) => void) | undefined;
 }
 
+/** The head of an answer. Its body waits until it is asked for, by one of the three methods, and one only. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: AnswerHeaders;
@@ -40,8 +57,11 @@ export interface HttpAnswer {
   readonly wire: WireFacts | undefined;
   /** Reads the whole body. Rejects with MESSAGE_TOO_LARGE past `limitBytes`, or CONNECTION_LOST where it breaks off. */
   text(limitBytes: number): Promise<string>;
-  /** Hands on each piece of the body as it comes; resolves at its end. Rejects with CONNECTION_LOST where it breaks off. */
-  read(onChunk: (chunk: Buffer) => void): Promise<void>;
+  /**
+   * Hands on each piece of the body as it comes; resolves at its end. Where `onChunk` returns a promise, the next comes
+   * after it. Rejects with CONNECTION_LOST where the body breaks off, and with what `onChunk` throws: then it is let go.
+   */
+  read(onChunk: (chunk: Buffer) => unknown): Promise<void>;
   /** Lets the body go. Reads a short rest, so that the socket can be used again; else ends it. */
   discard(): void;
 }

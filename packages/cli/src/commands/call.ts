@@ -1,0 +1,53 @@
+import { formatJson } from "../output/json.js";
+import { parseCallArguments } from "../tool-server/call-arguments.js";
+import { defineServerCommand } from "../tool-server/define-server-command.js";
+import { jsonOf } from "../tool-server/json-of.js";
+import { createProgressLine } from "../tool-server/progress-line.js";
+import { renderContent } from "../tool-server/render-content.js";
+import { saveInto } from "../tool-server/saved-files.js";
+import type { Command } from "./command.js";
+import { findTool } from "./tools.js";
+
+/** Calls a tool. */
+export const callCommand: Command = defineServerCommand({
+  name: "call",
+  summary: "call a tool and show what it gives",
+  parameters: ["<server>", "<tool>", "[json | key=value …]"],
+  options: {
+    save: { type: "string", placeholder: "directory", help: "where images and other bytes are saved; default: here" },
+  },
+  notes: [
+    "Arguments are one JSON object, or words of key=value, which are read as the tool's schema says.",
+    "key:=json takes JSON as it is, key=@file the text of a file, and a key that stands several times makes a list.",
+    "A tool that reports a failure makes the exit code 1.",
+  ],
+  async use({ servers, screen, io, values, positionals }) {
+    const [server = "", name = "", ...words] = positionals;
+    const connection = await servers.open(server);
+    const { tools } = await connection.listTools();
+    const tool = findTool(tools, name);
+    const progress = createProgressLine(io);
+    const interruption = new AbortController();
+    const onInterrupt = (): void => interruption.abort();
+    process.once("SIGINT", onInterrupt);
+    const result = await connection
+      .callTool(
+        { name, arguments: parseCallArguments(words, tool.inputSchema) },
+        { onProgress: progress.show, signal: interruption.signal },
+      )
+      .finally(() => {
+        progress.end();
+        process.removeListener("SIGINT", onInterrupt);
+      });
+    if (values.json) {
+      screen.print(formatJson(jsonOf(result)));
+    } else {
+      const content = result.content ?? [];
+      screen.printAll(renderContent(content, screen.palette, saveInto(values.save ?? ".", name)));
+      if (result.structuredContent !== undefined && !content.some(({ type }) => type === "text")) {
+        screen.print(formatJson(jsonOf(result.structuredContent)));
+      }
+    }
+    return result.isError ? 1 : 0;
+  },
+});

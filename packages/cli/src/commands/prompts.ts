@@ -1,0 +1,64 @@
+import { printableText } from "@wirescope/channelz";
+import type { Prompt } from "@wirescope/tool-server";
+import { formatJson } from "../output/json.js";
+import { type Column, renderTable } from "../output/table.js";
+import { parseCallArguments } from "../tool-server/call-arguments.js";
+import { defineServerCommand } from "../tool-server/define-server-command.js";
+import { jsonOf } from "../tool-server/json-of.js";
+import { renderContent } from "../tool-server/render-content.js";
+import { saveInto } from "../tool-server/saved-files.js";
+import type { Command } from "./command.js";
+
+/** Lists prompts, or gets one. */
+export const promptsCommand: Command = defineServerCommand({
+  name: "prompts",
+  summary: "list the prompts of the servers, or get one",
+  parameters: ["[server]", "[prompt]", "[key=value …]"],
+  options: {
+    save: { type: "string", placeholder: "directory", help: "where images and other bytes are saved; default: here" },
+  },
+  async use({ servers, screen, io, values, positionals }) {
+    const [server, name, ...words] = positionals;
+    if (server !== undefined && name !== undefined) {
+      const connection = await servers.open(server);
+      const given = Object.entries(parseCallArguments(words, {})).map(([key, value]) => [key, String(value)] as const);
+      const result = await connection.getPrompt({ name, arguments: Object.fromEntries(given) });
+      if (values.json) screen.print(formatJson(jsonOf(result)));
+      else {
+        for (const { role, content } of result.messages) {
+          screen.print(screen.palette.strong(`${printableText(role)}:`));
+          screen.printAll(renderContent([content], screen.palette, saveInto(values.save ?? ".", name)));
+        }
+      }
+      return 0;
+    }
+    const { outcomeToJson, reportFailedServers, withEachServer } = await import("../tool-server/each-server.js");
+    const outcomes = await withEachServer(servers, servers.namesOf(server), async (connection) => {
+      return (await connection.listPrompts()).prompts;
+    });
+    if (values.json) {
+      const all = outcomes.map((outcome) => [outcome.server, outcomeToJson(outcome, (prompts) => ({ prompts }))]);
+      screen.print(formatJson(jsonOf(Object.fromEntries(all))));
+      return outcomes.some((outcome) => "error" in outcome) ? 1 : 0;
+    }
+    const hasFailed = reportFailedServers(outcomes, io);
+    const rows = outcomes.flatMap((outcome) =>
+      "value" in outcome ? outcome.value.map((prompt) => ({ server: outcome.server, prompt })) : [],
+    );
+    if (rows.length > 0) screen.printAll(renderTable(columns, rows, screen.width));
+    else if (!hasFailed) screen.print("No prompts.");
+    return hasFailed ? 1 : 0;
+  },
+});
+
+const columns: Column<{ readonly server: string; readonly prompt: Prompt }>[] = [
+  { title: "SERVER", least: 8, text: ({ server }) => server },
+  { title: "PROMPT", least: 12, text: ({ prompt }) => prompt.name },
+  {
+    title: "ARGUMENTS",
+    least: 10,
+    text: ({ prompt }) =>
+      prompt.arguments?.map(({ name, required }) => (required ? name : `[${name}]`)).join(" ") || "-",
+  },
+  { title: "DESCRIPTION", least: 12, text: ({ prompt }) => prompt.description?.trim().split("\n", 1)[0] ?? "-" },
+];

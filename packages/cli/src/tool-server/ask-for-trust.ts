@@ -1,0 +1,59 @@
+import {
+  type ApprovalStore,
+  createApprovalStore,
+  defaultApprovalsPath,
+  type Entry,
+  judgeTrust,
+  notTrusted,
+  readPolicy,
+  renderDistrust,
+  type TrustPolicy,
+} from "@wirescope/tool-server";
+import type { Io } from "../io.js";
+
+export interface TrustAskerOptions {
+  /** The configuration. */
+  readonly file: string;
+  readonly pluginRoot: string;
+  readonly io: Io;
+  /** Whether `--trust` was given. */
+  readonly isFlagged: boolean;
+}
+
+/**
+ * Makes sure that an entry may act: by an approval, a policy or `--trust`; else it asks the person at the terminal, once for each.
+ * Rejects with NOT_TRUSTED, also where nobody is there to ask.
+ */
+export function createTrustAsker({
+  file,
+  pluginRoot,
+  io,
+  isFlagged,
+}: TrustAskerOptions): (entry: Entry) => Promise<void> {
+  const store = approvalsOf(io);
+  return async (entry) => {
+    const policy = await policyOf(io);
+    const mode = isFlagged ? "flag" : "approval";
+    const judgement = await judgeTrust({ entry, configurationPath: file, pluginRoot, store, policy, mode });
+    if (judgement.state === "trusted") return;
+    if (judgement.state !== "denied") {
+      io.stderr.write(`${renderDistrust(entry.name, judgement).join("\n")}\n`);
+      const answer = await io.ask?.("Approve it? It will not be asked again until it changes. [y/N] ");
+      if (answer !== undefined && /^y(?:es)?$/i.test(answer.trim())) {
+        await store.approve(judgement.subject);
+        return;
+      }
+    }
+    throw notTrusted(entry.name, judgement);
+  };
+}
+
+/** The approvals of the user. */
+export function approvalsOf({ env }: Io): ApprovalStore {
+  return createApprovalStore({ path: defaultApprovalsPath(env, env.HOME) });
+}
+
+/** The policy that holds here: WIRESCOPE_POLICY, else the one of the machine. */
+export function policyOf({ env }: Io): Promise<TrustPolicy | undefined> {
+  return readPolicy(env.WIRESCOPE_POLICY || undefined);
+}

@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { UsageError } from "../usage-error.js";
+import { parseCallArguments } from "./call-arguments.js";
+
+const schema = {
+  type: "object",
+  properties: {
+    text: { type: "string" },
+    count: { type: "integer" },
+    ratio: { type: "number" },
+    loud: { type: "boolean" },
+    tags: { type: "array", items: { type: "string" } },
+    sizes: { type: "array", items: { type: "number" } },
+    filter: { type: "object" },
+    either: { anyOf: [{ type: "number" }, { type: "null" }] },
+    level: { enum: ["low", "high"] },
+  },
+};
+const parse = (...words: string[]): Record<string, unknown> => parseCallArguments(words, schema);
+
+describe("words of key=value", () => {
+  test("are read as the schema of the tool says", () => {
+    expect(parse("text=42", "count=3", "ratio=0.5", "loud=true", "level=low")).toEqual({
+      text: "42",
+      count: 3,
+      ratio: 0.5,
+      loud: true,
+      level: "low",
+    });
+    expect(parse('filter={"a": 1}', "either=null")).toEqual({ filter: { a: 1 }, either: null });
+  });
+
+  test("make a list where a key of a list stands several times, or has commas", () => {
+    expect(parse("tags=a", "tags=b", "sizes=1", "sizes=2")).toEqual({ tags: ["a", "b"], sizes: [1, 2] });
+    expect(parse('tags:=["a,b"]')).toEqual({ tags: ["a,b"] });
+  });
+
+  test("keep what follows the first = as it is", () => {
+    expect(parse("text=a=b c\n")).toEqual({ text: "a=b c\n" });
+    expect(parse("text=")).toEqual({ text: "" });
+  });
+
+  test("of a key that the schema does not know are text, and JSON with :=", () => {
+    expect(parse("other=1", "more:=1", "__proto__=x")).toEqual(
+      JSON.parse('{"other": "1", "more": 1, "__proto__": "x"}'),
+    );
+  });
+
+  test("take the text of a file after @", () => {
+    const folder = mkdtempSync(join(tmpdir(), "wirescope-args-"));
+    try {
+      writeFileSync(join(folder, "note.txt"), "from a file");
+      expect(parse(`text=@${join(folder, "note.txt")}`)).toEqual({ text: "from a file" });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+    expect(() => parse("text=@/does/not/exist")).toThrow(/cannot be read \(ENOENT\)/);
+  });
+
+  test("that do not fit are refused with what would", () => {
+    for (const [word, reason] of [
+      ["count=many", 'count takes integer, and "many" is none.'],
+      ["count=1.5", "count takes integer"],
+      ["loud=yes", "loud takes boolean"],
+      ["filter=x", "The value of filter is no valid JSON."],
+      ["alone", '"alone" is no argument. Write key=value'],
+    ] as const) {
+      expect(() => parse(word)).toThrow(UsageError);
+      expect(() => parse(word)).toThrow(reason);
+    }
+    expect(() => parse("text=a", "text=b")).toThrow("text stands twice");
+  });
+});
+
+describe("one JSON object", () => {
+  test("is taken as it is", () => {
+    expect(parse('{"text": 1}')).toEqual({ text: 1 });
+    expect(parse()).toEqual({});
+  });
+
+  test("that is not valid is refused, with a word on quotes", () => {
+    expect(() => parse("{text: 1}")).toThrow(/no valid JSON.*quotes of the shell/);
+  });
+});

@@ -1,0 +1,38 @@
+import { dirname, resolve } from "node:path";
+import {
+  type Configuration,
+  createSecretRegistry,
+  findConfigurationFile,
+  parseConfiguration,
+  readConfigurationFile,
+  type SecretRegistry,
+} from "@wirescope/tool-server";
+import type { OptionValues } from "../options.js";
+import { UsageError } from "../usage-error.js";
+import { fileOf, readable } from "./configuration-input.js";
+import type { configurationOptions } from "./server-options.js";
+
+/** A configuration that was read, and where. */
+export interface ConfigurationAtHand {
+  readonly file: string;
+  readonly pluginRoot: string;
+  readonly configuration: Configuration;
+  readonly secrets: SecretRegistry;
+}
+
+/** Reads the configuration that the options name, or the usual one. Throws a UsageError where there is none, or it cannot be read. */
+export async function readConfigurationAtHand(
+  values: OptionValues<typeof configurationOptions>,
+): Promise<ConfigurationAtHand> {
+  const root = values["plugin-root"];
+  const named = values.config;
+  const file = await readable(() => (named === undefined ? findConfigurationFile(process.cwd(), root) : fileOf(named)));
+  const secrets = createSecretRegistry();
+  const text = await readable(() => readConfigurationFile(file));
+  const configuration = parseConfiguration(text, { allowInsecureLoopback: values["allow-insecure-loopback"], secrets });
+  const broken = configuration.findings.find(({ server, severity }) => severity === "error" && server === undefined);
+  if (broken !== undefined) {
+    throw new UsageError(`${file}:${broken.line}:${broken.column}: ${broken.message} ${broken.fix}`);
+  }
+  return { file, pluginRoot: resolve(root ?? dirname(file)), configuration, secrets };
+}

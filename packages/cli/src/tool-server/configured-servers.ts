@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import {
+  type Connection,
+  channelPrefix,
+  createToolServers,
+  type Entry,
+  type SecretRegistry,
+} from "@wirescope/tool-server";
+import { parseDuration } from "../duration.js";
+import type { Io } from "../io.js";
+import type { OptionValues } from "../options.js";
+import { UsageError } from "../usage-error.js";
+import { version } from "../version.js";
+import { createTrustAsker } from "./ask-for-trust.js";
+import { readConfigurationAtHand } from "./configuration-at-hand.js";
+import { readable, readVariables } from "./configuration-input.js";
+import { printDebug } from "./debug-printer.js";
+import type { serverOptions } from "./server-options.js";
+
+/** The servers of the configuration that the options name. */
+export interface ConfiguredServers extends AsyncDisposable {
+  readonly file: string;
+  readonly entries: readonly Entry[];
+  readonly secrets: SecretRegistry;
+  /** The connection to a server. Asks for trust where that is needed. */
+  open(name: string): Promise<Connection>;
+  /** The servers that a command is about: the named one, or all. */
+  namesOf(name: string | undefined): readonly string[];
+}
+
+/** Reads the configuration that the options name. Nothing of it acts yet. */
+export async function openConfiguredServers(
+  values: OptionValues<typeof serverOptions>,
+  io: Io,
+): Promise<ConfiguredServers> {
+  const { file, pluginRoot, configuration, secrets } = await readConfigurationAtHand(values);
+  const envFiles = values["env-file"].map((each) => resolve(each));
+  const { variables } = await readable(() => readVariables(envFiles, io.env));
+  const stopDebugging = values.debug ? printDebug(io, channelPrefix) : () => {};
+  const assertTrusted = createTrustAsker({ file, pluginRoot, io, isFlagged: values.trust });
+  const servers = createToolServers({
+    configuration,
+    variables,
+    pluginRoot,
+    secrets,
+    assertTrusted,
+    settings: { info: { name: "wirescope", version: version() } },
+    ca: values.ca === undefined ? undefined : readCa(values.ca),
+    idleTimeoutMs: values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout"),
+  });
+  return {
+    file,
+    entries: configuration.entries,
+    secrets,
+    open: (name) => servers.open(name),
+    namesOf: (name) => (name === undefined ? configuration.entries.map((entry) => entry.name) : [name]),
+    async [Symbol.asyncDispose]() {
+      await servers.close();
+      stopDebugging();
+    },
+  };
+}
+
+function readCa(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+    throw new UsageError(`The file of --ca, ${path}, cannot be read${why}.`);
+  }
+}

@@ -1,0 +1,53 @@
+import type { Command } from "../commands/command.js";
+import type { Io } from "../io.js";
+import { type OptionTable, type OptionValues, parseOptions } from "../options.js";
+import { createScreen, type Screen } from "../output/screen.js";
+import { UsageError } from "../usage-error.js";
+import type { ConfiguredServers } from "./configured-servers.js";
+import { serverOptions } from "./server-options.js";
+
+/** What a command that uses tool servers works with. */
+export interface ServerContext<T extends OptionTable> {
+  readonly servers: ConfiguredServers;
+  readonly screen: Screen;
+  readonly io: Io;
+  readonly values: OptionValues<T & typeof serverOptions>;
+  readonly positionals: readonly string[];
+}
+
+/** A command that uses the servers of a configuration, and closes what it opened. */
+export function defineServerCommand<T extends OptionTable>(spec: {
+  readonly name: string;
+  readonly summary: string;
+  /** Those that end in `…` take any number of words; those in brackets may be left out. */
+  readonly parameters: readonly string[];
+  readonly options: T;
+  readonly notes?: readonly string[];
+  use(context: ServerContext<T>): Promise<number>;
+}): Command {
+  const { name, summary, parameters, notes, use } = spec;
+  const options = { ...spec.options, ...serverOptions };
+  return {
+    name,
+    summary,
+    parameters,
+    notes,
+    options,
+    async run(args, io) {
+      const { values, positionals } = parseOptions(options, args);
+      const isOpen = parameters.at(-1)?.includes("…");
+      if (positionals.length > parameters.length && !isOpen) {
+        throw new UsageError(`${name} takes no argument "${positionals[parameters.length]}".`);
+      }
+      const needed = parameters.filter((parameter) => !parameter.startsWith("["));
+      if (positionals.length < needed.length) throw new UsageError(`${name} needs ${needed.join(" ")}.`);
+      // Within the generic table the compiler no longer sees the part that every such command has.
+      const common: OptionValues<typeof serverOptions> = values;
+      const screen = createScreen(io, common["no-color"]);
+      // Loaded late: the commands that read Channelz start without it.
+      const { openConfiguredServers } = await import("./configured-servers.js");
+      await using servers = await openConfiguredServers(common, io);
+      return await use({ servers, screen, io, values, positionals });
+    },
+  };
+}

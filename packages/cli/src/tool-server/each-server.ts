@@ -1,0 +1,60 @@
+import { printableText } from "@wirescope/channelz";
+import { type Connection, ToolServerError } from "@wirescope/tool-server";
+import type { Io } from "../io.js";
+import type { ConfiguredServers } from "./configured-servers.js";
+
+/** What came of a server: a value, or why there is none. */
+export type ServerOutcome<T> =
+  | { readonly server: string; readonly value: T }
+  | { readonly server: string; readonly error: ToolServerError };
+
+/** Does a task with each server at once; one that fails does not keep the others. Trust is asked for one after the other. */
+export async function withEachServer<T>(
+  servers: ConfiguredServers,
+  names: readonly string[],
+  task: (connection: Connection) => Promise<T>,
+): Promise<ServerOutcome<T>[]> {
+  const running: Promise<ServerOutcome<T>>[] = [];
+  for (const server of names) {
+    let connection: Connection;
+    try {
+      connection = await servers.open(server);
+    } catch (error) {
+      running.push(Promise.resolve(failed(server, error)));
+      continue;
+    }
+    running.push(
+      task(connection).then(
+        (value) => ({ server, value }),
+        (error: unknown) => failed(server, error),
+      ),
+    );
+  }
+  return Promise.all(running);
+}
+
+/** Says on standard error which servers failed, and why; gives whether any did. */
+export function reportFailedServers(outcomes: readonly ServerOutcome<unknown>[], io: Io): boolean {
+  let hasFailed = false;
+  for (const outcome of outcomes) {
+    if (!("error" in outcome)) continue;
+    hasFailed = true;
+    io.stderr.write(`wirescope: ${printableText(outcome.error.message)}\n`);
+  }
+  return hasFailed;
+}
+
+/** An outcome for scripts. */
+export function outcomeToJson<T, J>(
+  outcome: ServerOutcome<T>,
+  valueToJson: (value: T) => J,
+): J | { readonly error: { readonly code: string; readonly message: string } } {
+  if ("value" in outcome) return valueToJson(outcome.value);
+  const { code, message } = outcome.error;
+  return { error: { code, message } };
+}
+
+function failed(server: string, error: unknown): { readonly server: string; readonly error: ToolServerError } {
+  if (!ToolServerError.is(error)) throw error;
+  return { server, error };
+}

@@ -1,0 +1,55 @@
+import { printableText } from "@wirescope/channelz";
+import type { Palette } from "../output/colour.js";
+import { formatJson } from "../output/json.js";
+
+/** One part of what a tool, a resource or a prompt gives, as far as it is shown here. */
+export interface ContentPart {
+  readonly type: string;
+  readonly text?: unknown;
+  readonly data?: unknown;
+  readonly blob?: unknown;
+  readonly mimeType?: unknown;
+  readonly uri?: unknown;
+  readonly name?: unknown;
+  readonly resource?: unknown;
+}
+
+/** Keeps bytes for the user and says where. */
+export type Save = (bytes: Uint8Array, mimeType: string | undefined) => string;
+
+/** The lines that show content: text as it is but for what drives terminals, JSON indented, and bytes saved to files. */
+export function renderContent(parts: readonly ContentPart[], palette: Palette, save: Save): string[] {
+  return parts.flatMap((part) => renderPart(part, palette, save));
+}
+
+function renderPart(part: ContentPart, palette: Palette, save: Save): string[] {
+  const mimeType = typeof part.mimeType === "string" ? part.mimeType : undefined;
+  if (typeof part.text === "string") return renderText(part.text, mimeType);
+  const bytes = part.data ?? part.blob;
+  if (typeof bytes === "string") {
+    const path = save(Buffer.from(bytes, "base64"), mimeType);
+    return [palette.faint(`${printableText(`${part.type} ${mimeType ?? ""}`).trim()} saved as ${path}`)];
+  }
+  if (typeof part.resource === "object" && part.resource !== null) {
+    return renderPart({ type: "resource", ...part.resource }, palette, save);
+  }
+  if (typeof part.uri === "string") {
+    const name = typeof part.name === "string" ? `${printableText(part.name)}: ` : "";
+    return [`${name}${printableText(part.uri)}`];
+  }
+  return formatJson(JSON.parse(JSON.stringify(part))).split("\n");
+}
+
+function renderText(text: string, mimeType: string | undefined): string[] {
+  if (mimeType === "application/json" || /^\s*[[{]/.test(text)) {
+    try {
+      return formatJson(JSON.parse(text)).split("\n");
+    } catch {
+      // It only looks like JSON.
+    }
+  }
+  return text
+    .replace(/\n$/, "")
+    .split("\n")
+    .map((line) => printableText(line));
+}

@@ -1,0 +1,79 @@
+import { printableText } from "@wirescope/channelz";
+import type { Tool } from "@wirescope/tool-server";
+import { wrap } from "../check/wrap.js";
+import type { Screen } from "../output/screen.js";
+
+interface Property {
+  readonly type?: unknown;
+  readonly description?: unknown;
+  readonly enum?: unknown;
+  readonly default?: unknown;
+  readonly items?: unknown;
+  readonly anyOf?: unknown;
+}
+
+/** A tool for a person: what it does, its arguments with their types, and how to call it. */
+export function renderTool(server: string, tool: Tool, { palette, width }: Screen): string[] {
+  const description = (tool.description ?? "").trim();
+  const schema = objectOf(tool.inputSchema);
+  const properties = Object.entries(objectOf(schema.properties));
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  const lines = [palette.strong(printableText(tool.name)) + (tool.title ? `  ${printableText(tool.title)}` : "")];
+  for (const line of description === "" ? [] : description.split("\n")) {
+    lines.push(...wrap(printableText(line), width, "  "));
+  }
+  const hints = hintsOf(tool);
+  if (hints !== "") lines.push(palette.faint(`  ${hints}`));
+  lines.push("");
+  if (properties.length === 0) lines.push("Takes no arguments.");
+  else lines.push("Arguments:");
+  const names = Math.max(0, ...properties.map(([name]) => name.length));
+  for (const [name, value] of properties) {
+    const property: Property = objectOf(value);
+    const kind = `${typeText(property)}${required.has(name) ? ", required" : ""}`;
+    lines.push(`  ${palette.strong(printableText(name).padEnd(names))}  ${printableText(kind)}`);
+    if (typeof property.description === "string") {
+      lines.push(...wrap(printableText(property.description), width, " ".repeat(names + 4)).map(palette.faint));
+    }
+  }
+  const example = properties
+    .filter(([name]) => required.has(name))
+    .map(([name, value]) => `${name}=${placeholder(objectOf(value))}`);
+  lines.push("", "Call it:", `  ${["wirescope call", server, tool.name, ...example].map(shellWord).join(" ")}`);
+  return lines;
+}
+
+function typeText(property: Property): string {
+  if (Array.isArray(property.enum)) return property.enum.map((value) => JSON.stringify(value)).join(" or ");
+  const branches = Array.isArray(property.anyOf) ? property.anyOf.map((branch) => typeText(objectOf(branch))) : [];
+  if (branches.length > 0) return branches.join(" or ");
+  const kind = Array.isArray(property.type) ? property.type.join(" or ") : String(property.type ?? "any");
+  const items = kind === "array" ? ` of ${typeText(objectOf(property.items))}` : "";
+  return `${kind}${items}${property.default === undefined ? "" : `, default ${JSON.stringify(property.default)}`}`;
+}
+
+function hintsOf({ annotations }: Tool): string {
+  if (annotations === undefined) return "";
+  const { readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = annotations;
+  const hints = [
+    readOnlyHint ? "only reads" : undefined,
+    destructiveHint && !readOnlyHint ? "may destroy" : undefined,
+    idempotentHint ? "may be repeated" : undefined,
+    openWorldHint ? "reaches beyond the server" : undefined,
+  ].filter((hint) => hint !== undefined);
+  return hints.length === 0 ? "" : `The server says of it: ${hints.join(", ")}.`;
+}
+
+function placeholder(property: Property): string {
+  if (Array.isArray(property.enum)) return String(property.enum[0]);
+  return property.type === "number" || property.type === "integer" ? "1" : property.type === "boolean" ? "true" : "…";
+}
+
+function shellWord(word: string): string {
+  const text = printableText(word);
+  return /^[\w ./=:@%+,…-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function objectOf(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}

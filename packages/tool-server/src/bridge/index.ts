@@ -1,0 +1,1 @@
+export { type BridgeOptions, runBridge } from "./run-bridge.js";

@@ -1,0 +1,4 @@
+export type { ClientSettings, ServerDescription } from "./client-session.js";
+export type { CallOptions, Connection } from "./connection.js";
+export { type ConnectionOptions, createConnection } from "./create-connection.js";
+export type { ChangedList } from "./list-changes.js";

@@ -1,0 +1,13 @@
+import type { AnswerHeaders } from "./http-client.js";
+
+/** Headers by name in lower case, from names and values in turn. */
+export function parseAnswerHeaders(raw: readonly Buffer[]): AnswerHeaders {
+  const headers: Record<string, string> = Object.create(null);
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = raw[index]!.toString("latin1").toLowerCase();
+    const value = raw[index + 1]!.toString("latin1");
+    const earlier = headers[name];
+    headers[name] = earlier === undefined || name === "set-cookie" ? value : `${earlier}, ${value}`;
+  }
+  return headers;
+}

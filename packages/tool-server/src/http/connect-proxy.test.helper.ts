@@ -1,0 +1,74 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
+import { serverTls } from "./hostile-http-server.test.helper.js";
+
+/** A proxy that knows CONNECT. Ends with the test. */
+export interface ConnectProxy {
+  readonly port: number;
+  /** Its url, with these credentials. */
+  url(userinfo?: string): string;
+  /** What it was asked to connect to. */
+  readonly targets: readonly string[];
+  /** The Proxy-Authorization headers that it got. */
+  readonly authorizations: readonly (string | undefined)[];
+}
+
+export interface ConnectProxyOptions {
+  /** Only who sends this in Proxy-Authorization is let through. */
+  readonly authorization?: string | undefined;
+  /** Whether it is spoken to over TLS. */
+  readonly isSecure?: boolean | undefined;
+  /** What it answers, in place of connecting. */
+  readonly answer?: string | undefined;
+}
+
+export async function startConnectProxy(options: ConnectProxyOptions = {}): Promise<ConnectProxy> {
+  const { authorization, isSecure = false, answer } = options;
+  const targets: string[] = [];
+  const authorizations: (string | undefined)[] = [];
+  const sockets = new Set<Socket>();
+  const server: Server = isSecure ? createSecureServer(serverTls()) : createServer();
+  server.on(isSecure ? "secureConnection" : "connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.once("close", () => sockets.delete(socket));
+  });
+  server.on("connect", (request, socket, head) => {
+    const target = request.url ?? "";
+    targets.push(target);
+    authorizations.push(request.headers["proxy-authorization"]);
+    if (answer !== undefined) return socket.end(answer);
+    if (authorization !== undefined && request.headers["proxy-authorization"] !== authorization) {
+      return socket.end("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n");
+    }
+    const { hostname, port } = new URL(`http://${target}`);
+    // Names mean this machine here: the proxy looks them up, and not its client.
+    const joined = connect({ host: hostname.endsWith(".test") ? "localhost" : hostname, port: Number(port || 80) });
+    sockets.add(joined);
+    joined.on("error", () => socket.destroy());
+    joined.once("close", () => sockets.delete(joined));
+    joined.once("connect", () => {
+      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      joined.write(head);
+      socket.pipe(joined).pipe(socket);
+    });
+    return undefined;
+  });
+  server.listen(0, "localhost");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: (userinfo) =>
+      `${isSecure ? "https" : "http"}://${userinfo === undefined ? "" : `${userinfo}@`}localhost:${port}`,
+    targets,
+    authorizations,
+  };
+}

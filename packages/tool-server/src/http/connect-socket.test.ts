@@ -1,0 +1,289 @@
+import type { LookupFunction } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { SocketWire } from "../diagnostics/facts.js";
+import { ToolServerError } from "../errors.js";
+import { createFakeClock } from "../process/fake-clock.test.helper.js";
+import { createSecretRegistry } from "../secrets/redactor.js";
+import { createTestContext } from "../transports/transport-context.test.helper.js";
+import { startConnectProxy } from "./connect-proxy.test.helper.js";
+import { createHttpClient, type HttpClientOptions } from "./create-http-client.js";
+import { certificate, serverTls, startHostileServer, startRawServer } from "./hostile-http-server.test.helper.js";
+import type { HttpClient, SocketOptions } from "./http-client.js";
+import { createSelfSigned } from "./self-signed.test.helper.js";
+
+const waiting = { timeout: 20_000, interval: 5 };
+
+/** Every name that ends with .test is this machine; no other is known. */
+const lookup: LookupFunction = (host, options, callback) => {
+  if (!host.endsWith(".test") && host !== "localhost") {
+    callback(Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: "ENOTFOUND" }), "", 0);
+  } else if (options.all) {
+    callback(null, [{ address: "127.0.0.1", family: 4 }]);
+  } else {
+    callback(null, "127.0.0.1", 4);
+  }
+};
+
+function createTestClient(options: Partial<HttpClientOptions> = {}): HttpClient {
+  const { server, facts, secrets } = createTestContext("http");
+  const http = createHttpClient({ server, secrets, transport: () => facts, lookup, ...options });
+  onTestFinished(() => http.close());
+  return http;
+}
+
+async function textFrom(http: HttpClient, url: string | URL, options: SocketOptions = {}): Promise<string> {
+  const answer = await http.send({ method: "GET", url: new URL(url), headers: {}, ...options });
+  return answer.text(1000);
+}
+
+async function failureFrom(http: HttpClient, url: string | URL, options: SocketOptions = {}): Promise<ToolServerError> {
+  const error: unknown = await textFrom(http, url, options).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(ToolServerError);
+  expect(error).toMatchObject({ code: "SERVER_UNREACHABLE", details: { wasSent: false } });
+  return error as ToolServerError;
+}
+
+const trusted = (): Partial<HttpClientOptions> => ({ tls: { ca: certificate("ca") } });
+const greeter = (_: unknown, response: { end(text: string): unknown }): unknown => response.end("hello");
+
+describe("a server that cannot be reached", () => {
+  test("because its name is not known", async () => {
+    const { message } = await failureFrom(createTestClient(), "https://api.example.com/mcp");
+    expect(message).toBe(
+      'Cannot reach the server "notes" at api.example.com:443: the name api.example.com is not known (ENOTFOUND). Check the host in the url, and that this machine can look names up.',
+    );
+  });
+
+  test("because nothing listens", async () => {
+    const server = await startRawServer(() => {});
+    server.kill();
+    const { message } = await failureFrom(createTestClient(), `http://gone.test:${server.port}/`, {
+      leg: "the token endpoint",
+    });
+    expect(message).toContain(
+      `Cannot reach the token endpoint at gone.test:${server.port}: nothing listens there (ECONNREFUSED).`,
+    );
+  });
+
+  test("because it does not go on with the TLS handshake in time", async () => {
+    const server = await startRawServer((socket) => socket.resume());
+    const clock = createFakeClock();
+    const http = createTestClient({ clock, connectMs: 7000 });
+    const failure = failureFrom(http, `https://slow.test:${server.port}/`);
+    await vi.waitFor(() => expect(server.sockets.size).toBe(1), waiting);
+    clock.advance(7000);
+    expect((await failure).message).toContain("it took longer than 7 s");
+    await vi.waitFor(() => expect(server.sockets.size).toBe(0), waiting);
+    expect(clock.waiting).toBe(0);
+  });
+
+  test("because its address is not allowed, whether it stands in the url or behind the name", async () => {
+    const server = await startHostileServer(greeter);
+    const http = createTestClient();
+    const judged: string[][] = [];
+    const isAddressAllowed = (address: string, host: string): boolean => {
+      judged.push([address, host]);
+      return false;
+    };
+    const named = await failureFrom(http, `http://inside.test:${server.port}/`, { isAddressAllowed });
+    expect(named.message).toContain("inside.test leads to 127.0.0.1, which is not allowed here");
+    const bare = await failureFrom(http, `http://127.0.0.1:${server.port}/`, { isAddressAllowed });
+    expect(bare.message).toContain("the address 127.0.0.1 is not allowed here");
+    expect(judged).toEqual([
+      ["127.0.0.1", "inside.test"],
+      ["127.0.0.1", "127.0.0.1"],
+    ]);
+    expect(server.connections).toBe(0);
+
+    // Nor over a socket that was opened for a request which was allowed to.
+    const url = `http://inside.test:${server.port}/`;
+    expect(await textFrom(http, url)).toBe("hello");
+    await failureFrom(http, url, { isAddressAllowed });
+    expect(await textFrom(http, url, { isAddressAllowed: (address) => address === "127.0.0.1" })).toBe("hello");
+    expect(server.connections).toBe(1);
+  });
+});
+
+describe("TLS", () => {
+  test("[TS-D-HTTP-2] trusts a private authority besides the usual ones, and sees the certificate", async () => {
+    const server = await startHostileServer(greeter, { tls: serverTls() });
+    const http = createTestClient(trusted());
+    const answer = await http.send({ method: "GET", url: server.url, headers: {} });
+    expect(await answer.text(10)).toBe("hello");
+    const { socket } = answer.wire as SocketWire & { socket: TLSSocket };
+    expect(socket.getPeerCertificate().subject.CN).toBe("Wirescope test server");
+    expect(socket.alpnProtocol).toBe("http/1.1");
+    const bare = new URL(server.url);
+    bare.hostname = "127.0.0.1";
+    expect(await textFrom(createTestClient({ ...trusted(), lookup: undefined }), bare)).toBe("hello");
+  });
+
+  test("[TS-D-HTTP-2] of a socket that is not for HTTP is checked as well", async () => {
+    const server = await startHostileServer(greeter, { tls: serverTls() });
+    const url = new URL(`wss://localhost:${server.port}`);
+    const socket = await createTestClient(trusted()).openSocket(url);
+    expect((socket as TLSSocket).authorized).toBe(true);
+    await expect(createTestClient().openSocket(url)).rejects.toMatchObject({ code: "SERVER_UNREACHABLE" });
+  });
+
+  test("names an authority that is not trusted", async () => {
+    const server = await startHostileServer(greeter, { tls: serverTls() });
+    const { message } = await failureFrom(createTestClient(), server.url);
+    expect(message).toMatch(
+      /the certificate of localhost is signed by an authority that is not trusted here \(\w+\)\..*NODE_EXTRA_CA_CERTS/,
+    );
+    expect(server.requests).toEqual([]);
+  });
+
+  test("names the hosts that a certificate is for", async () => {
+    const server = await startHostileServer(greeter, { tls: serverTls() });
+    const { message } = await failureFrom(createTestClient(trusted()), `https://other.test:${server.port}/`);
+    expect(message).toContain(
+      "the certificate there is not for other.test, but for DNS:localhost, IP Address:127.0.0.1",
+    );
+  });
+
+  test.each([
+    ["has expired", 2020, 2021, "of localhost has expired (CERT_HAS_EXPIRED)"],
+    ["is not valid yet", 2090, 2091, "of localhost is not valid yet"],
+    ["is signed by itself", 2020, 2090, "of localhost is signed by itself"],
+  ])("says that a certificate %s", async (_, from, until, words) => {
+    const { cert, key } = createSelfSigned(from, until);
+    const server = await startHostileServer(greeter, { tls: { cert, key } });
+    const trust = words.includes("itself") ? {} : { tls: { ca: cert } };
+    expect((await failureFrom(createTestClient(trust), server.url)).message).toContain(`the certificate ${words}`);
+  });
+
+  test("says that a port does not speak it, or ends it", async () => {
+    const plain = await startHostileServer(greeter);
+    expect((await failureFrom(createTestClient(), `https://localhost:${plain.port}/`)).message).toContain(
+      "localhost does not speak TLS on that port",
+    );
+    const rude = await startRawServer((socket) => socket.once("data", () => socket.destroy()));
+    expect((await failureFrom(createTestClient(), `https://localhost:${rude.port}/`)).message).toContain(
+      "ended the connection during the TLS handshake",
+    );
+  });
+
+  test("shows a client certificate to a server that asks, and says what is wrong where it has none", async () => {
+    for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
+      const tls = { ...serverTls(), ca: certificate("ca"), requestCert: true, rejectUnauthorized: true, maxVersion };
+      const server = await startHostileServer(
+        (request, response) => response.end((request.socket as TLSSocket).getPeerCertificate().subject.CN),
+        { tls },
+      );
+      const client = { certificate: certificate("client"), key: certificate("client-key") };
+      expect(await textFrom(createTestClient({ tls: { ca: certificate("ca"), ...client } }), server.url)).toBe(
+        "Wirescope test client",
+      );
+      const { message } = await failureFrom(createTestClient(trusted()), server.url);
+      expect(message).toContain("asks for a client certificate");
+      expect(server.requests).toHaveLength(1);
+    }
+  });
+
+  test.each([
+    [{ certificate: "x" }, "needs its key"],
+    [{ certificate: "x", key: "y" }, "cannot be used"],
+    [{ ca: "not PEM" }, "hold no certificate"],
+  ])("is refused before anything is sent where its files are wrong (%#)", (tls, words) => {
+    expect(() => createTestClient({ tls })).toThrow(
+      expect.objectContaining({ code: "CREDENTIAL_UNUSABLE", message: expect.stringContaining(words) }),
+    );
+  });
+});
+
+describe("[TS-D-HTTP-2] a proxy of the environment", () => {
+  test("carries http, https, and what is not HTTP, by CONNECT; names are looked up by it", async () => {
+    const [plain, secure, proxy] = [
+      await startHostileServer(greeter),
+      await startHostileServer(greeter, { tls: serverTls() }),
+      await startConnectProxy(),
+    ];
+    const http = createTestClient({
+      ...trusted(),
+      variables: { HTTP_PROXY: proxy.url(), https_proxy: proxy.url() },
+      proxiesLoopback: true,
+    });
+    expect(await textFrom(http, `http://notes.test:${plain.port}/mcp`)).toBe("hello");
+    expect(await textFrom(http, secure.url)).toBe("hello");
+    const socket = await http.openSocket(new URL(`wss://localhost:${secure.port}/`));
+    expect((socket as TLSSocket).authorized).toBe(true);
+    expect(proxy.targets).toEqual([`notes.test:${plain.port}`, `localhost:${secure.port}`, `localhost:${secure.port}`]);
+    expect(plain.requests[0]).toMatchObject({ url: "/mcp", headers: { host: `notes.test:${plain.port}` } });
+    expect(plain.requests[0]?.headers).not.toHaveProperty("proxy-authorization");
+  });
+
+  test("is spoken to over TLS where its url says so, and never sees the client's certificate", async () => {
+    const secure = await startHostileServer(greeter, { tls: serverTls() });
+    const proxy = await startConnectProxy({ isSecure: true });
+    const http = createTestClient({ ...trusted(), variables: { ALL_PROXY: proxy.url() }, proxiesLoopback: true });
+    expect(await textFrom(http, secure.url)).toBe("hello");
+    expect(proxy.targets).toHaveLength(1);
+    expect(
+      (
+        await failureFrom(
+          createTestClient({ variables: { ALL_PROXY: proxy.url() }, proxiesLoopback: true }),
+          secure.url,
+        )
+      ).message,
+    ).toContain("the certificate of localhost is signed by an authority that is not trusted");
+  });
+
+  test("is told who asks, and a password never shows", async () => {
+    const server = await startHostileServer(greeter);
+    const authorization = `Basic ${Buffer.from("me:p@ss/word1").toString("base64")}`;
+    const proxy = await startConnectProxy({ authorization });
+    const secrets = createSecretRegistry();
+    const through = (userinfo?: string): HttpClient =>
+      createTestClient({ secrets, variables: { HTTP_PROXY: proxy.url(userinfo) } });
+    const url = `http://notes.test:${server.port}/`;
+    expect(await textFrom(through("me:p%40ss%2Fword1"), url)).toBe("hello");
+    expect(proxy.authorizations).toEqual([authorization]);
+    expect(secrets.redact(`${authorization} p@ss/word1 p%40ss%2Fword1`)).not.toMatch(/word1|bWU6/);
+
+    const { message } = await failureFrom(through("me:wr0ngpass"), url);
+    expect(message).toBe(
+      `Cannot reach the server "notes" at notes.test:${server.port} through the proxy localhost:${proxy.port} (HTTP_PROXY): the proxy answered 407 Proxy Authentication Required. It does not accept the user or the password in HTTP_PROXY: correct them.`,
+    );
+    expect((await failureFrom(through(), url)).message).toContain("put a user and a password into HTTP_PROXY");
+  });
+
+  test("that refuses, cannot connect, or is none, is named with what to do", async () => {
+    const cases: [string | undefined, string][] = [
+      ["HTTP/1.1 403 Forbidden\r\n\r\n", "the proxy answered 403 Forbidden. It does not let you go there"],
+      ["HTTP/1.1 502 Bad Gateway\r\n\r\n", "the proxy answered 502 Bad Gateway. It could not reach the server itself"],
+      ["220 mail.example.com ESMTP\r\n", "what answers there is no proxy"],
+      ["", "the connection was cut while it was made"],
+    ];
+    for (const [answer, words] of cases) {
+      const proxy = await startConnectProxy({ answer });
+      const http = createTestClient({ variables: { HTTPS_PROXY: proxy.url() } });
+      const { message } = await failureFrom(http, "https://api.example.com/");
+      expect(message).toContain(`at api.example.com:443 through the proxy localhost:${proxy.port} (HTTPS_PROXY)`);
+      expect(message).toContain(words);
+    }
+    const http = createTestClient({ variables: { HTTPS_PROXY: "http://nowhere.example:3128" } });
+    expect((await failureFrom(http, "https://api.example.com/")).message).toContain(
+      "the name nowhere.example is not known (ENOTFOUND). Check the host in HTTPS_PROXY",
+    );
+  });
+
+  test("that hangs is given up in time", async () => {
+    let bytes = "";
+    const silent = await startRawServer((socket) =>
+      socket.on("data", (chunk) => {
+        bytes += chunk;
+      }),
+    );
+    const clock = createFakeClock();
+    const http = createTestClient({ clock, variables: { HTTPS_PROXY: `localhost:${silent.port}` } });
+    const failure = failureFrom(http, "https://api.example.com/");
+    await vi.waitFor(() => expect(silent.sockets.size).toBe(1), waiting);
+    await vi.waitFor(() => expect(bytes).toContain("CONNECT api.example.com:443"), waiting);
+    clock.advance(10_000);
+    expect((await failure).message).toContain("it took longer than 10 s");
+    await vi.waitFor(() => expect(silent.sockets.size).toBe(0), waiting);
+  });
+});

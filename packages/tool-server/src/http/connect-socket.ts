@@ -1,0 +1,161 @@
+import { lookup as systemLookup } from "node:dns";
+import { isIP, type LookupFunction, connect as netConnect, type Socket } from "node:net";
+import * as tls from "node:tls";
+import type { Clock } from "../process/clock.js";
+import { ConnectObstacle, type ConnectStage, connectFailure } from "./connect-failure.js";
+import type { SocketOptions } from "./http-client.js";
+import { hostOf, portOf } from "./loopback.js";
+import type { ProxyServer } from "./proxy-settings.js";
+import { openTunnel } from "./proxy-tunnel.js";
+import { settleSocket } from "./settle-socket.js";
+import type { TlsContexts } from "./tls-settings.js";
+
+/** How connections are made. */
+export interface ConnectSettings {
+  /** Throws where the proxy cannot be used. */
+  readonly proxyFor: (url: URL) => ProxyServer | undefined;
+  readonly tlsContexts: () => TlsContexts;
+  /** How long it may take, with all its steps, in milliseconds. */
+  readonly connectMs: number;
+  readonly clock: Clock;
+  /** Default: that of the system. */
+  readonly lookup: LookupFunction | undefined;
+  /** Aborted where no connection is wanted any more. */
+  readonly closing: AbortSignal;
+}
+
+/** From then on TCP asks a silent peer whether it is there, in milliseconds. */
+const keepAliveMs = 15_000;
+
+/** Whom to reach, and for whom. */
+export interface ConnectRequest extends SocketOptions {
+  readonly leg: string;
+}
+
+/** A socket to the host of a url, secured where its scheme says so. Rejects with SERVER_UNREACHABLE, or a signal's reason. */
+export async function connectSocket(url: URL, request: ConnectRequest, settings: ConnectSettings): Promise<Socket> {
+  const { leg, signal, isAddressAllowed } = request;
+  const { closing, clock, connectMs } = settings;
+  const proxy = settings.proxyFor(url);
+  const [host, port] = [hostOf(url.hostname), portOf(url)];
+  const remoteName = nameOf(host, port);
+  const attempt = new AbortController();
+  const onAbort = (): void => attempt.abort(signal?.reason);
+  const onClose = (): void => attempt.abort(closing.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  closing.addEventListener("abort", onClose, { once: true });
+  const callOff = clock.after(connectMs, () => {
+    const advice = "Check the network and its firewalls, and whether a proxy is needed.";
+    attempt.abort(new ConnectObstacle(`it took longer than ${connectMs / 1000} s`, advice));
+  });
+  let stage: ConnectStage = "reaching";
+  let isProxyItself = proxy !== undefined;
+  let socket: Socket | undefined;
+  try {
+    signal?.throwIfAborted();
+    closing.throwIfAborted();
+    if (isIP(host) !== 0 && isAddressAllowed?.(host, host) === false) throw refusedAddress([host], host);
+    const lookup = guarded(settings.lookup ?? systemLookup, proxy === undefined ? isAddressAllowed : undefined);
+    socket = await reach(proxy?.host ?? host, proxy?.port ?? port, lookup, attempt.signal);
+    if (proxy !== undefined) {
+      if (proxy.isSecure) {
+        stage = "securing";
+        socket = await secure(socket, proxy.host, settings.tlsContexts().proxy, attempt.signal);
+      }
+      stage = "asking-proxy";
+      socket = await openTunnel(socket, remoteName, proxy, attempt.signal);
+      isProxyItself = false;
+    }
+    if (url.protocol === "https:" || url.protocol === "wss:") {
+      stage = "securing";
+      socket = await secure(socket, host, settings.tlsContexts().server, attempt.signal);
+    }
+    attempt.signal.throwIfAborted();
+    return socket;
+  } catch (error) {
+    socket?.destroy();
+    signal?.throwIfAborted();
+    closing.throwIfAborted();
+    throw connectFailure({
+      leg,
+      remoteName,
+      host: isProxyItself && proxy !== undefined ? proxy.host : host,
+      stage,
+      proxy: proxy === undefined ? undefined : { name: nameOf(proxy.host, proxy.port), variable: proxy.variable },
+      isProxyItself,
+      error,
+    });
+  } finally {
+    callOff();
+    closing.removeEventListener("abort", onClose);
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+/** A host and port as people write them. */
+export function nameOf(host: string, port: number): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+async function reach(host: string, port: number, lookup: LookupFunction, signal: AbortSignal): Promise<Socket> {
+  signal.throwIfAborted();
+  const socket = netConnect({ host, port, lookup, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs });
+  return settleSocket(socket, "connect", signal);
+}
+
+async function secure(
+  socket: Socket,
+  host: string,
+  secureContext: tls.SecureContext,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const secured = tls.connect({
+    socket,
+    secureContext,
+    host,
+    // An address cannot be a server name; what the certificate says of it is checked all the same.
+    servername: isIP(host) === 0 ? host : "",
+    ALPNProtocols: ["http/1.1"],
+  });
+  try {
+    return await settleSocket(secured, "secureConnect", signal);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+/** Looks names up, and leaves out the addresses that are not allowed. */
+function guarded(lookup: LookupFunction, isAllowed: SocketOptions["isAddressAllowed"]): LookupFunction {
+  if (isAllowed === undefined) return lookup;
+  return (host, options, callback) =>
+    lookup(host, options, (error, found, family) => {
+      if (error !== null) return callback(error, found, family);
+      const addresses = typeof found === "string" ? [{ address: found, family: family ?? isIP(found) }] : found;
+      const allowed = addresses.filter(({ address }) => isAllowed(address, host));
+      const [first] = allowed;
+      if (first === undefined) {
+        callback(
+          refusedAddress(
+            addresses.map(({ address }) => address),
+            host,
+          ),
+          "",
+          0,
+        );
+      } else if (typeof found === "string") {
+        callback(null, first.address, first.family);
+      } else {
+        callback(null, allowed);
+      }
+    });
+}
+
+/** That no address of a host is allowed. */
+export function refusedAddress(addresses: readonly string[], host: string): ConnectObstacle {
+  const what = addresses.includes(host) ? `the address ${host}` : `${host} leads to ${addresses.join(", ")}, which`;
+  return new ConnectObstacle(
+    `${what} is not allowed here`,
+    "It is inside of a network that this request must not reach.",
+  );
+}

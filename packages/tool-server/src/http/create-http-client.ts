@@ -1,0 +1,186 @@
+import { setMaxListeners } from "node:events";
+import type { LookupFunction, Socket } from "node:net";
+import type { TransportFacts } from "../diagnostics/facts.js";
+import { ToolServerError } from "../errors.js";
+import { type Clock, systemClock } from "../process/clock.js";
+import type { SecretRegistry } from "../secrets/redactor.js";
+import { type ConnectSettings, connectSocket, nameOf } from "./connect-socket.js";
+import { Exchange, type ExchangeHandler } from "./exchange.js";
+import type { HttpAnswer, HttpClient, HttpRequest, SocketOptions } from "./http-client.js";
+import { hostOf, portOf } from "./loopback.js";
+import { proxyFor } from "./proxy-settings.js";
+import { createSocketPool, type PooledSocket } from "./socket-pool.js";
+import { type OpenWire, openWire } from "./socket-wire.js";
+import { createTlsContexts, type TlsContexts, type TlsSettings } from "./tls-settings.js";
+
+export interface HttpClientOptions {
+  /** The name of the tool server, for messages. */
+  readonly server: string;
+  /** The transport that sockets belong to which are opened now. Those of an earlier one are not used again. */
+  readonly transport: () => TransportFacts;
+  readonly secrets: Pick<SecretRegistry, "add" | "redact">;
+  /** The environment, for the proxy: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, in either case. Default: no proxy. */
+  readonly variables?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Whether this machine is reached through the proxy as well. Default false. */
+  readonly proxiesLoopback?: boolean | undefined;
+  readonly tls?: TlsSettings | undefined;
+  /** How long a connection may take, with proxy and TLS, in milliseconds. Default 10,000. */
+  readonly connectMs?: number | undefined;
+  /**
+   * How long an idle socket is kept, in milliseconds, where the server does not say. Default 4,000: less than the 5 s after
+   * which common servers close without a word, for what is written at that moment is lost.
+   */
+  readonly idleMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+  /** Looks names up. Default: as the system does. */
+  readonly lookup?: LookupFunction | undefined;
+}
+
+/** A client of HTTP/1.1 for one tool server. Throws CREDENTIAL_UNUSABLE where the TLS settings cannot be used. */
+export function createHttpClient(options: HttpClientOptions): HttpClient {
+  const {
+    server,
+    transport,
+    secrets,
+    variables = {},
+    proxiesLoopback = false,
+    connectMs = 10_000,
+    idleMs = 4000,
+  } = options;
+  const { clock = systemClock, lookup } = options;
+  const redact = (text: string): string => secrets.redact(text);
+  const pool = createSocketPool(idleMs, redact);
+  const opened = new Set<OpenWire>();
+  const life = new AbortController();
+  // Each connection that is being made listens to it.
+  setMaxListeners(0, life.signal);
+  let closed: ToolServerError | undefined;
+
+  let contexts: TlsContexts | undefined;
+  const tlsContexts = (): TlsContexts => {
+    contexts ??= createTlsContexts(options.tls ?? {}, variables.NODE_EXTRA_CA_CERTS);
+    return contexts;
+  };
+  // At once, so that a wrong file is heard of before anything is sent; else only when TLS is spoken, for it takes a while.
+  if (options.tls !== undefined) tlsContexts();
+  const proxySettings = { variables, includesLoopback: proxiesLoopback, secrets };
+  const settings: ConnectSettings = {
+    proxyFor: (url) => proxyFor(url, proxySettings),
+    tlsContexts,
+    connectMs,
+    clock,
+    lookup,
+    closing: life.signal,
+  };
+  const defaultLeg = `the server ${JSON.stringify(server)}`;
+
+  const reach = async (url: URL, { leg = defaultLeg, signal, isAddressAllowed }: SocketOptions): Promise<Socket> => {
+    const socket = await connectSocket(url, { leg, signal, isAddressAllowed }, settings);
+    if (closed === undefined) return socket;
+    socket.destroy();
+    throw closed;
+  };
+
+  const addSocket = async (request: HttpRequest, signal: AbortSignal | undefined): Promise<PooledSocket> => {
+    const { url } = request;
+    const owner = transport();
+    const socket = await reach(url, { ...request, signal });
+    return pool.add(socket, { origin: url.origin, remoteName: remoteNameOf(url), transport: owner });
+  };
+
+  const takeSocket = ({ url, isAddressAllowed }: HttpRequest): PooledSocket | undefined => {
+    const pooled = pool.take(url.origin, transport());
+    if (pooled === undefined || isAddressAllowed === undefined || settings.proxyFor(url) !== undefined) return pooled;
+    // It may have been opened for a request that was allowed more.
+    const { remoteAddress = "" } = pooled.wire.facts.socket;
+    if (isAddressAllowed(remoteAddress, hostOf(url.hostname))) return pooled;
+    pool.release(url.origin, pooled);
+    return undefined;
+  };
+
+  const exchangeOn = (pooled: PooledSocket, request: HttpRequest, signal: AbortSignal | undefined): Exchange => {
+    const { method, url, headers, body, leg = defaultLeg } = request;
+    const exchange = new Exchange({
+      wire: pooled.wire,
+      leg,
+      host: url.hostname,
+      clock,
+      signal,
+      onWritten: request.onWritten,
+      onOver(isReusable) {
+        pooled.callOff = undefined;
+        if (isReusable) pool.release(url.origin, pooled);
+        else pooled.wire.end("The request on it did not come to its end.");
+      },
+    });
+    pooled.callOff = (reason) => exchange.callOff(reason);
+    const path = `${url.pathname}${url.search}`;
+    pooled.client.dispatch({ method, path, headers, body: body ?? null }, exchange as unknown as ExchangeHandler);
+    return exchange;
+  };
+
+  const attempt = async (request: HttpRequest, signal: AbortSignal | undefined): Promise<HttpAnswer> => {
+    for (let isLast = false; ; isLast = true) {
+      const pooled = (isLast ? undefined : takeSocket(request)) ?? (await addSocket(request, signal));
+      const exchange = exchangeOn(pooled, request, signal);
+      try {
+        return await exchange.head;
+      } catch (error) {
+        if (signal?.aborted) throw signal.reason;
+        const failure = exchange.failureOf(error);
+        const isRepeatable = !exchange.wasWritten || request.isSafe === true;
+        if (isLast || !isRepeatable || !ToolServerError.is(failure, "CONNECTION_LOST")) throw failure;
+      }
+    }
+  };
+
+  return {
+    async send(request) {
+      const { signal, headTimeoutMs, leg = defaultLeg } = request;
+      if (closed !== undefined) throw closed;
+      signal?.throwIfAborted();
+      if (headTimeoutMs === undefined) return attempt(request, signal);
+      const limit = new AbortController();
+      const callOff = clock.after(headTimeoutMs, () => limit.abort(tooSlow(leg, request.url, headTimeoutMs)));
+      try {
+        return await attempt(request, signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]));
+      } finally {
+        callOff();
+      }
+    },
+    async openSocket(url, socketOptions = {}) {
+      if (closed !== undefined) throw closed;
+      const owner = transport();
+      const socket = await reach(url, socketOptions);
+      const wire = openWire(socket, owner, remoteNameOf(url), redact);
+      opened.add(wire);
+      void wire.closed.then(() => opened.delete(wire));
+      return socket;
+    },
+    async close() {
+      closed ??= closedError(server, false);
+      life.abort(closed);
+      const wires = [...opened];
+      for (const pooled of pool.all()) {
+        pooled.callOff?.(closedError(server, true));
+        wires.push(pooled.wire);
+      }
+      for (const wire of wires) wire.end("Closed on this side.");
+      await Promise.all(wires.map((wire) => wire.closed));
+    },
+  };
+}
+
+function remoteNameOf(url: URL): string {
+  return nameOf(hostOf(url.hostname), portOf(url));
+}
+
+function tooSlow(leg: string, url: URL, timeoutMs: number): ToolServerError {
+  const message = `No answer came from ${leg} (${remoteNameOf(url)}) within ${timeoutMs / 1000} s. Try again, or look into the server.`;
+  return new ToolServerError("CALL_TIMEOUT", message, { details: { wasSent: true } });
+}
+
+function closedError(server: string, wasSent: boolean): ToolServerError {
+  const message = `The connection to the server ${JSON.stringify(server)} was closed on this side.`;
+  return new ToolServerError("CONNECTION_CLOSED", message, { details: { wasSent } });
+}

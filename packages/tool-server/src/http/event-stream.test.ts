@@ -1,0 +1,132 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createEventStreamParser, type StreamEvent } from "./event-stream.js";
+
+interface Outcome {
+  readonly events: StreamEvent[];
+  readonly retries: number[];
+  readonly failure: string | undefined;
+}
+
+function parse(chunks: readonly Buffer[], limitBytes = 1_000_000): Outcome {
+  const outcome = { events: [] as StreamEvent[], retries: [] as number[], failure: undefined as string | undefined };
+  const parser = createEventStreamParser({
+    limitBytes,
+    onEvent: (event) => outcome.events.push(event),
+    onRetry: (delayMs) => outcome.retries.push(delayMs),
+  });
+  try {
+    for (const chunk of chunks) parser.push(chunk);
+  } catch (error) {
+    outcome.failure = (error as { code: string }).code;
+  }
+  return outcome;
+}
+
+const eventsOf = (text: string): StreamEvent[] => parse([Buffer.from(text)]).events;
+const message = (data: string, id?: string): StreamEvent => ({ type: "message", data, id });
+
+describe("an event stream", () => {
+  test.each(["\n", "\r", "\r\n"])("ends its lines with %j", (end) => {
+    expect(eventsOf(`data: a${end}${end}data: b${end}data: c${end}${end}`)).toEqual([message("a"), message("b\nc")]);
+  });
+
+  test("has type, id and data, in any order", () => {
+    expect(eventsOf("id: 7\nevent: endpoint\ndata: /x\n\n")).toEqual([{ type: "endpoint", data: "/x", id: "7" }]);
+    expect(eventsOf("data: /x\nevent: endpoint\nid: 7\n\ndata: y\n\n")).toEqual([
+      { type: "endpoint", data: "/x", id: "7" },
+      message("y"),
+    ]);
+  });
+
+  test("loses one space after the colon, and no more", () => {
+    expect(eventsOf("data:  a\n\ndata:b\n\ndata:\n\ndata\n\ndata: \n\n")).toEqual(
+      [" a", "b", "", "", ""].map((data) => message(data)),
+    );
+  });
+
+  test("begins with a byte order mark, or not", () => {
+    expect(eventsOf("\ufeffdata: a\n\n\ufeffdata: b\n\n")).toEqual([message("a")]);
+    expect(eventsOf("\ufeff\ndata: a\n\n")).toEqual([message("a")]);
+  });
+
+  test("has comments and fields of other names, which say nothing", () => {
+    expect(eventsOf(": ping\n\n:\ndatum: x\ndata: a\nfoo\n\n")).toEqual([message("a")]);
+  });
+
+  test("says how long to wait, in digits alone", () => {
+    expect(
+      parse([Buffer.from("retry: 1500\n\nretry: 1e3\nretry: -1\nretry: 99999999999\nretry:0\n\n")]).retries,
+    ).toEqual([1500, 0]);
+  });
+
+  test("has events with an id and no data, as a place to come back to", () => {
+    expect(eventsOf("id: 1\n\nid: 2\ndata:\n\nid: a\0b\ndata: x\n\nid\ndata: y\n\n")).toEqual([
+      message("", "1"),
+      message("", "2"),
+      message("x"),
+      message("y", ""),
+    ]);
+  });
+
+  test("that breaks off in an event loses that event", () => {
+    expect(eventsOf("data: a\n\ndata: b\n")).toEqual([message("a")]);
+  });
+
+  test("with an event past the limit is given up, whether it is one line or many", () => {
+    expect(parse([Buffer.from(`data: ${"x".repeat(95)}\n\n`)], 100).failure).toBe("MESSAGE_TOO_LARGE");
+    expect(parse([Buffer.from(`data: ${"x".repeat(94)}\n\n`)], 100).failure).toBeUndefined();
+    expect(parse([Buffer.from("data: xxxx\n".repeat(11))], 100).failure).toBe("MESSAGE_TOO_LARGE");
+    expect(parse(Array(30).fill(Buffer.from("xxxx")), 100).failure).toBe("MESSAGE_TOO_LARGE");
+    expect(parse([Buffer.from("data: xxxx\n\n".repeat(50))], 100).events).toHaveLength(50);
+  });
+
+  test("may have comments for ever", () => {
+    expect(parse(Array(50).fill(Buffer.from(": still here\n")), 100).failure).toBeUndefined();
+  });
+
+  test("of ten megabytes in one line is read in small pieces", () => {
+    const text = "é".repeat(5 * 1024 * 1024);
+    const bytes = Buffer.from(`data: ${text}\n\n`);
+    const chunks: Buffer[] = [];
+    for (let at = 0; at < bytes.length; at += 16_383) chunks.push(bytes.subarray(at, at + 16_383));
+    const { events } = parse(chunks, 16 * 1024 * 1024);
+    expect(events).toHaveLength(1);
+    expect(events[0]?.data === text).toBe(true);
+  });
+
+  test("is the same however it is cut into pieces", () => {
+    const token = fc.constantFrom(
+      "data:",
+      "data: ",
+      "id: ",
+      "event: ",
+      "retry: 5",
+      ":",
+      "\n",
+      "\r",
+      "\r\n",
+      "\n\n",
+      "é",
+      "𝄞",
+      "\ufeff",
+      "x",
+      "\0",
+      " ",
+    );
+    const bytes = fc.oneof(
+      fc.array(token, { maxLength: 40 }).map((tokens) => Buffer.from(tokens.join(""))),
+      fc
+        .array(fc.constantFrom(0x0a, 0x0d, 0x3a, 0x20, 0xef, 0xbb, 0xbf, 0xc3, 0xa9, 0x64, 0xf0), { maxLength: 40 })
+        .map((list) => Buffer.from([...Buffer.from("data: "), ...list, 0x0a, 0x0a])),
+    );
+    fc.assert(
+      fc.property(bytes, fc.array(fc.nat(45), { maxLength: 12 }), (whole, cuts) => {
+        const edges = [0, ...cuts.map((cut) => Math.min(cut, whole.length)).sort((a, b) => a - b), whole.length];
+        const chunks = edges.slice(1).map((end, index) => whole.subarray(edges[index], end));
+        expect(parse(chunks, 30)).toEqual(parse([whole], 30));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

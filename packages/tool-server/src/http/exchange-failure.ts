@@ -1,0 +1,64 @@
+import { errors } from "undici";
+import { ToolServerError } from "../errors.js";
+import { printableText } from "../process/printable-text.js";
+import { codeOf, connectFailure } from "./connect-failure.js";
+
+/** What is known of a request that broke. */
+export interface BrokenExchange {
+  /** Whom it went to: `the server "files"`. */
+  readonly leg: string;
+  readonly remoteName: string;
+  readonly host: string;
+  /** Whether it was written, so that it may have arrived. */
+  readonly wasWritten: boolean;
+  /** Whether the head of the answer had come. */
+  readonly hasHead: boolean;
+}
+
+/** What the breaking of a request means, in our words. */
+export function exchangeFailure(error: unknown, broken: BrokenExchange): Error {
+  const { leg, remoteName, host, wasWritten: wasSent, hasHead } = broken;
+  if (ToolServerError.is(error)) return error;
+  if (error instanceof errors.InvalidArgumentError || error instanceof errors.NotSupportedError) {
+    return new TypeError(`The request cannot be sent: ${error.message}`, { cause: error });
+  }
+  const subject = `${capitalized(leg)} (${remoteName})`;
+  const fail = (code: "NOT_A_TOOL_SERVER" | "MESSAGE_TOO_LARGE" | "CONNECTION_LOST", text: string): ToolServerError =>
+    new ToolServerError(code, `${subject} ${text}`, { cause: error, details: { wasSent } });
+  if (!hasHead && error instanceof errors.HTTPParserError) {
+    return fail(
+      "NOT_A_TOOL_SERVER",
+      "answered with something that is not HTTP/1.1. Check the host, the port and the scheme of the url.",
+    );
+  }
+  if (error instanceof errors.HeadersOverflowError) {
+    return fail("MESSAGE_TOO_LARGE", "answered with headers that are too large to be read. Look into the server.");
+  }
+  const code = codeOf(error);
+  // With TLS 1.3 a server judges the client's certificate after the handshake, and before it reads anything.
+  if (!hasHead && code.startsWith("ERR_SSL_")) {
+    return connectFailure({ leg, remoteName, host, stage: "securing", proxy: undefined, isProxyItself: false, error });
+  }
+  const reason = describeBreak(error, code);
+  if (!wasSent)
+    return fail("CONNECTION_LOST", `ended the connection before the request was written (${reason}). Send it again.`);
+  if (!hasHead) {
+    return fail(
+      "CONNECTION_LOST",
+      `ended the connection before it answered (${reason}). Whether it did what was asked is not known.`,
+    );
+  }
+  return fail("CONNECTION_LOST", `broke off its answer (${reason}). Whether it did what was asked is not known.`);
+}
+
+function describeBreak(error: unknown, code: string): string {
+  if (error instanceof errors.ResponseContentLengthMismatchError) return "its length is not what it said";
+  if (error instanceof errors.HTTPParserError) return "its form is not that of HTTP";
+  if (error instanceof errors.SocketError || error instanceof errors.InformationalError) return "it was closed";
+  if (code !== "" && !code.startsWith("UND_")) return code;
+  return printableText(error instanceof Error ? error.message : String(error), 200);
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

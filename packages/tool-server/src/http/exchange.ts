@@ -1,0 +1,274 @@
+import type { Dispatcher } from "undici";
+import { publish } from "../diagnostics/channels.js";
+import type { SocketWire } from "../diagnostics/facts.js";
+import { ToolServerError } from "../errors.js";
+import type { Clock } from "../process/clock.js";
+import { parseAnswerHeaders } from "./answer-headers.js";
+import { type BrokenExchange, exchangeFailure } from "./exchange-failure.js";
+import type { AnswerHeaders, HttpAnswer } from "./http-client.js";
+import type { OpenWire } from "./socket-wire.js";
+
+/** How much of a body is kept before anybody reads it, in bytes; then the server has to wait. */
+const unreadBytes = 64 * 1024;
+
+/** How much of a body that nobody wants is read, and for how long, so that the socket can be used again. */
+const discardBytes = 64 * 1024;
+const discardMs = 1000;
+
+const noHeaders: AnswerHeaders = Object.freeze({});
+
+/** What an exchange is part of. */
+export interface ExchangeContext {
+  readonly wire: OpenWire;
+  /** Whom it is with, for messages. */
+  readonly leg: string;
+  readonly host: string;
+  readonly clock: Clock;
+  /** Calls it off, until the end of the body. */
+  readonly signal: AbortSignal | undefined;
+  /** Called where the request is written. */
+  readonly onWritten: ((wire: SocketWire) => void) | undefined;
+  /** Called once where it is over; `isReusable` says whether the whole answer was received. */
+  readonly onOver: (isReusable: boolean) => void;
+}
+
+/**
+ * One request and its answer over one socket: what undici calls as the exchange goes on, and what the caller reads. Its
+ * methods that begin with `on` are undici's.
+ */
+export class Exchange implements HttpAnswer {
+  status = 0;
+  headers: AnswerHeaders = noHeaders;
+  readonly wire: SocketWire;
+  /** Resolves with the head; rejects with what broke it, as it came. */
+  readonly head: Promise<HttpAnswer>;
+  /** Whether the request was written, so that it may have arrived. */
+  wasWritten = false;
+
+  readonly #context: ExchangeContext;
+  #resolveHead!: (answer: HttpAnswer) => void;
+  #rejectHead!: (error: unknown) => void;
+  #abort: ((error?: Error) => void) | undefined;
+  #resume: (() => void) | undefined;
+  /** Why the caller gave up. */
+  #calledOff: { readonly reason: unknown } | undefined;
+  #hasHead = false;
+  #isOver = false;
+  #failure: { readonly error: unknown } | undefined;
+  #unread: Buffer[] = [];
+  #unreadBytes = 0;
+  #onChunk: ((chunk: Buffer) => unknown) | undefined;
+  #resolveBody: (() => void) | undefined;
+  #rejectBody: ((error: unknown) => void) | undefined;
+  /** Whether the reader is busy with what it got. */
+  #isHeld = false;
+  #isAsked = false;
+  readonly #onAbort = (): void => this.callOff(this.#context.signal?.reason);
+
+  constructor(context: ExchangeContext) {
+    this.#context = context;
+    this.wire = context.wire.facts;
+    this.head = new Promise((resolve, reject) => {
+      this.#resolveHead = resolve;
+      this.#rejectHead = reject;
+    });
+    if (context.signal?.aborted) this.callOff(context.signal.reason);
+    else context.signal?.addEventListener("abort", this.#onAbort);
+  }
+
+  /** Ends it, at any moment: whoever waits is rejected with `reason`. */
+  callOff(reason: unknown): void {
+    if (this.#isOver || this.#calledOff !== undefined) return;
+    this.#calledOff = { reason };
+    // What waits to be written cannot be taken back; it is ended when its turn comes, in onConnect.
+    if (this.#abort === undefined) this.#fail(reason);
+    else this.#abort(new Error("aborted"));
+  }
+
+  onConnect(abort: (error?: Error) => void): void {
+    if (this.#calledOff !== undefined) {
+      abort(new Error("aborted"));
+      return;
+    }
+    this.#abort = abort;
+    this.wasWritten = true;
+    publish("wire:stream-started", this.wire);
+    this.#context.onWritten?.(this.wire);
+  }
+
+  onHeaders(status: number, headers: Buffer[], resume: () => void): boolean {
+    if (status < 200) return true;
+    this.#resume = resume;
+    this.status = status;
+    this.headers = parseAnswerHeaders(headers);
+    this.#hasHead = true;
+    this.#resolveHead(this);
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.#onChunk !== undefined) {
+      this.#hand(chunk);
+      return !this.#isHeld;
+    }
+    this.#unread.push(chunk);
+    this.#unreadBytes += chunk.length;
+    return this.#unreadBytes < unreadBytes;
+  }
+
+  onComplete(): void {
+    publish("wire:stream-succeeded", this.wire);
+    this.#end(true);
+    if (!this.#isHeld) this.#resolveBody?.();
+  }
+
+  onError(error: Error): void {
+    if (this.wasWritten && !this.#isOver) publish("wire:stream-failed", this.wire);
+    this.#fail(this.#calledOff === undefined ? error : this.#calledOff.reason);
+  }
+
+  text(limitBytes: number): Promise<string> {
+    const length = Number(this.headers["content-length"] ?? 0);
+    if (length > limitBytes) return this.#refuse(limitBytes);
+    // Most answers are here whole, with their head.
+    if (this.#isOver && this.#failure === undefined && !this.#isAsked) {
+      this.#isAsked = true;
+      if (this.#unreadBytes > limitBytes) return Promise.reject(this.#tooLarge(limitBytes));
+      return Promise.resolve(textOf(this.#unread));
+    }
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const read = this.read((chunk) => {
+      bytes += chunk.length;
+      if (bytes > limitBytes) throw this.#tooLarge(limitBytes);
+      chunks.push(chunk);
+    });
+    return read.then(() => textOf(chunks));
+  }
+
+  read(onChunk: (chunk: Buffer) => unknown): Promise<void> {
+    if (this.#isAsked) return Promise.reject(new TypeError("The body of the answer was asked for before."));
+    this.#isAsked = true;
+    return new Promise((resolve, reject) => {
+      this.#resolveBody = resolve;
+      this.#rejectBody = reject;
+      this.#onChunk = onChunk;
+      this.#drain();
+    });
+  }
+
+  discard(): void {
+    if (this.#isAsked) return;
+    if (this.#isOver) {
+      this.#isAsked = true;
+      return;
+    }
+    const enough = (): void => this.callOff(new Error("The rest of the answer is not wanted."));
+    let bytes = 0;
+    const callOff = this.#context.clock.after(discardMs, enough);
+    this.read((chunk) => {
+      bytes += chunk.length;
+      if (bytes > discardBytes) enough();
+    }).then(callOff, callOff);
+    if (Number(this.headers["content-length"] ?? 0) > discardBytes) enough();
+  }
+
+  /** Hands on what is there already, then lets more come. */
+  #drain(): void {
+    while (!this.#isHeld && this.#rejectBody !== undefined) {
+      const chunk = this.#unread.shift();
+      if (chunk === undefined) break;
+      this.#hand(chunk);
+    }
+    if (this.#isHeld || this.#unread.length > 0) return;
+    if (this.#failure !== undefined) this.#rejectBody?.(this.#failure.error);
+    else if (this.#isOver) this.#resolveBody?.();
+    else this.#resume?.();
+  }
+
+  #hand(chunk: Buffer): void {
+    if (this.#isHeld) {
+      this.#unread.push(chunk);
+      return;
+    }
+    try {
+      const result = this.#onChunk?.(chunk);
+      if (!isThenable(result)) return;
+      this.#isHeld = true;
+      const go = (): void => {
+        this.#isHeld = false;
+        this.#drain();
+      };
+      result.then(go, (error: unknown) => {
+        this.#isHeld = false;
+        this.#giveUp(error);
+      });
+    } catch (error) {
+      this.#giveUp(error);
+    }
+  }
+
+  /** The reader wants no more. */
+  #giveUp(error: unknown): void {
+    this.#unread.length = 0;
+    this.#rejectBody?.(error);
+    this.#rejectBody = undefined;
+    this.callOff(error);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isOver) return;
+    const isOurs = this.#calledOff !== undefined;
+    this.#failure = { error: isOurs || !this.#hasHead ? error : this.failureOf(error) };
+    this.#end(false);
+    if (!this.#hasHead) this.#rejectHead(error);
+    else if (!this.#isHeld && this.#unread.length === 0) this.#rejectBody?.(this.#failure.error);
+  }
+
+  #end(isReusable: boolean): void {
+    this.#isOver = true;
+    this.#context.signal?.removeEventListener("abort", this.#onAbort);
+    this.#context.onOver(isReusable);
+  }
+
+  /** What an error means that broke this exchange. */
+  failureOf(error: unknown): Error {
+    const { leg, host, wire } = this.#context;
+    // undici tells the last error of a socket, and the first says more.
+    const cause = this.wasWritten ? (wire.error ?? error) : error;
+    const broken: BrokenExchange = {
+      leg,
+      host,
+      remoteName: this.wire.remoteName,
+      wasWritten: this.wasWritten,
+      hasHead: this.#hasHead,
+    };
+    return exchangeFailure(ToolServerError.is(error) ? error : cause, broken);
+  }
+
+  #refuse(limitBytes: number): Promise<never> {
+    this.#isAsked = true;
+    const error = this.#tooLarge(limitBytes);
+    this.callOff(error);
+    return Promise.reject(error);
+  }
+
+  #tooLarge(limitBytes: number): ToolServerError {
+    const { leg } = this.#context;
+    const message = `The answer of ${leg} (${this.wire.remoteName}) is larger than ${limitBytes} bytes. Ask for less, or raise the limit.`;
+    return new ToolServerError("MESSAGE_TOO_LARGE", message, { details: { status: this.status, wasSent: true } });
+  }
+}
+
+/** What undici accepts as a handler: its older interface, which costs less. */
+export type ExchangeHandler = Dispatcher.DispatchHandler;
+
+function textOf(chunks: readonly Buffer[]): string {
+  const [first] = chunks;
+  if (first === undefined) return "";
+  return (chunks.length === 1 ? first : Buffer.concat(chunks)).toString("utf8");
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}

@@ -1,0 +1,23 @@
+import { BlockList, isIP, isIPv4 } from "node:net";
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+/** Whether a host, as a url has it, is this machine. Looks nothing up. */
+export function isLoopbackHost(host: string): boolean {
+  const name = hostOf(host);
+  if (isIP(name) !== 0) return loopback.check(name, isIPv4(name) ? "ipv4" : "ipv6");
+  return /(^|\.)localhost\.?$/i.test(name);
+}
+
+/** The host of a url without the brackets that an IPv6 address has there. */
+export function hostOf(hostname: string): string {
+  return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+}
+
+/** The port of a url, also where it is the usual one of its scheme. */
+export function portOf({ port, protocol }: URL): number {
+  if (port !== "") return Number(port);
+  return protocol === "https:" || protocol === "wss:" ? 443 : 80;
+}

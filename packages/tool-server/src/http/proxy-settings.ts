@@ -1,0 +1,116 @@
+import { BlockList, isIP, isIPv4 } from "node:net";
+import { ToolServerError } from "../errors.js";
+import { printableText } from "../process/printable-text.js";
+import type { SecretRegistry } from "../secrets/redactor.js";
+import { hostOf, isLoopbackHost, portOf } from "./loopback.js";
+
+/** A proxy to go through. */
+export interface ProxyServer {
+  readonly host: string;
+  readonly port: number;
+  /** Whether it is spoken to over TLS. */
+  readonly isSecure: boolean;
+  /** The value of Proxy-Authorization, where its url has a user. A secret. */
+  readonly authorization: string | undefined;
+  /** The variable that names it. */
+  readonly variable: string;
+}
+
+export interface ProxySettings {
+  /** The environment: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, of which the lower-case names count first. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Whether this machine is reached through the proxy as well. */
+  readonly includesLoopback: boolean;
+  readonly secrets: Pick<SecretRegistry, "add" | "redact">;
+}
+
+/** The proxy for a url; undefined where it is reached directly. Throws SERVER_UNREACHABLE for a proxy that cannot be used. */
+export function proxyFor(url: URL, { variables, includesLoopback, secrets }: ProxySettings): ProxyServer | undefined {
+  const isSecure = url.protocol === "https:" || url.protocol === "wss:";
+  const found = firstSet(variables, [isSecure ? "https_proxy" : "http_proxy", "all_proxy"]);
+  if (found === undefined) return undefined;
+  if (!includesLoopback && isLoopbackHost(url.hostname)) return undefined;
+  const exempt = firstSet(variables, ["no_proxy"]);
+  if (exempt !== undefined && isExempt(url, exempt.value)) return undefined;
+  return parseProxy(found.name, found.value, secrets);
+}
+
+function parseProxy(variable: string, value: string, secrets: ProxySettings["secrets"]): ProxyServer {
+  const text = value.includes("://") ? value : `http://${value}`;
+  if (!URL.canParse(text)) throw unusable(`${variable} does not hold the url of a proxy`, "http://host:port");
+  const url = new URL(text);
+  const [user, password] = [decoded(url.username), decoded(url.password)];
+  secrets.add(password);
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    const scheme = printableText(secrets.redact(url.protocol), 40);
+    throw unusable(`${variable} names a proxy of ${scheme}, and only http: and https: are spoken`, "http://host:port");
+  }
+  if (url.hostname === "") throw unusable(`${variable} names no host`, "http://host:port");
+  const hasUser = user !== "" || password !== "";
+  const credentials = Buffer.from(`${user}:${password}`, "utf8").toString("base64");
+  if (hasUser) secrets.add(credentials);
+  return {
+    host: hostOf(url.hostname),
+    port: portOf(url),
+    isSecure: url.protocol === "https:",
+    authorization: hasUser ? `Basic ${credentials}` : undefined,
+    variable,
+  };
+}
+
+function unusable(what: string, example: string): ToolServerError {
+  const message = `${what}. Set it to one such as ${example}, or unset it.`;
+  return new ToolServerError("SERVER_UNREACHABLE", message, { details: { wasSent: false } });
+}
+
+/** Whether a list as NO_PROXY has it names the host of a url: by its name or a domain above it, an address, or a network. */
+function isExempt(url: URL, list: string): boolean {
+  const host = hostOf(url.hostname).toLowerCase().replace(/\.$/, "");
+  return list
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== "")
+    .some((entry) => {
+      if (entry === "*") return true;
+      const { name, port } = splitPort(entry);
+      if (port !== undefined && port !== portOf(url)) return false;
+      if (isIP(host) !== 0) return name === host || isWithin(host, name);
+      const domain = name.replace(/^\*?\./, "").replace(/\.$/, "");
+      return domain !== "" && (host === domain || host.endsWith(`.${domain}`));
+    });
+}
+
+function splitPort(entry: string): { name: string; port: number | undefined } {
+  const parts = /^(?:\[([^\]]+)\]|([^:]+)):(\d+)$/.exec(entry);
+  if (parts !== null) return { name: parts[1] ?? parts[2] ?? "", port: Number(parts[3]) };
+  return { name: hostOf(entry), port: undefined };
+}
+
+function isWithin(address: string, network: string): boolean {
+  const [base, prefix] = network.split("/");
+  if (base === undefined || prefix === undefined || isIP(base) === 0 || !/^\d{1,3}$/.test(prefix)) return false;
+  const bits = Number(prefix);
+  if (bits > (isIPv4(base) ? 32 : 128)) return false;
+  const list = new BlockList();
+  list.addSubnet(base, bits, isIPv4(base) ? "ipv4" : "ipv6");
+  return list.check(address, isIPv4(address) ? "ipv4" : "ipv6");
+}
+
+function firstSet(
+  variables: ProxySettings["variables"],
+  names: readonly string[],
+): { name: string; value: string } | undefined {
+  for (const name of names.flatMap((lower) => [lower, lower.toUpperCase()])) {
+    const value = variables[name]?.trim();
+    if (value !== undefined && value !== "") return { name, value };
+  }
+  return undefined;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,60 @@
+import { ToolServerError } from "../errors.js";
+import { printableText } from "../process/printable-text.js";
+import type { HttpAnswer, HttpClient, HttpRequest } from "./http-client.js";
+
+/** How often a request is sent on. */
+const mostRedirects = 3;
+
+/**
+ * Sends a request, and follows where the answer sends it within the same origin, with all its headers: 301, 302, 307 and 308
+ * of GET, and 307 and 308 of others, which keep their method. At most three times.
+ *
+ * Rejects with REDIRECT_REFUSED where it leads to another origin, or cannot be followed; nothing is sent there.
+ */
+export async function sendWithinOrigin(http: HttpClient, request: HttpRequest): Promise<HttpAnswer> {
+  let answer = await http.send(request);
+  // Nearly always.
+  if (!isRedirect(answer.status)) return answer;
+  let url = request.url;
+  for (let followed = 0; isRedirect(answer.status); followed += 1) {
+    const { status, headers } = answer;
+    answer.discard();
+    if (followed === mostRedirects) throw refused(request, status, `more than ${mostRedirects} times in a row`);
+    url = targetOf(request, url, status, headers.location);
+    answer = await http.send({ ...request, url });
+  }
+  return answer;
+}
+
+/** Whether a status sends the request elsewhere. */
+export function isRedirect(status: number): boolean {
+  return status >= 301 && status <= 308 && status !== 304 && status !== 305 && status !== 306;
+}
+
+/** Where a redirect leads, where it may be followed. */
+function targetOf(request: HttpRequest, from: URL, status: number, location: string | undefined): URL {
+  if (location === undefined || !URL.canParse(location, from)) throw refused(request, status, "to nowhere");
+  const target = new URL(location, from);
+  if (target.origin !== from.origin) {
+    const origin = target.origin === "null" ? target.protocol : target.origin;
+    const hint = isUpgrade(from, target)
+      ? "Write https into the url."
+      : "If that is the server you mean, write its url into the configuration.";
+    throw refused(request, status, `to ${printableText(origin, 200)}`, `Headers are never taken along. ${hint}`);
+  }
+  if (target.username !== "" || target.password !== "") throw refused(request, status, "to a url with a user in it");
+  const keepsMethod = status === 307 || status === 308 || (request.method === "GET" && status !== 303);
+  if (!keepsMethod) throw refused(request, status, "within itself in a way that would not repeat the request");
+  return target;
+}
+
+function isUpgrade(from: URL, target: URL): boolean {
+  return from.protocol === "http:" && target.protocol === "https:" && from.hostname === target.hostname;
+}
+
+function refused({ url, leg }: HttpRequest, status: number, where: string, advice?: string): ToolServerError {
+  const who = leg === undefined ? "The server" : `${leg.charAt(0).toUpperCase()}${leg.slice(1)}`;
+  const next = advice ?? "Write the url that it leads to into the configuration.";
+  const message = `${who} at ${url.origin} answered ${status}, which sends the request ${where}. ${next}`;
+  return new ToolServerError("REDIRECT_REFUSED", message, { details: { status, wasSent: true } });
+}

@@ -1,0 +1,10 @@
+import { printableText } from "../process/printable-text.js";
+import type { ResolvedEntry } from "../substitution/substitute-entry.js";
+
+const longestTarget = 300;
+
+/** What a connection leads to, for people: the url, or `stdio:` and the command with its arguments. Redacted and escaped. */
+export function targetOf(entry: ResolvedEntry, redact: (text: string) => string): string {
+  if (entry.type !== "stdio") return printableText(redact(entry.url), longestTarget);
+  return printableText(redact(`stdio:${[entry.command, ...entry.args].join(" ")}`), longestTarget);
+}

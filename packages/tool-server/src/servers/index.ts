@@ -1,0 +1,2 @@
+export { type OpenToolServerOptions, openToolServer, type ToolServerSettings } from "./open-tool-server.js";
+export { createToolServers, type ToolServers, type ToolServersOptions } from "./tool-servers.js";

@@ -1,0 +1,104 @@
+import type { Entry } from "../configuration/entry.js";
+import type { Connection } from "../connection/connection.js";
+import { type ConnectionOptions, createConnection } from "../connection/create-connection.js";
+import { createEntryCredential } from "../credentials/entry-credential.js";
+import type { ConnectionFacts, TransportFacts } from "../diagnostics/facts.js";
+import { createTell } from "../diagnostics/tell.js";
+import { createHttpClient } from "../http/create-http-client.js";
+import { type Clock, systemClock } from "../process/clock.js";
+import type { SecretRegistry } from "../secrets/redactor.js";
+import { resolveEntry, type Variables } from "../substitution/substitute-entry.js";
+import { defaultLimits, type TransportLimits } from "../transports/transport.js";
+import { targetOf } from "./entry-target.js";
+import { createEntryTransport } from "./entry-transport.js";
+import { tellOfHelper } from "./helper-story.js";
+import { tenantOf } from "./tenant.js";
+
+/** What all tool servers of a program have in common. */
+export interface ToolServerSettings
+  extends Pick<ConnectionOptions, "settings" | "isEager" | "idleTimeoutMs" | "connectTimeoutMs" | "backOff"> {
+  /** Certificates of authorities to trust besides those that Node knows, in PEM. */
+  readonly ca?: string | undefined;
+  readonly limits?: Partial<TransportLimits> | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+export interface OpenToolServerOptions extends ToolServerSettings {
+  readonly entry: Entry;
+  /** Awaited before each start, connection and run of a helper; rejects, with NOT_TRUSTED, where the entry may not act. */
+  readonly assertTrusted: (entry: Entry) => Promise<void>;
+  /** All entries of the configuration: a helper does not get the secrets that only others use. */
+  readonly entries: readonly Entry[];
+  /** The user's variables, for one tenant; proxies are looked up here too. */
+  readonly variables: Variables;
+  readonly pluginRoot: string;
+  readonly secrets: SecretRegistry;
+}
+
+/**
+ * A connection to a server as its entry says, with its credential and, over the network, an HTTP client of its own. Nothing
+ * is run or connected to before it is used. Throws VARIABLE_UNUSABLE, CREDENTIAL_UNUSABLE or CREDENTIAL_CONFLICT.
+ */
+export function openToolServer(options: OpenToolServerOptions): Connection {
+  const { entry, entries, variables, pluginRoot, secrets, clock = systemClock } = options;
+  const resolved = resolveEntry(entry, { variables, pluginRoot, secrets });
+  const tell = createTell(secrets);
+  const limits = { ...defaultLimits, ...options.limits };
+  const credential = createEntryCredential({
+    entry,
+    resolved,
+    entries,
+    variables,
+    pluginRoot,
+    secrets,
+    clock,
+    beforeRun: () => options.assertTrusted(entry),
+    onRun: (run) => tellOfHelper(tell, facts, run),
+  });
+  const facts: ConnectionFacts = {
+    kind: resolved.type,
+    name: secrets.redact(entry.name),
+    target: targetOf(resolved, secrets.redact),
+    tenant: tenantOf(entry, variables),
+    credential: () => credential.describe(),
+  };
+  let current: TransportFacts = { connection: facts, target: facts.target };
+  const http =
+    resolved.type === "stdio"
+      ? undefined
+      : createHttpClient({
+          server: entry.name,
+          transport: () => current,
+          variables,
+          tls: options.ca === undefined ? undefined : { ca: options.ca },
+          secrets,
+          connectMs: limits.connectMs,
+          clock,
+        });
+  return createConnection({
+    ...options,
+    facts,
+    tell,
+    redact: secrets.redact,
+    clock,
+    beforeOpen: () => options.assertTrusted(entry),
+    openTransport() {
+      const context = { secrets, tell, clock, limits };
+      const opened = createEntryTransport({
+        resolved,
+        connection: facts,
+        credential,
+        http,
+        variables,
+        pluginRoot,
+        context,
+      });
+      current = opened.facts;
+      return opened;
+    },
+    async dispose() {
+      await credential.dispose();
+      await http?.close();
+    },
+  });
+}

@@ -1,0 +1,118 @@
+import { createHash } from "node:crypto";
+import type { Entry } from "../configuration/entry.js";
+import type { Configuration } from "../configuration/parse-configuration.js";
+import { suggest } from "../configuration/suggest.js";
+import type { Connection } from "../connection/connection.js";
+import { ToolServerError } from "../errors.js";
+import type { SecretRegistry } from "../secrets/redactor.js";
+import { type Variables, variableUses } from "../substitution/substitute-entry.js";
+import { openToolServer, type ToolServerSettings } from "./open-tool-server.js";
+
+/** The tool servers of one configuration. */
+export interface ToolServers {
+  /** The entries, in the order of the file. */
+  readonly entries: readonly Entry[];
+  /**
+   * The connection to a server; the same one each time for the same values of its variables, and so for the same tenant and
+   * user; one of its own, with its own credentials, for each other. `variables` are put over those of the user, to choose a tenant. Rejects with a ToolServerError:
+   * SERVER_UNKNOWN, ENTRY_INVALID, NOT_TRUSTED, or as `openToolServer` throws.
+   */
+  open(name: string, variables?: Variables): Promise<Connection>;
+  /** The connections that are open. */
+  readonly connections: readonly Connection[];
+  /** Closes them all. */
+  close(): Promise<void>;
+}
+
+export interface ToolServersOptions extends ToolServerSettings {
+  readonly configuration: Configuration;
+  readonly variables: Variables;
+  readonly pluginRoot: string;
+  readonly secrets: SecretRegistry;
+  /**
+   * Asked before anything of an entry is put in, and before each start, connection and run of a helper: files change.
+   * Rejects, with NOT_TRUSTED, where the entry may not act.
+   */
+  readonly assertTrusted: (entry: Entry) => Promise<void>;
+}
+
+/** The tool servers of a configuration. Nothing is opened yet. */
+export function createToolServers(options: ToolServersOptions): ToolServers {
+  const { configuration, variables, assertTrusted } = options;
+  const { entries } = configuration;
+  const open = new Map<string, Promise<Connection>>();
+  const connections: Connection[] = [];
+  let isClosed = false;
+
+  const openNew = async (entry: Entry, merged: Variables): Promise<Connection> => {
+    assertValid(entry, configuration);
+    await assertTrusted(entry);
+    if (isClosed) throw closed();
+    const connection = openToolServer({ ...options, entry, entries, variables: merged });
+    connections.push(connection);
+    return connection;
+  };
+
+  return {
+    entries,
+    connections,
+    async open(name, tenantVariables = {}) {
+      if (isClosed) throw closed();
+      const entry = entries.find((candidate) => candidate.name === name);
+      if (entry === undefined) throw unknownServer(name, configuration);
+      const merged = { ...variables, ...tenantVariables };
+      const key = keyOf(entry, merged);
+      const found = open.get(key);
+      if (found !== undefined) return found;
+      const opened = openNew(entry, merged);
+      open.set(key, opened);
+      // What could not be opened is tried anew the next time: a variable may be set, an approval given.
+      opened.catch(() => open.delete(key));
+      return opened;
+    },
+    async close() {
+      isClosed = true;
+      await Promise.allSettled(open.values());
+      await Promise.allSettled(connections.map((connection) => connection.close()));
+      connections.length = 0;
+      open.clear();
+    },
+  };
+}
+
+/** Who differs in any variable that the entry uses is another: the same tenant may be used by two people. */
+function keyOf(entry: Entry, variables: Variables): string {
+  const names = new Set(variableUses(entry).map(({ variable }) => variable));
+  const values = [...names].sort().map((variable) => [variable, variables[variable] ?? null]);
+  return createHash("sha256")
+    .update(JSON.stringify([entry.name, values]))
+    .digest("base64");
+}
+
+/** An entry with an error is not used: what is wrong with it may be what makes it unsafe. */
+function assertValid(entry: Entry, { findings }: Configuration): void {
+  const errors = findings.filter(({ server, severity }) => severity === "error" && server === entry.name);
+  if (errors.length === 0) return;
+  const list = errors.map(({ line, column, message, fix }) => `${line}:${column}: ${message} ${fix}`).join(" ");
+  throw new ToolServerError(
+    "ENTRY_INVALID",
+    `The entry of the server ${JSON.stringify(entry.name)} has errors. ${list}`,
+  );
+}
+
+function unknownServer(name: string, { entries, findings }: Configuration): ToolServerError {
+  const names = entries.map((entry) => entry.name);
+  const close = suggest(name, names);
+  const list = names.length === 0 ? "The configuration has none." : `There are: ${names.join(", ")}.`;
+  const guess = close === undefined ? "" : ` Did you mean ${JSON.stringify(close)}?`;
+  const broken = findings.some(({ server, severity }) => severity === "error" && server === name);
+  const why = broken ? " Its entry cannot be understood: run wirescope check." : "";
+  return new ToolServerError(
+    "SERVER_UNKNOWN",
+    `There is no server ${JSON.stringify(name)} in the configuration.${why}${guess} ${list}`,
+  );
+}
+
+function closed(): ToolServerError {
+  return new ToolServerError("CONNECTION_CLOSED", "The tool servers were closed.");
+}

@@ -1,0 +1,54 @@
+import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
+
+/**
+ * The messages of JSON-RPC in a text: one, or those of a batch. Undefined where it is not JSON, or holds something else.
+ *
+ * Looks at the form alone, which is what a transport has to know; the SDK judges the content.
+ */
+export function parseMessages(text: string): readonly JSONRPCMessage[] | undefined {
+  let value: unknown;
+  try {
+    // Some runtimes begin their output with a byte order mark.
+    value = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+  } catch {
+    return undefined;
+  }
+  if (isMessage(value)) return [value];
+  return Array.isArray(value) && value.length > 0 && value.every(isMessage) ? value : undefined;
+}
+
+/** The id of a request; undefined where the message is something else. */
+export function requestIdOf(message: JSONRPCMessage): RequestId | undefined {
+  return "method" in message && "id" in message ? message.id : undefined;
+}
+
+/** The id of the request that a message answers; undefined where it answers none. */
+export function answeredIdOf(message: JSONRPCMessage): RequestId | undefined {
+  return "method" in message ? undefined : message.id;
+}
+
+/** The id of the request that a message calls off; undefined where it calls off none. */
+export function cancelledIdOf(message: JSONRPCMessage): RequestId | undefined {
+  if (!("method" in message) || message.method !== "notifications/cancelled") return undefined;
+  const id = message.params?.requestId;
+  return isId(id) ? id : undefined;
+}
+
+function isMessage(value: unknown): value is JSONRPCMessage {
+  if (!isObject(value) || value.jsonrpc !== "2.0") return false;
+  const { id, method, params, result, error } = value;
+  if (typeof method === "string") return (id === undefined || isId(id)) && (params === undefined || isObject(params));
+  if (isObject(result)) return isId(id);
+  // An error may answer what could not be read, and then has no id.
+  return (
+    isObject(error) && Number.isSafeInteger(error.code) && typeof error.message === "string" && (id == null || isId(id))
+  );
+}
+
+function isId(value: unknown): value is RequestId {
+  return typeof value === "string" || Number.isSafeInteger(value);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,79 @@
+import type { Refusal } from "../credentials/credential.js";
+import { diagnoseRefusal, type RefusalFinding } from "../credentials/diagnose-refusal.js";
+import type { HeaderFields } from "../credentials/header-fields.js";
+import { isRefusal } from "../credentials/refusal-rules.js";
+import { ToolServerError } from "../errors.js";
+import type { AnswerHeaders } from "../http/http-client.js";
+import type { TransportContext } from "./transport.js";
+
+/** A request that was answered with 401 or 403. */
+export interface RefusedRequest extends Pick<Refusal, "status" | "sent" | "attempt"> {
+  /** The headers of the answer. */
+  readonly answered: AnswerHeaders;
+}
+
+/** How many findings stand in a message; all stand in the details. */
+const toldFindings = 3;
+
+/**
+ * Asks the credential what to do about a 401 or 403. Resolves where the request is to be sent once more, with the headers
+ * that the credential gives now. Rejects with UNAUTHORIZED or FORBIDDEN and a first diagnosis where it failed for good.
+ */
+export async function settleRefusal(context: TransportContext, request: RefusedRequest): Promise<void> {
+  const { server, facts, credential, secrets, tell, clock } = context;
+  const { status, sent, attempt, answered } = request;
+  const refusal: Refusal = {
+    status,
+    sent,
+    attempt,
+    challenge: answered["www-authenticate"],
+    date: answered.date,
+  };
+  const decision = await credential.refused(refusal);
+  if (decision.action === "retry") {
+    tell(facts, "warning", `The server answered ${status}; asking once more, with what the credential gives now.`);
+    return;
+  }
+  const findings = diagnoseRefusal({
+    refusal,
+    credential: credential.describe(),
+    now: clock.now(),
+    redact: (text) => secrets.redact(text),
+  });
+  const words = [decision.reason, ...likeliest(findings)].join(" ");
+  const message = secrets.redact(`The server ${JSON.stringify(server)} refused the request. ${words}`);
+  tell(facts, "error", message);
+  throw new ToolServerError(status === 401 ? "UNAUTHORIZED" : "FORBIDDEN", message, { details: { status, findings } });
+}
+
+/** The head of an answer. */
+export interface AnswerHead {
+  readonly status: number;
+  readonly headers: AnswerHeaders;
+  /** Lets the rest of it go. */
+  discard?(): void;
+}
+
+/**
+ * Asks with the headers that the credential gives, and once more where it has others after a refusal. Resolves with an
+ * answer that is no refusal. Rejects as `ask`, the credential and `settleRefusal` do.
+ */
+export async function askWithCredential<Answer extends AnswerHead>(
+  context: TransportContext,
+  ask: (headers: HeaderFields) => Promise<Answer>,
+  signal?: AbortSignal,
+): Promise<Answer> {
+  for (let attempt = 1; ; attempt += 1) {
+    const sent = await context.credential.headers({ signal });
+    const answer = await ask(sent);
+    if (!isRefusal(answer.status)) return answer;
+    answer.discard?.();
+    await settleRefusal(context, { status: answer.status, sent, attempt, answered: answer.headers });
+  }
+}
+
+/** What explains a refusal where anything does, else what to check first. */
+function likeliest(findings: readonly RefusalFinding[]): string[] {
+  const explaining = findings.filter(({ weight }) => weight === "explains");
+  return (explaining.length > 0 ? explaining : findings).slice(0, toldFindings).map(({ message }) => message);
+}

@@ -1,0 +1,149 @@
+import { setMaxListeners } from "node:events";
+import { publish } from "../diagnostics/channels.js";
+import { ToolServerError } from "../errors.js";
+import { createEventStreamParser, type StreamEvent } from "../http/event-stream.js";
+import type { HttpAnswer } from "../http/http-client.js";
+import { sendWithinOrigin } from "../http/redirects.js";
+import { printableText } from "../process/printable-text.js";
+import { answerFailure } from "./answer-failure.js";
+import { parseMessages } from "./json-rpc.js";
+import { createJsonRpcStrays } from "./json-rpc-strays.js";
+import { askWithCredential } from "./refusal.js";
+import { parseEndpoint } from "./sse-endpoint.js";
+import { postMessage } from "./sse-post.js";
+import type { NetworkContext, ToolTransport } from "./transport.js";
+import { connectionOver, createTransportLife, deliver } from "./transport-life.js";
+
+const eventStream = "text/event-stream";
+const advice = "Check that the url is one of HTTP with SSE, as in /sse; a server of Streamable HTTP has the type http.";
+
+/**
+ * A transport over HTTP with SSE, as servers spoke before Streamable HTTP: one stream of events from the server, whose first
+ * says where messages are posted to. `start` resolves with that event, and rejects as the client of HTTP does, with
+ * UNAUTHORIZED, FORBIDDEN, REDIRECT_REFUSED, SERVER_FAILED or NOT_A_TOOL_SERVER. `send` resolves when the server took the message.
+ *
+ * It fails with CONNECTION_LOST when the stream ends, and with SESSION_LOST when the server does not know it any more.
+ */
+export function createSseTransport(context: NetworkContext): ToolTransport {
+  const { server, url, http, clock, limits, secrets } = context;
+  const subject = `The server ${JSON.stringify(server)} (${printableText(secrets.redact(url.origin), 200)})`;
+  const life = createTransportLife(server);
+  const calledOff = new AbortController();
+  const { signal } = calledOff;
+  // Every message on its way listens to it, and there is no bound to their number.
+  setMaxListeners(0, signal);
+  const strays = createJsonRpcStrays(context, "its stream of events", "A tool server sends JSON-RPC there.");
+  let endpoint: URL | undefined;
+  let protocolHeaders: Readonly<Record<string, string>> = {};
+  let reading: Promise<void> | undefined;
+
+  const end = (failure?: ToolServerError): void => {
+    if (!life.end(failure)) return;
+    calledOff.abort(connectionOver(server, failure, true));
+    transport.onclose?.();
+  };
+  const onMessage = ({ data }: StreamEvent, { wire }: HttpAnswer): void => {
+    const messages = parseMessages(data);
+    if (messages === undefined) {
+      if (strays.add(data)) return;
+      throw new ToolServerError("NOT_A_TOOL_SERVER", `${subject} sends events that are no messages. ${advice}`);
+    }
+    strays.interrupt();
+    for (const message of messages) {
+      if (wire !== undefined) publish("wire:message-received", wire);
+      deliver(transport, message);
+    }
+  };
+  /** Reads the stream to its end, which is that of the transport. Resolves with the first event that says where to post. */
+  const follow = (answer: HttpAnswer): Promise<void> =>
+    new Promise((resolve) => {
+      const callOff = clock.after(limits.connectMs, () => {
+        const message = `${subject} opened a stream, but did not say within ${limits.connectMs} ms where to post messages. ${strays.describe()} ${advice}`;
+        end(new ToolServerError("NOT_A_TOOL_SERVER", message));
+      });
+      const settle = (): void => {
+        callOff();
+        resolve();
+      };
+      const parser = createEventStreamParser({
+        limitBytes: limits.messageBytes,
+        onEvent(event) {
+          if (life.isOver) return;
+          if (event.type === "message" && event.data !== "") onMessage(event, answer);
+          if (event.type !== "endpoint" || endpoint !== undefined) return;
+          endpoint = parseEndpoint(context, event.data);
+          settle();
+        },
+      });
+      reading = answer
+        .read((chunk) => parser.push(chunk))
+        .then(
+          () => end(new ToolServerError("CONNECTION_LOST", `${subject} ended its stream. Connect again.`)),
+          (error: unknown) => end(failureOf(error)),
+        )
+        .then(settle);
+    });
+  const failureOf = (error: unknown): ToolServerError => {
+    if (ToolServerError.is(error)) return error;
+    const why = printableText(secrets.redact(error instanceof Error ? error.message : String(error)), 200);
+    return new ToolServerError("CONNECTION_LOST", `${subject} is lost: ${why}. Connect again.`, { cause: error });
+  };
+  const connect = async (): Promise<void> => {
+    const ask = (headers: Readonly<Record<string, string>>): Promise<HttpAnswer> =>
+      sendWithinOrigin(http, {
+        method: "GET",
+        url,
+        headers: { ...headers, ...protocolHeaders, accept: eventStream, "cache-control": "no-store" },
+        signal,
+        headTimeoutMs: limits.connectMs,
+        isSafe: true,
+      });
+    const answer = await askWithCredential(context, ask, signal);
+    const { status, headers } = answer;
+    const [type = ""] = (headers["content-type"] ?? "").split(";");
+    if (status === 200 && type.trim().toLowerCase() === eventStream) return follow(answer);
+    answer.discard();
+    if (status !== 200) throw answerFailure(context, { status, headers, asked: "the request for its events", advice });
+    const what = type === "" ? "without a content type" : `of the type ${printableText(secrets.redact(type), 100)}`;
+    throw new ToolServerError(
+      "NOT_A_TOOL_SERVER",
+      `${subject} answered with a page ${what}, not with events. ${advice}`,
+    );
+  };
+
+  const transport: ToolTransport = {
+    kind: "sse",
+    get failure() {
+      return life.failure;
+    },
+    async start() {
+      life.begin();
+      try {
+        await connect();
+      } catch (error) {
+        end(failureOf(error));
+      }
+      if (life.isOver) throw life.failure ?? connectionOver(server, undefined, false);
+    },
+    async send(message) {
+      life.assertOpen();
+      if (endpoint === undefined) throw new TypeError("The transport has not started yet.");
+      const body = JSON.stringify(message);
+      try {
+        await postMessage(context, { endpoint, body, headers: protocolHeaders, signal });
+      } catch (error) {
+        // Whoever does not know the session never will again, and answers would come by its stream.
+        if (ToolServerError.is(error, "SESSION_LOST")) end(error);
+        throw error;
+      }
+    },
+    async close() {
+      end();
+      await reading;
+    },
+    setProtocolVersion(version) {
+      protocolHeaders = { "mcp-protocol-version": version };
+    },
+  };
+  return transport;
+}

@@ -1,0 +1,132 @@
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+  type RequestId,
+} from "@modelcontextprotocol/client";
+import { ToolServerError } from "../errors.js";
+import { createEventStreamParser } from "../http/event-stream.js";
+import type { HttpAnswer } from "../http/http-client.js";
+import { answeredIdOf, parseMessages } from "./json-rpc.js";
+import { answerInvalid, answerLost, notAMessage } from "./streamable-http-failures.js";
+import { resumeEvents } from "./streamable-http-resumption.js";
+import type { HttpSession } from "./streamable-http-session.js";
+
+/** A request whose answer is read. */
+export interface OpenRequest {
+  readonly id: RequestId;
+  /** Aborted where nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+  /** Ends the exchange, once the answer has come and the server does not end it. */
+  readonly callOff: () => void;
+  /** Whether any answer is the one to this request, under another id: it is heard again after an earlier session. */
+  readonly isReplayed?: boolean | undefined;
+  readonly onEventId?: ((id: string) => void) | undefined;
+}
+
+/** How long a stream may stay open after it has brought the answer, in milliseconds. */
+const afterAnswerMs = 5000;
+
+/** Reads the answer of a request as JSON. Rejects where it is not there. */
+export async function readJsonAnswer(session: HttpSession, answer: HttpAnswer, request: OpenRequest): Promise<void> {
+  const { context } = session;
+  const text = await answer.text(context.limits.messageBytes);
+  const messages = parseMessages(text);
+  if (messages === undefined) throw notAMessage(context, text);
+  let isAnswered = false;
+  for (const message of messages) {
+    if (take(session, answer, request, message)) isAnswered = true;
+  }
+  if (!isAnswered) throw answerInvalid(context, "answered a request with messages of which none is the answer to it");
+}
+
+/**
+ * Reads the answer of a request as events; where the stream breaks off before it came, and its events have ids, comes back
+ * for the rest. Rejects with CONNECTION_LOST where the answer never comes.
+ */
+export async function readEventAnswer(session: HttpSession, first: HttpAnswer, request: OpenRequest): Promise<void> {
+  const { context } = session;
+  const { clock, limits } = context;
+  let isAnswered = false;
+  let callOff: (() => void) | undefined;
+  let lastEventId: string | undefined;
+  let retryMs: number | undefined;
+  let strays = 0;
+  let answer = first;
+  const parser = () =>
+    createEventStreamParser({
+      limitBytes: limits.messageBytes,
+      onRetry: (delayMs) => {
+        retryMs = delayMs;
+      },
+      onEvent({ type, data, id }) {
+        if (id !== undefined) {
+          lastEventId = id === "" ? undefined : id;
+          if (id !== "") request.onEventId?.(id);
+        }
+        if (data === "" || type !== "message") return;
+        const messages = parseMessages(data);
+        if (messages === undefined) {
+          strays += 1;
+          return;
+        }
+        for (const message of messages) {
+          if (!take(session, answer, request, message)) continue;
+          isAnswered = true;
+          callOff ??= clock.after(afterAnswerMs, request.callOff);
+        }
+      },
+    });
+  try {
+    for (;;) {
+      const events = parser();
+      const broken = await answer
+        .read((chunk) => events.push(chunk))
+        .then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+      if (isAnswered) return;
+      request.signal.throwIfAborted();
+      // What cannot be read will not be read better the next time.
+      if (broken !== undefined && !ToolServerError.is(broken, "CONNECTION_LOST")) throw broken;
+      const why =
+        broken === undefined ? "ended the stream of its answer before the answer came" : "broke off its answer";
+      const odd = strays === 0 ? "" : `, and sent ${strays} events that are no messages of JSON-RPC`;
+      if (lastEventId === undefined) throw answerLost(context, `${why}${odd}`, broken);
+      answer = await resumeEvents(session, { lastEventId, retryMs, signal: request.signal, why });
+    }
+  } finally {
+    callOff?.();
+  }
+}
+
+/** Hands a message on. True where it is the answer to the request. */
+function take(session: HttpSession, { wire }: HttpAnswer, request: OpenRequest, message: JSONRPCMessage): boolean {
+  if ("method" in message) {
+    session.receive(message, wire);
+    return false;
+  }
+  const id = answeredIdOf(message);
+  // An error without an id is that of a server which could not read the request; here it can be of no other.
+  const isOurs = id === request.id || request.isReplayed === true || (id == null && "error" in message);
+  const answer = mended(message, isOurs ? request.id : id);
+  if (isOurs && !isJSONRPCResultResponse(answer) && !isJSONRPCErrorResponse(answer)) {
+    throw answerInvalid(session.context, "answered a request with a message that is not one of JSON-RPC");
+  }
+  session.receive(answer, wire);
+  return isOurs;
+}
+
+/** An answer without what JSON-RPC does not have and some servers write, such as `"error": null`: the SDK passes over those. */
+function mended(message: Exclude<JSONRPCMessage, { method: string }>, id: RequestId | undefined): JSONRPCMessage {
+  const { jsonrpc } = message;
+  if ("result" in message) {
+    const { result } = message;
+    if (result._meta === null) delete result._meta;
+    return { jsonrpc, id: id as RequestId, result };
+  }
+  const { code, message: text, data } = message.error;
+  const error = data === undefined ? { code, message: text } : { code, message: text, data };
+  return { jsonrpc, ...(id == null ? {} : { id }), error };
+}

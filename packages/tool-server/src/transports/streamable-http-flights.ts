@@ -1,0 +1,115 @@
+import type { RequestId } from "@modelcontextprotocol/client";
+import { ToolServerError } from "../errors.js";
+import { connectionOver } from "./transport-life.js";
+
+/** A message on its way, or a stream that is open. */
+export interface Flight {
+  readonly signal: AbortSignal;
+  /** Whether it may have arrived. */
+  wasWritten: boolean;
+  /** Ends what is left of it. */
+  callOff(reason: string): void;
+  /** It is over. */
+  end(): void;
+  /** Why it failed: what it was called off for, else what it was. */
+  failureOf(error: unknown): unknown;
+}
+
+/** All that is in flight over one transport. */
+export interface Flights {
+  /** Begins one, for a request of this id, which its sender may give up by the signal. */
+  begin(id: RequestId | undefined, requestSignal: AbortSignal | undefined): Flight;
+  /** Ends the one of a request that was called off. */
+  callOff(id: RequestId): void;
+  /** Resolves once none but this is in flight. */
+  idle(but: Flight): Promise<void>;
+  /** Ends all; resolves once those who wait for them were told. */
+  callOffAll(): Promise<void>;
+}
+
+export function createFlights(server: string): Flights {
+  const flights = new Set<OpenFlight>();
+  const waiting = new Set<() => void>();
+  return {
+    begin(id, requestSignal) {
+      const flight = new OpenFlight(id, requestSignal, server, (ended) => {
+        flights.delete(ended);
+        for (const check of waiting) check();
+      });
+      flights.add(flight);
+      return flight;
+    },
+    callOff(id) {
+      for (const flight of flights) if (flight.id === id) flight.callOff("It was called off.");
+    },
+    idle(but) {
+      return new Promise((resolve) => {
+        const check = (): void => {
+          if ([...flights].some((flight) => flight !== but)) return;
+          waiting.delete(check);
+          resolve();
+        };
+        waiting.add(check);
+        check();
+      });
+    },
+    async callOffAll() {
+      if (flights.size === 0) return;
+      for (const flight of flights) flight.close();
+      // A rejection passes a few hands before it is heard.
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+class OpenFlight implements Flight {
+  readonly id: RequestId | undefined;
+  wasWritten = false;
+  readonly #controller = new AbortController();
+  readonly #requestSignal: AbortSignal | undefined;
+  readonly #server: string;
+  readonly #onEnd: (flight: OpenFlight) => void;
+  readonly #onAbort = (): void => this.callOff("It was called off.");
+
+  constructor(
+    id: RequestId | undefined,
+    requestSignal: AbortSignal | undefined,
+    server: string,
+    onEnd: (flight: OpenFlight) => void,
+  ) {
+    this.id = id;
+    this.#requestSignal = requestSignal;
+    this.#server = server;
+    this.#onEnd = onEnd;
+    if (requestSignal?.aborted) this.#onAbort();
+    else requestSignal?.addEventListener("abort", this.#onAbort);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  callOff(reason: string): void {
+    if (this.signal.aborted) return;
+    const details = { wasSent: this.wasWritten };
+    const message = `The request to the server ${JSON.stringify(this.#server)} has ended. ${reason}`;
+    this.#controller.abort(new ToolServerError("CALL_CANCELLED", message, { details }));
+  }
+
+  /** Ends it because the transport is closed. */
+  close(): void {
+    this.#controller.abort(connectionOver(this.#server, undefined, this.wasWritten));
+  }
+
+  end(): void {
+    this.#requestSignal?.removeEventListener("abort", this.#onAbort);
+    this.#onEnd(this);
+  }
+
+  failureOf(error: unknown): unknown {
+    if (this.signal.aborted) return this.signal.reason;
+    // What is left of an answer that nobody wants to read.
+    this.callOff("It failed.");
+    return error;
+  }
+}

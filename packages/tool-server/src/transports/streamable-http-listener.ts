@@ -1,0 +1,103 @@
+import { ToolServerError } from "../errors.js";
+import { createEventStreamParser } from "../http/event-stream.js";
+import type { HttpAnswer } from "../http/http-client.js";
+import { parseMessages } from "./json-rpc.js";
+import { readForeign, statusFailure } from "./streamable-http-failures.js";
+import { isPassing, pause, retryDelayMs } from "./streamable-http-resumption.js";
+import { askForEvents, eventStream, type HttpSession, mediaTypeOf } from "./streamable-http-session.js";
+
+/** How often in a row the stream may fail to open, before the server counts as gone. */
+const mostFailures = 3;
+/** A stream that lived this long, in milliseconds, was a good one: its end is no reason to wait longer. */
+const stableMs = 10_000;
+
+export interface Listener {
+  /** What concerns no request and ends the listening: the server is gone, or does not know the session. */
+  readonly onLost: (failure: ToolServerError) => void;
+  /** What concerns no request and ends nothing. */
+  readonly onFailure: (failure: ToolServerError) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Listens to what a server of the older era says on its own, by a stream of events that is opened again when it ends.
+ * Resolves where there is nothing to listen to any more: the server has no such stream, which is fine, or is lost. Never rejects.
+ */
+export async function listenToServer(session: HttpSession, listener: Listener): Promise<void> {
+  const { context } = session;
+  const { clock, facts, tell } = context;
+  const { signal, onLost, onFailure } = listener;
+  const state: ListenerState = { lastEventId: undefined, retryMs: undefined };
+  let failures = 0;
+  let shortLives = 0;
+  try {
+    for (;;) {
+      const openedAt = clock.now();
+      const failure = await hearStream(session, state, signal);
+      signal.throwIfAborted();
+      if (failure === "none") {
+        tell(facts, "info", "The server offers no stream of its own; it speaks only when it is asked.");
+        return;
+      }
+      if (failure === undefined) {
+        failures = 0;
+        shortLives = clock.now() - openedAt >= stableMs ? 0 : shortLives + 1;
+      } else {
+        failures += 1;
+        if (failure.code === "SESSION_LOST") return onLost(failure);
+        if (!isPassing(failure)) return onFailure(failure);
+        if (failures === mostFailures) return failure.code === "SERVER_FAILED" ? onFailure(failure) : onLost(failure);
+      }
+      await pause(clock, retryDelayMs(state.retryMs, failures + shortLives), signal);
+    }
+  } catch (error) {
+    if (!signal.aborted) onFailure(error as ToolServerError);
+  }
+}
+
+interface ListenerState {
+  lastEventId: string | undefined;
+  retryMs: number | undefined;
+}
+
+/** Opens the stream, and hears it to its end. Resolves with why it could not be opened; `none` where the server has none. */
+async function hearStream(
+  session: HttpSession,
+  state: ListenerState,
+  signal: AbortSignal,
+): Promise<ToolServerError | "none" | undefined> {
+  const { context } = session;
+  let answer: HttpAnswer;
+  try {
+    answer = await askForEvents(session, state.lastEventId, signal);
+  } catch (error) {
+    if (ToolServerError.is(error)) return error;
+    throw error;
+  }
+  const { status, wire } = answer;
+  if (status === 405 || status === 501 || (status === 404 && session.id === undefined)) {
+    answer.discard();
+    return "none";
+  }
+  if (status !== 200 || mediaTypeOf(answer) !== eventStream) {
+    return statusFailure(session, await readForeign(answer, context.clock), "GET");
+  }
+  const parser = createEventStreamParser({
+    limitBytes: context.limits.messageBytes,
+    onRetry: (delayMs) => {
+      state.retryMs = delayMs;
+    },
+    onEvent({ type, data, id }) {
+      if (id !== undefined) state.lastEventId = id === "" ? undefined : id;
+      if (data === "" || type !== "message") return;
+      for (const message of parseMessages(data) ?? []) session.receive(message, wire);
+    },
+  });
+  try {
+    await answer.read((chunk) => parser.push(chunk));
+  } catch (error) {
+    // How it ended does not matter: it is opened again.
+    if (!ToolServerError.is(error, "CONNECTION_LOST")) throw error;
+  }
+  return undefined;
+}

@@ -1,0 +1,123 @@
+import { type JSONRPCMessage, type JSONRPCRequest, PROTOCOL_VERSION_META_KEY } from "@modelcontextprotocol/client";
+import type { HeaderFields } from "../credentials/header-fields.js";
+import type { WireFacts } from "../diagnostics/facts.js";
+import { isReservedHeader } from "../headers/header-rules.js";
+import type { HttpAnswer } from "../http/http-client.js";
+import { sendWithinOrigin } from "../http/redirects.js";
+import { askWithCredential } from "./refusal.js";
+import type { NetworkContext } from "./transport.js";
+
+/** What the parts of a transport over Streamable HTTP share. */
+export interface HttpSession {
+  readonly context: NetworkContext;
+  /** The id that the server gave; undefined where it has no sessions. */
+  id: string | undefined;
+  /** Whether the server said that it does not know the session any more. */
+  isForgotten: boolean;
+  /** The version of the protocol that was agreed on. */
+  protocolVersion: string | undefined;
+  /** Hands a message of the server on. */
+  receive(message: JSONRPCMessage, wire: WireFacts | undefined): void;
+}
+
+export const eventStream = "text/event-stream";
+export const json = "application/json";
+
+/** The media type of an answer, in lower case and without its parameters. */
+export function mediaTypeOf({ headers }: HttpAnswer): string {
+  const value = headers["content-type"] ?? "";
+  const end = value.indexOf(";");
+  return (end === -1 ? value : value.slice(0, end)).trim().toLowerCase();
+}
+
+/** Asks for events by GET: those after `lastEventId`, or all that concern no request. Rejects as `askWithCredential` does. */
+export function askForEvents(
+  session: HttpSession,
+  lastEventId: string | undefined,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
+  const { context } = session;
+  const ask = (fields: HeaderFields): Promise<HttpAnswer> => {
+    const headers = sessionHeaders(session, fields);
+    headers.accept = eventStream;
+    if (lastEventId !== undefined) headers["last-event-id"] = lastEventId;
+    return sendWithinOrigin(context.http, { method: "GET", url: context.url, headers, signal, isSafe: true });
+  };
+  return askWithCredential(context, ask, signal);
+}
+
+/** The headers that every request of a session carries. Those of the credential come first, and override none. */
+export function sessionHeaders({ id, protocolVersion }: HttpSession, fields: HeaderFields): Record<string, string> {
+  const headers: Record<string, string> = { ...fields };
+  if (id !== undefined) headers["mcp-session-id"] = id;
+  if (protocolVersion !== undefined) headers["mcp-protocol-version"] = protocolVersion;
+  return headers;
+}
+
+/** The headers of a message that is posted. `more` are those that its sender wants, besides ours and the credential's. */
+export function messageHeaders(
+  session: HttpSession,
+  fields: HeaderFields,
+  message: JSONRPCMessage,
+  more: Readonly<Record<string, string>> | undefined,
+): Record<string, string> {
+  const headers = sessionHeaders(session, fields);
+  headers["content-type"] = json;
+  headers.accept = `${json}, ${eventStream}`;
+  if ("method" in message && "id" in message) {
+    if (message.method === "initialize") delete headers["mcp-session-id"];
+    const version = envelopeVersionOf(message);
+    if (version !== undefined) {
+      headers["mcp-protocol-version"] = version;
+      headers["mcp-method"] = message.method;
+      const name = nameOf(message);
+      if (name !== undefined) headers["mcp-name"] = encodeHeaderText(name);
+    }
+  }
+  if (more !== undefined) addHeaders(headers, more);
+  return headers;
+}
+
+/** The version of the protocol that a request names in itself, as those of the newer era do. */
+export function envelopeVersionOf(message: JSONRPCMessage): string | undefined {
+  if (!("method" in message)) return undefined;
+  const version = message.params?._meta?.[PROTOCOL_VERSION_META_KEY];
+  return typeof version === "string" ? version : undefined;
+}
+
+/** Whether a request is one of the newer era. */
+export function isModernRequest(message: JSONRPCMessage): boolean {
+  // Versions are dates, so they order as text does.
+  return (envelopeVersionOf(message) ?? "") >= "2026-07-28";
+}
+
+const nameFields: Readonly<Record<string, string>> = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
+};
+
+/** What a request is about, for whoever routes it by its headers. */
+function nameOf(message: JSONRPCRequest): string | undefined {
+  if (!Object.hasOwn(nameFields, message.method)) return undefined;
+  const value = message.params?.[nameFields[message.method] ?? ""];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** Text as a header can hold it: as it stands where that is safe, else in base64 with a mark around it. */
+export function encodeHeaderText(text: string): string {
+  const isSafe = /^[\t\x20-\x7e]+$/.test(text) && text === text.trim() && !/^=\?base64\?.*\?=$/s.test(text);
+  return isSafe ? text : `=?base64?${Buffer.from(text, "utf8").toString("base64")}?=`;
+}
+
+function addHeaders(headers: Record<string, string>, more: Readonly<Record<string, string>>): void {
+  const taken = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  for (const [name, value] of Object.entries(more)) {
+    const key = name.toLowerCase();
+    if (taken.has(key) || isReservedHeader(key) || key === "authorization" || key === "dpop") continue;
+    headers[name] = value;
+  }
+}

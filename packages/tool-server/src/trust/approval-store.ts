@@ -1,0 +1,164 @@
+import { constants } from "node:fs";
+import { lstat, mkdir, open, realpath } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { ToolServerError } from "../errors.js";
+import type { Environment } from "../process/child-environment.js";
+import type { Approval, ApprovalKey, ApprovalSubject } from "./approval.js";
+import { mostApprovalCharacters, parseApprovals, printApprovals } from "./approval-file.js";
+import { currentUser, judgeFolder, judgeOwnership } from "./file-ownership.js";
+import { LockTimeout, withGenerationLock } from "./generation-lock.js";
+import { removeRemains, writeAtomically } from "./write-atomically.js";
+
+/** Keeps approvals for one user, for all their processes. Rejects with APPROVALS_UNREADABLE; a failed read is never "empty". */
+export interface ApprovalStore {
+  /** The file, whether or not it is there. */
+  readonly path: string;
+  /** The approval of an entry; undefined where there is none. */
+  find(key: ApprovalKey): Promise<Approval | undefined>;
+  /** Every approval, in the order in which they were given. */
+  list(): Promise<readonly Approval[]>;
+  /** Keeps an approval, in place of an earlier one of the same entry, and resolves once it is durable. */
+  approve(subject: ApprovalSubject): Promise<Approval>;
+  /** Takes an approval back, and tells whether there was one. */
+  revoke(key: ApprovalKey): Promise<boolean>;
+}
+
+export interface ApprovalStoreOptions {
+  /** The file; default `defaultApprovalsPath()`. Its folder is made where there is none. */
+  readonly path?: string;
+  /** How long to wait for others who are writing; default 10,000 ms. */
+  readonly patienceMs?: number;
+}
+
+/**
+ * Where approvals are kept: `wirescope/approvals.json` in XDG_CONFIG_HOME, else in `~/.config`. Give the environment of the
+ * process itself, never one that an environment file of a project took part in.
+ */
+export function defaultApprovalsPath(environment: Environment = process.env, home: string = homedir()): string {
+  const { XDG_CONFIG_HOME: configured = "" } = environment;
+  // The XDG specification has a relative path ignored; here it also would be a path that a project chooses.
+  return join(isAbsolute(configured) ? configured : join(home, ".config"), "wirescope", "approvals.json");
+}
+
+/** Opens a store of approvals. Nothing is read or written before it is asked for. */
+export function createApprovalStore(options: ApprovalStoreOptions = {}): ApprovalStore {
+  const path = resolve(options.path ?? defaultApprovalsPath());
+  const { patienceMs = 10_000 } = options;
+  const change = <T>(edit: (approvals: readonly Approval[]) => Edited<T>): Promise<T> =>
+    changeFile(path, patienceMs, edit);
+  return {
+    path,
+    async find(key) {
+      return (await readFile(path)).find((approval) => isOf(approval, key));
+    },
+    list: () => readFile(path),
+    approve: ({ configuration, server, pluginRoot, fingerprint, entry }) =>
+      change((approvals) => {
+        const approvedAt = new Date().toISOString();
+        const approval = { configuration, server, approvedAt, pluginRoot, fingerprint, entry };
+        return { approvals: [...approvals.filter((each) => !isOf(each, approval)), approval], result: approval };
+      }),
+    revoke: (key) =>
+      change((approvals) => {
+        const rest = approvals.filter((each) => !isOf(each, key));
+        return { approvals: rest, result: rest.length < approvals.length };
+      }),
+  };
+}
+
+interface Edited<T> {
+  readonly approvals: readonly Approval[];
+  readonly result: T;
+}
+
+async function changeFile<T>(
+  path: string,
+  patienceMs: number,
+  edit: (approvals: readonly Approval[]) => Edited<T>,
+): Promise<T> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    // Where the file is a link, as managers of dot files make it, it stays one.
+    const target = await realpath(path).catch(() => path);
+    const exposed = await judgeFolder(target);
+    if (exposed !== undefined) throw fail(path, "written", exposed);
+    return await withGenerationLock(target, patienceMs, async (lock) => {
+      const before = await readFile(path);
+      await removeRemains(target);
+      const { approvals, result } = edit(before);
+      const text = printApprovals(approvals);
+      if (text.length > mostApprovalCharacters) throw fail(path, "written", "it would be too large");
+      await writeAtomically(target, text, async () => {
+        if (!(await lock.isHeld())) throw fail(path, "written", "this process was stopped for too long meanwhile");
+      });
+      return result;
+    });
+  } catch (error) {
+    if (ToolServerError.is(error)) throw error;
+    const reason =
+      error instanceof LockTimeout
+        ? `${error.owner} is writing it, and does not end; if it is no more, delete ${error.file}`
+        : reasonOf(error);
+    throw fail(path, "written", reason, error);
+  }
+}
+
+async function readFile(path: string): Promise<readonly Approval[]> {
+  let text: string;
+  try {
+    await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const facts = await handle.stat();
+    if (!facts.isFile()) throw fail(path, "read", "it is not a file");
+    const exposed = judgeOwnership(facts, currentUser()) ?? (await judgeFolder(await realpath(path)));
+    if (exposed !== undefined) throw fail(path, "read", exposed);
+    if (facts.size > 4 * mostApprovalCharacters) throw fail(path, "read", "it is too large");
+    text = new TextDecoder("utf-8", { fatal: true }).decode(await handle.readFile());
+  } catch (error) {
+    if (ToolServerError.is(error)) throw error;
+    if (codeOf(error) === "ENOENT" && !(await isLink(path))) return [];
+    throw fail(path, "read", reasonOf(error), error);
+  }
+  const approvals = parseApprovals(text);
+  if ("problem" in approvals) {
+    const reason = `${approvals.problem}. It is kept as it is: mend it, or move it away and approve anew`;
+    throw fail(path, "read", reason);
+  }
+  return approvals;
+}
+
+/** A link to nothing is not the same as no file: what it should lead to may be on a disk that is not there now. */
+async function isLink(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function isOf(approval: ApprovalKey, key: ApprovalKey): boolean {
+  return approval.configuration === key.configuration && approval.server === key.server;
+}
+
+function fail(path: string, what: "read" | "written", reason: string, cause?: unknown): ToolServerError {
+  const message = `The approvals in ${path} cannot be ${what}: ${reason}.`;
+  return new ToolServerError("APPROVALS_UNREADABLE", message, { cause });
+}
+
+function reasonOf(error: unknown): string {
+  const code = String(codeOf(error) ?? "unknown reason");
+  return reasons[code] ?? code;
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: "this user may not",
+  EPERM: "this user may not",
+  ENOENT: "a part of its path is not there",
+  ENOTDIR: "a part of its path is no folder",
+  EROFS: "the file system is read-only",
+  ENOSPC: "there is no space left",
+  ERR_ENCODING_INVALID_ENCODED_DATA: "it is not UTF-8",
+};
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}

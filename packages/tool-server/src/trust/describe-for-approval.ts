@@ -1,0 +1,103 @@
+import type { Entry, NamedField, TextField } from "../configuration/entry.js";
+import { type FieldName, fieldTable } from "../configuration/field-table.js";
+import { formatPath } from "../configuration/finding.js";
+import { baseVariables } from "../process/child-environment.js";
+import { variableUses } from "../substitution/substitute-entry.js";
+import { variablesOf } from "../substitution/template.js";
+import { parseUrlTemplate, type UrlRegion } from "../substitution/url-template.js";
+import { noticesOf } from "./approval-notices.js";
+import { secretFieldsOf, secretNotShown } from "./entry-form.js";
+import type { EntryFingerprint, FileFingerprint } from "./fingerprint-entry.js";
+import { originOf } from "./url-origin.js";
+
+/** A header or a variable of a process, as it is written. */
+export interface DescribedField {
+  readonly name: string;
+  /** With variables unexpanded; where a secret is wrongly written there, a sentence that says so. */
+  readonly text: string;
+}
+
+/** A variable of the user that an entry would get. */
+export interface DescribedVariable {
+  readonly name: string;
+  /** Where it goes, as `headers.Authorization`. */
+  readonly field: string;
+  /** The part of the url, where the field is that. */
+  readonly region?: UrlRegion | undefined;
+  readonly isSecret: boolean;
+  readonly hasDefault: boolean;
+}
+
+/** What a person must see before they approve an entry. All text is as written: escape it before it reaches a terminal. */
+export interface ApprovalDescription {
+  readonly server: string;
+  readonly type: Entry["type"];
+  /** Where the entry stands in the file. */
+  readonly line: number;
+  readonly url?: string | undefined;
+  /** Where the url leads, in the normal form of URLs: what looks alike is told apart here. */
+  readonly origin?: string | undefined;
+  readonly headers: readonly DescribedField[];
+  readonly helper?: string | undefined;
+  readonly command?: string | undefined;
+  readonly args: readonly string[];
+  readonly environment: readonly DescribedField[];
+  /**
+   * What a program gets of the user's environment besides: the names that every process gets, or `all` for a helper, which
+   * gets everything but the credentials of other servers.
+   */
+  readonly inherited: readonly string[] | "all";
+  readonly variables: readonly DescribedVariable[];
+  /** Fields that the format does not have. */
+  readonly otherFields: readonly string[];
+  /** The files whose content the approval is of; empty where no fingerprint was given. */
+  readonly files: readonly FileFingerprint[];
+  /** What may be overlooked, in sentences that are safe to print. */
+  readonly notices: readonly string[];
+}
+
+/**
+ * Describes an entry for approval, with the files of its fingerprint where one is given. Nothing is expanded, run, looked up
+ * or connected to. A secret that is wrongly written into the entry is left out.
+ */
+export function describeForApproval(entry: Entry, fingerprint?: EntryFingerprint): ApprovalDescription {
+  const secrets = secretFieldsOf(entry);
+  const textOf = ({ path, template }: TextField): string =>
+    secrets.has(formatPath(path.slice(entry.path.length))) ? secretNotShown : template.text;
+  const namedOf = (fields: readonly NamedField[]): DescribedField[] =>
+    fields.map((field) => ({ name: field.name, text: textOf(field) }));
+  const isStdio = entry.type === "stdio";
+  return {
+    server: entry.name,
+    type: entry.type,
+    line: entry.line,
+    ...(isStdio
+      ? { command: textOf(entry.command), args: entry.args.map(textOf), environment: namedOf(entry.env), headers: [] }
+      : {
+          url: textOf(entry.url),
+          origin: originOf(entry.url.template)?.text,
+          headers: namedOf(entry.headers),
+          helper: entry.headersHelper && textOf(entry.headersHelper),
+          args: [],
+          environment: [],
+        }),
+    inherited: isStdio ? baseVariables : entry.headersHelper === undefined ? [] : "all",
+    variables: describeVariables(entry),
+    otherFields: Object.keys(Object(entry.written)).filter((key) => !Object.hasOwn(fieldTable, key as FieldName)),
+    files: fingerprint?.files ?? [],
+    notices: noticesOf(entry),
+  };
+}
+
+function describeVariables(entry: Entry): DescribedVariable[] {
+  const inUrl = entry.type === "stdio" ? [] : variablesOf(entry.url.template);
+  const regions = entry.type === "stdio" ? [] : (parseUrlTemplate(entry.url.template)?.regions ?? []);
+  const uses = variableUses(entry).map(({ variable: name, field, isSecret, hasDefault }): DescribedVariable[] => {
+    if (field !== "url") return [{ name, field, isSecret, hasDefault }];
+    const found = regions.filter((_, index) => inUrl[index]?.name === name);
+    if (found.length === 0) return [{ name, field, isSecret, hasDefault }];
+    return found.map((region) => ({ name, field, region, isSecret, hasDefault }));
+  });
+  const unique = new Map(uses.flat().map((use) => [JSON.stringify([use.name, use.field, use.region]), use]));
+  return [...unique.values()];
+}

@@ -1,0 +1,210 @@
+import { execFileSync } from "node:child_process";
+import { chmod, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type EntryFingerprint, fingerprintEntry } from "./fingerprint-entry.js";
+import { createFolder, entryOf, entryOfText } from "./trust.test.helper.js";
+
+async function filesOf(entry: unknown, pluginRoot: string): Promise<string[]> {
+  const { files } = await fingerprintEntry(entryOf(entry), { pluginRoot });
+  return files.map(({ field, path, state }) => `${field} ${path} ${state}`);
+}
+
+function take(text: string): Promise<EntryFingerprint> {
+  return fingerprintEntry(entryOfText(`{"s": ${text}}`), { pluginRoot: "/nowhere" });
+}
+
+const word = fc.string({ minLength: 1, maxLength: 6 });
+const stdio = fc.record(
+  {
+    command: fc.string({ minLength: 1, maxLength: 6 }).filter((text) => text.trim() !== ""),
+    args: fc.array(word, { maxLength: 3 }),
+    env: fc.dictionary(fc.constantFrom("A", "B", "__proto__"), word, { maxKeys: 3 }),
+    other: fc.jsonValue({ maxDepth: 2 }),
+  },
+  { requiredKeys: ["command"] },
+);
+
+test("[TS-D-TRUST-3] the order of keys and white space do not matter", async () => {
+  await fc.assert(
+    fc.asyncProperty(stdio, async (value) => {
+      const turned = Object.fromEntries(Object.entries(value).toReversed());
+      expect(await take(JSON.stringify(turned, null, 3))).toEqual(await take(JSON.stringify(value)));
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test("[TS-D-TRUST-1, TS-D-TRUST-3] any change of what is written changes the fingerprint, unknown fields included", async () => {
+  await fc.assert(
+    fc.asyncProperty(stdio, stdio, fc.constantFrom("command", "args", "env", "other"), async (value, more, field) => {
+      const [a, b] = [JSON.stringify(value), JSON.stringify({ ...value, [field]: more[field] })];
+      const isSame = (await take(a)).digest === (await take(b)).digest;
+      expect(isSame).toBe(isDeepStrictEqual(JSON.parse(a), JSON.parse(b)));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test.each([
+  ['{"command": "a", "args": ["x", "y"]}', '{"command": "a", "args": ["y", "x"]}'],
+  ['{"command": "a", "args": ["x y"]}', '{"command": "a", "args": ["x", "y"]}'],
+  ['{"command": "a"}', '{"command": "a", "args": []}'],
+  ['{"command": "a"}', '{"command": "a", "type": "stdio"}'],
+  ['{"command": "a", "env": {"A": "${X}"}}', '{"command": "a", "env": {"A": "${Y}"}}'],
+  ['{"command": "a", "env": {"A": "1"}}', '{"command": "a", "env": {"A": "2"}}'],
+  ['{"command": "a", "env": {"__proto__": "1"}}', '{"command": "a", "env": {"__proto__": "2"}}'],
+  ['{"command": "a", "x": {"y": [1]}}', '{"command": "a", "x": {"y": [2]}}'],
+  ['{"type": "http", "url": "https://a.example"}', '{"type": "sse", "url": "https://a.example"}'],
+  ['{"type": "http", "url": "https://a.example"}', '{"type": "http", "url": "https://a.example/"}'],
+  ['{"type": "http", "url": "https://a.example"}', '{"type": "http", "url": "https://a.example", "headers": {}}'],
+])("[TS-D-TRUST-3] %s and %s are two entries", async (a, b) => {
+  expect((await take(a)).digest).not.toBe((await take(b)).digest);
+});
+
+test("[TS-D-TRUST-3] it is the same wherever the plugin is", async () => {
+  const [here, there] = [await createFolder(), await createFolder()];
+  const entry = entryOf({ command: "node", args: ["${HOST_PLUGIN_ROOT}/server.js"] });
+  for (const folder of [here, there]) await folder.write("server.js", "serve()");
+  const one = await fingerprintEntry(entry, { pluginRoot: here.path });
+  expect(one).toEqual(await fingerprintEntry(entry, { pluginRoot: there.path }));
+  expect(one.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+});
+
+test.each([
+  ["a helper by the root", { type: "http", url: "https://a.example", headersHelper: "${HOST_PLUGIN_ROOT}/bin/x.sh" }],
+  ["a relative helper", { type: "http", url: "https://a.example", headersHelper: "bin/x.sh" }],
+  ["a command by the root", { command: "${HOST_PLUGIN_ROOT}/bin/x.sh" }],
+  ["a relative command", { command: "./bin/x.sh" }],
+  ["an argument by the root", { command: "sh", args: ["${HOST_PLUGIN_ROOT}/bin/x.sh"] }],
+  ["a relative argument", { command: "sh", args: ["bin/x.sh"] }],
+  ["the value of an option", { command: "sh", args: ["--init-file=${HOST_PLUGIN_ROOT}/bin/x.sh"] }],
+  ["an option without a space", { command: "node", args: ["-r./bin/x.sh"] }],
+  ["a URL of a file", { command: "node", args: ["--import", "file://${HOST_PLUGIN_ROOT}/bin/x.sh"] }],
+  ["a word of a script", { command: "sh", args: ["-c", "exec '${HOST_PLUGIN_ROOT}/bin/x.sh' --fast"] }],
+  ["one of a list", { command: "sh", args: ["${HOST_PLUGIN_ROOT}/none:${HOST_PLUGIN_ROOT}/bin/x.sh"] }],
+  ["a default", { command: "sh", args: ["${SCRIPT:-bin/x.sh}"] }],
+  ["the end of a path that a variable starts", { command: "sh", args: ["${PWD}/bin/x.sh"] }],
+  ["a variable of the process", { command: "node", env: { NODE_OPTIONS: "--require ./bin/x.sh" } }],
+  ["what a PATH of the entry finds", { command: "x.sh", env: { PATH: "${PWD}/bin:${PATH}" } }],
+  ["a default that is the command", { command: "${RUNNER:-bin/x.sh}" }],
+])("[TS-D-TRUST-1, TS-D-TRUST-3] the content of %s is part of it", async (_, value) => {
+  const { path: pluginRoot, write } = await createFolder();
+  const entry = entryOf(value);
+  const digest = async (): Promise<string> => (await fingerprintEntry(entry, { pluginRoot })).digest;
+  await write("bin/x.sh", "echo 1", 0o755);
+  const before = await digest();
+  expect(await digest()).toBe(before);
+  await write("bin/x.sh", "echo 2", 0o755);
+  const after = await digest();
+  expect(after).not.toBe(before);
+  await rm(join(pluginRoot, "bin/x.sh"));
+  const missing = await digest();
+  expect([before, after]).not.toContain(missing);
+  await write("bin/x.sh", "echo 1", 0o755);
+  expect(await digest()).toBe(before);
+});
+
+test("[TS-D-TRUST-3] a missing helper is a state of its own, and what appears in its place is a change", async () => {
+  const { path, write } = await createFolder();
+  const value = { type: "http", url: "https://a.example", headersHelper: "x.sh" };
+  expect(await filesOf(value, path)).toEqual(["headersHelper x.sh missing"]);
+  await mkdir(join(path, "x.sh"));
+  expect(await filesOf(value, path)).toEqual(["headersHelper x.sh directory"]);
+  await rm(join(path, "x.sh"), { recursive: true });
+  await write("x.sh", "");
+  expect(await filesOf(value, path)).toEqual(["headersHelper x.sh content"]);
+});
+
+test("[TS-D-TRUST-3] a file that the arguments name for certain counts also when it is missing, whatever else names it", async () => {
+  const { path } = await createFolder();
+  expect(await filesOf({ command: "sh", args: ["-c", "${RUN} ./none none2"] }, path)).toEqual(["args[1] none missing"]);
+});
+
+test("[TS-D-TRUST-3] links are followed: into the plugin, out of it, and to nothing", async () => {
+  const [{ path, write }, outside] = [await createFolder(), await createFolder()];
+  const target = await outside.write("target.sh", "1");
+  await symlink(target, join(path, "out.sh"));
+  await symlink(join(path, "none"), join(path, "dangling.sh"));
+  await write("inside.sh", "1");
+  await symlink(join(path, "inside.sh"), join(outside.path, "in.sh"));
+  const value = { command: "sh", args: ["out.sh", "./dangling.sh", join(outside.path, "in.sh"), target] };
+  expect(await filesOf(value, path)).toEqual([
+    "args[0] out.sh content",
+    "args[1] dangling.sh missing",
+    `args[2] ${join(outside.path, "in.sh")} content`,
+  ]);
+  const before = await fingerprintEntry(entryOf(value), { pluginRoot: path });
+  await writeFile(target, "2");
+  expect((await fingerprintEntry(entryOf(value), { pluginRoot: path })).digest).not.toBe(before.digest);
+});
+
+test("[TS-D-TRUST-3] a plugin whose root is a link, or has spaces and colons in its path, is looked at as well", async () => {
+  const { path, write } = await createFolder();
+  await write("my plugin: 1,5/x.js", "1");
+  await symlink(join(path, "my plugin: 1,5"), join(path, "link"));
+  const value = { command: "node", args: ["--import=${HOST_PLUGIN_ROOT}/x.js", join(path, "my plugin: 1,5", "x.js")] };
+  expect(await filesOf(value, join(path, "my plugin: 1,5"))).toEqual(["args[0] x.js content", "args[1] x.js content"]);
+  expect(await filesOf(value, join(path, "link"))).toEqual([
+    "args[0] x.js content",
+    `args[1] ${join(path, "my plugin: 1,5", "x.js")} content`,
+  ]);
+});
+
+test("programs of the system and plain words are not looked at: their updates are no change of the plugin", async () => {
+  const { path, write } = await createFolder();
+  await write("node", "a file of that name is not what PATH finds");
+  await mkdir(join(path, "src"));
+  for (const command of ["node", process.execPath, "/bin/sh"]) {
+    expect(await filesOf({ command, args: ["-y", "src", "@acme/server", "https://a.example/x"] }, path)).toEqual([]);
+  }
+});
+
+test("[TS-D-TRUST-3] what a variable of the user decides together with the entry is not complete", async () => {
+  const { path } = await createFolder();
+  const isComplete = async (entry: unknown): Promise<boolean> =>
+    (await fingerprintEntry(entryOf(entry), { pluginRoot: path })).isComplete;
+  expect(await isComplete({ command: "${PWD}/bin/x.sh" })).toBe(false);
+  expect(await isComplete({ type: "http", url: "https://a.example", headersHelper: "${A}/x" })).toBe(false);
+  expect(await isComplete({ command: "${PYTHON}" })).toBe(true);
+  expect(await isComplete({ command: "node", args: ["${A}/x"] })).toBe(true);
+});
+
+test("[TS-D-TRUST-3] what is larger than is read, more than is looked at, or no file, is never mistaken for known", async () => {
+  const { path, write } = await createFolder();
+  await write("big.bin", "x".repeat(1_000));
+  await write("small.sh", "1");
+  const entry = entryOf({ command: "./small.sh", args: ["./big.bin"] });
+  const taken = await fingerprintEntry(entry, { pluginRoot: path, maxBytes: 500 });
+  expect(taken.files.map(({ state }) => state)).toEqual(["too-large", "content"]);
+  expect(taken.isComplete).toBe(false);
+  expect((await fingerprintEntry(entry, { pluginRoot: path, maxBytes: 1_001 })).isComplete).toBe(true);
+  expect((await fingerprintEntry(entry, { pluginRoot: path, maxBytes: 1_000 })).isComplete).toBe(false);
+  const many = entryOf({ command: "x", args: Array.from({ length: 600 }, (_, index) => `./f${index}`) });
+  expect((await fingerprintEntry(many, { pluginRoot: path })).isComplete).toBe(false);
+});
+
+test.runIf(process.platform !== "win32")("a pipe in place of a helper keeps nobody waiting", async () => {
+  const { path } = await createFolder();
+  const makePipe = "mkfifo";
+  execFileSync(makePipe, [join(path, "x.sh")]);
+  expect(await filesOf({ type: "http", url: "https://a.example", headersHelper: "x.sh" }, path)).toEqual([
+    "headersHelper x.sh special",
+  ]);
+});
+
+test.runIf(process.getuid?.() !== 0)("[TS-D-TRUST-3] what this user may not read is not complete", async () => {
+  const { path, write } = await createFolder();
+  await chmod(await write("x.sh", "1"), 0o111);
+  expect(await filesOf({ command: "./x.sh" }, path)).toEqual(["command x.sh unreadable"]);
+});
+
+test("[TS-D-TRUST-3] a loop of links cannot be read, and is not complete", async () => {
+  const { path } = await createFolder();
+  await symlink(join(path, "a"), join(path, "b"));
+  await rename(join(path, "b"), join(path, "a"));
+  const { files, isComplete } = await fingerprintEntry(entryOf({ command: "./a" }), { pluginRoot: path });
+  expect([files[0]?.state, isComplete]).toEqual(["unreadable", false]);
+});

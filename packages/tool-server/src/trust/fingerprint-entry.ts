@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import { realpath } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Entry } from "../configuration/entry.js";
+import { canonicalJson } from "./canonical-json.js";
+import { type FileContent, type FileState, hashContent } from "./file-content.js";
+import { filesOf, type NamedFile, pathWithin } from "./plugin-files.js";
+
+/** A file that decides what an entry runs, and what is known of its content. */
+export interface FileFingerprint {
+  /** The field that names it, as `headersHelper`. */
+  readonly field: string;
+  /** From the plugin's root with slashes, or absolute where it is elsewhere; empty where there is no one file. */
+  readonly path: string;
+  readonly state: "content" | FileState | "too-many";
+  /** In hexadecimal digits; only where the state is `content`. */
+  readonly sha256?: string | undefined;
+}
+
+/** What an approval is of: an entry as it is written, and the files that it runs. */
+export interface EntryFingerprint {
+  /** Of all the rest: `sha256:` and 64 hexadecimal digits. The same wherever the plugin is, if all its files are in it. */
+  readonly digest: string;
+  /** The SHA-256 of the canonical form of the entry. */
+  readonly entry: string;
+  /** Sorted by field and path. */
+  readonly files: readonly FileFingerprint[];
+  /** Whether all of it could be looked at. What could not may change unseen, so that an approval does not cover it. */
+  readonly isComplete: boolean;
+}
+
+/** What a fingerprint is taken with. */
+export interface FingerprintOptions {
+  /** The value of HOST_PLUGIN_ROOT, and where relative paths start. */
+  readonly pluginRoot: string;
+  /** How many bytes of files are read at most, all together; default 268,435,456. What is larger is not complete. */
+  readonly maxBytes?: number;
+}
+
+const mostFiles = 512;
+const unchecked: ReadonlySet<string> = new Set(["unreadable", "too-large", "too-many", "variable"]);
+
+/**
+ * Takes the fingerprint of an entry: of all that is written in it, whatever the order of its keys, and of the content of its
+ * helper, of a command that is a path of the plugin, and of the plugin's files that its arguments name. Nothing is run or
+ * expanded. Never rejects: what is missing or cannot be read is a state of its own.
+ *
+ * It is true of the moment in which the files are read. Who can write them can change them between this and their start, for
+ * a program is started by its path; so it is taken right before each start, and a file that its user alone may write is
+ * all that closes the gap. What a program loads by itself, such as modules, is not part of it.
+ */
+export async function fingerprintEntry(entry: Entry, options: FingerprintOptions): Promise<EntryFingerprint> {
+  const root = resolve(options.pluginRoot);
+  const realRoot = await realpath(root).catch(() => root);
+  const named = filesOf(entry, root);
+  const contents = new Map<string, FileContent>();
+  const budget = { bytes: options.maxBytes ?? 268_435_456 };
+  const files: FileFingerprint[] = [];
+  for (const file of named.slice(0, mostFiles)) {
+    const { field, path } = file;
+    if (path === undefined) files.push({ field, path: "", state: "variable" });
+    else if (path !== root && (await counts(file, path, root, realRoot))) {
+      const content = contents.get(path) ?? (await hashContent(path, budget));
+      contents.set(path, content);
+      if (file.isCertain || content.state !== "directory") {
+        files.push({ field, path: pathWithin(root, path) ?? path, ...content });
+      }
+    }
+  }
+  if (named.length > mostFiles) files.push({ field: "args", path: "", state: "too-many" });
+  files.sort((a, b) => compare(a.field, b.field) || compare(a.path, b.path));
+  const entryHash = sha256(canonicalJson(entry.written));
+  const parts = { format: "wirescope-entry-1", entry: entryHash, files };
+  return {
+    digest: `sha256:${sha256(canonicalJson(parts))}`,
+    entry: entryHash,
+    files,
+    isComplete: !files.some(({ state }) => unchecked.has(state)),
+  };
+}
+
+/** Whether a file could not be looked at, so that it may change unseen. */
+export function isUnchecked({ state }: FileFingerprint): boolean {
+  return unchecked.has(state);
+}
+
+async function counts({ isCertain }: NamedFile, path: string, root: string, realRoot: string): Promise<boolean> {
+  if (isCertain) return true;
+  const real = await realpath(path).catch((error: NodeJS.ErrnoException) => (isAbsent(error) ? undefined : path));
+  if (real === undefined) return false;
+  // A link of the plugin that leads out of it counts, and so does one that leads into it.
+  return pathWithin(root, path) !== undefined || pathWithin(realRoot, real) !== undefined;
+}
+
+function isAbsent({ code }: NodeJS.ErrnoException): boolean {
+  return code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG";
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text, "utf8").digest("hex");
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,400 @@
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { readdir, rename, symlink, writeFile } from "node:fs/promises";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Entry } from "../configuration/entry.js";
+import { type ApprovalStore, createApprovalStore } from "./approval-store.js";
+import { renderDiff } from "./diff-approval.js";
+import { fingerprintEntry } from "./fingerprint-entry.js";
+import { judgeTrust, type TrustJudgement, type TrustQuestion } from "./judge-trust.js";
+import { parsePolicy } from "./parse-policy.js";
+import { createFolder, entryOf, type TestFolder } from "./trust.test.helper.js";
+import { notTrusted, renderDistrust } from "./trust-error.js";
+
+interface Plugin extends TestFolder {
+  readonly store: ApprovalStore;
+  judge(entry: Entry, more?: Partial<TrustQuestion>): Promise<TrustJudgement>;
+  approve(entry: Entry): Promise<void>;
+}
+
+async function plugin(): Promise<Plugin> {
+  const [folder, home] = [await createFolder(), await createFolder()];
+  await folder.write(".mcp.json", "{}");
+  const store = createApprovalStore({ path: join(home.path, "approvals.json") });
+  const configurationPath = join(folder.path, ".mcp.json");
+  const judge: Plugin["judge"] = (entry, more) =>
+    judgeTrust({ entry, configurationPath, pluginRoot: folder.path, store, policy: undefined, ...more });
+  return {
+    ...folder,
+    store,
+    judge,
+    async approve(entry) {
+      const judgement = await judge(entry);
+      if (judgement.state !== "new" && judgement.state !== "changed") throw new Error(judgement.state);
+      await store.approve(judgement.subject);
+    },
+  };
+}
+
+function policyOf(value: object): TrustQuestion["policy"] {
+  const { policy, problems } = parsePolicy(JSON.stringify({ version: 1, ...value }), "/etc/wirescope/policy.json");
+  expect(problems).toEqual([]);
+  return policy;
+}
+
+const server = entryOf({ command: "node", args: ["${HOST_PLUGIN_ROOT}/server.js"], env: { TOKEN: "${TOKEN}" } });
+
+/** In one word, with who trusts it or what denies it. */
+function inShort(judgement: TrustJudgement): string {
+  if (judgement.state === "trusted") return `trusted by ${judgement.by}`;
+  return judgement.state === "denied" ? `denied by ${judgement.rule.kind}` : judgement.state;
+}
+
+describe("an approval", () => {
+  test("[TS-D-TRUST-1] is asked for once; then the entry is trusted until it changes", async () => {
+    const { write, judge, approve } = await plugin();
+    await write("server.js", "serve()");
+    const first = await judge(server);
+    expect(first).toMatchObject({ state: "new", approval: { server: "s", files: [{ path: "server.js" }] } });
+    await approve(server);
+    expect(await judge(server)).toMatchObject({ state: "trusted", by: "approval" });
+    await write("server.js", "steal()");
+    const changed = await judge(server);
+    expect(changed.state).toBe("changed");
+    if (changed.state !== "changed") return;
+    expect(renderDiff(changed.diff)[0]).toBe('args[0]: the file "server.js" has another content');
+    await approve(server);
+    expect(inShort(await judge(server))).toBe("trusted by approval");
+  });
+
+  test("[TS-D-TRUST-1] of one entry is not of another command, argument, variable or name", async () => {
+    const { judge, approve } = await plugin();
+    await approve(server);
+    const other = (more: object): Entry => entryOf({ ...Object(server.written), ...more });
+    expect(inShort(await judge(other({})))).toBe("trusted by approval");
+    expect(inShort(await judge(other({ command: "deno" })))).toBe("changed");
+    expect(inShort(await judge(other({ args: ["${HOST_PLUGIN_ROOT}/server.js", "--more"] })))).toBe("changed");
+    expect(inShort(await judge(other({ env: { TOKEN: "${AWS_SECRET_ACCESS_KEY}" } })))).toBe("changed");
+    expect(inShort(await judge(other({ unknown: 1 })))).toBe("changed");
+    expect(inShort(await judge(entryOf(server.written, "t")))).toBe("new");
+  });
+
+  test("[TS-D-TRUST-4] is of one configuration, by whatever link it is reached", async () => {
+    const { path, judge, approve, write } = await plugin();
+    await approve(server);
+    await symlink(join(path, ".mcp.json"), join(path, "link.json"));
+    expect(inShort(await judge(server, { configurationPath: join(path, "link.json") }))).toBe("trusted by approval");
+    const other = await write("other.json", "{}");
+    expect(inShort(await judge(server, { configurationPath: other }))).toBe("new");
+    await expect(judge(server, { configurationPath: join(path, "gone.json") })).rejects.toMatchObject({
+      code: "CONFIGURATION_UNREADABLE",
+    });
+  });
+
+  test("is of one root of the plugin, by whatever link it is reached", async () => {
+    const { path, judge, approve } = await plugin();
+    const elsewhere = await createFolder();
+    await approve(server);
+    await symlink(path, join(elsewhere.path, "link"));
+    expect(inShort(await judge(server, { pluginRoot: join(elsewhere.path, "link") }))).toBe("trusted by approval");
+    expect(inShort(await judge(server, { pluginRoot: elsewhere.path }))).toBe("changed");
+  });
+
+  test("[TS-D-TRUST-1] is of what was shown, not of what came after", async () => {
+    const { write, judge, store } = await plugin();
+    await write("server.js", "serve()");
+    const shown = await judge(server);
+    await write("server.js", "steal()");
+    if (shown.state !== "new") throw new Error(shown.state);
+    await store.approve(shown.subject);
+    expect(inShort(await judge(server))).toBe("changed");
+  });
+
+  test("[TS-D-TRUST-3] does not last where a part cannot be looked at", async () => {
+    const { judge, approve } = await plugin();
+    const open = entryOf({ command: "${PWD}/server.sh" });
+    await approve(open);
+    expect(inShort(await judge(open))).toBe("changed");
+  });
+
+  test("[TS-D-TRUST-5] is not looked past when the file of approvals cannot be read", async () => {
+    const { judge, approve, store } = await plugin();
+    await approve(server);
+    await writeFile(store.path, "{");
+    await expect(judge(server)).rejects.toMatchObject({ code: "APPROVALS_UNREADABLE" });
+  });
+});
+
+test("[TS-D-TRUST-1] to judge an entry runs nothing of it, connects to nothing and expands nothing", async () => {
+  const { path, write, judge, approve } = await plugin();
+  let connections = 0;
+  const listener = createServer(() => {
+    connections += 1;
+  });
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void listener.close());
+  const { port } = listener.address() as AddressInfo;
+  await write("run.sh", `#!/bin/sh\ntouch ${path}/ran\n`, 0o755);
+  const entries = [
+    entryOf({ command: "${HOST_PLUGIN_ROOT}/run.sh", args: ["${SECRET}", "$(touch ran)"], env: { A: "${SECRET}" } }),
+    entryOf({ type: "http", url: `http://127.0.0.1:${port}/\${SECRET}`, headersHelper: "run.sh" }, "t"),
+    entryOf({ type: "ws", url: `ws://127.0.0.1:${port}`, headers: { "X-A": "${SECRET}" } }, "u"),
+  ];
+  process.env.SECRET = "value-of-the-secret";
+  onTestFinished(() => {
+    delete process.env.SECRET;
+  });
+  for (const entry of entries) {
+    const judgement = await judge(entry);
+    expect(judgement.state).toBe("new");
+    expect(JSON.stringify(judgement)).not.toContain("value-of-the-secret");
+    await approve(entry);
+    await judge(entry);
+    await judge(entry, { mode: "flag" });
+  }
+  // A connection that was begun would be there after another one that is made now.
+  const own = connect(port, "127.0.0.1");
+  onTestFinished(() => void own.destroy());
+  await once(listener, "connection");
+  expect(connections).toBe(1);
+  expect(existsSync(join(path, "ran"))).toBe(false);
+  expect(await readdir(path)).toEqual([".mcp.json", "run.sh"]);
+});
+
+describe("--trust", () => {
+  test("[TS-D-TRUST-9] trusts for this run and keeps nothing", async () => {
+    const { judge, store } = await plugin();
+    expect(inShort(await judge(server, { mode: "flag" }))).toBe("trusted by flag");
+    expect(existsSync(store.path)).toBe(false);
+    expect(inShort(await judge(server))).toBe("new");
+  });
+
+  test("[TS-D-TRUST-9] does not count where the policy forbids it, unless the entry is approved or allowed anyway", async () => {
+    const { judge, approve } = await plugin();
+    const policy = policyOf({ allowTrustFlag: false });
+    expect(inShort(await judge(server, { mode: "flag", policy }))).toBe("denied by trust-flag");
+    expect(inShort(await judge(server, { policy }))).toBe("new");
+    const allowing = policyOf({ allowTrustFlag: false, allow: [{ command: "node", env: ["TOKEN"] }] });
+    expect(inShort(await judge(server, { mode: "flag", policy: allowing }))).toBe("trusted by policy");
+    await approve(server);
+    expect(inShort(await judge(server, { mode: "flag", policy }))).toBe("trusted by approval");
+  });
+
+  test("[TS-D-TRUST-9] does not help against a rule that denies", async () => {
+    const { judge } = await plugin();
+    expect(inShort(await judge(server, { mode: "flag", policy: policyOf({ deny: [{ command: "node" }] }) }))).toBe(
+      "denied by deny",
+    );
+    expect(inShort(await judge(server, { mode: "flag", policy: policyOf({ others: "deny" }) }))).toBe(
+      "denied by others",
+    );
+  });
+});
+
+describe("a policy", () => {
+  const mail = entryOf({ type: "http", url: "https://mail.example.com/mcp" });
+  const npx = entryOf({ command: "npx", args: ["-y", "@acme/server", "--more"], env: { TOKEN: "${TOKEN}" } });
+  const npxRule = { command: "npx", args: ["-y", "@acme/server"], env: ["TOKEN"] };
+
+  test.each([
+    ["by origin", mail, { url: "https://*.example.com" }],
+    ["by command", npx, npxRule],
+    [
+      "by command as it is written",
+      server,
+      { command: "node", args: ["${HOST_PLUGIN_ROOT}/server.js"], env: ["TOKEN"] },
+    ],
+  ])("[TS-D-TRUST-7] allows %s without asking", async (_, entry, rule) => {
+    const { judge } = await plugin();
+    expect(inShort(await judge(entry, { policy: policyOf({ allow: [rule] }) }))).toBe("trusted by policy");
+  });
+
+  test.each([
+    ["another origin", mail, { url: "https://*.example.org" }],
+    [
+      "a helper that the rule does not speak of",
+      entryOf({ ...Object(mail.written), headersHelper: "x.sh" }),
+      { url: "https://*.example.com" },
+    ],
+    [
+      "a host that a variable may make another",
+      entryOf({ type: "http", url: "https://${A}.example.com" }),
+      { url: "https://mail.example.com" },
+    ],
+    ["other arguments", npx, { ...npxRule, args: ["-y", "@acme/other"] }],
+    ["fewer arguments", entryOf({ command: "npx", args: ["-y"] }), npxRule],
+    ["a variable of the process that the rule does not name", npx, { ...npxRule, env: [] }],
+    ["a path that only ends like the command", entryOf({ command: "./npx", args: ["-y", "@acme/server"] }), npxRule],
+    ["a command that a variable decides", entryOf({ command: "${A:-npx}", args: ["-y", "@acme/server"] }), npxRule],
+    ["all but one of what a rule names", mail, { url: "https://mail.example.com", configuration: "/nowhere" }],
+    ["a process by a rule of origins", npx, { url: "https://*" }],
+    ["a network server by a rule of commands", mail, npxRule],
+  ])("[TS-D-TRUST-7] does not allow %s", async (_, entry, rule) => {
+    const { judge } = await plugin();
+    expect(inShort(await judge(entry, { policy: policyOf({ allow: [rule] }) }))).toBe("new");
+  });
+
+  test("[TS-D-TRUST-7] allows a helper where the rule says so", async () => {
+    const { judge } = await plugin();
+    const entry = entryOf({ ...Object(mail.written), headersHelper: "x.sh" });
+    const policy = policyOf({ allow: [{ url: "https://mail.example.com", helper: true }] });
+    expect(inShort(await judge(entry, { policy }))).toBe("trusted by policy");
+  });
+
+  test("[TS-D-TRUST-7] allows and denies by fingerprint: this entry with these files", async () => {
+    const { path, write, judge } = await plugin();
+    await write("server.js", "serve()");
+    const { digest } = await fingerprintEntry(server, { pluginRoot: path });
+    const allow = policyOf({ allow: [{ fingerprint: digest }] });
+    const deny = policyOf({ deny: [{ fingerprint: digest, reason: "Known to be bad." }] });
+    expect(inShort(await judge(server, { policy: allow }))).toBe("trusted by policy");
+    expect(inShort(await judge(server, { policy: deny }))).toBe("denied by deny");
+    await write("server.js", "steal()");
+    expect(inShort(await judge(server, { policy: allow }))).toBe("new");
+    expect(inShort(await judge(server, { policy: deny }))).toBe("new");
+    const open = entryOf({ command: "${PWD}/x" });
+    const incomplete = await fingerprintEntry(open, { pluginRoot: path });
+    const policy = policyOf({ allow: [{ fingerprint: incomplete.digest }] });
+    expect(inShort(await judge(open, { policy }))).toBe("new");
+  });
+
+  test("[TS-D-TRUST-7] allows and denies by the place of the configuration, links seen through", async () => {
+    const { path, judge } = await plugin();
+    const below = (folder: string, kind: "allow" | "deny"): Promise<TrustJudgement> =>
+      judge(mail, { policy: policyOf({ [kind]: [{ configuration: folder }] }) });
+    expect(inShort(await below(path, "allow"))).toBe("trusted by policy");
+    expect(inShort(await below(join(path, ".mcp.json"), "allow"))).toBe("trusted by policy");
+    expect(inShort(await below(path.slice(0, -1), "allow"))).toBe("new");
+    expect(inShort(await below(`${path}/`, "deny"))).toBe("denied by deny");
+    const trap = await createFolder();
+    await symlink(join(path, ".mcp.json"), join(trap.path, ".mcp.json"));
+    const configurationPath = join(trap.path, ".mcp.json");
+    const rule = [{ configuration: trap.path }];
+    // A link in an allowed folder does not make what it leads to allowed; in a denied one it is denied.
+    expect(inShort(await judge(mail, { configurationPath, policy: policyOf({ allow: rule }) }))).toBe("new");
+    expect(inShort(await judge(mail, { configurationPath, policy: policyOf({ deny: rule }) }))).toBe("denied by deny");
+    await rename(path, `${path}-moved`);
+    await symlink(`${path}-moved`, path);
+    expect(inShort(await below(path, "allow"))).toBe("trusted by policy");
+    await rename(`${path}-moved`, join(trap.path, "moved"));
+  });
+
+  test.each([
+    [
+      "by origin, on every port",
+      entryOf({ type: "http", url: "https://mail.example.com:8443" }),
+      { url: "https://mail.example.com" },
+    ],
+    [
+      "a host that a variable may make the denied one",
+      entryOf({ type: "http", url: "https://${A}.example.com" }),
+      { url: "https://mail.example.com" },
+    ],
+    [
+      "with a helper as well",
+      entryOf({ ...Object(mail.written), headersHelper: "x.sh" }),
+      { url: "https://*.example.com" },
+    ],
+    ["by name of the command", npx, { command: "npx" }],
+    ["a path that ends with the name", entryOf({ command: "/usr/local/bin/npx" }), { command: "npx" }],
+    ["the name of a path", npx, { command: "/usr/bin/npx" }],
+    ["another way to write a path", entryOf({ command: "/usr/lib/../bin/npx" }), { command: "/usr/bin/npx" }],
+    ["a command that a variable decides", entryOf({ command: "${A:-npx}" }), { command: "npx" }],
+    ["a path that a variable starts", entryOf({ command: "${A}/bin/npx" }), { command: "/usr/bin/npx" }],
+    ["a path that a variable ends", entryOf({ command: "/opt/${A}" }), { command: "npx" }],
+    ["by the first arguments", npx, { command: "npx", args: ["-y", "@acme/server"] }],
+    [
+      "arguments that a variable may make the denied ones",
+      entryOf({ command: "npx", args: ["-y", "@acme/${A}r"] }),
+      { command: "npx", args: ["-y", "@acme/server"] },
+    ],
+  ])("[TS-D-TRUST-7] denies %s, and nothing helps against that", async (_, entry, rule) => {
+    const { judge, approve } = await plugin();
+    await approve(entry);
+    const policy = policyOf({ deny: [rule], allow: [{ configuration: "/" }] });
+    expect(inShort(await judge(entry, { policy }))).toBe("denied by deny");
+    expect(inShort(await judge(entry, { policy, mode: "flag" }))).toBe("denied by deny");
+  });
+
+  test.each([
+    ["another name", npx, { command: "np" }],
+    ["another path of that name", entryOf({ command: "/opt/npx" }), { command: "/usr/bin/npx" }],
+    ["other arguments", npx, { command: "npx", args: ["-y", "@acme/other"] }],
+    [
+      "arguments that no variable makes the denied ones",
+      entryOf({ command: "npx", args: ["@acme/${A}r"] }),
+      { command: "npx", args: ["@acme/servers"] },
+    ],
+    [
+      "two ends that would have to share letters",
+      entryOf({ command: "npx", args: ["ab${A}ba"] }),
+      { command: "npx", args: ["aba"] },
+    ],
+    ["what lacks the denied arguments", entryOf({ command: "npx" }), { command: "npx", args: ["-y"] }],
+  ])("[TS-D-TRUST-7] does not deny %s", async (_, entry, rule) => {
+    const { judge } = await plugin();
+    expect(inShort(await judge(entry, { policy: policyOf({ deny: [rule] }) }))).toBe("new");
+  });
+
+  test("[TS-D-TRUST-7] may ask for an approval also of what it allows, and may deny the rest", async () => {
+    const { judge, approve } = await plugin();
+    const policy = policyOf({ requireApproval: "always", others: "deny", allow: [{ url: "https://*.example.com" }] });
+    expect(inShort(await judge(mail, { policy }))).toBe("new");
+    await approve(mail);
+    expect(inShort(await judge(mail, { policy }))).toBe("trusted by approval");
+    await approve(npx);
+    expect(inShort(await judge(npx, { policy }))).toBe("denied by others");
+  });
+});
+
+describe("what is said where an entry is not trusted", () => {
+  const hostile = "\u001b[2Js\nApproved.";
+
+  test("[TS-D-TRUST-2] is in plain ASCII, ends with what to do, and has the code NOT_TRUSTED", async () => {
+    const { judge, approve, write } = await plugin();
+    const entry = entryOf({ command: "./x.sh" }, hostile);
+    await write("x.sh", "1");
+    const judgements = [await judge(entry)];
+    await approve(entry);
+    await write("x.sh", "2");
+    judgements.push(await judge(entry));
+    for (const policy of [
+      policyOf({ deny: [{ command: "./x.sh", reason: "Ask Ada\u001b." }] }),
+      policyOf({ others: "deny" }),
+      policyOf({ allowTrustFlag: false }),
+    ]) {
+      judgements.push(await judge(entry, { policy, mode: "flag" }));
+    }
+    const errors = judgements.map((judgement) => {
+      if (judgement.state === "trusted") throw new Error("trusted");
+      const lines = renderDistrust(entry.name, judgement);
+      const error = notTrusted(entry.name, judgement);
+      for (const line of [...lines, error.message]) expect(line).toMatch(/^[\x20-\x7e]*$/);
+      expect(error.code).toBe("NOT_TRUSTED");
+      return error.message;
+    });
+    expect(errors).toEqual([
+      expect.stringMatching(/not approved yet.* approve it, or give --trust/),
+      expect.stringMatching(/not what was approved \(1 change\).* approve it/),
+      expect.stringMatching(/policy\.json denies it in line 1\. It says: "Ask Ada\\u\{1b\}\."\. Ask who keeps/),
+      expect.stringMatching(/denies what it does not list/),
+      expect.stringMatching(/does not accept --trust/),
+    ]);
+  });
+
+  test("[TS-D-TRUST-6] shows the changes before the entry as it is now", async () => {
+    const { judge, approve } = await plugin();
+    await approve(entryOf({ command: "a" }));
+    const judgement = await judge(entryOf({ command: "b" }));
+    if (judgement.state !== "changed") throw new Error(judgement.state);
+    expect(renderDistrust("s", judgement).slice(0, 5)).toEqual([
+      'The server "s" is not what was approved:',
+      "  command",
+      '    - "a"',
+      '    + "b"',
+      expect.stringContaining("is a program that runs on this machine"),
+    ]);
+  });
+});

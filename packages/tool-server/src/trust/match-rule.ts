@@ -1,0 +1,116 @@
+import { realpath } from "node:fs/promises";
+import { basename, isAbsolute, normalize, resolve } from "node:path";
+import type { Entry, StdioEntry } from "../configuration/entry.js";
+import { pluginRootVariable, type Template } from "../substitution/template.js";
+import type { EntryFingerprint } from "./fingerprint-entry.js";
+import { matchesOrigin } from "./origin-pattern.js";
+import { pathWithin } from "./plugin-files.js";
+import type { PolicyRule } from "./policy.js";
+import { originOf } from "./url-origin.js";
+
+/** What a rule is held against. */
+export interface RuleSubject {
+  readonly entry: Entry;
+  readonly fingerprint: EntryFingerprint;
+  readonly pluginRoot: string;
+  /** The configuration as it was named, and without symbolic links. */
+  readonly configurations: readonly [named: string, real: string];
+}
+
+/**
+ * Whether a rule allows an entry. Read narrowly: what depends on a variable is not allowed, and neither is what the rule does
+ * not speak of and which could run something else, a helper or a variable of the process.
+ */
+export async function isAllowedBy(rule: PolicyRule, subject: RuleSubject): Promise<boolean> {
+  const { entry, fingerprint, configurations } = subject;
+  if (rule.fingerprint !== undefined && !(fingerprint.isComplete && fingerprint.digest === rule.fingerprint))
+    return false;
+  if (rule.configuration !== undefined && !(await isBelow(rule.configuration, configurations[1]))) return false;
+  if (rule.url !== undefined) {
+    if (entry.type === "stdio" || (entry.headersHelper !== undefined && !rule.helper)) return false;
+    const origin = originOf(entry.url.template);
+    if (origin === undefined || !matchesOrigin(rule.url, origin, false)) return false;
+  }
+  if (rule.command === undefined) return true;
+  return (
+    entry.type === "stdio" &&
+    entry.command.template.text === rule.command &&
+    rule.args.every((arg, index) => entry.args[index]?.template.text === arg) &&
+    entry.env.every(({ name }) => rule.env.includes(name))
+  );
+}
+
+/** Whether a rule denies an entry. Read widely: it is enough that the entry could be meant, whatever its variables are. */
+export async function isDeniedBy(rule: PolicyRule, subject: RuleSubject): Promise<boolean> {
+  const { entry, fingerprint, configurations, pluginRoot } = subject;
+  if (rule.fingerprint !== undefined && fingerprint.digest !== rule.fingerprint) return false;
+  const { configuration } = rule;
+  if (configuration !== undefined) {
+    const isMeant = await Promise.all(configurations.map((path) => isBelow(configuration, path)));
+    if (!isMeant.includes(true)) return false;
+  }
+  if (rule.url !== undefined) {
+    const origin = entry.type === "stdio" ? undefined : originOf(entry.url.template);
+    if (origin === undefined || !matchesOrigin(rule.url, origin, true)) return false;
+  }
+  if (rule.command === undefined) return true;
+  return (
+    entry.type === "stdio" &&
+    couldRun(entry, rule.command, pluginRoot) &&
+    rule.args.every((arg, index) => {
+      const template = entry.args[index]?.template;
+      return template !== undefined && couldBe(piecesOf(template, pluginRoot), arg);
+    })
+  );
+}
+
+/** A name denies each path that ends with it, and a path also the bare name that may lead to it. */
+function couldRun(entry: StdioEntry, command: string, pluginRoot: string): boolean {
+  const pieces = piecesOf(entry.command.template, pluginRoot);
+  if (couldBe(pieces, command) || entry.command.template.text === command) return true;
+  const isOpen = pieces.includes(undefined);
+  const isBare = !command.includes("/") || !pieces.some((piece) => piece?.includes("/"));
+  if (isOpen || isBare) return couldBe(lastNameOf(pieces), basename(command));
+  return isAbsolute(command) && resolve(pluginRoot, pieces.join("")) === normalize(command);
+}
+
+/** What follows the last slash; a variable may bring slashes of its own. */
+function lastNameOf(pieces: readonly (string | undefined)[]): (string | undefined)[] {
+  const open = pieces.lastIndexOf(undefined);
+  const rest = pieces.slice(open + 1).join("");
+  if (open === -1 || rest.includes("/")) return [rest.slice(rest.lastIndexOf("/") + 1)];
+  return [undefined, rest];
+}
+
+/** The texts of a template, with undefined for each variable whose value is not known. */
+function piecesOf({ parts }: Template, pluginRoot: string): (string | undefined)[] {
+  return parts.map((part) => {
+    if (part.kind === "text") return part.text;
+    return part.name === pluginRootVariable ? pluginRoot : undefined;
+  });
+}
+
+/** Whether pieces could make up a text, where undefined is anything. */
+function couldBe(pieces: readonly (string | undefined)[], text: string): boolean {
+  if (!pieces.includes(undefined)) return pieces.join("") === text;
+  const fixed = pieces
+    .map((piece) => piece ?? "\0")
+    .join("")
+    .split(/\0+/);
+  const first = fixed[0] ?? "";
+  const last = fixed.at(-1) ?? "";
+  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return false;
+  let at = first.length;
+  const end = text.length - last.length;
+  for (const piece of fixed.slice(1, -1)) {
+    const found = text.indexOf(piece, at);
+    if (found === -1 || found + piece.length > end) return false;
+    at = found + piece.length;
+  }
+  return true;
+}
+
+async function isBelow(folder: string, path: string): Promise<boolean> {
+  const real = await realpath(folder).catch(() => folder);
+  return [resolve(folder), real].some((each) => each === path || pathWithin(each, path) !== undefined);
+}

@@ -1,0 +1,86 @@
+import { existsSync } from "node:fs";
+import { chmod, chown, mkdir, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { judgeOwnership } from "./file-ownership.js";
+import { defaultPolicyPath, readPolicy } from "./read-policy.js";
+import { createFolder } from "./trust.test.helper.js";
+
+const isPosix = process.platform !== "win32";
+const unreadable = (words: RegExp): object => ({ code: "POLICY_UNREADABLE", message: expect.stringMatching(words) });
+
+test("a policy of this user or of root is read", async () => {
+  const { write } = await createFolder();
+  const file = await write("policy.json", '{"version": 1, "others": "deny"}');
+  expect(await readPolicy(file)).toMatchObject({ path: file, others: "deny" });
+});
+
+test.runIf(!existsSync(defaultPolicyPath))("the policy of the system may be missing", async () => {
+  expect(await readPolicy()).toBeUndefined();
+});
+
+test("[TS-D-TRUST-8] one that was named may not: what cannot be read allows nothing", async () => {
+  const { path } = await createFolder();
+  await expect(readPolicy(join(path, "none.json"))).rejects.toMatchObject(unreadable(/there is no such file/));
+  await symlink(join(path, "none.json"), join(path, "link.json"));
+  await expect(readPolicy(join(path, "link.json"))).rejects.toMatchObject(unreadable(/there is no such file/));
+  await mkdir(join(path, "folder"));
+  await expect(readPolicy(join(path, "folder"))).rejects.toMatchObject(unreadable(/not a file/));
+});
+
+test("[TS-D-TRUST-8] what is wrong is told with file, line and column", async () => {
+  const { write } = await createFolder();
+  const file = await write("policy.json", '{"version": 1,\n "deny": [{"command": 1}]}');
+  await expect(readPolicy(file)).rejects.toMatchObject(unreadable(/policy\.json:2:23: "command" is a text/));
+  await expect(readPolicy(await write("large.json", " ".repeat(2_000_000)))).rejects.toMatchObject(unreadable(/bytes/));
+});
+
+describe.runIf(isPosix)("[TS-D-TRUST-8] a policy that others could change is refused", () => {
+  const text = '{"version": 1}';
+
+  test.each([0o664, 0o646, 0o666])("when its mode is %o", async (mode) => {
+    const { write } = await createFolder();
+    const file = await write("policy.json", text, mode);
+    await expect(readPolicy(file)).rejects.toMatchObject(unreadable(/others may write it; .*chmod go-w/));
+    await chmod(file, 0o644);
+    expect(await readPolicy(file)).toBeDefined();
+  });
+
+  test("when they may put another in its place", async () => {
+    const { path, write } = await createFolder();
+    const file = await write("open/policy.json", text);
+    await chmod(join(path, "open"), 0o777);
+    await expect(readPolicy(file)).rejects.toMatchObject(unreadable(/its folder .* others may write it/));
+    // As /tmp: many may write there, and none may touch what is another's.
+    await chmod(join(path, "open"), 0o1777);
+    expect(await readPolicy(file)).toBeDefined();
+  });
+
+  test("when a link leads to one", async () => {
+    const { path, write } = await createFolder();
+    await symlink(await write("open.json", text, 0o666), join(path, "policy.json"));
+    await expect(readPolicy(join(path, "policy.json"))).rejects.toMatchObject(unreadable(/others may write it/));
+  });
+
+  test.runIf(process.getuid?.() === 0)("when it is another user's", async () => {
+    const { write } = await createFolder();
+    const file = await write("policy.json", text);
+    await chown(file, 4711, 4711);
+    await expect(readPolicy(file)).rejects.toMatchObject(unreadable(/belongs to another user \(4711\)/));
+  });
+
+  test.each([
+    [{ uid: 0, mode: 0o644 }, 1000, undefined],
+    [{ uid: 1000, mode: 0o600 }, 1000, undefined],
+    [{ uid: 1001, mode: 0o600 }, 1000, /another user/],
+    [{ uid: 1000, mode: 0o600 }, 0, /another user/],
+    [{ uid: 1000, mode: 0o620 }, 1000, /others may write/],
+    [{ uid: 1000, mode: 0o602 }, 1000, /others may write/],
+    [{ uid: 1000, mode: 0o1666 }, 1000, /others may write/],
+    [{ uid: 1001, mode: 0o666 }, undefined, undefined],
+  ])("by owner and mode: %j for user %s", (facts, user, words) => {
+    const reason = judgeOwnership(facts, user);
+    if (words === undefined) expect(reason).toBeUndefined();
+    else expect(reason).toMatch(words);
+  });
+});

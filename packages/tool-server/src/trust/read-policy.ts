@@ -1,0 +1,65 @@
+import { constants } from "node:fs";
+import { lstat, open, realpath } from "node:fs/promises";
+import { resolve } from "node:path";
+import { ToolServerError } from "../errors.js";
+import { currentUser, judgeFolder, judgeOwnership } from "./file-ownership.js";
+import { parsePolicy } from "./parse-policy.js";
+import type { TrustPolicy } from "./policy.js";
+
+/** Where a policy stands that no one named. */
+export const defaultPolicyPath = "/etc/wirescope/policy.json";
+
+const mostBytes = 1_048_576;
+
+/**
+ * Reads the policy. Without a path it is the one of the system, and undefined where there is none; a path that is given must
+ * lead to one. Throws POLICY_UNREADABLE, with every problem and its place, also where others than root and this user
+ * could change it: then it says nothing, and nothing is to be trusted.
+ */
+export async function readPolicy(given?: string): Promise<TrustPolicy | undefined> {
+  const path = resolve(given ?? defaultPolicyPath);
+  const text = await readText(path, given === undefined);
+  if (text === undefined) return undefined;
+  const { policy, problems } = parsePolicy(text, path);
+  if (policy !== undefined) return policy;
+  const shown = problems.slice(0, 20).map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`);
+  const more = problems.length > shown.length ? [`There are ${problems.length - shown.length} more.`] : [];
+  throw fail(path, `it has ${problems.length === 1 ? "a problem" : "problems"}`, [...shown, ...more]);
+}
+
+async function readText(path: string, isOptional: boolean): Promise<string | undefined> {
+  try {
+    await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const facts = await handle.stat();
+    if (!facts.isFile()) throw fail(path, "it is not a file");
+    const exposed = judgeOwnership(facts, currentUser()) ?? (await judgeFolder(await realpath(path)));
+    if (exposed !== undefined) throw fail(path, exposed);
+    if (facts.size > mostBytes) throw fail(path, `it has ${facts.size} bytes, and ${mostBytes} are the most`);
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await handle.readFile());
+  } catch (error) {
+    if (ToolServerError.is(error)) throw error;
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown reason";
+    // A link to nothing was meant to be a policy.
+    if (code === "ENOENT" && isOptional && !(await isThere(path))) return undefined;
+    throw fail(path, reasons[code] ?? code, [], error);
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function fail(path: string, reason: string, lines: readonly string[] = [], cause?: unknown): ToolServerError {
+  const message = [`The policy ${path} cannot be used: ${reason}. Nothing is trusted until it is mended.`, ...lines];
+  return new ToolServerError("POLICY_UNREADABLE", message.join("\n"), { cause });
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  ENOTDIR: "a part of its path is no folder",
+  EACCES: "this user may not read it",
+  ERR_ENCODING_INVALID_ENCODED_DATA: "it is not UTF-8",
+};

@@ -1,0 +1,58 @@
+import { ToolServerError } from "../errors.js";
+import { renderDiff } from "./diff-approval.js";
+import type { TrustJudgement } from "./judge-trust.js";
+import type { DenyingRule } from "./policy.js";
+import { quoteText, quoteUnlessPlain } from "./quoted-text.js";
+import { renderApproval } from "./render-approval.js";
+
+/** A judgement that does not let an entry act. */
+export type Distrust = Exclude<TrustJudgement, { readonly state: "trusted" }>;
+
+/** The judgement as lines for people, in plain ASCII: what is to be approved, what changed, or who forbids it. */
+export function renderDistrust(server: string, judgement: Distrust): string[] {
+  switch (judgement.state) {
+    case "new":
+      return renderApproval(judgement.approval);
+    case "changed":
+      return [
+        `The server ${quoteText(server)} is not what was approved:`,
+        ...renderDiff(judgement.diff).map((line) => `  ${line}`),
+        ...renderApproval(judgement.approval),
+      ];
+    case "denied":
+      return [`The server ${quoteText(server)} is not allowed here: ${describeDenial(judgement.rule)}`];
+  }
+}
+
+/** The error that an entry fails with that is not trusted: NOT_TRUSTED, with what to do. */
+export function notTrusted(server: string, judgement: Distrust): ToolServerError {
+  return new ToolServerError("NOT_TRUSTED", messageOf(quoteText(server), judgement));
+}
+
+function messageOf(name: string, judgement: Distrust): string {
+  const advice = "Look at it and approve it, or give --trust for this run alone.";
+  switch (judgement.state) {
+    case "new":
+      return `The server ${name} is not approved yet, so nothing of it was run or connected to. ${advice}`;
+    case "changed": {
+      const count = judgement.diff.length === 1 ? "1 change" : `${judgement.diff.length} changes`;
+      return `The server ${name} is not what was approved (${count}), so nothing of it was run or connected to. ${advice}`;
+    }
+    case "denied":
+      return `The server ${name} is not allowed here: ${describeDenial(judgement.rule)}`;
+  }
+}
+
+function describeDenial(denial: DenyingRule): string {
+  const policy = `the policy ${quoteUnlessPlain(denial.policy)}`;
+  switch (denial.kind) {
+    case "deny": {
+      const reason = denial.rule.reason === undefined ? "" : ` It says: ${quoteText(denial.rule.reason)}.`;
+      return `${policy} denies it in line ${denial.rule.line}.${reason} Ask who keeps the policy.`;
+    }
+    case "others":
+      return `${policy} denies what it does not list. Ask who keeps the policy to add it.`;
+    case "trust-flag":
+      return `${policy} does not accept --trust, and the server is not approved as it is. Approve it, without --trust.`;
+  }
+}

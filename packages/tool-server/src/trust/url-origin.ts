@@ -1,0 +1,61 @@
+import type { Template } from "../substitution/template.js";
+import { parseUrlTemplate } from "../substitution/url-template.js";
+
+/** Where a url leads as far as it is written out, in the normal form of URLs; no variable is looked up. */
+export interface UrlOrigin {
+  /** Without the colon. */
+  readonly scheme: string;
+  /** The labels of the host; undefined for one that a variable is part of. An IPv6 address is one label. */
+  readonly labels: readonly (string | undefined)[];
+  /** The port, also where it is the scheme's own; undefined where a variable decides. */
+  readonly port: string | undefined;
+  /** For people: as `https://${TENANT_ID}.example.com`. */
+  readonly text: string;
+}
+
+export const defaultPorts: Readonly<Record<string, string>> = { http: "80", ws: "80", https: "443", wss: "443" };
+
+/** The origin of a url with variables; undefined where no value could make it one. */
+export function originOf(template: Template): UrlOrigin | undefined {
+  const regions = parseUrlTemplate(template)?.regions;
+  if (regions === undefined || regions.includes("scheme") || regions.includes("user")) return undefined;
+  const stem = stemFor(template.text);
+  const names: string[] = [];
+  let port: string | undefined;
+  let index = 0;
+  const sample = template.parts.map((part) => {
+    if (part.kind === "text") return part.text;
+    const region = regions[index];
+    index += 1;
+    if (region === "port") {
+      port = (port ?? ":").concat("${", part.name, "}");
+      return "1";
+    }
+    return region === "host" ? `${stem}${names.push(part.name) - 1}x` : "a";
+  });
+  const joined = sample.join("");
+  // The parser maps cases, widths and escapes of a host, so that what is compared is what would be connected to.
+  if (!URL.canParse(joined)) return undefined;
+  const url = new URL(joined);
+  const scheme = url.protocol.slice(0, -1);
+  const host = url.hostname.replace(/\.$/, "");
+  const labels = (host.startsWith("[") ? [host] : host.split(".")).map((label) =>
+    label.includes(stem) ? undefined : label,
+  );
+  const shown = host.replace(new RegExp(`${stem}(\\d+)x`, "g"), (_, at: string) => `\${${names[Number(at)]}}`);
+  const suffix = port ?? (url.port === "" ? "" : `:${url.port}`);
+  return {
+    scheme,
+    labels,
+    port: port === undefined ? url.port || defaultPorts[scheme] : undefined,
+    text: `${scheme}://${shown}${suffix}`,
+  };
+}
+
+/** A piece of a label that does not occur in the text; of ASCII letters, which stay together also in Punycode. */
+function stemFor(text: string): string {
+  const lower = text.toLowerCase();
+  let stem = "vq";
+  while (lower.includes(stem)) stem += "q";
+  return stem;
+}

@@ -1,0 +1,201 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
+import { type Io, main } from "@wirescope/cli";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+const modules = fileURLToPath(new URL("../../node_modules/@modelcontextprotocol", import.meta.url));
+const everything = { command: process.execPath, args: [join(modules, "server-everything/dist/index.js"), "stdio"] };
+
+let plugin: string;
+let home: string;
+
+beforeEach(() => {
+  plugin = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-tools-")));
+  home = join(plugin, "home");
+  mkdirSync(home);
+});
+
+afterEach(() => {
+  rmSync(plugin, { recursive: true });
+});
+
+interface Run {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface Setting {
+  readonly env?: Io["env"];
+  readonly columns?: number;
+  readonly answer?: string;
+}
+
+async function run(argv: readonly string[], { env = {}, columns, answer }: Setting = {}): Promise<Run> {
+  let stdout = "";
+  let stderr = "";
+  const code = await main([...argv, "--config", join(plugin, ".mcp.json")], {
+    stdout: {
+      write: (text) => {
+        stdout += text;
+      },
+      ...(columns === undefined ? {} : { isTTY: true, columns }),
+    },
+    stderr: {
+      write: (text) => {
+        stderr += text;
+      },
+    },
+    env: { PATH: process.env.PATH, HOME: home, ...env },
+    now: () => new Date(),
+    ask: answer === undefined ? undefined : async () => answer,
+  });
+  return { code, stdout, stderr };
+}
+
+function configure(servers: Record<string, unknown>): void {
+  writeFileSync(join(plugin, ".mcp.json"), JSON.stringify({ mcpServers: servers }, null, 2));
+}
+
+describe("tools", () => {
+  test("lists those of every server, and says of those that fail why", async () => {
+    configure({
+      everything,
+      gone: { command: "no-such-program" },
+      dies: { command: process.execPath, args: ["-e", "console.error('no database here'); process.exit(3)"] },
+    });
+    const { code, stdout, stderr } = await run(["tools", "--trust"]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^SERVER +TOOL +DESCRIPTION\neverything +echo +Echoes back the input string\n/);
+    expect(stderr).toContain('The server "gone" cannot be started: no-such-program was not found (PATH searched: ');
+    expect(stderr).toMatch(/The server "dies" .*exited with code 3.*no database here/);
+  });
+
+  test("fit the terminal", async () => {
+    configure({ everything });
+    const { stdout } = await run(["tools", "--trust"], { columns: 60 });
+    for (const line of stripVTControlCharacters(stdout).split("\n")) expect(line.length).toBeLessThanOrEqual(60);
+  });
+
+  test("shows one with its arguments and how to call it", async () => {
+    configure({ everything });
+    const { code, stdout } = await run(["tools", "everything", "get-sum", "--trust"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("a  number, required");
+    expect(stdout).toContain("wirescope call everything get-sum a=1 b=1");
+  });
+
+  test("as JSON have their schemas, and failures their codes", async () => {
+    configure({ everything, gone: { command: "no-such-program" } });
+    const { code, stdout } = await run(["tools", "--json", "--trust"]);
+    const all = JSON.parse(stdout);
+    expect(code).toBe(1);
+    expect(all.everything.tools.find(({ name }: { name: string }) => name === "echo").inputSchema.required).toEqual([
+      "message",
+    ]);
+    expect(all.gone.error.code).toBe("CHILD_NOT_RUNNABLE");
+  });
+});
+
+describe("call", () => {
+  beforeEach(() => configure({ everything }));
+
+  test("takes words that are read by the tool's schema, or JSON", async () => {
+    expect(await run(["call", "everything", "get-sum", "a=2", "b=3", "--trust"])).toMatchObject({
+      code: 0,
+      stdout: "The sum of 2 and 3 is 5.\n",
+    });
+    const { stdout } = await run(["call", "everything", "echo", '{"message": "hello"}', "--json", "--trust"]);
+    expect(JSON.parse(stdout).content).toEqual([{ type: "text", text: "Echo: hello" }]);
+  });
+
+  test("shows progress on standard error", async () => {
+    const { code, stdout, stderr } = await run([
+      ...["call", "everything", "trigger-long-running-operation", "duration=0.2", "steps=2", "--trust"],
+    ]);
+    expect(code).toBe(0);
+    expect(stderr).toBe("progress: 1 of 2 50 %\nprogress: 2 of 2 100 %\n");
+    expect(stdout).toContain("Long running operation completed.");
+  });
+
+  test("saves images, and overwrites nothing", async () => {
+    const folder = join(plugin, "images");
+    for (const _ of [1, 2]) await run(["call", "everything", "get-tiny-image", "--save", folder, "--trust"]);
+    expect(readdirSync(folder).sort()).toEqual(["get-tiny-image-1.png", "get-tiny-image-2.png"]);
+    expect(readFileSync(join(folder, "get-tiny-image-1.png")).subarray(1, 4).toString()).toBe("PNG");
+  });
+
+  test("says which tool was meant, and what an argument should be", async () => {
+    expect(await run(["call", "everything", "ecko", "--trust"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('There is no tool "ecko". Did you mean echo?'),
+    });
+    expect(await run(["call", "everything", "get-sum", "a=two", "--trust"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('a takes number, and "two" is none.'),
+    });
+    expect(await run(["call", "evrything", "echo", "--trust"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Did you mean "everything"?'),
+    });
+  });
+
+  test("ends with 1 where the tool reports a failure", async () => {
+    const { code, stdout } = await run(["call", "everything", "get-sum", "a=1", "--trust"]);
+    expect(code).toBe(1);
+    expect(stdout).toContain("Invalid");
+  });
+});
+
+test("ping, resources and prompts show what the server has", async () => {
+  configure({ everything });
+  expect((await run(["ping", "--trust"])).stdout).toMatch(
+    /everything +[\d.]+ ms +\d+ ms +2025-11-25 +mcp-servers\/everything/,
+  );
+  expect((await run(["resources", "everything", "--trust"])).stdout).toContain(
+    "demo://resource/static/document/architecture.md",
+  );
+  expect(
+    (await run(["resources", "everything", "demo://resource/static/document/architecture.md", "--trust"])).stdout,
+  ).toContain("# Everything Server");
+  expect((await run(["prompts", "everything", "--trust"])).stdout).toMatch(/args-prompt +city \[state\]/);
+  expect((await run(["prompts", "everything", "args-prompt", "city=Bern", "--trust"])).stdout).toBe(
+    "user:\nWhat's weather in Bern?\n",
+  );
+});
+
+describe("trust", () => {
+  beforeEach(() => configure({ everything }));
+
+  test("[TS-D-TRUST-1] is needed before anything runs, and where nobody can be asked it is not given", async () => {
+    const { code, stdout, stderr } = await run(["tools"]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain('The server "everything" is not approved yet, so nothing of it was run');
+    expect(stderr).toContain(`command   ${JSON.stringify(process.execPath)}`);
+  });
+
+  test("[TS-D-TRUST-1] is given once, and asked for again, with what changed, when the entry does", async () => {
+    expect((await run(["tools"], { answer: "n" })).code).toBe(1);
+    expect((await run(["tools"], { answer: "y" })).code).toBe(0);
+    expect((await run(["tools"])).stderr).toBe("");
+    configure({ everything: { ...everything, env: { EXTRA: "1" } } });
+    const { code, stderr } = await run(["tools"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('The server "everything" is not what was approved:');
+    expect(stderr).toContain("EXTRA");
+  });
+});
+
+test("[TS-DIAG-1] --debug tells what happens, without secrets", async () => {
+  configure({ everything: { ...everything, env: { API_TOKEN: "${API_TOKEN}" } } });
+  const { stderr } = await run(["call", "everything", "echo", "message=hi", "--debug", "--trust"], {
+    env: { API_TOKEN: "tok-8361-very-secret" },
+  });
+  expect(stderr).toContain("signs in with variables of the process: API_TOKEN");
+  expect(stderr).toMatch(/process \d+ /);
+  expect(stderr).toContain("everything: READY");
+  expect(stderr).not.toContain("tok-8361");
+});
