@@ -4,6 +4,7 @@ import { benchPages } from "./pages.js";
 import { printSection, type Row } from "./report.js";
 import { benchServing } from "./serving.js";
 import { benchSockets } from "./sockets.js";
+import { benchToolCalls } from "./tool-calls.js";
 
 const isQuick = process.argv.includes("--quick");
 const counts = isQuick ? [10_000] : [10_000, 100_000, 1_000_000];
@@ -21,6 +22,7 @@ const sections: Readonly<Record<string, Section>> = {
   pages: { title: "Pages, from the registry to bytes", sides: againstGrpcJs, bench: () => benchPages(counts) },
   serving: { title: "Serving Channelz over gRPC", sides: againstGrpcJs, bench: benchServing },
   observing: { title: "Being watched", sides: ["on", "off"], bench: benchObserving },
+  "tool-calls": { title: "Calling tools", sides: ["wirescope", "the SDK"], bench: benchToolCalls },
 };
 
 const chosen = process.argv.slice(2).filter((arg) => arg in sections);

@@ -5,7 +5,7 @@ import { describeOptions } from "./options.js";
 const exitCodes = [
   "Exit codes:",
   "  0  all went well",
-  "  1  the peer failed, refused or does not have the object; check found errors",
+  "  1  the peer, a server or a tool failed or refused; check found errors; a server is not trusted",
   "  2  the command was used wrongly",
 ];
 
@@ -13,6 +13,7 @@ const environment = [
   "Environment:",
   "  WIRESCOPE_TARGET       the peer to read where --target is not given",
   "  WIRESCOPE_TOKEN        the bearer token where --token-file is not given",
+  "  WIRESCOPE_POLICY       the policy that says which tool servers may act",
   "  WIRESCOPE_DEBUG        1 shows the whole of an error, with its causes",
   "  NO_COLOR, FORCE_COLOR  colours off, or on",
 ];
@@ -21,7 +22,7 @@ const environment = [
 export function overviewText(): string {
   const width = Math.max(...commands.map((command) => usageOf(command).length));
   return lines(
-    "Looks into any process that speaks Channelz: its channels, servers and sockets.",
+    "Uses tool servers, and looks into any process that speaks Channelz: its channels, servers and sockets.",
     "",
     "Usage: wirescope <command> [options]",
     "",
@@ -33,6 +34,8 @@ export function overviewText(): string {
     "  wirescope channels --target 10.0.0.7:50051    the channels of another process",
     "  wirescope sockets --target unix:/run/app.sock --json",
     "  wirescope check .mcp.json                     all that is wrong with a configuration",
+    "  wirescope tools                               the tools of its servers",
+    "  wirescope call tickets search text=refund     call one",
     "",
     ...environment,
     "",

@@ -1,0 +1,124 @@
+import { fileURLToPath } from "node:url";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { createRegistry } from "@wirescope/channelz";
+import { observeToolServers } from "@wirescope/instrument/tool-server";
+import { createSecretRegistry, createToolServers, parseConfiguration, type ToolServers } from "@wirescope/tool-server";
+import { median } from "./compare.js";
+import { figure, type Row } from "./report.js";
+import { startServing } from "./serving-process.js";
+
+const inFlight = 16;
+const rounds = 12;
+const callsPerRound = 1500;
+const info = { name: "bench", version: "0" };
+
+interface Side {
+  call(): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/**
+ * What a `tools/call` of an echo costs the client, in CPU: the SDK's client on its own transport, and our connection, watched
+ * and not, on the same server, with 16 calls in flight.
+ */
+export async function benchToolCalls(): Promise<Row[]> {
+  // The SDK's own transport adds a listener to one signal for each request, and Node warns of each past 1,500.
+  process.removeAllListeners("warning");
+  const rows: Row[] = [];
+  const http = await startServing<{ port: number }>("raw-tool-server.js", ["http"]);
+  try {
+    const url = `http://127.0.0.1:${http.ready.port}/mcp`;
+    rows.push(...(await compareSides("Streamable HTTP", 0.4, await sdkOverHttp(url), { type: "http", url })));
+  } finally {
+    await http.stop();
+  }
+  const raw = fileURLToPath(new URL("raw-tool-server.js", import.meta.url));
+  const command = { command: process.execPath, args: [raw, "stdio"] };
+  rows.push(...(await compareSides("stdio", 1, await sdkOverStdio(command), command)));
+  return rows;
+}
+
+async function compareSides(name: string, most: number, sdk: Side, entry: object): Promise<Row[]> {
+  const ours = await openOurs(entry);
+  const registry = createRegistry();
+  const samples = { sdk: [] as number[], ours: [] as number[], watched: [] as number[] };
+  try {
+    for (let round = -3; round < rounds; round += 1) {
+      const order = round % 2 === 0 ? (["sdk", "ours", "watched"] as const) : (["watched", "ours", "sdk"] as const);
+      for (const side of order) {
+        const observation = side === "watched" ? observeToolServers({ registry }) : undefined;
+        const cost = await measure(side === "sdk" ? sdk : ours);
+        observation?.stop();
+        if (round >= 0) samples[side].push(cost);
+      }
+    }
+  } finally {
+    await Promise.all([sdk.close(), ours.close()]);
+  }
+  const [theirs, plain, watched] = [median(samples.sdk), median(samples.ours), median(samples.watched)];
+  const row = (work: string, value: number, base: number, goal?: number): Row => ({
+    work: `${name}: ${work}`,
+    ours: `${figure(value)} µs`,
+    theirs: `${figure(base)} µs`,
+    ratio: value / base,
+    goal: goal === undefined ? "" : `at most ${goal.toFixed(2)}`,
+    ...(goal !== undefined && { isMet: value / base <= goal }),
+  });
+  return [
+    row("CPU of a call, seen in Channelz", watched, theirs, most),
+    row("CPU of a call, not watched", plain, theirs),
+    row("watched (left) against not watched", watched, plain),
+  ];
+}
+
+/** Microseconds of CPU of this process for each call. */
+async function measure(side: Side): Promise<number> {
+  const before = process.cpuUsage();
+  let left = callsPerRound;
+  await Promise.all(
+    Array.from({ length: inFlight }, async () => {
+      while (left > 0) {
+        left -= 1;
+        await side.call();
+      }
+    }),
+  );
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / callsPerRound;
+}
+
+async function sdkOverHttp(url: string): Promise<Side> {
+  return sdkSide(new StreamableHTTPClientTransport(new URL(url)));
+}
+
+async function sdkOverStdio({ command, args }: { command: string; args: string[] }): Promise<Side> {
+  return sdkSide(new StdioClientTransport({ command, args }));
+}
+
+async function sdkSide(transport: StreamableHTTPClientTransport | StdioClientTransport): Promise<Side> {
+  const client = new Client(info);
+  await client.connect(transport);
+  return {
+    call: () => client.callTool({ name: "echo", arguments: { text: "hello" } }),
+    close: () => client.close(),
+  };
+}
+
+async function openOurs(entry: object): Promise<Side> {
+  const secrets = createSecretRegistry();
+  const servers: ToolServers = createToolServers({
+    configuration: parseConfiguration(JSON.stringify({ raw: entry }), { allowInsecureLoopback: true, secrets }),
+    variables: { PATH: process.env.PATH },
+    pluginRoot: process.cwd(),
+    secrets,
+    assertTrusted: async () => {},
+    settings: { info },
+  });
+  const connection = await servers.open("raw");
+  await connection.connect();
+  return {
+    call: () => connection.callTool({ name: "echo", arguments: { text: "hello" } }),
+    close: () => servers.close(),
+  };
+}
