@@ -31,11 +31,11 @@ export type ToolServerErrorCode =
   | "APPROVALS_UNREADABLE"
   /** The policy cannot be read, is not one, or may be written by others. */
   | "POLICY_UNREADABLE"
-  /** What rests in the vault cannot be read. */
+  /** What rests in the vault cannot be read or written. */
   | "VAULT_UNREADABLE"
-  /** Another holds the lock of an entry of the vault for too long. */
+  /** An entry of the vault is in use for too long, or its lock was lost. */
   | "VAULT_LOCKED"
-  /** The key or passphrase is not the one of this vault. */
+  /** There is no key to this vault, or it is not the one. */
   | "VAULT_KEY_WRONG"
   /** There is no keychain here. */
   | "KEYCHAIN_UNAVAILABLE"

@@ -51,3 +51,4 @@ export {
 } from "./substitution/substitute-entry.js";
 export { parseTemplate, type Template, type TemplatePart, type VariableReference } from "./substitution/template.js";
 export * from "./trust/index.js";
+export * from "./vault/index.js";

@@ -19,7 +19,10 @@ export function judgeTemplate(field: TextField, report: Report): void {
     report("variable-malformed", "error", field, message, `Write \${${bare}}.`);
   }
   for (const { name } of variablesOf(field.template)) {
-    if (name === pluginRootVariable) {
+    if (isReserved(name)) {
+      const message = `${field.field} asks for ${name}, which is for Wirescope alone: it may hold the key to all tokens.`;
+      report("variable-reserved", "error", field, message, "Use a variable of another name.");
+    } else if (name === pluginRootVariable) {
       if (!allowsPluginRoot(field.field)) {
         const message = `${pluginRootVariable} is not available in ${field.field}.`;
         report("variable-misplaced", "error", field, message, "Use it in command, args or headersHelper.");
@@ -39,6 +42,11 @@ export function judgeTemplate(field: TextField, report: Report): void {
 /** Whether the plugin's root is available in a field. */
 export function allowsPluginRoot(field: string): boolean {
   return isProgram(field) || field.startsWith("args[");
+}
+
+/** Whether a variable is one of Wirescope itself, such as the key of the vault. No entry gets it. */
+export function isReserved(name: string): boolean {
+  return name.toUpperCase().startsWith("WIRESCOPE_");
 }
 
 function isProgram(field: string): boolean {

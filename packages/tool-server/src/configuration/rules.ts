@@ -33,6 +33,7 @@ export const rules = {
   "variable-malformed": "A variable is written ${NAME} or ${NAME:-default}.",
   "variable-misplaced":
     "HOST_PLUGIN_ROOT is for command, args and headersHelper; command and headersHelper need no other.",
+  "variable-reserved": "An entry gets none of the variables of Wirescope itself, which begin with WIRESCOPE_.",
   "variable-unset": "Every variable without a default is set.",
   "variable-empty": "A variable is not empty, least of all one of a credential.",
   "variable-white-space":

@@ -125,6 +125,15 @@ describe("what cannot be put in", () => {
     },
   );
 
+  test("[TS-D-SUB-9] no entry gets a variable of Wirescope itself, such as the key to all tokens", () => {
+    const variables = { WIRESCOPE_VAULT_KEY: "the-key-to-all-tokens", wirescope_vault_key: "the-same" };
+    for (const name of Object.keys(variables)) {
+      const entry = networkEntry({ headers: { "X-Key": `\${${name}:-none}` } });
+      expect(codesOf(entry, variables)).toEqual(["error variable-reserved"]);
+      expect(codesOf({ command: "x", env: { KEY: `\${${name}}` } }, variables)).toEqual(["error variable-reserved"]);
+    }
+  });
+
   test("[TS-D-SUB-4] a value with ${ in it is never sent", () => {
     expect(codesOf(bearer, { API_TOKEN: "${OTHER}" })).toEqual(["error variable-nested"]);
     expect(codesOf({ command: "x", args: ["${A"] }, {})).toEqual(["error variable-malformed"]);

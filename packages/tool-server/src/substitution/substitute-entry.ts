@@ -1,6 +1,6 @@
 import { type Entry, type NamedField, type NetworkType, type TextField, textFieldsOf } from "../configuration/entry.js";
 import { collectFindings, type Finding, type Report, redactFinding } from "../configuration/finding.js";
-import { allowsPluginRoot, judgeTemplate } from "../configuration/judge-templates.js";
+import { allowsPluginRoot, isReserved, judgeTemplate } from "../configuration/judge-templates.js";
 import { ToolServerError } from "../errors.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { isSecretPosition, judgeValue } from "./judge-value.js";
@@ -178,6 +178,7 @@ function lookUp(
   const { name, fallback } = variable;
   // Where it is not available, a finding of the template says so.
   if (name === pluginRootVariable) return allowsPluginRoot(field.field) ? pluginRoot : undefined;
+  if (isReserved(name)) return undefined;
   const isSecret = isSecretPosition(field, name);
   const set = Object.hasOwn(variables, name) ? variables[name] : undefined;
   const value = set === undefined || set === "" ? (fallback ?? set) : set;

@@ -1,0 +1,169 @@
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { rename } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { chooseVault, defaultVaultDirectory } from "./choose-vault.js";
+import { keyFromVariable } from "./key-from-bytes.js";
+import { type Keychain, keychainUnavailable, systemKeychain } from "./keychain.js";
+import { temporaryFolder } from "./temporary-folder.test.helper.js";
+import { describeVaultContract, keyOf } from "./vault-contract.test.helper.js";
+
+/** Stands in for the keychains of other systems; the real Secret Service has its own test. */
+function keychainOf(items: Map<string, string> = new Map()): Keychain & { readonly items: Map<string, string> } {
+  return {
+    items,
+    read: async (account) => items.get(account),
+    write: async (account, secret) => void items.set(account, secret),
+  };
+}
+
+const unavailable = async (): Promise<never> => {
+  throw keychainUnavailable("nobody answers");
+};
+const noKeychain: Keychain = { read: unavailable, write: unavailable };
+
+function newKey(): ReturnType<typeof keyFromVariable> {
+  return keyFromVariable("KEY", { KEY: randomBytes(32).toString("base64") });
+}
+
+describeVaultContract("the vault with its key in a keychain", async () => {
+  const keychain = keychainOf();
+  const vault = await chooseVault({ kind: "keychain", keychain, directory: await temporaryFolder() });
+  return { vault, secrets: [...keychain.items.values()] };
+});
+
+describe("[TS-D-STORE-1] without a choice", () => {
+  test("it is the keychain where there is one, also where a key is given", async () => {
+    const directory = await temporaryFolder();
+    const keychain = keychainOf();
+    for (const key of [{}, { key: newKey() }]) {
+      const vault = await chooseVault({ directory, keychain, ...key });
+      expect(vault.describe()).toEqual({
+        kind: "keychain",
+        path: join(directory, "keychain"),
+        summary: expect.stringContaining("the key rests in the keychain of this user"),
+      });
+    }
+    expect(keychain.items.size).toBe(1);
+  });
+
+  test("it is the encrypted file where there is no keychain and a key is given", async () => {
+    const directory = await temporaryFolder();
+    const vault = await chooseVault({ directory, keychain: noKeychain, key: newKey() });
+    expect(vault.describe()).toEqual({
+      kind: "file",
+      path: join(directory, "file"),
+      summary: expect.stringMatching(/the variable KEY\. There is no keychain here\.$/),
+    });
+    expect(existsSync(join(directory, "keychain"))).toBe(false);
+  });
+
+  test("it is memory where there is neither, with a warning that says why", async () => {
+    const directory = await temporaryFolder();
+    const vault = await chooseVault({ directory, keychain: noKeychain });
+    expect(vault.kind).toBe("memory");
+    expect(vault.describe().warning).toMatch(/nobody answers.*or give a key.*memory only/);
+    expect(existsSync(join(directory, "keychain"))).toBe(false);
+  });
+
+  test("memory also says which tokens are out of reach", async () => {
+    const directory = await temporaryFolder();
+    await chooseVault({ directory, keychain: keychainOf() });
+    await chooseVault({ directory, keychain: noKeychain, key: newKey() });
+    const { warning } = (await chooseVault({ directory, keychain: noKeychain })).describe();
+    expect(warning).toContain(join(directory, "keychain"));
+    expect(warning).toContain(join(directory, "file"));
+  });
+
+  test("a vault that is there and cannot be opened is an error, and no reason for a weaker one", async () => {
+    const directory = await temporaryFolder();
+    const keychain = keychainOf();
+    await chooseVault({ directory, keychain });
+    const [account, secret] = [...keychain.items][0] ?? ["", ""];
+    for (const spoil of [
+      () => keychain.items.delete(account),
+      () => keychain.items.set(account, "?"),
+      () => keychain.items.set(account, randomBytes(32).toString("base64")),
+    ]) {
+      spoil();
+      await expect(chooseVault({ directory, keychain })).rejects.toMatchObject({ code: "VAULT_KEY_WRONG" });
+    }
+    keychain.items.set(account, secret);
+    expect((await chooseVault({ directory, keychain })).kind).toBe("keychain");
+
+    await chooseVault({ directory, keychain: noKeychain, key: newKey() });
+    const wrong = chooseVault({ directory, keychain: noKeychain, key: newKey() });
+    await expect(wrong).rejects.toMatchObject({ code: "VAULT_KEY_WRONG" });
+  });
+});
+
+describe("[TS-D-STORE-1] a choice that cannot be had is an error:", () => {
+  test("the keychain where there is none", async () => {
+    const directory = await temporaryFolder();
+    const choice = chooseVault({ kind: "keychain", directory, keychain: noKeychain, key: newKey() });
+    await expect(choice).rejects.toMatchObject({ code: "KEYCHAIN_UNAVAILABLE" });
+  });
+
+  test("the file without a key", async () => {
+    const directory = await temporaryFolder();
+    const choice = chooseVault({ kind: "file", directory, keychain: keychainOf() });
+    await expect(choice).rejects.toMatchObject({
+      code: "VAULT_KEY_WRONG",
+      message: expect.stringContaining("Give a passphrase, a variable or a key file."),
+    });
+  });
+
+  test("what was chosen is what it is", async () => {
+    const directory = await temporaryFolder();
+    const keychain = keychainOf();
+    expect((await chooseVault({ kind: "file", directory, keychain, key: newKey() })).kind).toBe("file");
+    expect((await chooseVault({ kind: "memory", directory, keychain, key: newKey() })).kind).toBe("memory");
+    expect(keychain.items.size).toBe(0);
+  });
+});
+
+test("each folder has a key of its own in the keychain, and takes it along when it is moved", async () => {
+  const directory = await temporaryFolder();
+  const keychain = keychainOf();
+  const first = await chooseVault({ directory: join(directory, "a"), keychain });
+  await chooseVault({ directory: join(directory, "b"), keychain });
+  expect(keychain.items.size).toBe(2);
+  await first.put(keyOf(), { token: "1" });
+  await rename(join(directory, "a"), join(directory, "c"));
+  const moved = await chooseVault({ directory: join(directory, "c"), keychain });
+  expect((await moved.get(keyOf()))?.value).toEqual({ token: "1" });
+});
+
+test("a keychain that does not give back what it was given is not used", async () => {
+  const directory = await temporaryFolder();
+  const forgetful = { read: async () => undefined, write: async () => {} };
+  await expect(chooseVault({ kind: "keychain", directory, keychain: forgetful })).rejects.toMatchObject({
+    code: "KEYCHAIN_UNAVAILABLE",
+    message: expect.stringContaining("does not give back"),
+  });
+});
+
+test.runIf(process.platform === "linux")(
+  "where no Secret Service runs, the system's keychain says what to do",
+  async () => {
+    process.env.DBUS_SESSION_BUS_ADDRESS = "unix:path=/nonexistent/bus";
+    const error = await systemKeychain()
+      .read("vault")
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: "KEYCHAIN_UNAVAILABLE",
+      message: expect.stringMatching(
+        /cannot be used: .*Start a Secret Service.*or give a key for an encrypted file\.$/,
+      ),
+    });
+  },
+);
+
+test("tokens rest below XDG_DATA_HOME if that is an absolute path, else below ~/.local/share", () => {
+  const HOME = "/home/someone";
+  expect(defaultVaultDirectory({ HOME, XDG_DATA_HOME: "/data" })).toBe("/data/wirescope/tokens");
+  for (const XDG_DATA_HOME of [undefined, "", "relative"]) {
+    expect(defaultVaultDirectory({ HOME, XDG_DATA_HOME })).toBe("/home/someone/.local/share/wirescope/tokens");
+  }
+});

@@ -1,0 +1,81 @@
+import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { link, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+const temporaryEnding = ".tmp";
+
+/** A name beside `path` for what is not finished yet. */
+export function temporaryNameOf(path: string): string {
+  return `${path}.${randomUUID()}${temporaryEnding}`;
+}
+
+/** Replaces a file, whole or not at all, readable by its owner alone. Resolves when it would outlive a loss of power. */
+export async function writeDurably(path: string, text: string): Promise<void> {
+  const temporary = temporaryNameOf(path);
+  try {
+    const file = await open(temporary, "wx", 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+/** Deletes a file for good: it would not be back after a loss of power. */
+export async function removeDurably(path: string): Promise<void> {
+  await rm(path);
+  await syncFolder(dirname(path));
+}
+
+/** Makes the names in a folder durable. Windows has no such thing, and does not need it. */
+export async function syncFolder(path: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const folder = await open(path, constants.O_RDONLY);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Keeps what rests at `path` under another name, and tells which. The name is never one that is taken. */
+export async function keepAside(path: string, now: Date = new Date()): Promise<string> {
+  const stem = `${path}.corrupt-${now.toISOString().replaceAll(/[:.]/g, "-")}`;
+  for (let count = 1; ; count += 1) {
+    const aside = count === 1 ? stem : `${stem}-${count}`;
+    try {
+      // Not moved: until the new value is in its place, a reader finds the old one there, and not nothing.
+      await link(path, aside);
+      return aside;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "EEXIST") continue;
+      if (code !== "EPERM") throw error;
+      // A folder cannot be linked.
+      await rename(path, aside);
+      return aside;
+    }
+  }
+}
+
+/** Deletes what writers that were killed left behind, once it is older than `ageMs`. */
+export async function removeLeftovers(folder: string, ageMs: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!name.endsWith(temporaryEnding)) continue;
+    const path = join(folder, name);
+    try {
+      if (Date.now() - (await stat(path)).mtimeMs > ageMs) await rm(path);
+    } catch (error) {
+      // Another process cleans up as well.
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import { setMaxListeners } from "node:events";
+import { readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { createFakeClock, type FakeClock } from "../process/fake-clock.test.helper.js";
+import { acquireLockFile, type HeldLock, heartbeatMs, silenceMs } from "./lock-file.js";
+import { createLockOwner, type LockOwner, livenessOf } from "./lock-owner.js";
+import { steadyClock } from "./steady-clock.js";
+import { temporaryFolder } from "./temporary-folder.test.helper.js";
+
+const patience = { interval: 1, timeout: 20_000 };
+const never = new AbortController().signal;
+setMaxListeners(0, never);
+
+/** An owner that is surely dead: this process, had it begun at another time. */
+function deadOwner(): LockOwner {
+  return { ...createLockOwner(), start: "1" };
+}
+
+/** An owner that cannot be looked up from here. */
+function distantOwner(): LockOwner {
+  return { ...createLockOwner(), space: "another host" };
+}
+
+async function newLock(owner?: LockOwner | string): Promise<string> {
+  const path = join(await temporaryFolder(), "x.lock");
+  if (owner !== undefined) await writeFile(path, typeof owner === "string" ? owner : JSON.stringify(owner));
+  return path;
+}
+
+/** Lets the clock go on in small steps, each time until somebody waits for it again. */
+async function goOn(clock: FakeClock, byMs: number, isOver: () => boolean = () => false): Promise<void> {
+  for (let gone = 0; gone < byMs && !isOver(); gone += 100) {
+    clock.advance(100);
+    await vi.waitFor(() => expect(clock.waiting > 0 || isOver()).toBe(true), patience);
+  }
+}
+
+async function ownerAt(path: string): Promise<LockOwner> {
+  return JSON.parse(await readFile(path, "utf8"));
+}
+
+test("a free lock is taken, says who holds it, and leaves nothing when it is released", async () => {
+  const path = await newLock();
+  const held = await acquireLockFile(path, { signal: never, clock: steadyClock });
+  expect(await ownerAt(path)).toMatchObject({ pid: process.pid });
+  expect(await readdir(join(path, ".."))).toEqual(["x.lock"]);
+  await held.release();
+  expect(await readdir(join(path, ".."))).toEqual([]);
+});
+
+describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
+  test("is taken over at once, and nothing is left of the dead", async () => {
+    const path = await newLock(deadOwner());
+    const clock = createFakeClock();
+    const held = await acquireLockFile(path, { signal: never, clock });
+    expect(await readdir(join(path, ".."))).toEqual(["x.lock"]);
+    await held.release();
+  });
+
+  test("is taken over though heirs died on the way", async () => {
+    const owner = deadOwner();
+    const [heir, heirOfHeir] = [deadOwner(), deadOwner()];
+    const path = await newLock(owner);
+    await writeFile(`${path}.after-${owner.token}`, JSON.stringify(heir));
+    await writeFile(`${path}.after-${heir.token}`, JSON.stringify(heirOfHeir));
+    const held = await acquireLockFile(path, { signal: never, clock: createFakeClock() });
+    expect(await readdir(join(path, ".."))).toEqual(["x.lock"]);
+    await held.release();
+  });
+
+  test("is left to its heir while that one lives", async () => {
+    const owner = deadOwner();
+    const path = await newLock(owner);
+    await writeFile(`${path}.after-${owner.token}`, JSON.stringify(distantOwner()));
+    const clock = createFakeClock();
+    const controller = new AbortController();
+    const taking = acquireLockFile(path, { signal: controller.signal, clock }).catch((error: unknown) => error);
+    await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
+    await goOn(clock, 3_000);
+    expect(await ownerAt(path)).toEqual(owner);
+    controller.abort("enough");
+    expect(await taking).toBe("enough");
+  });
+
+  test("goes to one of many who want it, also to those who looked long ago", async () => {
+    const path = await newLock();
+    let holders = 0;
+    let most = 0;
+    const contend = async (turns: number): Promise<void> => {
+      for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate);
+      const held = await acquireLockFile(path, { signal: never, clock: steadyClock });
+      holders += 1;
+      most = Math.max(most, holders);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      holders -= 1;
+      await held.release();
+    };
+    for (let round = 0; round < 15; round += 1) {
+      await writeFile(path, JSON.stringify(deadOwner()));
+      await Promise.all(Array.from({ length: 5 }, (_, index) => contend((index * round) % 17)));
+      expect(await readdir(join(path, ".."))).toEqual([]);
+    }
+    expect(most).toBe(1);
+  });
+});
+
+describe("an owner that cannot be looked up", () => {
+  test.each([
+    ["is of another host", (): LockOwner | string => distantOwner()],
+    ["is another thread of this process", (): LockOwner | string => createLockOwner()],
+    ["cannot be read", (): LockOwner | string => ""],
+  ])("because it %s is taken for dead after a long silence, and not before", async (_, owner) => {
+    const path = await newLock(owner());
+    const clock = createFakeClock();
+    let held: HeldLock | undefined;
+    const taking = acquireLockFile(path, { signal: never, clock }).then((lock) => {
+      held = lock;
+    });
+    await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
+    await goOn(clock, silenceMs - 1_000);
+    expect(held).toBeUndefined();
+    await goOn(clock, 2_000, () => held !== undefined);
+    await taking;
+    await held?.release();
+  });
+
+  test("is waited for as long as its heart beats", async () => {
+    const path = await newLock(distantOwner());
+    const clock = createFakeClock();
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const taking = acquireLockFile(path, { signal: controller.signal, clock }).catch((error: unknown) => error);
+    await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
+    for (let beat = 1; beat <= 8; beat += 1) {
+      await utimes(path, beat, beat);
+      await goOn(clock, silenceMs - 5_000);
+    }
+    controller.abort(reason);
+    expect(await taking).toBe(reason);
+    expect(clock.waiting).toBe(0);
+  });
+});
+
+describe("a holder", () => {
+  test("shows that it lives", async () => {
+    const path = await newLock();
+    const clock = createFakeClock();
+    const held = await acquireLockFile(path, { signal: never, clock });
+    await utimes(path, 1, 1);
+    clock.advance(heartbeatMs);
+    await vi.waitFor(async () => expect((await stat(path)).mtimeMs).toBeGreaterThan(1000), patience);
+    await held.release();
+    expect(clock.waiting).toBe(0);
+  });
+
+  test("is told when others took the lock, and leaves it to them", async () => {
+    const path = await newLock();
+    const clock = createFakeClock();
+    const held = await acquireLockFile(path, { signal: never, clock });
+    const other = createLockOwner();
+    await writeFile(path, JSON.stringify(other));
+    clock.advance(heartbeatMs);
+    await vi.waitFor(() => expect(held.lost.aborted).toBe(true), patience);
+    expect(held.lost.reason).toMatchObject({ code: "VAULT_LOCKED" });
+    await held.release();
+    expect(await ownerAt(path)).toEqual(other);
+  });
+});
+
+test("a process is told from another that has its number, from one that is no more, and from one elsewhere", () => {
+  const own = createLockOwner();
+  expect(livenessOf(own)).toBe("unsure");
+  expect(livenessOf({ ...own, space: "another host" })).toBe("unsure");
+  expect(livenessOf({ ...own, pid: 2 ** 22 + 1 })).toBe("dead");
+  if (process.platform !== "linux") return;
+  expect(livenessOf({ ...own, start: "1" })).toBe("dead");
+  expect(livenessOf({ ...own, pid: process.ppid })).toBe("dead");
+});

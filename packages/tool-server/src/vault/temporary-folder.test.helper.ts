@@ -1,0 +1,41 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, readdir, readFile, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+
+/** A folder that is gone when the test is. */
+export async function temporaryFolder(): Promise<string> {
+  const path = await realpath(await mkdtemp(join(tmpdir(), "wirescope-vault-")));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Every file below a folder, with its bytes. */
+export async function filesBelow(folder: string): Promise<Map<string, Buffer>> {
+  const found = new Map<string, Buffer>();
+  for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile()) found.set(path, await readFile(path));
+  }
+  return found;
+}
+
+/** Every file below a folder, with a hash of its bytes: enough to see what changed. */
+export async function fingerprintsBelow(folder: string): Promise<Record<string, string>> {
+  const files = [...(await filesBelow(folder))].map(([path, bytes]) => [path, fingerprintOf(bytes)]);
+  return Object.fromEntries(files.sort());
+}
+
+export function fingerprintOf(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** In which files of a folder a text stands, as it is or in base64. */
+export async function filesWith(folder: string, text: string): Promise<string[]> {
+  // Of the base64 of a longer text, the middle is the same at one of three offsets.
+  const encoded = [0, 1, 2].map((offset) => Buffer.from(text.slice(offset)).toString("base64").slice(4, -4));
+  const needles = [text, ...encoded, Buffer.from(text).toString("hex")];
+  const files = [...(await filesBelow(folder))];
+  return files.filter(([, bytes]) => needles.some((needle) => bytes.includes(needle))).map(([path]) => path);
+}

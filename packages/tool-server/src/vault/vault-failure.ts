@@ -1,0 +1,35 @@
+import { ToolServerError } from "../errors.js";
+
+/** What a system call says of itself, without its own path. */
+export function systemReason(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  const known: Record<string, string> = {
+    EACCES: "this user is not allowed to",
+    EPERM: "this user is not allowed to",
+    EROFS: "the file system is read-only",
+    ENOSPC: "the disk is full",
+    EDQUOT: "the quota is used up",
+    ELOOP: "it is a symbolic link",
+    EISDIR: "it is a folder",
+    ENOTDIR: "a part of its path is no folder",
+    EMFILE: "too many files are open",
+    EIO: "the disk failed",
+  };
+  return code === undefined ? "an unknown failure" : `${known[code] ?? "the system refused"} (${code})`;
+}
+
+/** The failure of a vault whose file or folder cannot be used. */
+export function vaultUnreadable(path: string, problem: string, advice: string, cause?: unknown): ToolServerError {
+  return new ToolServerError(
+    "VAULT_UNREADABLE",
+    `${path} ${problem}. ${advice}`,
+    cause === undefined ? undefined : { cause },
+  );
+}
+
+/** A failure of the system as one of the vault; any other stays as it is. */
+export function asVaultFailure(path: string, verb: "read" | "written" | "locked", error: unknown): unknown {
+  if (!(error instanceof Error && "syscall" in error)) return error;
+  const advice = "Nothing was lost; mend that, and try again.";
+  return vaultUnreadable(path, `cannot be ${verb}: ${systemReason(error)}`, advice, error);
+}

@@ -1,0 +1,53 @@
+// A process of its own that works on a vault, for the tests that kill it. Says what it does on its standard output.
+import { writeSync } from "node:fs";
+import { open, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { openFileVault } from "./file-vault.js";
+import { keyFromVariable } from "./key-from-bytes.js";
+import type { Vault, VaultKey } from "./vault.js";
+
+const [role = "", directory = "", keyText = "", argument = ""] = process.argv.slice(2);
+const key: VaultKey = JSON.parse(keyText);
+const vault = await openFileVault({ directory, key: keyFromVariable("WORKER_KEY") });
+const secret = process.env.WORKER_SECRET ?? "";
+
+const roles: Record<string, (vault: Vault) => Promise<void>> = {
+  /** Counts in a file, so that a task that overlaps with another is seen by the file that is there, or by the sum. */
+  async count() {
+    const counter = join(directory, "..", "counter");
+    const tasks = Array.from({ length: Number(argument) }, () =>
+      vault.withLock(key, async () => {
+        const mark = await open(`${counter}.mark`, "wx");
+        await mark.close();
+        const count = Number(await readFile(counter, "utf8"));
+        await new Promise(setImmediate);
+        await writeFile(counter, String(count + 1));
+        await rm(`${counter}.mark`);
+      }),
+    );
+    await Promise.all(tasks);
+    await vault.dispose();
+  },
+  /** Takes the lock and keeps it. */
+  async hold() {
+    await vault.withLock(key, async () => {
+      say("held");
+      await new Promise((resolve) => setTimeout(resolve, 600_000));
+    });
+  },
+  /** Puts one value after the other, each larger by one than what was there, and says which are durable. */
+  async put() {
+    const last = (await vault.get(key))?.value.count;
+    for (let count = typeof last === "number" ? last + 1 : 0; ; count += 1) {
+      await vault.put(key, { count, padding: `${secret} ${count}, `.repeat(400) });
+      say(String(count));
+    }
+  },
+};
+
+await roles[role]?.(vault);
+
+// Written at once: what is still in a buffer would be lost with the process.
+function say(word: string): void {
+  writeSync(1, `${word}\n`);
+}
