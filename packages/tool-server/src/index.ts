@@ -36,6 +36,7 @@ export * from "./connection/index.js";
 export * from "./credentials/index.js";
 export * from "./diagnostics/index.js";
 export { ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails } from "./errors.js";
+export * from "./http/index.js";
 export * from "./process/index.js";
 export { createSecretRegistry, type SecretRegistry } from "./secrets/redactor.js";
 export * from "./servers/index.js";
@@ -50,5 +51,6 @@ export {
   type VariableUse,
 } from "./substitution/substitute-entry.js";
 export { parseTemplate, type Template, type TemplatePart, type VariableReference } from "./substitution/template.js";
+export * from "./transports/index.js";
 export * from "./trust/index.js";
 export * from "./vault/index.js";

@@ -1,4 +1,5 @@
 import { type Channel, channel } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
 import type { ConnectionFacts, ConnectivityState, TransportFacts, WireFacts } from "./facts.js";
 
 /** That a connection or a transport is in another state now. */
@@ -53,6 +54,8 @@ export interface ToolServerMessages {
   "wire:message-received": WireFacts;
   /** A ping of the wire itself, not of the protocol. */
   "wire:keep-alive-sent": WireFacts;
+  /** A proxy is about to be asked for a tunnel over this socket, which is a wire only once the tunnel is there. */
+  "proxy:asked": Socket;
   story: StoryEvent;
 }
 
@@ -82,6 +85,7 @@ const names = {
   "wire:message-sent": true,
   "wire:message-received": true,
   "wire:keep-alive-sent": true,
+  "proxy:asked": true,
   story: true,
 } as const satisfies Record<ToolServerChannelName, true>;
 

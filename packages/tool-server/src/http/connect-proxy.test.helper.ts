@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
 import { serverTls } from "./hostile-http-server.test.helper.js";
 
@@ -14,6 +15,8 @@ export interface ConnectProxy {
   readonly targets: readonly string[];
   /** The Proxy-Authorization headers that it got. */
   readonly authorizations: readonly (string | undefined)[];
+  /** How many of its clients showed a certificate. */
+  certificates(): number;
 }
 
 export interface ConnectProxyOptions {
@@ -30,11 +33,14 @@ export async function startConnectProxy(options: ConnectProxyOptions = {}): Prom
   const targets: string[] = [];
   const authorizations: (string | undefined)[] = [];
   const sockets = new Set<Socket>();
-  const server: Server = isSecure ? createSecureServer(serverTls()) : createServer();
+  let certificates = 0;
+  const tls = { ...serverTls(), requestCert: true, rejectUnauthorized: false };
+  const server: Server = isSecure ? createSecureServer(tls) : createServer();
   server.on(isSecure ? "secureConnection" : "connection", (socket: Socket) => {
     sockets.add(socket);
     socket.on("error", () => {});
     socket.once("close", () => sockets.delete(socket));
+    if (socket instanceof TLSSocket && socket.getPeerCertificate().subject !== undefined) certificates += 1;
   });
   server.on("connect", (request, socket, head) => {
     const target = request.url ?? "";
@@ -70,5 +76,6 @@ export async function startConnectProxy(options: ConnectProxyOptions = {}): Prom
       `${isSecure ? "https" : "http"}://${userinfo === undefined ? "" : `${userinfo}@`}localhost:${port}`,
     targets,
     authorizations,
+    certificates: () => certificates,
   };
 }

@@ -8,7 +8,13 @@ import { createSecretRegistry } from "../secrets/redactor.js";
 import { createTestContext } from "../transports/transport-context.test.helper.js";
 import { startConnectProxy } from "./connect-proxy.test.helper.js";
 import { createHttpClient, type HttpClientOptions } from "./create-http-client.js";
-import { certificate, serverTls, startHostileServer, startRawServer } from "./hostile-http-server.test.helper.js";
+import {
+  certificate,
+  type HostileHandler,
+  serverTls,
+  startHostileServer,
+  startRawServer,
+} from "./hostile-http-server.test.helper.js";
 import type { HttpClient, SocketOptions } from "./http-client.js";
 import { createSelfSigned } from "./self-signed.test.helper.js";
 
@@ -216,19 +222,17 @@ describe("[TS-D-HTTP-2] a proxy of the environment", () => {
   });
 
   test("is spoken to over TLS where its url says so, and never sees the client's certificate", async () => {
-    const secure = await startHostileServer(greeter, { tls: serverTls() });
+    const tls = { ...serverTls(), ca: certificate("ca"), requestCert: true };
+    const subject: HostileHandler = ({ socket }, response) =>
+      response.end((socket as TLSSocket).getPeerCertificate().subject.CN);
+    const secure = await startHostileServer(subject, { tls });
     const proxy = await startConnectProxy({ isSecure: true });
-    const http = createTestClient({ ...trusted(), variables: { ALL_PROXY: proxy.url() }, proxiesLoopback: true });
-    expect(await textFrom(http, secure.url)).toBe("hello");
-    expect(proxy.targets).toHaveLength(1);
-    expect(
-      (
-        await failureFrom(
-          createTestClient({ variables: { ALL_PROXY: proxy.url() }, proxiesLoopback: true }),
-          secure.url,
-        )
-      ).message,
-    ).toContain("the certificate of localhost is signed by an authority that is not trusted");
+    const through = { variables: { ALL_PROXY: proxy.url() }, proxiesLoopback: true };
+    const files = { ca: certificate("ca"), certificate: certificate("client"), key: certificate("client-key") };
+    expect(await textFrom(createTestClient({ ...through, tls: files }), secure.url)).toBe("Wirescope test client");
+    expect([proxy.targets.length, proxy.certificates()]).toEqual([1, 0]);
+    const { message } = await failureFrom(createTestClient(through), secure.url);
+    expect(message).toContain("the certificate of localhost is signed by an authority that is not trusted");
   });
 
   test("is told who asks, and a password never shows", async () => {

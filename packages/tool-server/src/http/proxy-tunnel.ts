@@ -1,5 +1,6 @@
 import { type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
+import { publish } from "../diagnostics/channels.js";
 import { printableText } from "../process/printable-text.js";
 import { ConnectObstacle } from "./connect-failure.js";
 import type { ProxyServer } from "./proxy-settings.js";
@@ -14,6 +15,7 @@ export function openTunnel(socket: Socket, target: string, proxy: ProxyServer, s
       reject(error);
     };
     const onAbort = (): void => fail(signal.reason);
+    publish("proxy:asked", socket);
     const asked = request({
       method: "CONNECT",
       path: target,

@@ -19,12 +19,15 @@ import { createWebSocketTransport } from "./websocket-transport.js";
 
 const waiting = { timeout: 30_000, interval: 50 };
 
-/** The main file of a server of the registry. */
-function installed(name: string): string {
-  return join(dirname(fileURLToPath(import.meta.resolve(`${name}/package.json`))), "dist", "index.js");
+/** The main file of a package, by where its description is. */
+function mainOf(description: string): string {
+  return join(dirname(fileURLToPath(description)), "dist", "index.js");
 }
 
-const everything = installed("@modelcontextprotocol/server-everything");
+const everything = mainOf(import.meta.resolve("@modelcontextprotocol/server-everything/package.json"));
+const memory = mainOf(import.meta.resolve("@modelcontextprotocol/server-memory/package.json"));
+const filesystem = mainOf(import.meta.resolve("@modelcontextprotocol/server-filesystem/package.json"));
+const supergateway = mainOf(import.meta.resolve("supergateway/package.json"));
 
 async function connectClient(transport: Transport, mode: "auto" | "legacy" = "auto"): Promise<Client> {
   const client = new Client({ name: "wirescope-test", version: "0.0.0" }, { versionNegotiation: { mode } });
@@ -96,11 +99,11 @@ describe("over stdio", () => {
   });
 
   test("server-memory and server-filesystem answer", async () => {
-    const memory = await connectClient(start([installed("@modelcontextprotocol/server-memory")]));
-    expect(await callTool(memory, "read_graph", {})).toContain("entities");
+    const graph = await connectClient(start([memory]));
+    expect(await callTool(graph, "read_graph", {})).toContain("entities");
     const folder = await realpath(await mkdtemp(join(tmpdir(), "wirescope-files-")));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const files = await connectClient(start([installed("@modelcontextprotocol/server-filesystem"), folder]));
+    const files = await connectClient(start([filesystem, folder]));
     expect(await callTool(files, "list_allowed_directories", {})).toContain(folder);
   });
 
@@ -149,7 +152,7 @@ describe("over WebSocket", () => {
   test("supergateway before server-everything answers", async () => {
     const port = await freePort();
     const stdio = `${JSON.stringify(process.execPath)} ${JSON.stringify(everything)} stdio`;
-    const args = [installed("supergateway"), "--stdio", stdio, "--outputTransport", "ws", "--messagePath", "/message"];
+    const args = [supergateway, "--stdio", stdio, "--outputTransport", "ws", "--messagePath", "/message"];
     await runServer([...args, "--port", String(port)], port);
     const context = overNetwork(createTestContext("ws"), `ws://localhost:${port}/message`);
     const client = await connectClient(createWebSocketTransport(context), "legacy");

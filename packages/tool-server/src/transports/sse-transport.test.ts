@@ -154,12 +154,18 @@ describe("the stream of events", () => {
   test("is asked for once more with what the credential gives after a refusal", async () => {
     const server = await serve(({ headers }, response) => {
       if (headers.authorization === "Bearer new-t0ken") beginStream(response);
-      else response.writeHead(401).end();
+      else response.writeHead(401).end("no".repeat(500_000));
     });
     const headers = [{ Authorization: "Bearer old-t0ken" }, { Authorization: "Bearer new-t0ken" }];
-    const { transport, refusals } = prepare(server, { headers });
+    const { transport, refusals, published } = prepare(server, { headers });
     await transport.start();
     expect(refusals).toEqual([401]);
+    // What the server had to say to its refusal is let go.
+    await vi.waitFor(() => {
+      const totals = published.totals();
+      expect(totals).toMatchObject({ "stream-started": 2 });
+      expect(totals["stream-succeeded"] + totals["stream-failed"]).toBe(1);
+    }, waiting);
   });
 
   test("that is refused for good is UNAUTHORIZED or FORBIDDEN, with a diagnosis", async () => {
@@ -199,13 +205,15 @@ describe("the stream of events", () => {
     const other = await serve((_, response) => beginStream(response));
     const redirecting = await serve((_, response) => response.writeHead(302, { Location: String(other.url) }).end());
     expect(await failedStart(prepare(redirecting))).toMatchObject({ code: "REDIRECT_REFUSED" });
-    for (const endpoint of [
-      `${other.url.origin}/messages`,
-      `//evil.example/messages`,
-      "http://user:pw@localhost/",
-      "file:///x",
-    ]) {
-      const server = await serve((_, response) => beginStream(response, endpoint));
+    const endpoints = [
+      () => `${other.url.origin}/messages`,
+      () => "//evil.example/messages",
+      () => "file:///messages",
+      (host: string | undefined) => `http://user@${host}/messages`,
+      (host: string | undefined) => `http://:password@${host}/messages`,
+    ];
+    for (const endpoint of endpoints) {
+      const server = await serve(({ headers }, response) => beginStream(response, endpoint(headers.host)));
       expect(await failedStart(prepare(server))).toMatchObject({ code: "REDIRECT_REFUSED" });
     }
     const wrong = await serve((_, response) => beginStream(response, "http://["));
@@ -226,6 +234,9 @@ describe("the stream of events", () => {
     expect(error).toMatchObject({ code: "NOT_A_TOOL_SERVER" });
     expect(error.message).toContain("within 10000 ms where to post messages. It never answered, but wrote text");
     await vi.waitFor(() => expect(server.sockets.size).toBe(0), waiting);
+    const prompt = prepare(await serveSse(() => {}), { clock });
+    await prompt.transport.start();
+    expect(clock.waiting).toBe(0);
   });
 
   test("that ends before it says where to post is CONNECTION_LOST", async () => {
@@ -287,7 +298,7 @@ describe("a message that is posted", () => {
     await transport.send(request(1));
   });
 
-  test("is sent once more with what the credential gives after a refusal, and only once", async () => {
+  test("is sent once more with what the credential gives after a refusal, and so is the next (failures 13 and 14)", async () => {
     const server = await serveSse(({ headers }, response) => {
       response.writeHead(headers.authorization === "Bearer new-t0ken" ? 202 : 401).end();
     });
@@ -295,8 +306,14 @@ describe("a message that is posted", () => {
     const { transport, refusals } = prepare(server, { headers });
     await transport.start();
     await transport.send(request(1));
+    await transport.send(request(2));
     expect(refusals).toEqual([401]);
-    expect(server.requests.map(({ method }) => method)).toEqual(["GET", "POST", "POST"]);
+    const posts = server.requests.filter(({ method }) => method === "POST");
+    expect(posts.map(({ headers: sent }) => sent.authorization)).toEqual([
+      "Bearer old-t0ken",
+      "Bearer new-t0ken",
+      "Bearer new-t0ken",
+    ]);
   });
 
   test("and refused for good fails alone, with a diagnosis", async () => {
@@ -314,7 +331,7 @@ describe("a message that is posted", () => {
     [404, "Not Found"],
     [400, "No transport found for sessionId"],
     [410, ""],
-  ])("to a session that the server forgot ends with SESSION_LOST (%i %s)", async (status, text) => {
+  ])("to a session that the server forgot ends with SESSION_LOST: failure 27 (%i %s)", async (status, text) => {
     const server = await serveSse((_, response) => response.writeHead(status).end(text));
     const { transport, failure } = prepare(server);
     await transport.start();

@@ -463,6 +463,20 @@ describe("what is sent to a child", () => {
     await vi.waitFor(() => expect(messages).toHaveLength(1), waiting);
   });
 
+  test("and is being written when the child dies, or is closed, is rejected", async () => {
+    const large = request(1, { text: "x".repeat(8_000_000) });
+    for (const [end, code] of [
+      [({ pid }: StdioTransport) => process.kill(pid ?? 0, "SIGKILL"), "CONNECTION_LOST"],
+      [(transport: StdioTransport) => transport.close(), "CONNECTION_CLOSED"],
+    ] as const) {
+      const { transport, published } = await startShell("sleep 1000", hasty);
+      const sending = expect(transport.send(large)).rejects.toMatchObject({ code, details: { wasSent: true } });
+      await end(transport);
+      await sending;
+      expect(published.totals()).toMatchObject({ "message-sent": 0, "stream-started": 1, "stream-failed": 1 });
+    }
+  });
+
   test("and called off is a stream that failed", async () => {
     const { transport, published } = await startShell("cat > /dev/null");
     await transport.send(request("a"));

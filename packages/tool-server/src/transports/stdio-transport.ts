@@ -194,12 +194,12 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       await life.whileOpen((resolve) => {
         stdin.write(text, (error) => {
           if (life.isOver) return;
-          if (error == null) {
+          // Whoever waits is rejected with the end of the transport, which knows why.
+          if (error != null) void onBrokenPipe(running, "input");
+          // Where the child ended meanwhile, Node destroys the pipe and tells no error.
+          else if (!stdin.destroyed) {
             streams?.sent();
             resolve();
-          } else {
-            // Rejected with the end of the transport, which knows why.
-            void onBrokenPipe(running, "input");
           }
         });
       });

@@ -312,7 +312,8 @@ describe("the upgrade", () => {
 
   test("that is closed in its midst leaves nothing behind", async () => {
     const server = await serveRaw(() => {});
-    const { transport, closings, published } = prepare(server);
+    // No limit of time ends it.
+    const { transport, closings, published } = prepare(server, { clock: createFakeClock() });
     const starting = transport.start().catch((error: unknown) => error);
     await vi.waitFor(() => expect(server.requests).toHaveLength(1), waiting);
     await transport.close();
@@ -400,6 +401,29 @@ describe("the end of a WebSocket", () => {
     expect(published.words()).not.toContain(secret);
   });
 
+  test("ends what is being written", async () => {
+    const server = await serveRaw((upgrade, socket) => {
+      socket.pause().write(granted(upgrade, "Sec-WebSocket-Protocol: mcp"));
+    });
+    const large: JSONRPCMessage = { jsonrpc: "2.0", method: "test/large", params: { text: "x".repeat(20_000_000) } };
+    const lost = prepare(server);
+    await lost.transport.start();
+    const lostSend = expect(lost.transport.send(large)).rejects.toMatchObject({
+      code: "CONNECTION_LOST",
+      details: { wasSent: true },
+    });
+    for (const socket of server.sockets) socket.resetAndDestroy();
+    await lostSend;
+    const closed = prepare(server);
+    await closed.transport.start();
+    const closedSend = expect(closed.transport.send(large)).rejects.toMatchObject({
+      code: "CONNECTION_CLOSED",
+      details: { wasSent: true },
+    });
+    await closed.transport.close();
+    await closedSend;
+  });
+
   test("does not wait for a server that does not answer it", async () => {
     const server = await serveRaw((upgrade, socket) => socket.write(granted(upgrade, "Sec-WebSocket-Protocol: mcp")));
     const { transport, closings } = prepare(server);
@@ -442,6 +466,8 @@ describe("a silent server", () => {
       clock.advance(30_000);
     }
     expect(published.totals()["keep-alive-sent"]).toBe(0);
+    await transport.close();
+    expect(clock.waiting).toBe(0);
   });
 
   test("that does not answer is dead", async () => {

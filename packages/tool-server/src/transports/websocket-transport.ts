@@ -35,6 +35,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
   const calledOff = new AbortController();
   const strays = createJsonRpcStrays(context, "the WebSocket", "A tool server sends JSON-RPC and nothing else.");
   let webSocket: WebSocket | undefined;
+  let socket: Socket | undefined;
   let streams: JsonRpcStreams | undefined;
   let keepAlive: KeepAlive | undefined;
   let starting: Promise<void> | undefined;
@@ -64,13 +65,14 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
       deliver(transport, message);
     }
   };
-  const follow = (opened: WebSocket, socket: Socket): void => {
+  const follow = (opened: WebSocket, below: Socket): void => {
     if (life.isOver) {
       opened.terminate();
       return;
     }
     webSocket = opened;
-    const wire = wireOf(socket);
+    socket = below;
+    const wire = wireOf(below);
     if (wire !== undefined) streams = createJsonRpcStreams(wire);
     const watching = startKeepAlive(
       clock,
@@ -141,7 +143,8 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
       streams?.sending(message);
       await life.whileOpen((resolve) => {
         opened.send(text, (error) => {
-          if (life.isOver) return;
+          // Node tells no error where the socket was destroyed meanwhile; the end of it rejects.
+          if (life.isOver || socket?.destroyed) return;
           if (error == null) {
             streams?.sent();
             resolve();
