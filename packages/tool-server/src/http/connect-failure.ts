@@ -20,12 +20,12 @@ export interface FailedConnection {
   readonly error: unknown;
 }
 
-/** That nobody was reached: SERVER_UNREACHABLE, which says who, where, why, and what to do next. */
-export function connectFailure(failed: FailedConnection): ToolServerError {
+/** That nobody was reached: SERVER_UNREACHABLE, which says who, where, why, and what to do next. `redact` takes secrets out. */
+export function connectFailure(failed: FailedConnection, redact: (text: string) => string): ToolServerError {
   const { leg, remoteName, proxy, error } = failed;
   const through = proxy === undefined ? "" : ` through the proxy ${proxy.name} (${proxy.variable})`;
   const { what, advice } = explain(failed);
-  const message = `Cannot reach ${leg} at ${remoteName}${through}: ${what}. ${advice}`;
+  const message = redact(`Cannot reach ${leg} at ${remoteName}${through}: ${what}. ${advice}`);
   return new ToolServerError("SERVER_UNREACHABLE", message, { cause: error, details: { wasSent: false } });
 }
 

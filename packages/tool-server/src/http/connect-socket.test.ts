@@ -201,7 +201,7 @@ describe("TLS", () => {
 });
 
 describe("[TS-D-HTTP-2] a proxy of the environment", () => {
-  test("carries http, https, and what is not HTTP, by CONNECT; names are looked up by it", async () => {
+  test("carries every leg by CONNECT: the server, where it signs in, and what is not HTTP; it looks the names up", async () => {
     const [plain, secure, proxy] = [
       await startHostileServer(greeter),
       await startHostileServer(greeter, { tls: serverTls() }),

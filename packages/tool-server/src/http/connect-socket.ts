@@ -20,6 +20,8 @@ export interface ConnectSettings {
   readonly clock: Clock;
   /** Default: that of the system. */
   readonly lookup: LookupFunction | undefined;
+  /** Takes secrets out of messages. */
+  readonly redact: (text: string) => string;
   /** Aborted where no connection is wanted any more. */
   readonly closing: AbortSignal;
 }
@@ -76,7 +78,7 @@ export async function connectSocket(url: URL, request: ConnectRequest, settings:
     socket?.destroy();
     signal?.throwIfAborted();
     closing.throwIfAborted();
-    throw connectFailure({
+    const failed = {
       leg,
       remoteName,
       host: isProxyItself && proxy !== undefined ? proxy.host : host,
@@ -84,7 +86,8 @@ export async function connectSocket(url: URL, request: ConnectRequest, settings:
       proxy: proxy === undefined ? undefined : { name: nameOf(proxy.host, proxy.port), variable: proxy.variable },
       isProxyItself,
       error,
-    });
+    };
+    throw connectFailure(failed, settings.redact);
   } finally {
     callOff();
     closing.removeEventListener("abort", onClose);

@@ -70,6 +70,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     connectMs,
     clock,
     lookup,
+    redact,
     closing: life.signal,
   };
   const defaultLeg = `the server ${JSON.stringify(server)}`;
@@ -106,6 +107,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       host: url.hostname,
       clock,
       signal,
+      redact,
       onWritten: request.onWritten,
       onOver(isReusable) {
         pooled.callOff = undefined;

@@ -1,7 +1,7 @@
-import { errors } from "undici";
 import { ToolServerError } from "../errors.js";
 import { printableText } from "../process/printable-text.js";
-import { codeOf, connectFailure } from "./connect-failure.js";
+import { codeOf, connectFailure, isClientCertificateAlert } from "./connect-failure.js";
+import { errors } from "./undici.js";
 
 /** What is known of a request that broke. */
 export interface BrokenExchange {
@@ -13,18 +13,24 @@ export interface BrokenExchange {
   readonly wasWritten: boolean;
   /** Whether the head of the answer had come. */
   readonly hasHead: boolean;
+  /** Takes secrets out of messages. */
+  readonly redact: (text: string) => string;
 }
 
 /** What the breaking of a request means, in our words. */
 export function exchangeFailure(error: unknown, broken: BrokenExchange): Error {
-  const { leg, remoteName, host, wasWritten: wasSent, hasHead } = broken;
+  const { leg, remoteName, host, wasWritten: wasSent, hasHead, redact } = broken;
   if (ToolServerError.is(error)) return error;
   if (error instanceof errors.InvalidArgumentError || error instanceof errors.NotSupportedError) {
     return new TypeError(`The request cannot be sent: ${error.message}`, { cause: error });
   }
   const subject = `${capitalized(leg)} (${remoteName})`;
   const fail = (code: "NOT_A_TOOL_SERVER" | "MESSAGE_TOO_LARGE" | "CONNECTION_LOST", text: string): ToolServerError =>
-    new ToolServerError(code, `${subject} ${text}`, { cause: error, details: { wasSent } });
+    // The parser's error holds what the server sent, as it came.
+    new ToolServerError(code, redact(`${subject} ${text}`), {
+      cause: error instanceof errors.HTTPParserError ? undefined : error,
+      details: { wasSent },
+    });
   if (!hasHead && error instanceof errors.HTTPParserError) {
     return fail(
       "NOT_A_TOOL_SERVER",
@@ -36,8 +42,9 @@ export function exchangeFailure(error: unknown, broken: BrokenExchange): Error {
   }
   const code = codeOf(error);
   // With TLS 1.3 a server judges the client's certificate after the handshake, and before it reads anything.
-  if (!hasHead && code.startsWith("ERR_SSL_")) {
-    return connectFailure({ leg, remoteName, host, stage: "securing", proxy: undefined, isProxyItself: false, error });
+  if (!hasHead && isClientCertificateAlert(code)) {
+    const failed = { leg, remoteName, host, proxy: undefined, isProxyItself: false, error } as const;
+    return connectFailure({ ...failed, stage: "securing" }, redact);
   }
   const reason = describeBreak(error, code);
   if (!wasSent)

@@ -26,6 +26,8 @@ export interface ExchangeContext {
   readonly clock: Clock;
   /** Calls it off, until the end of the body. */
   readonly signal: AbortSignal | undefined;
+  /** Takes secrets out of messages. */
+  readonly redact: (text: string) => string;
   /** Called where the request is written. */
   readonly onWritten: ((wire: SocketWire) => void) | undefined;
   /** Called once where it is over; `isReusable` says whether the whole answer was received. */
@@ -233,7 +235,7 @@ export class Exchange implements HttpAnswer {
 
   /** What an error means that broke this exchange. */
   failureOf(error: unknown): Error {
-    const { leg, host, wire } = this.#context;
+    const { leg, host, wire, redact } = this.#context;
     // undici tells the last error of a socket, and the first says more.
     const cause = this.wasWritten ? (wire.error ?? error) : error;
     const broken: BrokenExchange = {
@@ -242,6 +244,7 @@ export class Exchange implements HttpAnswer {
       remoteName: this.wire.remoteName,
       wasWritten: this.wasWritten,
       hasHead: this.#hasHead,
+      redact,
     };
     return exchangeFailure(ToolServerError.is(error) ? error : cause, broken);
   }

@@ -67,11 +67,15 @@ describe("[TS-D-HTTP-1] a redirect", () => {
       ["javascript:alert(1)", "to javascript:."],
       [`http://me:pw@localhost:${server.port}/`, "to a url with a user in it"],
       ["http://[", "to nowhere"],
+      ["https://t0ps3cret.evil.example/", "to https://[redacted].evil.example."],
     ] as const;
+    const redact = (text: string): string => text.replaceAll("t0ps3cret", "[redacted]");
     const http = createTestClient();
     for (const [target, words] of targets) {
       const url = new URL(`?to=${encodeURIComponent(target)}`, server.url);
-      const failure: unknown = await sendWithinOrigin(http, request(url, "POST")).catch((error: unknown) => error);
+      const failure: unknown = await sendWithinOrigin(http, request(url, "POST"), redact).catch(
+        (error: unknown) => error,
+      );
       expect(failure).toMatchObject({ code: "REDIRECT_REFUSED", details: { status: 308 } });
       expect(String(failure)).toContain(words);
       expect(String(failure)).not.toMatch(/abc123|t0ps3cret|:pw@/);

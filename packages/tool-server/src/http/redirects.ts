@@ -9,9 +9,14 @@ const mostRedirects = 3;
  * Sends a request, and follows where the answer sends it within the same origin, with all its headers: 301, 302, 307 and 308
  * of GET, and 307 and 308 of others, which keep their method. At most three times.
  *
- * Rejects with REDIRECT_REFUSED where it leads to another origin, or cannot be followed; nothing is sent there.
+ * Rejects with REDIRECT_REFUSED where it leads to another origin, or cannot be followed; nothing is sent there. `redact` takes
+ * secrets out of the origin that the message names.
  */
-export async function sendWithinOrigin(http: HttpClient, request: HttpRequest): Promise<HttpAnswer> {
+export async function sendWithinOrigin(
+  http: HttpClient,
+  request: HttpRequest,
+  redact: (text: string) => string = (text) => text,
+): Promise<HttpAnswer> {
   let answer = await http.send(request);
   // Nearly always.
   if (!isRedirect(answer.status)) return answer;
@@ -20,7 +25,7 @@ export async function sendWithinOrigin(http: HttpClient, request: HttpRequest): 
     const { status, headers } = answer;
     answer.discard();
     if (followed === mostRedirects) throw refused(request, status, `more than ${mostRedirects} times in a row`);
-    url = targetOf(request, url, status, headers.location);
+    url = targetOf(request, url, status, headers.location, redact);
     answer = await http.send({ ...request, url });
   }
   return answer;
@@ -32,7 +37,13 @@ export function isRedirect(status: number): boolean {
 }
 
 /** Where a redirect leads, where it may be followed. */
-function targetOf(request: HttpRequest, from: URL, status: number, location: string | undefined): URL {
+function targetOf(
+  request: HttpRequest,
+  from: URL,
+  status: number,
+  location: string | undefined,
+  redact: (text: string) => string,
+): URL {
   if (location === undefined || !URL.canParse(location, from)) throw refused(request, status, "to nowhere");
   const target = new URL(location, from);
   if (target.origin !== from.origin) {
@@ -40,7 +51,12 @@ function targetOf(request: HttpRequest, from: URL, status: number, location: str
     const hint = isUpgrade(from, target)
       ? "Write https into the url."
       : "If that is the server you mean, write its url into the configuration.";
-    throw refused(request, status, `to ${printableText(origin, 200)}`, `Headers are never taken along. ${hint}`);
+    throw refused(
+      request,
+      status,
+      `to ${printableText(redact(origin), 200)}`,
+      `Headers are never taken along. ${hint}`,
+    );
   }
   if (target.username !== "" || target.password !== "") throw refused(request, status, "to a url with a user in it");
   const keepsMethod = status === 307 || status === 308 || (request.method === "GET" && status !== 303);

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
-import { Client } from "undici";
 import type { TransportFacts } from "../diagnostics/facts.js";
 import { type OpenWire, openWire } from "./socket-wire.js";
+import { Client } from "./undici.js";
 
 /** A socket that speaks HTTP, one request at a time. */
 export interface PooledSocket {

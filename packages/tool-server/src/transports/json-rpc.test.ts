@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { answeredIdOf, cancelledIdOf, parseMessages, requestIdOf } from "./json-rpc.js";
+import { answeredIdOf, cancelledIdOf, mendAnswer, parseMessages, requestIdOf } from "./json-rpc.js";
 
 test.each([
   '{"jsonrpc":"2.0","id":1,"method":"ping"}',
@@ -56,4 +56,11 @@ test("requests, answers and what is called off are known by their ids", () => {
   expect(ids('{"jsonrpc":"2.0","method":"notifications/noted","params":{"requestId":7}}')).toEqual(
     Array(3).fill(undefined),
   );
+});
+
+test("an answer with more than JSON-RPC has is mended, for the SDK would pass over it", () => {
+  const sent = '{"jsonrpc":"2.0","id":1,"result":{"_meta":null,"ok":true},"error":null,"extra":1}';
+  expect(parseMessages(sent)?.map(mendAnswer)).toEqual([{ jsonrpc: "2.0", id: 1, result: { ok: true } }]);
+  const failed = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no","more":1},"extra":1}';
+  expect(parseMessages(failed)?.map(mendAnswer)).toEqual([{ jsonrpc: "2.0", error: { code: -32700, message: "no" } }]);
 });

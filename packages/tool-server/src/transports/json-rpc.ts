@@ -34,6 +34,23 @@ export function cancelledIdOf(message: JSONRPCMessage): RequestId | undefined {
   return isId(id) ? id : undefined;
 }
 
+/**
+ * An answer without what JSON-RPC does not have and some servers write, such as `"error": null`: the SDK passes over those,
+ * and the call would wait for ever. Other messages are as they were.
+ */
+export function mendAnswer(message: JSONRPCMessage): JSONRPCMessage {
+  if ("method" in message) return message;
+  const { jsonrpc, id } = message;
+  if ("result" in message) {
+    const { result } = message;
+    if (result._meta === null) delete result._meta;
+    return { jsonrpc, id: id as RequestId, result };
+  }
+  const { code, message: text, data } = message.error;
+  const error = data === undefined ? { code, message: text } : { code, message: text, data };
+  return { jsonrpc, ...(id == null ? {} : { id }), error };
+}
+
 function isMessage(value: unknown): value is JSONRPCMessage {
   if (!isObject(value) || value.jsonrpc !== "2.0") return false;
   const { id, method, params, result, error } = value;

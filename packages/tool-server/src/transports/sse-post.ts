@@ -13,6 +13,8 @@ export interface SsePost {
   /** Headers of the protocol. */
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  /** How long the server may take to say that it took it, in milliseconds. Default: for ever. */
+  readonly headTimeoutMs?: number | undefined;
 }
 
 /** How much is read of what a server says to a message that it does not take. */
@@ -23,7 +25,7 @@ const readBytes = 4096;
  * with SERVER_FAILED for another failure, with a refusal, and as the client of HTTP does.
  */
 export async function postMessage(context: NetworkContext, post: SsePost): Promise<void> {
-  const { endpoint, body, signal } = post;
+  const { endpoint, body, signal, headTimeoutMs } = post;
   const answer = await askWithCredential(
     context,
     (headers) =>
@@ -33,6 +35,7 @@ export async function postMessage(context: NetworkContext, post: SsePost): Promi
         headers: { ...headers, ...post.headers, "content-type": "application/json" },
         body,
         signal,
+        headTimeoutMs,
         onWritten: (wire) => publish("wire:message-sent", wire),
       }),
     signal,

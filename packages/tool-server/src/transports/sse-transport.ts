@@ -6,13 +6,14 @@ import type { HttpAnswer } from "../http/http-client.js";
 import { sendWithinOrigin } from "../http/redirects.js";
 import { printableText } from "../process/printable-text.js";
 import { answerFailure } from "./answer-failure.js";
-import { parseMessages } from "./json-rpc.js";
+import { mendAnswer, parseMessages } from "./json-rpc.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
+import { createDelivery } from "./message-delivery.js";
 import { askWithCredential } from "./refusal.js";
 import { parseEndpoint } from "./sse-endpoint.js";
 import { postMessage } from "./sse-post.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
-import { connectionOver, createTransportLife, deliver } from "./transport-life.js";
+import { connectionOver, createTransportLife } from "./transport-life.js";
 
 const eventStream = "text/event-stream";
 const advice = "Check that the url is one of HTTP with SSE, as in /sse; a server of Streamable HTTP has the type http.";
@@ -51,7 +52,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     strays.interrupt();
     for (const message of messages) {
       if (wire !== undefined) publish("wire:message-received", wire);
-      deliver(transport, message);
+      deliver(mendAnswer(message));
     }
   };
   /** Reads the stream to its end, which is that of the transport. Resolves with the first event that says where to post. */
@@ -90,14 +91,18 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   };
   const connect = async (): Promise<void> => {
     const ask = (headers: Readonly<Record<string, string>>): Promise<HttpAnswer> =>
-      sendWithinOrigin(http, {
-        method: "GET",
-        url,
-        headers: { ...headers, ...protocolHeaders, accept: eventStream, "cache-control": "no-store" },
-        signal,
-        headTimeoutMs: limits.connectMs,
-        isSafe: true,
-      });
+      sendWithinOrigin(
+        http,
+        {
+          method: "GET",
+          url,
+          headers: { ...headers, ...protocolHeaders, accept: eventStream, "cache-control": "no-store" },
+          signal,
+          headTimeoutMs: limits.connectMs,
+          isSafe: true,
+        },
+        (text) => secrets.redact(text),
+      );
     const answer = await askWithCredential(context, ask, signal);
     const { status, headers } = answer;
     const [type = ""] = (headers["content-type"] ?? "").split(";");
@@ -145,5 +150,6 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       protocolHeaders = { "mcp-protocol-version": version };
     },
   };
+  const deliver = createDelivery(transport);
   return transport;
 }

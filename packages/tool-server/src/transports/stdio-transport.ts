@@ -5,13 +5,14 @@ import { childEnvironment, type Environment } from "../process/child-environment
 import { waitAtMost } from "../process/clock.js";
 import { describeOutcome, type ProcessExit } from "../process/process-outcome.js";
 import { type RunningProcess, startProcess } from "../process/start-process.js";
-import { parseMessages } from "./json-rpc.js";
+import { mendAnswer, parseMessages } from "./json-rpc.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
+import { createDelivery } from "./message-delivery.js";
 import { type ChildDefect, childExited, childNotRunnable, childUnusable } from "./stdio-failures.js";
 import { createLineReader } from "./stdio-lines.js";
 import type { ToolTransport, TransportContext } from "./transport.js";
-import { connectionOver, createTransportLife, deliver } from "./transport-life.js";
+import { connectionOver, createTransportLife } from "./transport-life.js";
 
 /** What a transport to a stdio server gets. */
 export interface StdioContext extends TransportContext {
@@ -93,7 +94,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     hasSpoken = true;
     for (const message of messages) {
       streams?.received(message);
-      deliver(transport, message);
+      deliver(mendAnswer(message));
     }
   };
   const onBrokenPipe = async (running: RunningProcess, pipe: "input" | "output"): Promise<void> => {
@@ -212,5 +213,6 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       await farewell;
     },
   };
+  const deliver = createDelivery(transport);
   return transport;
 }

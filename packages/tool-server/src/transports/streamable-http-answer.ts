@@ -7,7 +7,7 @@ import {
 import { ToolServerError } from "../errors.js";
 import { createEventStreamParser } from "../http/event-stream.js";
 import type { HttpAnswer } from "../http/http-client.js";
-import { answeredIdOf, parseMessages } from "./json-rpc.js";
+import { answeredIdOf, mendAnswer, parseMessages } from "./json-rpc.js";
 import { answerInvalid, answerLost, notAMessage } from "./streamable-http-failures.js";
 import { resumeEvents } from "./streamable-http-resumption.js";
 import type { HttpSession } from "./streamable-http-session.js";
@@ -110,23 +110,10 @@ function take(session: HttpSession, { wire }: HttpAnswer, request: OpenRequest, 
   const id = answeredIdOf(message);
   // An error without an id is that of a server which could not read the request; here it can be of no other.
   const isOurs = id === request.id || request.isReplayed === true || (id == null && "error" in message);
-  const answer = mended(message, isOurs ? request.id : id);
+  const answer = mendAnswer(isOurs ? { ...message, id: request.id } : message);
   if (isOurs && !isJSONRPCResultResponse(answer) && !isJSONRPCErrorResponse(answer)) {
     throw answerInvalid(session.context, "answered a request with a message that is not one of JSON-RPC");
   }
   session.receive(answer, wire);
   return isOurs;
-}
-
-/** An answer without what JSON-RPC does not have and some servers write, such as `"error": null`: the SDK passes over those. */
-function mended(message: Exclude<JSONRPCMessage, { method: string }>, id: RequestId | undefined): JSONRPCMessage {
-  const { jsonrpc } = message;
-  if ("result" in message) {
-    const { result } = message;
-    if (result._meta === null) delete result._meta;
-    return { jsonrpc, id: id as RequestId, result };
-  }
-  const { code, message: text, data } = message.error;
-  const error = data === undefined ? { code, message: text } : { code, message: text, data };
-  return { jsonrpc, ...(id == null ? {} : { id }), error };
 }

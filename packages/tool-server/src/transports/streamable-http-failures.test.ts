@@ -102,6 +102,7 @@ describe("a status that is a failure", () => {
     await started.transport.close();
     expect(started.server.requests.some(({ method }) => method === "DELETE")).toBe(false);
     for (const failure of failures) expect(failure.message).not.toContain("session-0123456789");
+    expect(started.published.words()).toContain("does not know the session any more");
   });
 
   test("[TS-D-HTTP-1] that sends the request to another origin is REDIRECT_REFUSED, and no header leaves", async () => {

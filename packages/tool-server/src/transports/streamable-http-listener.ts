@@ -7,7 +7,7 @@ import { isPassing, pause, retryDelayMs } from "./streamable-http-resumption.js"
 import { askForEvents, eventStream, type HttpSession, mediaTypeOf } from "./streamable-http-session.js";
 
 /** How often in a row the stream may fail to open, before the server counts as gone. */
-const mostFailures = 3;
+const mostFailures = 5;
 /** A stream that lived this long, in milliseconds, was a good one: its end is no reason to wait longer. */
 const stableMs = 10_000;
 
@@ -48,7 +48,7 @@ export async function listenToServer(session: HttpSession, listener: Listener): 
         if (!isPassing(failure)) return onFailure(failure);
         if (failures === mostFailures) return failure.code === "SERVER_FAILED" ? onFailure(failure) : onLost(failure);
       }
-      await pause(clock, retryDelayMs(state.retryMs, failures + shortLives), signal);
+      await pause(clock, retryDelayMs(state.retryMs, Math.max(0, failures + shortLives - 1)), signal);
     }
   } catch (error) {
     if (!signal.aborted) onFailure(error as ToolServerError);

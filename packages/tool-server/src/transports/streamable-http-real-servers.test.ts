@@ -120,14 +120,18 @@ describe("server-everything", () => {
   test("forgets a session, and says so with 400: that is SESSION_LOST as well", async () => {
     const port = await freePort();
     const stop = await runEverything(port);
-    const { client, end } = await connectTo(`http://localhost:${port}/mcp`);
+    const context = createNetworkContext("http", `http://localhost:${port}/mcp`);
+    const transport = createStreamableHttpTransport(context);
+    onTestFinished(() => transport.close());
+    await transport.start();
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+    await transport.send({ jsonrpc: "2.0", id: 1, method: "initialize", params });
     await stop();
     await runEverything(port);
-    await expect(client.listTools()).rejects.toMatchObject({
+    await expect(transport.send({ jsonrpc: "2.0", id: 2, method: "tools/list" })).rejects.toMatchObject({
       code: "SESSION_LOST",
       details: { status: 400, wasSent: false },
     });
-    await end();
   });
 });
 

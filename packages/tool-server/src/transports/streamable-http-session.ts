@@ -2,7 +2,7 @@ import { type JSONRPCMessage, type JSONRPCRequest, PROTOCOL_VERSION_META_KEY } f
 import type { HeaderFields } from "../credentials/header-fields.js";
 import type { WireFacts } from "../diagnostics/facts.js";
 import { isReservedHeader } from "../headers/header-rules.js";
-import type { HttpAnswer } from "../http/http-client.js";
+import type { HttpAnswer, HttpRequest } from "../http/http-client.js";
 import { sendWithinOrigin } from "../http/redirects.js";
 import { askWithCredential } from "./refusal.js";
 import type { NetworkContext } from "./transport.js";
@@ -30,6 +30,11 @@ export function mediaTypeOf({ headers }: HttpAnswer): string {
   return (end === -1 ? value : value.slice(0, end)).trim().toLowerCase();
 }
 
+/** Sends a request of the session, and follows it within its origin. */
+export function send({ http, secrets }: NetworkContext, request: HttpRequest): Promise<HttpAnswer> {
+  return sendWithinOrigin(http, request, (text) => secrets.redact(text));
+}
+
 /** Asks for events by GET: those after `lastEventId`, or all that concern no request. Rejects as `askWithCredential` does. */
 export function askForEvents(
   session: HttpSession,
@@ -41,7 +46,7 @@ export function askForEvents(
     const headers = sessionHeaders(session, fields);
     headers.accept = eventStream;
     if (lastEventId !== undefined) headers["last-event-id"] = lastEventId;
-    return sendWithinOrigin(context.http, { method: "GET", url: context.url, headers, signal, isSafe: true });
+    return send(context, { method: "GET", url: context.url, headers, signal, isSafe: true });
   };
   return askWithCredential(context, ask, signal);
 }

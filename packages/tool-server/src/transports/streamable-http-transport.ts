@@ -9,7 +9,6 @@ import { publish } from "../diagnostics/channels.js";
 import type { WireFacts } from "../diagnostics/facts.js";
 import type { ToolServerError } from "../errors.js";
 import type { HttpAnswer } from "../http/http-client.js";
-import { sendWithinOrigin } from "../http/redirects.js";
 import { cancelledIdOf, parseMessages, requestIdOf } from "./json-rpc.js";
 import { createDelivery } from "./message-delivery.js";
 import { askWithCredential } from "./refusal.js";
@@ -25,6 +24,7 @@ import {
   json,
   mediaTypeOf,
   messageHeaders,
+  send,
   sessionHeaders,
 } from "./streamable-http-session.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
@@ -43,7 +43,7 @@ const farewellMs = 1000;
  * with the ToolServerError as its cause.
  */
 export function createStreamableHttpTransport(context: NetworkContext): ToolTransport {
-  const { server, url, http, facts, tell, clock, secrets } = context;
+  const { server, url, http, facts, tell, clock, secrets, limits } = context;
   const life = createTransportLife(server);
   const flights = createFlights(server);
   let closing: Promise<void> | undefined;
@@ -70,9 +70,11 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       flight.wasWritten = true;
       publish("wire:message-sent", wire);
     };
+    // Nobody else limits what waits for no answer.
+    const headTimeoutMs = requestIdOf(message) === undefined ? limits.connectMs : undefined;
     const ask = (fields: HeaderFields): Promise<HttpAnswer> => {
       const headers = messageHeaders(session, fields, message, options?.headers);
-      return sendWithinOrigin(http, { method: "POST", url, headers, body, signal: flight.signal, onWritten });
+      return send(context, { method: "POST", url, headers, body, signal: flight.signal, onWritten, headTimeoutMs });
     };
     return askWithCredential(context, ask, flight.signal);
   };
@@ -86,6 +88,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       return;
     }
     const failure = statusFailure(session, foreign, "POST");
+    if (failure.code === "SESSION_LOST") tell(facts, "warning", failure.message);
     const { status } = answer;
     const isProbe = "method" in message && message.method === "server/discover";
     if (!isProbe || status >= 500) throw failure;
@@ -163,7 +166,8 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   };
 
   const farewell = async (): Promise<void> => {
-    if (session.id === undefined || session.isForgotten) return;
+    // Whoever is gone, or does not know it any more, need not be told.
+    if (session.id === undefined || session.isForgotten || life.failure !== undefined) return;
     const limit = new AbortController();
     const callOff = clock.after(farewellMs, () => limit.abort());
     try {
@@ -204,11 +208,12 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     },
     async send(message, options) {
       life.assertOpen();
+      const cancelled = cancelledIdOf(message);
+      // At once: a server that hangs does not take what it is told either.
+      if (cancelled !== undefined) flights.callOff(cancelled);
       const flight = flights.begin(requestIdOf(message), options?.requestSignal);
       try {
         await exchange(message, options, flight);
-        const cancelled = cancelledIdOf(message);
-        if (cancelled !== undefined) flights.callOff(cancelled);
       } catch (error) {
         throw flight.failureOf(error);
       } finally {

@@ -4,12 +4,13 @@ import { publish } from "../diagnostics/channels.js";
 import { ToolServerError } from "../errors.js";
 import { wireOf } from "../http/socket-wire.js";
 import { answerFailure } from "./answer-failure.js";
-import { parseMessages } from "./json-rpc.js";
+import { mendAnswer, parseMessages } from "./json-rpc.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
+import { createDelivery } from "./message-delivery.js";
 import { askWithCredential } from "./refusal.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
-import { connectionOver, createTransportLife, deliver } from "./transport-life.js";
+import { connectionOver, createTransportLife } from "./transport-life.js";
 import { brokenWebSocket, closedByServer, notTheProtocol, silentServer } from "./websocket-failures.js";
 import { defaultKeepAlive, type KeepAlive, type KeepAliveTimes, startKeepAlive } from "./websocket-keep-alive.js";
 import { subprotocol, upgrade } from "./websocket-upgrade.js";
@@ -62,7 +63,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
     strays.interrupt();
     for (const message of messages) {
       streams?.received(message);
-      deliver(transport, message);
+      deliver(mendAnswer(message));
     }
   };
   const follow = (opened: WebSocket, below: Socket): void => {
@@ -162,6 +163,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
       await closed;
     },
   };
+  const deliver = createDelivery(transport);
   return transport;
 }
 
