@@ -55,14 +55,16 @@ test("[TS-D-TRUST-4] killed before the new file takes the place of the old, ther
   await store.approve(subject);
   const before = await readFile(file, "utf8");
   const { child, lines } = run(`
-    import { writeAtomically } from ${JSON.stringify(join(built, "write-atomically.js"))};
-    import { withGenerationLock } from ${JSON.stringify(join(built, "generation-lock.js"))};
-    await withGenerationLock(${JSON.stringify(file)}, 1000, () =>
-      writeAtomically(${JSON.stringify(file)}, "half of it", () => {
-        console.log("complete, and not yet in place");
-        setInterval(() => {}, 1000);
-        return new Promise(() => {});
-      }));
+    import { writeFileSync } from "node:fs";
+    import { temporaryNameOf } from ${JSON.stringify(join(built, "../files/durable-file.js"))};
+    import { withFileLock } from ${JSON.stringify(join(built, "../files/file-lock.js"))};
+    import { steadyClock } from ${JSON.stringify(join(built, "../files/steady-clock.js"))};
+    await withFileLock(${JSON.stringify(`${file}.lock`)}, () => {
+      writeFileSync(temporaryNameOf(${JSON.stringify(file)}), "half of it");
+      console.log("complete, and not yet in place");
+      setInterval(() => {}, 1000);
+      return new Promise(() => {});
+    }, { clock: steadyClock });
   `);
   await lines.next();
   child.kill("SIGKILL");

@@ -3,12 +3,13 @@ import { lstat, mkdir, open, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { ToolServerError } from "../errors.js";
+import { removeLeftoversOf, writeDurably } from "../files/durable-file.js";
+import { withFileLock } from "../files/file-lock.js";
+import { steadyClock } from "../files/steady-clock.js";
 import type { Environment } from "../process/child-environment.js";
 import type { Approval, ApprovalKey, ApprovalSubject } from "./approval.js";
 import { mostApprovalCharacters, parseApprovals, printApprovals } from "./approval-file.js";
 import { currentUser, judgeFolder, judgeOwnership } from "./file-ownership.js";
-import { LockTimeout, withGenerationLock } from "./generation-lock.js";
-import { removeRemains, writeAtomically } from "./write-atomically.js";
 
 /** Keeps approvals for one user, for all their processes. Rejects with APPROVALS_UNREADABLE; a failed read is never "empty". */
 export interface ApprovalStore {
@@ -83,24 +84,29 @@ async function changeFile<T>(
     const target = await realpath(path).catch(() => path);
     const exposed = await judgeFolder(target);
     if (exposed !== undefined) throw fail(path, "written", exposed);
-    return await withGenerationLock(target, patienceMs, async (lock) => {
+    const lock = `${target}.lock`;
+    const write = async (signal: AbortSignal): Promise<T> => {
       const before = await readFile(path);
-      await removeRemains(target);
+      await removeLeftoversOf(target);
       const { approvals, result } = edit(before);
       const text = printApprovals(approvals);
       if (text.length > mostApprovalCharacters) throw fail(path, "written", "it would be too large");
-      await writeAtomically(target, text, async () => {
-        if (!(await lock.isHeld())) throw fail(path, "written", "this process was stopped for too long meanwhile");
-      });
+      await writeDurably(target, text, signal);
       return result;
+    };
+    return await withFileLock(lock, write, {
+      waitMs: patienceMs,
+      clock: steadyClock,
+      tooLong: (holder) => {
+        const advice = `if it is no more, delete ${lock}`;
+        return fail(path, "written", `${holder} is writing it, and does not end; ${advice}`);
+      },
+      lost: () => fail(path, "written", "this process was stopped for too long meanwhile"),
+      failed: (error) => fail(path, "written", reasonOf(error), error),
     });
   } catch (error) {
     if (ToolServerError.is(error)) throw error;
-    const reason =
-      error instanceof LockTimeout
-        ? `${error.owner} is writing it, and does not end; if it is no more, delete ${error.file}`
-        : reasonOf(error);
-    throw fail(path, "written", reason, error);
+    throw fail(path, "written", reasonOf(error), error);
   }
 }
 

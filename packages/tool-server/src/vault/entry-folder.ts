@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ToolServerError } from "../errors.js";
-import { keepAside, removeDurably, writeDurably } from "./durable-file.js";
+import { keepAside, removeDurably, writeDurably } from "../files/durable-file.js";
 import { isJsonObject, jsonOf, parseJsonObject } from "./json-object.js";
 import { keyWrong } from "./key-source.js";
 import { readPrivateFile, type Warn } from "./private-folder.js";

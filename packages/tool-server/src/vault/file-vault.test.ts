@@ -15,13 +15,13 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
+import { acquireLockFile } from "../files/lock-file.js";
+import { steadyClock } from "../files/steady-clock.js";
 import type { Clock } from "../process/clock.js";
 import { createFakeClock } from "../process/fake-clock.test.helper.js";
 import { openFileVault } from "./file-vault.js";
 import { keyFromVariable } from "./key-from-bytes.js";
 import type { KeySource } from "./key-source.js";
-import { acquireLockFile } from "./lock-file.js";
-import { steadyClock } from "./steady-clock.js";
 import {
   filesBelow,
   filesWith,
@@ -93,7 +93,11 @@ test("who writes or deletes waits for another process that does, and then goes b
   const freshBytes = await readFile(path);
   const lock = join(folder, "locks", `${storageIdOf(keyOf())}.write.lock`);
   const underLock = async <T>(change: () => Promise<T>, meanwhile: () => Promise<void>): Promise<T> => {
-    const other = await acquireLockFile(lock, { signal: new AbortController().signal, clock: steadyClock });
+    const other = await acquireLockFile(lock, {
+      lost: () => new Error(),
+      signal: new AbortController().signal,
+      clock: steadyClock,
+    });
     const changing = change();
     // One alarm for the end of its patience, one for its next look.
     await vi.waitFor(() => expect(clock.waiting).toBe(2), { interval: 1, timeout: 20_000 });

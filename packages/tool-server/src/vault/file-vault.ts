@@ -1,11 +1,11 @@
 import { join, resolve } from "node:path";
+import { removeLeftovers } from "../files/durable-file.js";
+import { steadyClock } from "../files/steady-clock.js";
 import type { Clock } from "../process/clock.js";
-import { removeLeftovers } from "./durable-file.js";
 import { type EntryFolder, openEntryFolder } from "./entry-folder.js";
 import { createFolderLocks } from "./folder-locks.js";
 import type { KeySource } from "./key-source.js";
 import { openPrivateFolder } from "./private-folder.js";
-import { steadyClock } from "./steady-clock.js";
 import type { Vault, VaultKey } from "./vault.js";
 import { createVaultActivity } from "./vault-activity.js";
 import { asVaultFailure } from "./vault-failure.js";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { ToolServerError } from "../errors.js";
+import { runLocked } from "../files/run-locked.js";
+import { steadyClock } from "../files/steady-clock.js";
+import { createTurnQueue } from "../files/turn-queue.js";
 import { jsonOf } from "./json-object.js";
-import { runLocked } from "./run-locked.js";
-import { steadyClock } from "./steady-clock.js";
-import { createTurnQueue } from "./turn-queue.js";
 import type { Vault, VaultEntry, VaultKey } from "./vault.js";
 import { createVaultActivity } from "./vault-activity.js";
 import { describeVaultKey, storageIdOf } from "./vault-key.js";

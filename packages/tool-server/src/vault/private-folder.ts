@@ -1,7 +1,7 @@
 import { constants, type Stats } from "node:fs";
 import { chmod, mkdir, open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { syncFolder } from "./durable-file.js";
+import { syncFolder } from "../files/durable-file.js";
 import { maxEntryBytes } from "./json-object.js";
 import { asVaultFailure, vaultUnreadable } from "./vault-failure.js";
 

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { writeDurably } from "./durable-file.js";
+import { writeDurably } from "../files/durable-file.js";
 import { isJsonObject, parseJsonObject } from "./json-object.js";
 import { parsePassphraseRecipe } from "./key-from-passphrase.js";
 import { type KeyRecipe, type KeySource, keyBytes, keyWrong } from "./key-source.js";

@@ -3,10 +3,10 @@ import { readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { createFakeClock, type FakeClock } from "../process/fake-clock.test.helper.js";
+import { temporaryFolder } from "../vault/temporary-folder.test.helper.js";
 import { acquireLockFile, type HeldLock, heartbeatMs, silenceMs } from "./lock-file.js";
 import { createLockOwner, type LockOwner, livenessOf } from "./lock-owner.js";
 import { steadyClock } from "./steady-clock.js";
-import { temporaryFolder } from "./temporary-folder.test.helper.js";
 
 const patience = { interval: 1, timeout: 20_000 };
 const never = new AbortController().signal;
@@ -40,9 +40,11 @@ async function ownerAt(path: string): Promise<LockOwner> {
   return JSON.parse(await readFile(path, "utf8"));
 }
 
+const lost = (): Error => new Error("The lock was lost.");
+
 test("a free lock is taken, says who holds it, and leaves nothing when it is released", async () => {
   const path = await newLock();
-  const held = await acquireLockFile(path, { signal: never, clock: steadyClock });
+  const held = await acquireLockFile(path, { lost, signal: never, clock: steadyClock });
   expect(await ownerAt(path)).toMatchObject({ pid: process.pid });
   expect(await readdir(join(path, ".."))).toEqual(["x.lock"]);
   await held.release();
@@ -53,7 +55,7 @@ describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
   test("is taken over at once, and nothing is left of the dead", async () => {
     const path = await newLock(deadOwner());
     const clock = createFakeClock();
-    const held = await acquireLockFile(path, { signal: never, clock });
+    const held = await acquireLockFile(path, { lost, signal: never, clock });
     expect(await readdir(join(path, ".."))).toEqual(["x.lock"]);
     await held.release();
   });
@@ -64,7 +66,7 @@ describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
     const path = await newLock(owner);
     await writeFile(`${path}.after-${owner.token}`, JSON.stringify(heir));
     await writeFile(`${path}.after-${heir.token}`, JSON.stringify(heirOfHeir));
-    const held = await acquireLockFile(path, { signal: never, clock: createFakeClock() });
+    const held = await acquireLockFile(path, { lost, signal: never, clock: createFakeClock() });
     expect(await readdir(join(path, ".."))).toEqual(["x.lock"]);
     await held.release();
   });
@@ -75,7 +77,7 @@ describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
     await writeFile(`${path}.after-${owner.token}`, JSON.stringify(distantOwner()));
     const clock = createFakeClock();
     const controller = new AbortController();
-    const taking = acquireLockFile(path, { signal: controller.signal, clock }).catch((error: unknown) => error);
+    const taking = acquireLockFile(path, { lost, signal: controller.signal, clock }).catch((error: unknown) => error);
     await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
     await goOn(clock, 3_000);
     expect(await ownerAt(path)).toEqual(owner);
@@ -89,7 +91,7 @@ describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
     let most = 0;
     const contend = async (turns: number): Promise<void> => {
       for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate);
-      const held = await acquireLockFile(path, { signal: never, clock: steadyClock });
+      const held = await acquireLockFile(path, { lost, signal: never, clock: steadyClock });
       holders += 1;
       most = Math.max(most, holders);
       await new Promise((resolve) => setTimeout(resolve, 1));
@@ -114,7 +116,7 @@ describe("an owner that cannot be looked up", () => {
     const path = await newLock(owner());
     const clock = createFakeClock();
     let held: HeldLock | undefined;
-    const taking = acquireLockFile(path, { signal: never, clock }).then((lock) => {
+    const taking = acquireLockFile(path, { lost, signal: never, clock }).then((lock) => {
       held = lock;
     });
     await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
@@ -130,7 +132,7 @@ describe("an owner that cannot be looked up", () => {
     const clock = createFakeClock();
     const controller = new AbortController();
     const reason = new Error("enough");
-    const taking = acquireLockFile(path, { signal: controller.signal, clock }).catch((error: unknown) => error);
+    const taking = acquireLockFile(path, { lost, signal: controller.signal, clock }).catch((error: unknown) => error);
     await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
     for (let beat = 1; beat <= 8; beat += 1) {
       await utimes(path, beat, beat);
@@ -146,7 +148,7 @@ describe("a holder", () => {
   test("shows that it lives", async () => {
     const path = await newLock();
     const clock = createFakeClock();
-    const held = await acquireLockFile(path, { signal: never, clock });
+    const held = await acquireLockFile(path, { lost, signal: never, clock });
     await utimes(path, 1, 1);
     clock.advance(heartbeatMs);
     await vi.waitFor(async () => expect((await stat(path)).mtimeMs).toBeGreaterThan(1000), patience);
@@ -157,12 +159,12 @@ describe("a holder", () => {
   test("is told when others took the lock, and leaves it to them", async () => {
     const path = await newLock();
     const clock = createFakeClock();
-    const held = await acquireLockFile(path, { signal: never, clock });
+    const held = await acquireLockFile(path, { lost, signal: never, clock });
     const other = createLockOwner();
     await writeFile(path, JSON.stringify(other));
     clock.advance(heartbeatMs);
     await vi.waitFor(() => expect(held.lost.aborted).toBe(true), patience);
-    expect(held.lost.reason).toMatchObject({ code: "VAULT_LOCKED" });
+    expect(held.lost.reason).toMatchObject({ message: "The lock was lost." });
     await held.release();
     expect(await ownerAt(path)).toEqual(other);
   });

@@ -1,6 +1,5 @@
 import { link, open, readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { ToolServerError } from "../errors.js";
 import { backOffMs } from "../process/back-off.js";
 import type { Clock } from "../process/clock.js";
 import { temporaryNameOf } from "./durable-file.js";
@@ -19,6 +18,8 @@ export interface LockFileOptions {
   /** Gives up waiting, and rejects with its reason. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  /** What a task is told that has lost its lock. */
+  lost(): Error;
   /** Told who is waited for. */
   onBusy?(owner: LockOwner | undefined): void;
 }
@@ -52,13 +53,13 @@ export async function acquireLockFile(path: string, options: LockFileOptions): P
     const base = await look(path);
     if (base === undefined) {
       const mine = await linkOwner(path);
-      if (mine !== undefined) return hold(path, mine, clock);
+      if (mine !== undefined) return hold(path, mine, options);
     } else if (!isDead(base)) {
       options.onBusy?.(base.owner);
     } else {
       const last = await lastOfDead(path, base, isDead);
       const mine = last === undefined ? undefined : await inherit(path, base, last);
-      if (mine !== undefined) return hold(path, mine, clock);
+      if (mine !== undefined) return hold(path, mine, options);
     }
     // Spread, so that those who wait do not all come at once.
     const delayMs = backOffMs(Math.min(polls, 8), firstPollMs, longestPollMs) * (0.5 + Math.random());
@@ -154,7 +155,8 @@ function createJudge(clock: Clock): (seen: Seen) => boolean {
   };
 }
 
-function hold(path: string, mine: LockOwner, clock: Clock): HeldLock {
+function hold(path: string, mine: LockOwner, options: LockFileOptions): HeldLock {
+  const { clock } = options;
   const lost = new AbortController();
   let released = false;
   let callOff = (): void => {};
@@ -164,7 +166,7 @@ function hold(path: string, mine: LockOwner, clock: Clock): HeldLock {
       const isStillMine = await isMine();
       if (released) return;
       if (isStillMine) await utimes(path, new Date(), new Date());
-      else lost.abort(new ToolServerError("VAULT_LOCKED", `The lock ${path} was lost to another. Begin again.`));
+      else lost.abort(options.lost());
     } catch {
       // A beat that fails is one that is missed; many may be.
     }

@@ -1,5 +1,4 @@
 import type { Clock } from "../process/clock.js";
-import type { LockOptions } from "./vault.js";
 
 /** A lock as its task sees it. */
 export interface Hold {
@@ -7,7 +6,11 @@ export interface Hold {
   release(): Promise<void>;
 }
 
-export interface RunLockedOptions extends LockOptions {
+export interface RunLockedOptions {
+  /** Gives up: who waits is sent away, who runs is told. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long to wait for the lock, in milliseconds. Default 30,000. */
+  readonly waitMs?: number | undefined;
   readonly clock: Clock;
   /** Sends away who waits, and lets be who runs. */
   readonly closing: AbortSignal;

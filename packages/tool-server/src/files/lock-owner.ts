@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import { parseJsonObject } from "./json-object.js";
 
 /** Who holds a lock, or is about to. */
 export interface LockOwner {
@@ -36,12 +35,20 @@ export function createLockOwner(): LockOwner {
 
 /** What an owner wrote; undefined where it cannot be read, as after a loss of power. */
 export function parseLockOwner(text: string): LockOwner | undefined {
-  const { pid, start, space, token } = parseJsonObject(text) ?? {};
+  const { pid, start, space, token } = fieldsOf(text);
   if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid <= 0) return undefined;
   // The token becomes a part of a path.
   if (typeof token !== "string" || !/^[\w-]{1,64}$/.test(token)) return undefined;
   if (typeof start !== "string" || typeof space !== "string") return undefined;
   return { pid, start, space, token };
+}
+
+function fieldsOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return {};
+  }
 }
 
 /** Tells whether the process of an owner runs. */

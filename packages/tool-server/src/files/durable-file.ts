@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { link, open, readdir, rename, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 const temporaryEnding = ".tmp";
 
@@ -10,8 +10,11 @@ export function temporaryNameOf(path: string): string {
   return `${path}.${randomUUID()}${temporaryEnding}`;
 }
 
-/** Replaces a file, whole or not at all, readable by its owner alone. Resolves when it would outlive a loss of power. */
-export async function writeDurably(path: string, text: string): Promise<void> {
+/**
+ * Replaces a file, whole or not at all, readable by its owner alone. Resolves when it would outlive a loss of power. Where
+ * the signal aborted before the new file took its place, the old one stays.
+ */
+export async function writeDurably(path: string, text: string, signal?: AbortSignal): Promise<void> {
   const temporary = temporaryNameOf(path);
   try {
     const file = await open(temporary, "wx", 0o600);
@@ -21,6 +24,7 @@ export async function writeDurably(path: string, text: string): Promise<void> {
     } finally {
       await file.close();
     }
+    signal?.throwIfAborted();
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
@@ -63,6 +67,16 @@ export async function keepAside(path: string, now: Date = new Date()): Promise<s
       await rename(path, aside);
       return aside;
     }
+  }
+}
+
+/** Deletes what writers of a file that were killed left behind. Only for who knows that nobody else is writing it. */
+export async function removeLeftoversOf(path: string): Promise<void> {
+  const folder = dirname(path);
+  const prefix = `${basename(path)}.`;
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(prefix) || !name.endsWith(temporaryEnding)) continue;
+    await rm(join(folder, name), { force: true });
   }
 }
 
