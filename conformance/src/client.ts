@@ -1,11 +1,13 @@
 // The client that the suite starts: node client.js <url of the server>, with the scenario in the environment.
 
 import { createSecretRegistry, createToolServers, parseConfiguration } from "@wirescope/tool-server";
+import { oauthSettingsOf } from "./oauth-settings.js";
 import { scenarios, useEverything } from "./scenarios.js";
 
 const url = process.argv.at(-1) ?? "";
 const { MCP_CONFORMANCE_SCENARIO: name = "", MCP_CONFORMANCE_CONTEXT: context = "null" } = process.env;
 
+const given = JSON.parse(context);
 const secrets = createSecretRegistry();
 const configuration = parseConfiguration(JSON.stringify({ suite: { type: "http", url } }), {
   allowInsecureLoopback: true,
@@ -17,6 +19,7 @@ const servers = createToolServers({
   pluginRoot: process.cwd(),
   secrets,
   assertTrusted: async () => {},
+  oauth: oauthSettingsOf(name, given ?? {}),
   settings: {
     info: { name: "wirescope-conformance", version: "0.1.0" },
     capabilities: { elicitation: { form: { applyDefaults: true } }, sampling: {}, roots: {} },
@@ -34,7 +37,7 @@ const servers = createToolServers({
 try {
   const connection = await servers.open("suite");
   await connection.connect();
-  await (scenarios[name] ?? useEverything)(connection, JSON.parse(context));
+  await (scenarios[name] ?? useEverything)(connection, given);
 } finally {
   await servers.close();
 }

@@ -37,6 +37,7 @@ export * from "./credentials/index.js";
 export * from "./diagnostics/index.js";
 export { ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails } from "./errors.js";
 export * from "./http/index.js";
+export * from "./oauth/index.js";
 export * from "./process/index.js";
 export { createSecretRegistry, type SecretRegistry } from "./secrets/redactor.js";
 export * from "./servers/index.js";

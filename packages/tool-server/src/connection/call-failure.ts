@@ -2,6 +2,7 @@ import { ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/cli
 import { ToolServerError } from "../errors.js";
 import { printableText } from "../process/printable-text.js";
 import { describeDuration } from "./duration.js";
+import { redactFailure, redactValue } from "./redact-failure.js";
 
 /** What is known of a call that failed. */
 export interface CallCircumstances {
@@ -21,15 +22,18 @@ const longestText = 2000;
 export function callFailure(error: unknown, circumstances: CallCircumstances): ToolServerError {
   const { server, method, signal, idleTimeoutMs, transportFailure } = circumstances;
   const who = JSON.stringify(server);
-  const said = (text: string): string => printableText(circumstances.redact(text), longestText);
+  const { redact } = circumstances;
+  const said = (text: string): string => printableText(redact(text), longestText);
   if (signal?.aborted) {
+    // A limit of ours says for itself which it was.
+    if (ToolServerError.is(signal.reason)) return signal.reason;
     return new ToolServerError("CALL_CANCELLED", `${method} of the server ${who} was called off.`);
   }
   const own = ownFailure(error);
-  if (own !== undefined) return own;
+  if (own !== undefined) return redactFailure(own, redact);
   if (ProtocolError.isInstance(error)) {
     return new ToolServerError("CALL_REFUSED", `The server ${who} refused ${method}: ${said(error.message)}`, {
-      details: { rpcCode: error.code, rpcData: error.data, wasSent: true },
+      details: { rpcCode: error.code, rpcData: redactValue(error.data, redact), wasSent: true },
     });
   }
   if (!SdkError.isInstance(error)) {
@@ -47,7 +51,7 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
     case SdkErrorCode.ConnectionClosed:
     case SdkErrorCode.NotConnected:
     case SdkErrorCode.SendFailed:
-      if (transportFailure !== undefined) return withSent(transportFailure, true);
+      if (transportFailure !== undefined) return redactFailure(withSent(transportFailure, true), redact);
       return new ToolServerError("CONNECTION_LOST", `The connection to the server ${who} ended during ${method}.`, {
         details: { wasSent: true },
       });

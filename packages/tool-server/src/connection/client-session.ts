@@ -1,26 +1,18 @@
-import {
-  Client,
-  type ClientCapabilities,
-  type Implementation,
-  type ServerCapabilities,
-} from "@modelcontextprotocol/client";
+import { Client, type ServerCapabilities } from "@modelcontextprotocol/client";
 import { publish } from "../diagnostics/channels.js";
 import type { ConnectivityState, TransportFacts } from "../diagnostics/facts.js";
 import type { Tell } from "../diagnostics/tell.js";
-import type { ToolServerError } from "../errors.js";
+import { ToolServerError } from "../errors.js";
+import type { Clock } from "../process/clock.js";
 import type { ToolTransport } from "../transports/transport.js";
 import { callFailure } from "./call-failure.js";
+import type { ClientSettings } from "./client-settings.js";
+import { describeDuration } from "./duration.js";
 import { type ChangedList, listChangeHandlers, watchSubscription } from "./list-changes.js";
+import { markCalls } from "./marked-calls.js";
 import { connectClient, type EraMemory } from "./negotiate-era.js";
 
-/** Who we are, to the server. */
-export interface ClientSettings {
-  readonly info: Implementation;
-  /** What the server may ask of us. Default: nothing. */
-  readonly capabilities?: ClientCapabilities | undefined;
-  /** Gets each new client before it connects: to answer what the server asks. */
-  readonly prepare?: ((client: Client) => void) | undefined;
-}
+export type { ClientSettings } from "./client-settings.js";
 
 /** What a server says of itself. */
 export interface ServerDescription {
@@ -38,8 +30,8 @@ export interface ClientSession {
   readonly transport: ToolTransport;
   readonly facts: TransportFacts;
   readonly server: ServerDescription;
-  /** Makes a call over it, and counts it. */
-  run<Result>(invoke: (client: Client) => Promise<Result>): Promise<Result>;
+  /** Makes a call over it, and counts it. `mark` is told with what the server sends on the stream of the call. */
+  run<Value>(invoke: (client: Client) => Promise<Value>, mark?: object): Promise<Value>;
   /** Ends it, for this reason, once the calls in flight have ended: each hears for itself what became of it. */
   retire(reason: string): void;
   /** Ends it now. */
@@ -51,7 +43,9 @@ export interface SessionOptions {
   readonly facts: TransportFacts;
   readonly settings: ClientSettings;
   readonly era: EraMemory;
+  /** How long the handshake may take, with all its steps. */
   readonly connectTimeoutMs: number;
+  readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly tell: Tell;
   readonly redact: (text: string) => string;
@@ -62,15 +56,16 @@ export interface SessionOptions {
 
 /** Connects a client over a transport. Rejects with a ToolServerError; then the transport is closed. */
 export async function openSession(options: SessionOptions): Promise<ClientSession> {
-  const { transport, facts, settings, signal, redact, tell, connectTimeoutMs } = options;
+  const { transport, facts, settings, signal, redact, tell, connectTimeoutMs, clock } = options;
   const { name: server } = facts.connection;
   let session: ClientSession | undefined;
   let isOver = false;
   const setState = (state: ConnectivityState, reason?: string): void =>
     publish("transport:state", { subject: facts, state, reason });
-  const end = (reason: string): void => {
+  const end = (words: string): void => {
     if (isOver) return;
     isOver = true;
+    const reason = redact(words);
     setState("SHUTDOWN", reason);
     publish("transport:closed", { subject: facts, reason });
   };
@@ -85,15 +80,22 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   const client = new Client(settings.info, {
     capabilities: settings.capabilities ?? {},
     listChanged: listChangeHandlers(options.onListChanged),
-    versionNegotiation: { mode: "auto", probe: { timeoutMs: Math.min(connectTimeoutMs, probeMs(transport)) } },
+    versionNegotiation: { mode: "auto", probe: { timeoutMs: probeMs(transport, connectTimeoutMs) } },
   });
   client.onerror = (error) => {
     if (!isOver) tell(facts, "info", `Out of band: ${error.message}`);
   };
-  settings.prepare?.(client);
+  const marks = markCalls(transport, client, settings, facts);
+  settings.prepare?.(client, facts);
 
-  const onAbort = (): void => void transport.close().catch(() => {});
-  signal.addEventListener("abort", onAbort, { once: true });
+  const giveUp = (): void => void transport.close().catch(() => {});
+  signal.addEventListener("abort", giveUp, { once: true });
+  // The SDK limits the requests of a handshake, and not its notification.
+  let tooLong: ToolServerError | undefined;
+  const callOff = clock.after(connectTimeoutMs, () => {
+    tooLong = slowHandshake(server, connectTimeoutMs);
+    giveUp();
+  });
   publish("transport:call-started", facts);
   try {
     signal.throwIfAborted();
@@ -102,24 +104,33 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   } catch (error) {
     publish("transport:call-failed", facts);
     const transportFailure = transport.failure;
-    const failure = callFailure(error, {
-      server,
-      method: "the handshake",
-      signal,
-      idleTimeoutMs: connectTimeoutMs,
-      transportFailure,
-      redact,
-    });
+    const failure =
+      tooLong ??
+      callFailure(error, {
+        server,
+        method: "the handshake",
+        signal,
+        idleTimeoutMs: connectTimeoutMs,
+        transportFailure,
+        redact,
+      });
     end(failure.message);
     await transport.close().catch(() => {});
     throw failure;
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    callOff();
+    signal.removeEventListener("abort", giveUp);
   }
   publish("transport:call-succeeded", facts);
   setState("READY");
 
-  const stopWatching = watchSubscription(client, () => isOver);
+  const stopWatching = watchSubscription(
+    client,
+    () => isOver,
+    (failure) => {
+      if (session !== undefined && !isOver) options.onLost(session, failure);
+    },
+  );
   let inFlight = 0;
   let retirement: string | undefined;
   const close = async (reason: string): Promise<void> => {
@@ -132,11 +143,11 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     transport,
     facts,
     server: describeServer(client),
-    async run(invoke) {
+    async run(invoke, mark) {
       publish("transport:call-started", facts);
       inFlight += 1;
       try {
-        const result = await invoke(client);
+        const result = await (mark === undefined ? invoke(client) : marks.during(mark, () => invoke(client)));
         publish("transport:call-succeeded", facts);
         return result;
       } catch (error) {
@@ -158,10 +169,16 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
 
 /**
  * How long the question for the newer protocol waits. Over one wire silence means the older one: some servers never answer
- * what they do not know. Elsewhere it is a failure.
+ * what they do not know, and time must be left to ask them in the older way. Elsewhere it is a failure.
  */
-function probeMs(transport: ToolTransport): number {
-  return transport.kind === "stdio" || transport.kind === "ws" ? 3000 : Number.POSITIVE_INFINITY;
+function probeMs(transport: ToolTransport, connectTimeoutMs: number): number {
+  const hasOneWire = transport.kind === "stdio" || transport.kind === "ws";
+  return hasOneWire ? Math.min(connectTimeoutMs / 2, 3000) : connectTimeoutMs;
+}
+
+function slowHandshake(server: string, timeoutMs: number): ToolServerError {
+  const message = `The server ${JSON.stringify(server)} did not finish the handshake within ${describeDuration(timeoutMs)}. Look at what the server does, or allow more time.`;
+  return new ToolServerError("CALL_TIMEOUT", message, { details: { wasSent: true } });
 }
 
 function describeServer(client: Client): ServerDescription {

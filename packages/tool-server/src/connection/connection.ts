@@ -28,6 +28,11 @@ export interface CallOptions {
   /** How long the call may take in all, in milliseconds. Default: for ever, as long as there is progress. */
   readonly totalTimeoutMs?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /**
+   * Comes back, as `origin`, with what the server sends on the stream of this call: see ClientSettings. Only where `invoke`
+   * makes its request before it first waits. Default: none.
+   */
+  readonly mark?: object | undefined;
 }
 
 /**

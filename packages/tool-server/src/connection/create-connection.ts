@@ -7,12 +7,15 @@ import { backOffMs, withJitter } from "../process/back-off.js";
 import type { Clock } from "../process/clock.js";
 import type { ToolTransport } from "../transports/transport.js";
 import { callFailure } from "./call-failure.js";
-import { type ClientSession, type ClientSettings, openSession, type ServerDescription } from "./client-session.js";
+import { limitCall, timerMs } from "./call-limit.js";
+import { type ClientSession, openSession, type ServerDescription } from "./client-session.js";
+import type { ClientSettings } from "./client-settings.js";
 import type { CallOptions, Connection } from "./connection.js";
 import { type ConnectionState, connectivityOf } from "./connection-state.js";
 import { describeDuration } from "./duration.js";
 import type { ChangedList } from "./list-changes.js";
 import { createEraMemory } from "./negotiate-era.js";
+import { redactFailure } from "./redact-failure.js";
 import { isSafeMethod } from "./safe-methods.js";
 
 export interface ConnectionOptions {
@@ -78,14 +81,18 @@ export function createConnection(options: ConnectionOptions): Connection {
   /** Whether the session proved good: a handshake alone does not, for some servers die right after it. */
   let hasAnswered = false;
   let closing: Promise<void> | undefined;
+  /** Calls that wait until a failure has rested. */
+  const resting = new Set<() => void>();
 
   const setState = (next: ConnectionState, reason?: string): void => {
     const before = state;
     if (before.kind === "failing") before.callOff();
     state = next;
     if (before.kind !== next.kind) {
-      publish("connection:state", { subject: facts, state: connectivityOf(next), reason });
+      const words = reason === undefined ? undefined : redact(reason);
+      publish("connection:state", { subject: facts, state: connectivityOf(next), reason: words });
     }
+    for (const wake of resting) wake();
   };
 
   const fail = (error: ToolServerError): void => {
@@ -125,8 +132,9 @@ export function createConnection(options: ConnectionOptions): Connection {
       },
       (error: ToolServerError) => {
         if (state.kind !== "connecting" || state.session !== session) throw closedConnection(facts.name);
-        fail(error);
-        throw error;
+        const failure = ToolServerError.is(error) ? redactFailure(error, redact) : error;
+        fail(failure);
+        throw failure;
       },
     );
     // Who waits for it hears of a failure; with nobody waiting it is in the state.
@@ -137,14 +145,15 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   const open = async (signal: AbortSignal): Promise<ClientSession> => {
     for (;;) {
-      await options.beforeOpen?.();
+      await abortable(options.beforeOpen?.() ?? Promise.resolve(), signal, facts.name);
       const opened = options.openTransport();
       try {
         return await openSession({
           ...opened,
           settings,
           era,
-          connectTimeoutMs,
+          connectTimeoutMs: timerMs(connectTimeoutMs),
+          clock,
           signal,
           tell,
           redact,
@@ -166,13 +175,29 @@ export function createConnection(options: ConnectionOptions): Connection {
     if (state.kind === "ready") return state.session;
     if (state.kind === "failing" && !isForced) {
       const restMs = state.retryAt - clock.now();
-      if (restMs > patienceMs || (restMs > 0 && needsPerson.has(state.error.code))) throw resting(state.error, restMs);
+      if (restMs > patienceMs || (restMs > 0 && needsPerson.has(state.error.code))) throw rests(state.error, restMs);
       if (restMs > 0) {
-        await abortable(new Promise<void>((resolve) => clock.after(restMs, resolve)), signal, facts.name);
+        await rest(restMs, signal);
         return ensure(signal, isForced);
       }
     }
     return abortable(state.kind === "connecting" ? state.session : begin(), signal, facts.name);
+  };
+
+  /** Waits so long, or until the state is another one. */
+  const rest = async (restMs: number, signal: AbortSignal | undefined): Promise<void> => {
+    let wake = (): void => {};
+    const callOff = clock.after(restMs, () => wake());
+    const rested = new Promise<void>((resolve) => {
+      wake = resolve;
+      resting.add(wake);
+    });
+    try {
+      await abortable(rested, signal, facts.name);
+    } finally {
+      callOff();
+      resting.delete(wake);
+    }
   };
 
   const call = async <Result>(
@@ -181,13 +206,22 @@ export function createConnection(options: ConnectionOptions): Connection {
     callOptions: CallOptions = {},
   ): Promise<Result> => {
     publish("connection:call-started", facts);
+    const limit =
+      callOptions.totalTimeoutMs === undefined ? undefined : limitCall(callOptions, method, facts.name, clock);
     try {
-      const result = await attempt(method, invoke, callOptions, true);
+      const result = await attempt(
+        method,
+        invoke,
+        limit === undefined ? callOptions : { ...callOptions, ...limit },
+        true,
+      );
       publish("connection:call-succeeded", facts);
       return result;
     } catch (error) {
       publish("connection:call-failed", facts);
       throw error;
+    } finally {
+      limit?.end();
     }
   };
 
@@ -197,17 +231,17 @@ export function createConnection(options: ConnectionOptions): Connection {
     callOptions: CallOptions,
     mayRepeat: boolean,
   ): Promise<Result> => {
-    const { signal, totalTimeoutMs, onProgress, idleTimeoutMs: timeout = idleTimeoutMs } = callOptions;
+    const { signal, onProgress, mark } = callOptions;
+    const timeout = timerMs(callOptions.idleTimeoutMs ?? idleTimeoutMs);
     const session = state.kind === "ready" ? state.session : await ensure(signal, false);
     const request: RequestOptions = {
       timeout,
       resetTimeoutOnProgress: true,
       onprogress: onProgress ?? ignoreProgress,
       ...(signal === undefined ? {} : { signal }),
-      ...(totalTimeoutMs === undefined ? {} : { maxTotalTimeout: totalTimeoutMs }),
     };
     try {
-      const result = await session.run((client) => invoke(client, request));
+      const result = await session.run((client) => invoke(client, request), mark);
       hasAnswered = true;
       failures = 0;
       return result;
@@ -293,23 +327,32 @@ export function createConnection(options: ConnectionOptions): Connection {
 
 function ignoreProgress(): void {}
 
+/** Failures of the connection, after which the next attempt may do better. */
+const mayPass: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCode>([
+  "CONNECTION_LOST",
+  "SESSION_LOST",
+  "CHILD_EXITED",
+  "SERVER_UNREACHABLE",
+]);
+
 /** Whether a call that failed so may be made again: it never arrived, or it changes nothing and the connection was at fault. */
 function isRepeatable({ code, details }: ToolServerError, method: string): boolean {
-  if (code === "SESSION_LOST") return true;
-  if (code !== "CONNECTION_LOST" && code !== "CHILD_EXITED" && code !== "SERVER_UNREACHABLE") return false;
-  return details.wasSent === false || isSafeMethod(method);
+  return mayPass.has(code) && (details.wasSent === false || isSafeMethod(method));
 }
 
 /** Waits for `promise` until the caller gives up; what was begun for all goes on. */
 function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined, server: string): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
-    const onAbort = (): void =>
-      reject(new ToolServerError("CALL_CANCELLED", `The call to the server ${JSON.stringify(server)} was called off.`));
+    const onAbort = (): void => reject(ToolServerError.is(signal.reason) ? signal.reason : calledOff(server));
     if (signal.aborted) return onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
+}
+
+function calledOff(server: string): ToolServerError {
+  return new ToolServerError("CALL_CANCELLED", `The call to the server ${JSON.stringify(server)} was called off.`);
 }
 
 function closedConnection(server: string): ToolServerError {
@@ -320,7 +363,7 @@ function lostConnection(server: string): ToolServerError {
   return new ToolServerError("CONNECTION_LOST", `The server ${JSON.stringify(server)} ended the connection.`);
 }
 
-function resting(error: ToolServerError, restMs: number): ToolServerError {
+function rests(error: ToolServerError, restMs: number): ToolServerError {
   return new ToolServerError(
     error.code,
     `${error.message} It is tried again in ${describeDuration(Math.ceil(restMs / 1000) * 1000)}.`,

@@ -1,4 +1,6 @@
-import type { Client, ClientOptions } from "@modelcontextprotocol/client";
+import { type Client, type ClientOptions, ProtocolError } from "@modelcontextprotocol/client";
+import type { ToolServerError } from "../errors.js";
+import { ownFailure } from "./call-failure.js";
 
 /** What can change while a connection lives. */
 export type ChangedList = "tools" | "resources" | "prompts";
@@ -18,28 +20,50 @@ const longestPauseMs = 60_000;
 
 /**
  * In the newer era changes come over a subscription, which nobody opens again when it breaks. This does, with pauses that
- * grow. Returns how to stop.
+ * grow, unless the server says that it has none. `onUnreachable` is told where the server is not there any more. Returns how
+ * to stop.
  */
-export function watchSubscription(client: Client, isOver: () => boolean): () => void {
+export function watchSubscription(
+  client: Client,
+  isOver: () => boolean,
+  onUnreachable: (failure: ToolServerError) => void,
+): () => void {
+  const filter = client.autoOpenedSubscription?.honoredFilter ?? filterOf(client);
   let timer: NodeJS.Timeout | undefined;
   let pauseMs = firstPauseMs;
-  const watch = (subscription: Client["autoOpenedSubscription"]): void => {
-    if (subscription === undefined) return;
+  const openLater = (): void => {
+    if (isOver() || filter === undefined) return;
+    timer = setTimeout(() => void client.listen(filter).then(watch, retry), pauseMs);
+    timer.unref();
+    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+  };
+  const watch = (subscription: NonNullable<Client["autoOpenedSubscription"]>): void => {
+    pauseMs = firstPauseMs;
     void subscription.closed.then((how) => {
-      if (how === "local" || isOver()) return;
-      timer = setTimeout(() => {
-        client.listen(subscription.honoredFilter).then(
-          (next) => {
-            pauseMs = firstPauseMs;
-            watch(next);
-          },
-          () => watch({ ...subscription, closed: Promise.resolve("remote") }),
-        );
-      }, pauseMs);
-      timer.unref();
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+      if (how !== "local") openLater();
     });
   };
-  watch(client.autoOpenedSubscription);
+  const retry = (error: unknown): void => {
+    if (ProtocolError.isInstance(error)) return;
+    const failure = ownFailure(error);
+    if (failure?.code === "SERVER_UNREACHABLE") onUnreachable(failure);
+    else openLater();
+  };
+  if (client.autoOpenedSubscription === undefined) openLater();
+  else watch(client.autoOpenedSubscription);
   return () => clearTimeout(timer);
+}
+
+type Filter = Parameters<Client["listen"]>[0];
+
+/** What a server of the newer era says that it tells of; undefined where that is nothing. */
+function filterOf(client: Client): Filter | undefined {
+  const { tools, prompts, resources } = client.getServerCapabilities() ?? {};
+  const filter: Filter = {
+    ...(tools?.listChanged ? { toolsListChanged: true } : {}),
+    ...(prompts?.listChanged ? { promptsListChanged: true } : {}),
+    ...(resources?.listChanged ? { resourcesListChanged: true } : {}),
+  };
+  const isEmpty = Object.keys(filter).length === 0;
+  return isEmpty || client.getProtocolEra() !== "modern" ? undefined : filter;
 }

@@ -91,6 +91,8 @@ export interface OAuthDescription {
   readonly expiresAt: number | undefined;
   /** When the token was obtained, by a sign-in or a refresh. */
   readonly obtainedAt: number | undefined;
+  /** How the token is sent: alone, or with a proof that we hold its key. */
+  readonly tokenType: "Bearer" | "DPoP" | undefined;
   readonly canRefresh: boolean;
   /** Until when a refresh that failed, or a token that was refused, is left alone. */
   readonly pausedUntil: number | undefined;

@@ -1,4 +1,5 @@
 import type { Entry, NamedField } from "../configuration/entry.js";
+import { createOAuthCredential, type OAuthCredentialOptions } from "../oauth/credential/oauth-credential.js";
 import type { Clock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { type ResolvedEntry, type Variables, variableUses } from "../substitution/substitute-entry.js";
@@ -19,6 +20,8 @@ export interface EntryCredentialOptions {
   readonly variables: Variables;
   readonly pluginRoot: string;
   readonly secrets: SecretRegistry;
+  /** What signs in where the entry brings no credential. Default: nothing. */
+  readonly oauth?: Pick<OAuthCredentialOptions, "session" | "signIn"> | undefined;
   readonly clock?: Clock;
   /** Awaited before each run of a helper; where it rejects, the helper is not run. */
   readonly beforeRun?: (() => Promise<void>) | undefined;
@@ -52,6 +55,7 @@ export function createEntryCredential(options: EntryCredentialOptions): Credenti
       ...(onRun === undefined ? {} : { onRun }),
     });
   }
+  if (options.oauth !== undefined) return createOAuthCredential({ ...options.oauth, headers });
   return headers.length === 0 ? createNoCredential({ server }) : createHeaderCredential({ server, secrets, headers });
 }
 

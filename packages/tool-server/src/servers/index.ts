@@ -1,2 +1,8 @@
-export { type OpenToolServerOptions, openToolServer, type ToolServerSettings } from "./open-tool-server.js";
+export type { OAuthOverrides, OAuthSettings } from "./entry-oauth.js";
+export {
+  type OpenedToolServer,
+  type OpenToolServerOptions,
+  openToolServer,
+  type ToolServerSettings,
+} from "./open-tool-server.js";
 export { createToolServers, type ToolServers, type ToolServersOptions } from "./tool-servers.js";

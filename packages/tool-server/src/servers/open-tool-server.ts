@@ -5,10 +5,12 @@ import { createEntryCredential } from "../credentials/entry-credential.js";
 import type { ConnectionFacts, TransportFacts } from "../diagnostics/facts.js";
 import { createTell } from "../diagnostics/tell.js";
 import { createHttpClient } from "../http/create-http-client.js";
+import type { OAuthSession } from "../oauth/session/oauth-session.js";
 import { type Clock, systemClock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { resolveEntry, type Variables } from "../substitution/substitute-entry.js";
 import { defaultLimits, type TransportLimits } from "../transports/transport.js";
+import { createEntryOAuth, type OAuthSettings, usesOAuth } from "./entry-oauth.js";
 import { targetOf } from "./entry-target.js";
 import { createEntryTransport } from "./entry-transport.js";
 import { tellOfHelper } from "./helper-story.js";
@@ -19,8 +21,17 @@ export interface ToolServerSettings
   extends Pick<ConnectionOptions, "settings" | "isEager" | "idleTimeoutMs" | "connectTimeoutMs" | "backOff"> {
   /** Certificates of authorities to trust besides those that Node knows, in PEM. */
   readonly ca?: string | undefined;
+  /** How servers are signed in to that ask for OAuth. Default: they are not, and their refusal is a failure. */
+  readonly oauth?: OAuthSettings | undefined;
   readonly limits?: Partial<TransportLimits> | undefined;
   readonly clock?: Clock | undefined;
+}
+
+/** A server that was opened. */
+export interface OpenedToolServer {
+  readonly connection: Connection;
+  /** To sign in and out; undefined where the entry brings its own credential, and over pipes. */
+  readonly oauth: OAuthSession | undefined;
 }
 
 export interface OpenToolServerOptions extends ToolServerSettings {
@@ -39,22 +50,11 @@ export interface OpenToolServerOptions extends ToolServerSettings {
  * A connection to a server as its entry says, with its credential and, over the network, an HTTP client of its own. Nothing
  * is run or connected to before it is used. Throws VARIABLE_UNUSABLE, CREDENTIAL_UNUSABLE or CREDENTIAL_CONFLICT.
  */
-export function openToolServer(options: OpenToolServerOptions): Connection {
-  const { entry, entries, variables, pluginRoot, secrets, clock = systemClock } = options;
+export function openToolServer(options: OpenToolServerOptions): OpenedToolServer {
+  const { entry, variables, pluginRoot, secrets, clock = systemClock } = options;
   const resolved = resolveEntry(entry, { variables, pluginRoot, secrets });
   const tell = createTell(secrets);
   const limits = { ...defaultLimits, ...options.limits };
-  const credential = createEntryCredential({
-    entry,
-    resolved,
-    entries,
-    variables,
-    pluginRoot,
-    secrets,
-    clock,
-    beforeRun: () => options.assertTrusted(entry),
-    onRun: (run) => tellOfHelper(tell, facts, run),
-  });
   const facts: ConnectionFacts = {
     kind: resolved.type,
     name: secrets.redact(entry.name),
@@ -75,7 +75,29 @@ export function openToolServer(options: OpenToolServerOptions): Connection {
           connectMs: limits.connectMs,
           clock,
         });
-  return createConnection({
+  const oauth =
+    options.oauth === undefined || http === undefined || resolved.type === "stdio" || !usesOAuth(entry)
+      ? undefined
+      : createEntryOAuth({
+          settings: options.oauth,
+          facts,
+          server: entry.name,
+          url: resolved.url,
+          http,
+          secrets,
+          clock,
+          tell,
+        });
+  const credential = createEntryCredential({
+    ...options,
+    resolved,
+    clock,
+    oauth: oauth && { session: oauth, signIn: options.oauth?.signIn },
+    beforeRun: () => options.assertTrusted(entry),
+    onRun: (run) => tellOfHelper(tell, facts, run),
+  });
+  const context = { secrets, tell, clock, limits };
+  const connection = createConnection({
     ...options,
     facts,
     tell,
@@ -83,22 +105,16 @@ export function openToolServer(options: OpenToolServerOptions): Connection {
     clock,
     beforeOpen: () => options.assertTrusted(entry),
     openTransport() {
-      const context = { secrets, tell, clock, limits };
-      const opened = createEntryTransport({
-        resolved,
-        connection: facts,
-        credential,
-        http,
-        variables,
-        pluginRoot,
-        context,
-      });
+      const parts = { resolved, connection: facts, credential, http, variables, pluginRoot, context };
+      const opened = createEntryTransport(parts);
       current = opened.facts;
       return opened;
     },
     async dispose() {
       await credential.dispose();
+      await oauth?.close();
       await http?.close();
     },
   });
+  return { connection, oauth };
 }

@@ -4,9 +4,10 @@ import type { Configuration } from "../configuration/parse-configuration.js";
 import { suggest } from "../configuration/suggest.js";
 import type { Connection } from "../connection/connection.js";
 import { ToolServerError } from "../errors.js";
+import type { OAuthSession } from "../oauth/session/oauth-session.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { type Variables, variableUses } from "../substitution/substitute-entry.js";
-import { openToolServer, type ToolServerSettings } from "./open-tool-server.js";
+import { type OpenedToolServer, openToolServer, type ToolServerSettings } from "./open-tool-server.js";
 
 /** The tool servers of one configuration. */
 export interface ToolServers {
@@ -18,6 +19,11 @@ export interface ToolServers {
    * SERVER_UNKNOWN, ENTRY_INVALID, NOT_TRUSTED, or as `openToolServer` throws.
    */
   open(name: string, variables?: Variables): Promise<Connection>;
+  /**
+   * All that OAuth is about a server, to sign in and out; undefined where the entry brings its own credential. Rejects as
+   * `open` does.
+   */
+  oauth(name: string, variables?: Variables): Promise<OAuthSession | undefined>;
   /** The connections that are open. */
   readonly connections: readonly Connection[];
   /** Closes them all. */
@@ -40,35 +46,42 @@ export interface ToolServersOptions extends ToolServerSettings {
 export function createToolServers(options: ToolServersOptions): ToolServers {
   const { configuration, variables, assertTrusted } = options;
   const { entries } = configuration;
-  const open = new Map<string, Promise<Connection>>();
+  const open = new Map<string, Promise<OpenedToolServer>>();
   const connections: Connection[] = [];
   let isClosed = false;
 
-  const openNew = async (entry: Entry, merged: Variables): Promise<Connection> => {
+  const openNew = async (entry: Entry, merged: Variables): Promise<OpenedToolServer> => {
     assertValid(entry, configuration);
     await assertTrusted(entry);
     if (isClosed) throw closed();
-    const connection = openToolServer({ ...options, entry, entries, variables: merged });
-    connections.push(connection);
-    return connection;
+    const opened = openToolServer({ ...options, entry, entries, variables: merged });
+    connections.push(opened.connection);
+    return opened;
+  };
+
+  const find = (name: string, tenantVariables: Variables): Promise<OpenedToolServer> => {
+    if (isClosed) throw closed();
+    const entry = entries.find((candidate) => candidate.name === name);
+    if (entry === undefined) throw unknownServer(name, configuration);
+    const merged = { ...variables, ...tenantVariables };
+    const key = keyOf(entry, merged);
+    const found = open.get(key);
+    if (found !== undefined) return found;
+    const opened = openNew(entry, merged);
+    open.set(key, opened);
+    // What could not be opened is tried anew the next time: a variable may be set, an approval given.
+    opened.catch(() => open.delete(key));
+    return opened;
   };
 
   return {
     entries,
     connections,
     async open(name, tenantVariables = {}) {
-      if (isClosed) throw closed();
-      const entry = entries.find((candidate) => candidate.name === name);
-      if (entry === undefined) throw unknownServer(name, configuration);
-      const merged = { ...variables, ...tenantVariables };
-      const key = keyOf(entry, merged);
-      const found = open.get(key);
-      if (found !== undefined) return found;
-      const opened = openNew(entry, merged);
-      open.set(key, opened);
-      // What could not be opened is tried anew the next time: a variable may be set, an approval given.
-      opened.catch(() => open.delete(key));
-      return opened;
+      return (await find(name, tenantVariables)).connection;
+    },
+    async oauth(name, tenantVariables = {}) {
+      return (await find(name, tenantVariables)).oauth;
     },
     async close() {
       isClosed = true;

@@ -1,15 +1,18 @@
-import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import type { ToolMessageExtra, ToolTransport } from "./transport.js";
 import { deliver } from "./transport-life.js";
 
 /**
  * Hands messages to whoever listens to a transport, in order, and each notification before what follows it: the SDK handles
  * one a moment later than it gets it, and would drop the progress of a call whose answer came in the same breath.
  */
-export function createDelivery(transport: Transport): (message: JSONRPCMessage) => void {
-  const waiting: JSONRPCMessage[] = [];
+export function createDelivery(
+  transport: ToolTransport,
+): (message: JSONRPCMessage, extra?: ToolMessageExtra | undefined) => void {
+  const waiting: [message: JSONRPCMessage, extra: ToolMessageExtra | undefined][] = [];
   let isSettling = false;
-  const hand = (message: JSONRPCMessage): void => {
-    deliver(transport, message);
+  const hand = (message: JSONRPCMessage, extra: ToolMessageExtra | undefined): void => {
+    deliver(transport, message, extra);
     if (!("method" in message) || "id" in message) return;
     isSettling = true;
     // After all that its promises begin, and before the next event of the process.
@@ -18,13 +21,13 @@ export function createDelivery(transport: Transport): (message: JSONRPCMessage) 
   const settle = (): void => {
     isSettling = false;
     while (!isSettling) {
-      const message = waiting.shift();
-      if (message === undefined) return;
-      hand(message);
+      const next = waiting.shift();
+      if (next === undefined) return;
+      hand(...next);
     }
   };
-  return (message) => {
-    if (isSettling) waiting.push(message);
-    else hand(message);
+  return (message, extra) => {
+    if (isSettling) waiting.push([message, extra]);
+    else hand(message, extra);
   };
 }

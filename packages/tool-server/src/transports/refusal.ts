@@ -1,4 +1,4 @@
-import type { Refusal } from "../credentials/credential.js";
+import type { CredentialRequest, Refusal } from "../credentials/credential.js";
 import { diagnoseRefusal, type RefusalFinding } from "../credentials/diagnose-refusal.js";
 import type { HeaderFields } from "../credentials/header-fields.js";
 import { isRefusal } from "../credentials/refusal-rules.js";
@@ -7,7 +7,7 @@ import type { AnswerHeaders } from "../http/http-client.js";
 import type { TransportContext } from "./transport.js";
 
 /** A request that was answered with 401 or 403. */
-export interface RefusedRequest extends Pick<Refusal, "status" | "sent" | "attempt"> {
+export interface RefusedRequest extends Pick<Refusal, "status" | "sent" | "attempt" | "signal"> {
   /** The headers of the answer. */
   readonly answered: AnswerHeaders;
 }
@@ -17,17 +17,20 @@ const toldFindings = 3;
 
 /**
  * Asks the credential what to do about a 401 or 403. Resolves where the request is to be sent once more, with the headers
- * that the credential gives now. Rejects with UNAUTHORIZED or FORBIDDEN and a first diagnosis where it failed for good.
+ * that the credential gives now. Rejects with a first diagnosis where it failed for good: with the code that the credential
+ * gives, else UNAUTHORIZED or FORBIDDEN.
  */
 export async function settleRefusal(context: TransportContext, request: RefusedRequest): Promise<void> {
   const { server, facts, credential, secrets, tell, clock } = context;
-  const { status, sent, attempt, answered } = request;
+  const { status, sent, attempt, answered, signal } = request;
   const refusal: Refusal = {
     status,
     sent,
     attempt,
     challenge: answered["www-authenticate"],
     date: answered.date,
+    dpopNonce: answered["dpop-nonce"],
+    signal,
   };
   const decision = await credential.refused(refusal);
   if (decision.action === "retry") {
@@ -43,7 +46,8 @@ export async function settleRefusal(context: TransportContext, request: RefusedR
   const words = [decision.reason, ...likeliest(findings)].join(" ");
   const message = secrets.redact(`The server ${JSON.stringify(server)} refused the request. ${words}`);
   tell(facts, "error", message);
-  throw new ToolServerError(status === 401 ? "UNAUTHORIZED" : "FORBIDDEN", message, { details: { status, findings } });
+  const code = decision.code ?? (status === 401 ? "UNAUTHORIZED" : "FORBIDDEN");
+  throw new ToolServerError(code, message, { details: { status, findings } });
 }
 
 /** The head of an answer. */
@@ -61,14 +65,15 @@ export interface AnswerHead {
 export async function askWithCredential<Answer extends AnswerHead>(
   context: TransportContext,
   ask: (headers: HeaderFields) => Promise<Answer>,
-  signal?: AbortSignal,
+  request: CredentialRequest,
 ): Promise<Answer> {
+  const { signal } = request;
   for (let attempt = 1; ; attempt += 1) {
-    const sent = await context.credential.headers({ signal });
+    const sent = await context.credential.headers(request);
     const answer = await ask(sent);
     if (!isRefusal(answer.status)) return answer;
     answer.discard?.();
-    await settleRefusal(context, { status: answer.status, sent, attempt, answered: answer.headers });
+    await settleRefusal(context, { status: answer.status, sent, attempt, answered: answer.headers, signal });
   }
 }
 

@@ -29,16 +29,20 @@ export async function postMessage(context: NetworkContext, post: SsePost): Promi
   const answer = await askWithCredential(
     context,
     (headers) =>
-      sendWithinOrigin(context.http, {
-        method: "POST",
-        url: endpoint,
-        headers: { ...headers, ...post.headers, "content-type": "application/json" },
-        body,
-        signal,
-        headTimeoutMs,
-        onWritten: (wire) => publish("wire:message-sent", wire),
-      }),
-    signal,
+      sendWithinOrigin(
+        context.http,
+        {
+          method: "POST",
+          url: endpoint,
+          headers: { ...headers, ...post.headers, "content-type": "application/json" },
+          body,
+          signal,
+          headTimeoutMs,
+          onWritten: (wire) => publish("wire:message-sent", wire),
+        },
+        (text) => context.secrets.redact(text),
+      ),
+    { method: "POST", url: endpoint, signal },
   );
   if (answer.status >= 200 && answer.status < 300) {
     answer.discard();

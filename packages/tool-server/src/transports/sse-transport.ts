@@ -1,4 +1,4 @@
-import { setMaxListeners } from "node:events";
+import type { RequestId } from "@modelcontextprotocol/client";
 import { publish } from "../diagnostics/channels.js";
 import { ToolServerError } from "../errors.js";
 import { createEventStreamParser, type StreamEvent } from "../http/event-stream.js";
@@ -6,7 +6,7 @@ import type { HttpAnswer } from "../http/http-client.js";
 import { sendWithinOrigin } from "../http/redirects.js";
 import { printableText } from "../process/printable-text.js";
 import { answerFailure } from "./answer-failure.js";
-import { mendAnswer, parseMessages } from "./json-rpc.js";
+import { cancelledIdOf, mendAnswer, parseMessages, requestIdOf } from "./json-rpc.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createDelivery } from "./message-delivery.js";
 import { askWithCredential } from "./refusal.js";
@@ -30,9 +30,8 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   const subject = `The server ${JSON.stringify(server)} (${printableText(secrets.redact(url.origin), 200)})`;
   const life = createTransportLife(server);
   const calledOff = new AbortController();
-  const { signal } = calledOff;
-  // Every message on its way listens to it, and there is no bound to their number.
-  setMaxListeners(0, signal);
+  /** The messages on their way, those of requests with their ids. */
+  const posts = new Set<{ readonly id: RequestId | undefined; readonly controller: AbortController }>();
   const strays = createJsonRpcStrays(context, "its stream of events", "A tool server sends JSON-RPC there.");
   let endpoint: URL | undefined;
   let protocolHeaders: Readonly<Record<string, string>> = {};
@@ -40,7 +39,9 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
 
   const end = (failure?: ToolServerError): void => {
     if (!life.end(failure)) return;
-    calledOff.abort(connectionOver(server, failure, true));
+    const reason = connectionOver(server, failure, true);
+    calledOff.abort(reason);
+    for (const { controller } of posts) controller.abort(reason);
     transport.onclose?.();
   };
   const onMessage = ({ data }: StreamEvent, { wire }: HttpAnswer): void => {
@@ -84,6 +85,14 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
         )
         .then(settle);
     });
+  /** Ends the way of a request that was called off: a server that hangs never takes it. */
+  const callOff = (cancelled: RequestId | undefined): void => {
+    if (cancelled === undefined) return;
+    for (const { id, controller } of posts) {
+      if (id === cancelled)
+        controller.abort(new ToolServerError("CALL_CANCELLED", `${subject} was not asked any more.`));
+    }
+  };
   const failureOf = (error: unknown): ToolServerError => {
     if (ToolServerError.is(error)) return error;
     const why = printableText(secrets.redact(error instanceof Error ? error.message : String(error)), 200);
@@ -97,13 +106,13 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
           method: "GET",
           url,
           headers: { ...headers, ...protocolHeaders, accept: eventStream, "cache-control": "no-store" },
-          signal,
+          signal: calledOff.signal,
           headTimeoutMs: limits.connectMs,
           isSafe: true,
         },
         (text) => secrets.redact(text),
       );
-    const answer = await askWithCredential(context, ask, signal);
+    const answer = await askWithCredential(context, ask, { method: "GET", url, signal: calledOff.signal });
     const { status, headers } = answer;
     const [type = ""] = (headers["content-type"] ?? "").split(";");
     if (status === 200 && type.trim().toLowerCase() === eventStream) return follow(answer);
@@ -133,13 +142,25 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     async send(message) {
       life.assertOpen();
       if (endpoint === undefined) throw new TypeError("The transport has not started yet.");
-      const body = JSON.stringify(message);
+      callOff(cancelledIdOf(message));
+      const id = requestIdOf(message);
+      const post = { id, controller: new AbortController() };
+      posts.add(post);
       try {
-        await postMessage(context, { endpoint, body, headers: protocolHeaders, signal });
+        await postMessage(context, {
+          endpoint,
+          body: JSON.stringify(message),
+          headers: protocolHeaders,
+          signal: post.controller.signal,
+          // Nobody else limits what waits for no answer.
+          headTimeoutMs: id === undefined ? limits.connectMs : undefined,
+        });
       } catch (error) {
         // Whoever does not know the session never will again, and answers would come by its stream.
         if (ToolServerError.is(error, "SESSION_LOST")) end(error);
         throw error;
+      } finally {
+        posts.delete(post);
       }
     },
     async close() {

@@ -104,7 +104,7 @@ export async function readEventAnswer(session: HttpSession, first: HttpAnswer, r
 /** Hands a message on. True where it is the answer to the request. */
 function take(session: HttpSession, { wire }: HttpAnswer, request: OpenRequest, message: JSONRPCMessage): boolean {
   if ("method" in message) {
-    session.receive(message, wire);
+    session.receive(message, wire, request.id);
     return false;
   }
   const id = answeredIdOf(message);

@@ -1,4 +1,9 @@
-import { type JSONRPCMessage, type JSONRPCRequest, PROTOCOL_VERSION_META_KEY } from "@modelcontextprotocol/client";
+import {
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  PROTOCOL_VERSION_META_KEY,
+  type RequestId,
+} from "@modelcontextprotocol/client";
 import type { HeaderFields } from "../credentials/header-fields.js";
 import type { WireFacts } from "../diagnostics/facts.js";
 import { isReservedHeader } from "../headers/header-rules.js";
@@ -16,8 +21,8 @@ export interface HttpSession {
   isForgotten: boolean;
   /** The version of the protocol that was agreed on. */
   protocolVersion: string | undefined;
-  /** Hands a message of the server on. */
-  receive(message: JSONRPCMessage, wire: WireFacts | undefined): void;
+  /** Hands a message of the server on; with the request on whose stream it came, where it did on one. */
+  receive(message: JSONRPCMessage, wire: WireFacts | undefined, relatedRequestId?: RequestId): void;
 }
 
 export const eventStream = "text/event-stream";
@@ -48,7 +53,7 @@ export function askForEvents(
     if (lastEventId !== undefined) headers["last-event-id"] = lastEventId;
     return send(context, { method: "GET", url: context.url, headers, signal, isSafe: true });
   };
-  return askWithCredential(context, ask, signal);
+  return askWithCredential(context, ask, { method: "GET", url: context.url, signal });
 }
 
 /** The headers that every request of a session carries. Those of the credential come first, and override none. */

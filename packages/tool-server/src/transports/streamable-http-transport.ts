@@ -54,9 +54,9 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     id: undefined,
     isForgotten: false,
     protocolVersion: undefined,
-    receive(message, wire) {
+    receive(message, wire, relatedRequestId) {
       if (wire !== undefined) publish("wire:message-received", wire);
-      deliver(message);
+      deliver(message, relatedRequestId === undefined ? undefined : { relatedRequestId });
     },
   };
 
@@ -76,7 +76,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       const headers = messageHeaders(session, fields, message, options?.headers);
       return send(context, { method: "POST", url, headers, body, signal: flight.signal, onWritten, headTimeoutMs });
     };
-    return askWithCredential(context, ask, flight.signal);
+    return askWithCredential(context, ask, { method: "POST", url, signal: flight.signal });
   };
 
   /** What the answer to a message means that is not 2xx. Where it is an answer of the protocol after all, it is handed on. */
@@ -171,7 +171,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     const limit = new AbortController();
     const callOff = clock.after(farewellMs, () => limit.abort());
     try {
-      const fields = await context.credential.headers({ signal: limit.signal });
+      const fields = await context.credential.headers({ method: "DELETE", url, signal: limit.signal });
       const headers = sessionHeaders(session, fields);
       const answer = await http.send({ method: "DELETE", url, headers, signal: limit.signal, isSafe: true });
       answer.discard();

@@ -1,5 +1,6 @@
-import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ToolServerError } from "../errors.js";
+import type { ToolMessageExtra, ToolTransport } from "./transport.js";
 
 /** The life of a transport over one wire: it begins once and ends once, and nobody is left waiting. */
 export interface TransportLife {
@@ -92,9 +93,9 @@ export function connectionOver(
 }
 
 /** Hands a message to whoever listens. What they throw is theirs, and must not end the reading. */
-export function deliver(transport: Transport, message: JSONRPCMessage): void {
+export function deliver(transport: ToolTransport, message: JSONRPCMessage, extra?: ToolMessageExtra): void {
   try {
-    transport.onmessage?.(message);
+    transport.onmessage?.(message, extra);
   } catch (error) {
     transport.onerror?.(error instanceof Error ? error : new Error(String(error)));
   }

@@ -1,4 +1,4 @@
-import type { Transport } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from "@modelcontextprotocol/client";
 import type { Credential } from "../credentials/credential.js";
 import type { TransportFacts, TransportKind } from "../diagnostics/facts.js";
 import type { Tell } from "../diagnostics/tell.js";
@@ -6,6 +6,12 @@ import type { ToolServerError } from "../errors.js";
 import type { HttpClient } from "../http/http-client.js";
 import type { Clock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
+
+/** What is known of a message besides itself. */
+export interface ToolMessageExtra extends MessageExtraInfo {
+  /** The request of ours on whose stream it came, where each has a stream of its own. */
+  readonly relatedRequestId?: RequestId | undefined;
+}
 
 /**
  * A transport of the SDK that fails in our words.
@@ -20,6 +26,7 @@ export interface ToolTransport extends Transport {
   readonly kind: TransportKind;
   /** Why it closed, where it was not this side that closed it. */
   readonly failure: ToolServerError | undefined;
+  onmessage?: (<Message extends JSONRPCMessage>(message: Message, extra?: ToolMessageExtra) => void) | undefined;
 }
 
 /** What every transport gets. */

@@ -106,7 +106,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
     const answer = await askWithCredential(
       context,
       (headers) => upgrade(context, { headers, signal, onOpen: follow }),
-      signal,
+      { method: "GET", url: context.url, signal },
     );
     if (answer.status !== 101) {
       throw answerFailure(context, { ...answer, asked: "the upgrade to WebSocket", advice: upgradeAdvice });

@@ -1,0 +1,18 @@
+import type { SignIn } from "@wirescope/tool-server";
+
+/** A person who signs in and agrees to everything, as quickly as a program: the suite's servers ask nothing. */
+export const obligingPerson: SignIn = {
+  async begin({ way }) {
+    if (way.kind !== "browser") throw new Error("The suite has no devices.");
+    let url = way.url;
+    for (let hops = 0; hops < 5; hops += 1) {
+      const response = await fetch(url, { redirect: "manual" });
+      const next = response.headers.get("location");
+      if (next === null) throw new Error(`The authorization endpoint answered ${response.status}.`);
+      url = new URL(next, url).href;
+      if (url.startsWith(way.redirectUri)) return { pasted: url };
+    }
+    throw new Error("The authorization endpoint leads nowhere.");
+  },
+  confirmIssuer: async () => true,
+};

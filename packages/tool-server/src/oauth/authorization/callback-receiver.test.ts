@@ -1,0 +1,128 @@
+import { request as httpRequest } from "node:http";
+import { connect, createServer } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { createOAuthWorld } from "../oauth-world.test.helper.js";
+import { type CallbackReceiver, openCallbackReceiver, type RedirectOptions } from "./callback-receiver.js";
+
+async function open(options: RedirectOptions = {}, server = "notes"): Promise<CallbackReceiver> {
+  const world = await createOAuthWorld();
+  const receiver = await openCallbackReceiver({ ...world.session().context, server }, options);
+  onTestFinished(() => receiver.close());
+  return receiver;
+}
+
+const never = new AbortController().signal;
+
+test("the first answer with the right state is received, and no second one", async () => {
+  const receiver = await open();
+  const received = receiver.receive("s1", never);
+  const answers = await Promise.all([1, 2, 3].map((n) => fetch(`${receiver.redirectUri}?state=s1&code=c${n}`)));
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400]);
+  expect((await received).get("code")).toMatch(/^c[123]$/);
+});
+
+test("answers with another state, or none, are refused and change nothing", async () => {
+  const receiver = await open();
+  const received = receiver.receive("s1", never);
+  for (const query of ["?state=s2&code=evil", "?code=evil", "", "?error=access_denied&state="]) {
+    expect((await fetch(`${receiver.redirectUri}${query}`)).status).toBe(400);
+  }
+  await fetch(`${receiver.redirectUri}?state=s1&code=good`);
+  expect((await received).get("code")).toBe("good");
+});
+
+test("before anybody waits, nothing is received", async () => {
+  const receiver = await open();
+  expect((await fetch(`${receiver.redirectUri}?state=&code=x`)).status).toBe(400);
+});
+
+test("other paths, methods and hosts are refused", async () => {
+  const receiver = await open();
+  const received = receiver.receive("s1", never);
+  const { port } = new URL(receiver.redirectUri);
+  expect((await fetch(`http://127.0.0.1:${port}/favicon.ico`)).status).toBe(404);
+  expect((await fetch(`${receiver.redirectUri}?state=s1&code=x`, { method: "POST" })).status).toBe(400);
+  // As a page does whose name was made to point here.
+  const rebound = await new Promise<number | undefined>((resolve, reject) => {
+    const request = httpRequest(
+      `${receiver.redirectUri}?state=s1&code=x`,
+      { headers: { host: `evil.example:${port}` } },
+      (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      },
+    );
+    request.on("error", reject).end();
+  });
+  expect(rebound).toBe(403);
+  await fetch(`${receiver.redirectUri}?state=s1&code=good`);
+  expect((await received).get("code")).toBe("good");
+});
+
+test("the page runs nothing, loads nothing, and shows nothing of a peer (CVE-2025-58747, CVE-2026-1721)", async () => {
+  const receiver = await open({}, `<script>alert("name")</script>`);
+  void receiver.receive("s1", never);
+  const script = encodeURIComponent("<script>alert(1)</script>");
+  for (const query of [`?state=${script}&error=${script}`, `?state=s1&code=${script}&error_description=${script}`]) {
+    const answer = await fetch(`${receiver.redirectUri}${query}`);
+    const html = await answer.text();
+    expect(html).not.toContain("<script");
+    expect(html).not.toContain("alert(1)");
+    expect(answer.headers.get("content-security-policy")).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; .*frame-ancestors 'none'$/,
+    );
+    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+  }
+});
+
+test("who gives up gets their reason, and what comes later is refused", async () => {
+  const receiver = await open();
+  const controller = new AbortController();
+  const reason = new Error("enough");
+  const received = receiver.receive("s1", controller.signal);
+  controller.abort(reason);
+  await expect(received).rejects.toBe(reason);
+  expect((await fetch(`${receiver.redirectUri}?state=s1&code=x`)).status).toBe(400);
+});
+
+test("it listens on loopback addresses alone, on both where it goes by localhost", async () => {
+  const numeric = await open();
+  const named = await open({ host: "localhost" });
+  const reaches = (host: string, port: number): Promise<boolean> =>
+    new Promise((resolve) => {
+      const socket = connect({ host, port }, () => resolve(true));
+      socket.on("error", () => resolve(false)).on("connect", () => socket.destroy());
+    });
+  const portOf = ({ redirectUri }: CallbackReceiver): number => Number(new URL(redirectUri).port);
+  expect(await reaches("127.0.0.1", portOf(numeric))).toBe(true);
+  expect(await reaches("127.0.0.2", portOf(numeric))).toBe(false);
+  expect(await reaches("127.0.0.1", portOf(named))).toBe(true);
+  expect(named.redirectUri).toBe(`http://localhost:${portOf(named)}/callback`);
+});
+
+test("a port that somebody holds on the other address of localhost is in use", async (context) => {
+  const squatter = createServer();
+  const isBound = await new Promise<boolean>((resolve) => {
+    squatter.once("error", () => resolve(false)).listen(0, "::1", () => resolve(true));
+  });
+  if (!isBound) return context.skip("This machine has no ::1.");
+  onTestFinished(() => new Promise<void>((resolve) => void squatter.close(() => resolve())));
+  const address = squatter.address();
+  const port = typeof address === "object" ? (address?.port ?? 0) : 0;
+  await expect(open({ host: "localhost", port })).rejects.toMatchObject({
+    code: "SIGN_IN_FAILED",
+    message: expect.stringContaining(`the port ${port} of ::1`),
+  });
+});
+
+test("once it is closed, the port is free", async () => {
+  const receiver = await open();
+  const half = connect(Number(new URL(receiver.redirectUri).port), "127.0.0.1");
+  half.on("error", () => undefined);
+  await new Promise((resolve) => half.once("connect", resolve));
+  await receiver.close();
+  const port = Number(new URL(receiver.redirectUri).port);
+  expect((await open({ port })).redirectUri).toBe(receiver.redirectUri);
+});

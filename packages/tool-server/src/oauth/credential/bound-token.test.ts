@@ -1,0 +1,114 @@
+import { createHash } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { EmbeddedJWK, jwtVerify } from "jose";
+import { expect, onTestFinished, test } from "vitest";
+import { callTool, createOAuthWorld } from "../oauth-world.test.helper.js";
+import { startRealAuthorizationServer } from "../real/authorization-server.test.helper.js";
+import { createBrowsingPerson } from "../real/browser.test.helper.js";
+
+interface BoundToolServer {
+  readonly url: string;
+  /** What was wrong with the proofs that came. */
+  readonly defects: string[];
+  /** How many requests were answered with 200. */
+  served: number;
+}
+
+/** A tool server that takes only tokens with a proof, each proof once, and wants a nonce where it has one. */
+async function startBoundToolServer(
+  issuer: string,
+  scopesOf: (token: string) => Promise<unknown>,
+  nonce?: () => string,
+): Promise<BoundToolServer> {
+  const seen = new Set<unknown>();
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const self: BoundToolServer = { url: `${origin}/mcp`, defects: [], served: 0 };
+  const about = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
+  server.on("request", async (request, response) => {
+    const refuse = (challenge: string, headers = {}): void =>
+      void response.writeHead(401, { "www-authenticate": `DPoP ${challenge}${about}`, ...headers }).end();
+    if (request.url !== "/mcp") {
+      response.end(
+        JSON.stringify({
+          resource: self.url,
+          authorization_servers: [issuer],
+          scopes_supported: ["openid", "notes:read"],
+        }),
+      );
+      return;
+    }
+    const [scheme, token = ""] = (request.headers.authorization ?? "").split(" ");
+    if (scheme === "") return refuse("");
+    if (scheme !== "DPoP" || (await scopesOf(token)) === undefined) {
+      self.defects.push(`scheme ${scheme}`);
+      return refuse('error="invalid_token", ');
+    }
+    try {
+      const { payload } = await jwtVerify(String(request.headers.dpop), EmbeddedJWK, {
+        typ: "dpop+jwt",
+        algorithms: ["ES256"],
+        maxTokenAge: 60,
+      });
+      const ath = createHash("sha256").update(token).digest("base64url");
+      if (payload.ath !== ath || payload.htm !== "POST" || payload.htu !== self.url)
+        self.defects.push("not of this request");
+      if (seen.has(payload.jti)) self.defects.push("seen before");
+      seen.add(payload.jti);
+      if (nonce !== undefined && payload.nonce !== nonce())
+        return refuse('error="use_dpop_nonce", ', { "dpop-nonce": nonce() });
+    } catch (error) {
+      self.defects.push(String(error));
+    }
+    self.served += 1;
+    response.end("{}");
+  });
+  return self;
+}
+
+test("a tool server that asks for it gets bound tokens, with a new proof for each request", async () => {
+  const authorization = await startRealAuthorizationServer();
+  onTestFinished(() => authorization.close());
+  const tool = await startBoundToolServer(authorization.issuer, authorization.scopesOf);
+  const world = await createOAuthWorld();
+  const { credential } = world.credential({ url: tool.url }, createBrowsingPerson().person);
+  for (let call = 0; call < 5; call += 1) expect((await callTool(tool, credential)).status).toBe(200);
+  expect(tool).toMatchObject({ defects: [], served: 5 });
+  expect(credential.describe().headers).toMatchObject([{ name: "Authorization", scheme: "DPoP" }]);
+});
+
+test("a nonce that a tool server demands is taken up, also when it changes", async () => {
+  const authorization = await startRealAuthorizationServer({ requiresNonce: true });
+  onTestFinished(() => authorization.close());
+  let nonce = "first";
+  const tool = await startBoundToolServer(authorization.issuer, authorization.scopesOf, () => nonce);
+  const world = await createOAuthWorld();
+  const { credential } = world.credential({ url: tool.url }, createBrowsingPerson().person);
+  expect(await callTool(tool, credential)).toMatchObject({ status: 200, attempts: 3 });
+  expect(await callTool(tool, credential)).toMatchObject({ status: 200, attempts: 1 });
+  nonce = "second";
+  expect(await callTool(tool, credential)).toMatchObject({ status: 200, attempts: 2 });
+  expect(tool.defects).toEqual([]);
+});
+
+test("a nonce that is never enough is given up", async () => {
+  const authorization = await startRealAuthorizationServer();
+  onTestFinished(() => authorization.close());
+  let nonces = 0;
+  const tool = await startBoundToolServer(authorization.issuer, authorization.scopesOf, () => {
+    nonces += 1;
+    return `n${nonces}`;
+  });
+  const world = await createOAuthWorld();
+  const { credential } = world.credential({ url: tool.url }, createBrowsingPerson().person);
+  const call = await callTool(tool, credential);
+  expect(call.status).toBe(401);
+  expect(call.reason).toContain("nonce");
+  expect(call.attempts).toBeLessThanOrEqual(3);
+});

@@ -1,0 +1,124 @@
+import type { RefusalDecision } from "../../credentials/credential.js";
+import { giveUp } from "../../credentials/refusal-rules.js";
+import { ToolServerError, type ToolServerErrorCode } from "../../errors.js";
+import { backOffMs } from "../../process/back-off.js";
+import { mostScopes, scopesBeyond, unionOf } from "../authorization/scopes.js";
+import { peerText } from "../oauth-failure.js";
+import type { OAuthSession } from "../session/oauth-session.js";
+import type { ResourceChallenge } from "../session/resource-challenge.js";
+import type { SignIn, SignInReason } from "../sign-in/sign-in.js";
+import { scopesOf } from "../tokens/token-record.js";
+import type { HeldToken } from "../tokens/token-store.js";
+
+/** A 401 or 403, and what the request carried. */
+export interface RefusedToken {
+  readonly status: number;
+  readonly attempt: number;
+  readonly challenge: ResourceChallenge;
+  /** None where the request went without. */
+  readonly token: HeldToken | undefined;
+}
+
+/** Decides what a refused token means: another one, a person to ask, or the end. */
+export interface RefusalPolicy {
+  decide(refused: RefusedToken, signal: AbortSignal): Promise<RefusalDecision>;
+}
+
+/** So often in a session more permissions are asked for: a server that always wants more gets no more. */
+const mostStepUps = 5;
+const firstPauseMs = 30_000;
+const longestPauseMs = 600_000;
+
+export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | undefined): RefusalPolicy {
+  const { context } = session;
+  const { clock } = context;
+  const stepUps = new Set<string>();
+  let pause: { readonly count: number; readonly until: number; readonly why: string } | undefined;
+  const login = `wirescope login ${context.server}`;
+
+  /** After a sign-in that led nowhere, nobody is asked again by themselves for a while. */
+  const rest = (why: string): void => {
+    const count = (pause?.count ?? 0) + 1;
+    pause = { count, until: clock.now() + backOffMs(count, firstPauseMs, longestPauseMs), why };
+  };
+
+  const ask = async (
+    reason: SignInReason,
+    why: string,
+    { challenge, token }: RefusedToken,
+    signal: AbortSignal,
+  ): Promise<RefusalDecision> => {
+    if (signIn === undefined) return giveUpWith("SIGN_IN_NEEDED", `${why} Sign in with: ${login}`);
+    if (pause !== undefined && clock.now() < pause.until) {
+      return giveUpWith("SIGN_IN_NEEDED", `${why} ${pause.why} Sign in with: ${login}`);
+    }
+    try {
+      await session.signIn(signIn, { challenge, reason, refused: token }, signal);
+      return { action: "retry" };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!ToolServerError.is(error)) throw error;
+      rest("A sign-in failed a moment ago, so nobody is asked again by itself yet.");
+      return giveUpWith(error.code, error.message);
+    }
+  };
+
+  const stepUp = async (refused: RefusedToken, token: HeldToken, signal: AbortSignal): Promise<RefusalDecision> => {
+    const { status, attempt, challenge } = refused;
+    const wanted = challenge.scopes.map((scope) => peerText(context, scope)).join(" ");
+    const why = `The server answered ${status}: it needs the permission ${wanted || "that it does not name"}.`;
+    if (attempt > 1) return giveUp(`${why} The token was just obtained for it, and is not enough.`);
+    const current = await session.current(signal);
+    const isWider = current !== undefined && current.revision !== token.revision;
+    if (isWider && scopesBeyond(scopesOf(current.record), challenge.scopes).length === 0) return { action: "retry" };
+    const added = scopesBeyond(token.record.requestedScopes, challenge.scopes);
+    if (added.length === 0) {
+      return giveUp(
+        `${why} It was asked for when you signed in, and not granted: ask an administrator of the server for it.`,
+      );
+    }
+    if (session.isMachine) return giveUp(`${why} Give the client that permission, and name it in the configuration.`);
+    const isNew = !stepUps.has(wanted);
+    const isTooMuch = unionOf(token.record.requestedScopes, added).length > mostScopes;
+    if (isTooMuch || (isNew && stepUps.size >= mostStepUps)) {
+      return giveUp(`${why} It has asked for more permissions too often, so they are not asked for again.`);
+    }
+    stepUps.add(wanted);
+    return ask("step-up", why, refused, signal);
+  };
+
+  return {
+    async decide(refused, signal) {
+      const { status, attempt, challenge, token } = refused;
+      if (challenge.error === "insufficient_scope" && token !== undefined) return stepUp(refused, token, signal);
+      if (status === 403) return giveUp("The server answered 403: it knows who asks, and does not allow it.");
+      if (attempt > 1) {
+        if (token !== undefined) session.rest(token);
+        rest(
+          "It refused a token that was just obtained: sign out and in again, and check the url and the server's own settings.",
+        );
+        return giveUpWith(
+          "SIGN_IN_NEEDED",
+          `The server answered 401, also to a token that was just obtained. If that stays, sign out and in again: wirescope logout ${context.server}`,
+        );
+      }
+      try {
+        if ((await session.replace(token, challenge, signal)) !== undefined) return { action: "retry" };
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!ToolServerError.is(error)) throw error;
+        return giveUpWith(error.code, error.message);
+      }
+      const why =
+        token === undefined
+          ? "The server answered 401: it wants to know who asks."
+          : "The server answered 401, and its token cannot be renewed.";
+      if (session.isMachine) return giveUpWith("TOKEN_REFUSED", `${why} Check the client and its permissions.`);
+      return ask(session.describe().issuer === undefined ? "first" : "dead", why, refused, signal);
+    },
+  };
+}
+
+function giveUpWith(code: ToolServerErrorCode, reason: string): RefusalDecision {
+  return { action: "give-up", reason, code };
+}

@@ -1,0 +1,132 @@
+import type { JsonObject } from "../../vault/vault.js";
+import type { OAuthContext } from "../oauth-context.js";
+import { tellEvent } from "../oauth-event.js";
+import { oauthFailure, peerText, urlText } from "../oauth-failure.js";
+import { parseEndpoint } from "../requests/endpoint-rules.js";
+import type { DiscoveryBudget } from "./discovery-budget.js";
+import { textList } from "./json-fields.js";
+
+/** What an authorization server says of itself (RFC 8414, OpenID Connect Discovery), as far as it is used. All endpoints were judged. */
+export interface AuthorizationServer {
+  /** Exactly as it was published; never normalized. */
+  readonly issuer: string;
+  readonly tokenEndpoint: URL;
+  readonly authorizationEndpoint: URL | undefined;
+  readonly registrationEndpoint: URL | undefined;
+  readonly revocationEndpoint: URL | undefined;
+  readonly deviceEndpoint: URL | undefined;
+  /** Whether PKCE with S256 is offered. */
+  readonly offersPkce: boolean;
+  /** Whether its authorization responses name it (RFC 9207). */
+  readonly sendsIssuer: boolean;
+  readonly takesMetadataDocuments: boolean;
+  readonly scopes: readonly string[] | undefined;
+  readonly grants: readonly string[] | undefined;
+  /** How clients may authenticate at the token endpoint. */
+  readonly authenticationMethods: readonly string[] | undefined;
+  /** The algorithms of DPoP proofs; undefined where it does not bind tokens to keys. */
+  readonly proofAlgorithms: readonly string[] | undefined;
+}
+
+const endpoints = {
+  authorizationEndpoint: "authorization_endpoint",
+  registrationEndpoint: "registration_endpoint",
+  revocationEndpoint: "revocation_endpoint",
+  deviceEndpoint: "device_authorization_endpoint",
+} as const;
+
+/** Where the metadata of an issuer may be: RFC 8414 with its path put in, then OpenID Connect, put in and put behind. */
+export function serverMetadataUrls(issuer: URL): URL[] {
+  const path = issuer.pathname.replace(/\/$/, "");
+  const places = [
+    `/.well-known/oauth-authorization-server${path}`,
+    `/.well-known/openid-configuration${path}`,
+    `${path}/.well-known/openid-configuration`,
+  ];
+  return [...new Set(places)].map((place) => new URL(place, issuer.origin));
+}
+
+/** Reads the metadata of one of these issuers, or tells why it must not be used. Rules: `parseEndpoint`. */
+export function parseAuthorizationServer(
+  json: JsonObject,
+  issuers: readonly string[],
+  rules: Pick<OAuthContext, "addresses" | "allowInsecureLoopback">,
+): AuthorizationServer | string {
+  const { issuer } = json;
+  if (typeof issuer !== "string" || !issuers.includes(issuer)) {
+    return `its issuer is ${JSON.stringify(issuer ?? null)}, and not exactly ${JSON.stringify(issuers[0])}`;
+  }
+  const tokenEndpoint = parseEndpoint(json.token_endpoint, rules);
+  if (typeof tokenEndpoint === "string") return `its token_endpoint cannot be used: ${tokenEndpoint}`;
+  const found: Partial<Record<keyof typeof endpoints, URL>> = {};
+  for (const [name, field] of Object.entries(endpoints) as [keyof typeof endpoints, string][]) {
+    if (json[field] === undefined || json[field] === null) continue;
+    const endpoint = parseEndpoint(json[field], rules);
+    if (typeof endpoint === "string") return `its ${field} cannot be used: ${endpoint}`;
+    found[name] = endpoint;
+  }
+  return {
+    issuer,
+    tokenEndpoint,
+    authorizationEndpoint: found.authorizationEndpoint,
+    registrationEndpoint: found.registrationEndpoint,
+    revocationEndpoint: found.revocationEndpoint,
+    deviceEndpoint: found.deviceEndpoint,
+    offersPkce: textList(json.code_challenge_methods_supported)?.includes("S256") ?? false,
+    sendsIssuer: json.authorization_response_iss_parameter_supported === true,
+    takesMetadataDocuments: json.client_id_metadata_document_supported === true,
+    scopes: textList(json.scopes_supported),
+    grants: textList(json.grant_types_supported),
+    authenticationMethods: textList(json.token_endpoint_auth_methods_supported),
+    proofAlgorithms: textList(json.dpop_signing_alg_values_supported),
+  };
+}
+
+/** What a search for the metadata of an issuer ended with. */
+export interface ServerSearch {
+  readonly server: AuthorizationServer | undefined;
+  /** Whether there is no document at all, for certain. */
+  readonly isAbsent: boolean;
+}
+
+/**
+ * Looks for the metadata of an issuer, which may be spelled in any of these ways. Rejects with AUTHORIZATION_SERVER_INVALID
+ * where there is only such as must not be used, or a failure that passes.
+ */
+export async function searchAuthorizationServer(
+  context: OAuthContext,
+  budget: DiscoveryBudget,
+  issuers: readonly [string, ...string[]],
+): Promise<ServerSearch> {
+  const issuer = parseEndpoint(issuers[0], context);
+  if (typeof issuer === "string") {
+    throw invalid(context, `the issuer ${JSON.stringify(peerText(context, issuers[0]))} cannot be used: ${issuer}`);
+  }
+  let refused: string | undefined;
+  let failure: Error | undefined;
+  for (const url of serverMetadataUrls(issuer)) {
+    const look = await budget.look(url);
+    const parsed = look.kind === "found" ? parseAuthorizationServer(look.json, issuers, context) : undefined;
+    if (parsed !== undefined && typeof parsed !== "string") return { server: parsed, isAbsent: false };
+    if (parsed !== undefined)
+      refused ??= `the metadata at ${urlText(context, url)} must not be used: ${peerText(context, parsed, 400)}`;
+    if (look.kind === "failed") failure ??= look.error;
+    const reason = look.kind === "found" ? parsed : look.kind === "failed" ? look.error.message : look.reason;
+    tellEvent(
+      context,
+      "discovery-skipped",
+      `No metadata of the authorization server at ${urlText(context, url)}: ${reason}.`,
+    );
+  }
+  if (refused !== undefined) throw invalid(context, refused);
+  if (failure !== undefined) throw failure;
+  return { server: undefined, isAbsent: true };
+}
+
+function invalid(context: OAuthContext, reason: string): Error {
+  return oauthFailure(
+    context,
+    "AUTHORIZATION_SERVER_INVALID",
+    `${reason}. Tell the operator of the server; where you know its issuer, pin it in the configuration.`,
+  );
+}

@@ -1,0 +1,57 @@
+/** Each way in which the servers here depart from what a client may expect; a switch each, all off at first. */
+export const quirkTable = {
+  // What the tool server says of itself.
+  "resource-without-metadata": "There is no protected-resource metadata.",
+  "resource-metadata-html": "A page answers 200 at every well-known url of the tool server.",
+  "resource-metadata-at-root": "Protected-resource metadata is at the root alone.",
+  "resource-metadata-elsewhere": "Protected-resource metadata is where only the challenge says.",
+  "resource-of-another": "Protected-resource metadata is of another resource.",
+  "resource-with-slash": "The published resource ends with a slash.",
+  "resource-challenge-silent": "The challenge names neither metadata nor scope.",
+  "resource-refuses-all": "The tool server answers 401 to every token.",
+  "resource-wants-more": "The tool server answers 403 and asks for a new scope each time.",
+  // What the authorization server says of itself.
+  "metadata-html": "A page answers 200 where RFC 8414 has its metadata; that of OpenID Connect is in order.",
+  "metadata-openid-only": "Only the metadata of OpenID Connect is there.",
+  "metadata-absent": "There is no metadata at all.",
+  "metadata-failing": "Metadata is answered with 503.",
+  "metadata-huge": "Metadata has no end.",
+  "metadata-silent": "Metadata is never answered.",
+  "metadata-redirects-away": "Metadata is answered with a redirect to another origin.",
+  "metadata-redirects-within": "Metadata is answered with a redirect to another path.",
+  "metadata-of-another": "The issuer in the metadata is another.",
+  "metadata-issuer-slash": "The issuer in the metadata ends with a slash that was not published.",
+  "pkce-absent": "PKCE methods are not told.",
+  "pkce-plain": "PKCE is offered as plain alone.",
+  "endpoint-http": "The token endpoint is of http on another machine.",
+  "endpoint-metadata-service": "The token endpoint is the address of a cloud's metadata service.",
+  "endpoint-file": "The authorization endpoint is of file:.",
+  "endpoint-shell": "The authorization endpoint has characters that a shell would act on.",
+  "device-http": "The device endpoint is of http on another machine.",
+  // Registration.
+  "registration-absent": "Clients cannot register.",
+  "registration-refused": "A registration is answered with 400.",
+  "takes-metadata-documents": "Client-id metadata documents are taken, and not looked at.",
+  "registration-secret": "A registration gives a secret for Basic.",
+  // The authorization response.
+  "answer-denied": "The person denies.",
+  "answer-wrong-issuer": "The response names another issuer.",
+  "answer-issuer-missing": "The response names no issuer though the metadata promises it.",
+  "answer-issuer-normalized": "The response names the issuer with a slash at its end.",
+  "answer-error-wrong-issuer": "An error response names another issuer.",
+  "answer-wrong-state": "The response has another state.",
+  "answer-twice-code": "The response has two codes.",
+  // Tokens.
+  "token-expiry-unknown": "Token responses tell no expiry.",
+  "token-expiry-text": "The expiry is a text.",
+  "token-without-refresh": "There is no refresh token.",
+  "token-echo": "A refusal echoes the refresh token.",
+  "refresh-keeps-token": "A refresh gives no new refresh token, and the old one stays good.",
+  "refresh-failing": "A refresh is answered with 503.",
+  "refresh-dead-unclear": "A refresh is answered with 400 invalid_request.",
+  "refresh-dead-in-200": "A refresh is answered with 200 and an error.",
+  "refresh-html": "A refresh is answered with a page and 403.",
+  "revocation-absent": "Tokens cannot be revoked.",
+} as const;
+
+export type Quirk = keyof typeof quirkTable;

@@ -1,0 +1,123 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished, vi } from "vitest";
+
+/** oidc-provider, as it comes: registration, rotation, revocation, device flow, resource indicators, DPoP. */
+export interface RealAuthorizationServer {
+  readonly issuer: string;
+  /** How often a path was asked for. */
+  count(path: string): number;
+  /** The scopes that a token is good for; undefined where it is not. */
+  scopesOf(accessToken: string): Promise<readonly string[] | undefined>;
+  close(): Promise<void>;
+}
+
+export interface RealServerOptions {
+  /** Clients that are registered by hand. */
+  readonly clients?: readonly object[];
+  /** How long access tokens live, in seconds. Default 3600. */
+  readonly lifetimeS?: number;
+  /** Whether proofs need a nonce. */
+  readonly requiresNonce?: boolean;
+}
+
+const account = "ada";
+
+export async function startRealAuthorizationServer(options: RealServerOptions = {}): Promise<RealAuthorizationServer> {
+  const { clients = [], lifetimeS = 3600, requiresNonce = false } = options;
+  muteProvider();
+  const { Provider } = await import("oidc-provider");
+  const paths: string[] = [];
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const provider = new Provider(issuer, {
+    clients,
+    scopes: ["openid", "offline_access", "notes:read", "notes:write"],
+    rotateRefreshToken: true,
+    pkce: { required: () => true },
+    cookies: { keys: ["for the tests alone"] },
+    interactions: { url: (_: unknown, interaction: { uid: string }) => `/interaction/${interaction.uid}` },
+    findAccount: (_: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),
+    ttl: {
+      AccessToken: lifetimeS,
+      ClientCredentials: lifetimeS,
+      DeviceCode: 600,
+      Grant: 86_400,
+      Session: 86_400,
+      Interaction: 600,
+      RefreshToken: 86_400,
+      IdToken: 600,
+    },
+    clientAuthMethods: ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"],
+    features: {
+      devInteractions: { enabled: false },
+      registration: { enabled: true },
+      revocation: { enabled: true },
+      deviceFlow: { enabled: true },
+      clientCredentials: { enabled: true },
+      dPoP: { enabled: true, nonceSecret: Buffer.alloc(32, 1), requireNonce: () => requiresNonce },
+      resourceIndicators: {
+        enabled: true,
+        useGrantedResource: () => true,
+        getResourceServerInfo: (_: unknown, resource: string) => ({
+          scope: "notes:read notes:write",
+          audience: resource,
+          accessTokenTTL: lifetimeS,
+          accessTokenFormat: "opaque",
+        }),
+      },
+    },
+  });
+
+  /** Signs in and agrees to everything, as soon as anybody asks. */
+  const agree = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { prompt, params, session, grantId } = await provider.interactionDetails(request, response);
+    if (prompt.name === "login")
+      return provider.interactionFinished(request, response, { login: { accountId: account } });
+    const known = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+    const grant =
+      known ?? new provider.Grant({ accountId: session?.accountId ?? account, clientId: params.client_id ?? "" });
+    const { missingOIDCScope = [], missingResourceScopes = {} } = prompt.details;
+    if (missingOIDCScope.length > 0) grant.addOIDCScope(missingOIDCScope.join(" "));
+    for (const [resource, scopes] of Object.entries(missingResourceScopes))
+      grant.addResourceScope(resource, scopes.join(" "));
+    await provider.interactionFinished(
+      request,
+      response,
+      { consent: { grantId: await grant.save() } },
+      { mergeWithLastSubmission: true },
+    );
+  };
+
+  const answer = provider.callback();
+  server.on("request", (request, response) => {
+    const { pathname } = new URL(request.url ?? "", issuer);
+    paths.push(pathname);
+    if (pathname.startsWith("/interaction/")) void agree(request, response);
+    else answer(request, response);
+  });
+  return {
+    issuer,
+    count: (path) => paths.filter((asked) => asked === path).length,
+    async scopesOf(token) {
+      const found = (await provider.AccessToken.find(token)) ?? (await provider.ClientCredentials.find(token));
+      return found === undefined || found.isExpired ? undefined : (found.scope ?? "").split(" ");
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** It says much on the console that is not for tests. */
+function muteProvider(): void {
+  for (const method of ["info", "warn"] as const) {
+    const spoken = console[method].bind(console);
+    const spy = vi.spyOn(console, method).mockImplementation((...words: unknown[]) => {
+      if (!words.some((word) => String(word).includes("oidc-provider"))) spoken(...words);
+    });
+    onTestFinished(() => spy.mockRestore());
+  }
+}

@@ -1,0 +1,50 @@
+declare module "oidc-provider" {
+  import type { IncomingMessage, ServerResponse } from "node:http";
+
+  interface Grant {
+    addOIDCScope(scope: string): void;
+    addResourceScope(resource: string, scope: string): void;
+    save(): Promise<string>;
+  }
+  interface StoredToken {
+    readonly scope?: string;
+    readonly accountId?: string;
+    readonly isExpired: boolean;
+    readonly aud?: string | string[];
+    destroy(): Promise<void>;
+  }
+  interface InteractionDetails {
+    readonly prompt: {
+      readonly name: string;
+      readonly details: {
+        readonly missingOIDCScope?: string[];
+        readonly missingResourceScopes?: Record<string, string[]>;
+      };
+    };
+    readonly params: Readonly<Record<string, string>>;
+    readonly session?: { readonly accountId: string };
+    readonly grantId?: string;
+  }
+  class Provider {
+    constructor(issuer: string, configuration: object);
+    readonly Grant: (new (of: {
+      accountId: string;
+      clientId: string;
+    }) => Grant) & {
+      find(id: string): Promise<Grant | undefined>;
+    };
+    readonly AccessToken: { find(token: string): Promise<StoredToken | undefined> };
+    readonly ClientCredentials: { find(token: string): Promise<StoredToken | undefined> };
+    callback(): (request: IncomingMessage, response: ServerResponse) => void;
+    on(event: string, listener: (...args: never[]) => void): void;
+    interactionDetails(request: IncomingMessage, response: ServerResponse): Promise<InteractionDetails>;
+    interactionFinished(
+      request: IncomingMessage,
+      response: ServerResponse,
+      result: object,
+      options?: object,
+    ): Promise<void>;
+  }
+
+  export { Provider };
+}

@@ -1,0 +1,114 @@
+import { generateKeyPairSync } from "node:crypto";
+import { expect, test } from "vitest";
+import { createOAuthWorld } from "../oauth-world.test.helper.js";
+import type { SignIn } from "../sign-in/sign-in.js";
+import { chooseAuthentication, readClientKey } from "./oauth-client.js";
+
+test("a registration says that we are native, and which grants and redirect we use", async () => {
+  const world = await createOAuthWorld();
+  await world.session().signIn(world.person);
+  const { way } = world.asked[0] ?? {};
+  expect(world.authorization.requests.find(({ path }) => path === "/register")?.json).toEqual({
+    client_name: "Wirescope",
+    redirect_uris: [way?.kind === "browser" ? way.redirectUri : ""],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    token_endpoint_auth_method: "none",
+    application_type: "native",
+  });
+});
+
+test("a client with a secret shows it as the registration says, also after a restart", async () => {
+  const world = await createOAuthWorld(["registration-secret"]);
+  await world.session().signIn(world.person);
+  await world.session().signIn(world.person);
+  const shown = world.authorization.requests
+    .filter(({ path }) => path === "/token")
+    .map(({ headers, form }) => [headers.authorization, form.get("client_id")]);
+  expect(shown).toHaveLength(2);
+  for (const [authorization, id] of shown) {
+    expect(authorization).toMatch(/^Basic /);
+    expect(id).toBeNull();
+  }
+});
+
+test.each([
+  ["registration-absent", "registers no clients by itself"],
+  ["registration-refused", "invalid_client_metadata: Not you."],
+] as const)("where nobody can register (%s), it is said what to do", async (quirk, words) => {
+  const world = await createOAuthWorld([quirk]);
+  await expect(world.session().signIn(world.person)).rejects.toMatchObject({
+    code: "REGISTRATION_REFUSED",
+    message: expect.stringMatching(new RegExp(`${words}.*put the client id into the configuration`)),
+  });
+  expect(world.asked).toEqual([]);
+});
+
+test("a configured client is used in place of a registration, and keeps its port", async () => {
+  const world = await createOAuthWorld();
+  const reluctant: SignIn = {
+    async begin(request) {
+      world.asked.push(request);
+      throw new Error("That was enough.");
+    },
+  };
+  for (let signIn = 0; signIn < 2; signIn += 1) {
+    await expect(world.session({ client: { clientId: "by-hand" } }).signIn(reluctant)).rejects.toMatchObject({
+      code: "SIGN_IN_FAILED",
+      message: expect.stringContaining("That was enough."),
+    });
+  }
+  const ways = world.asked.map(({ way }) => new URL(way.url).searchParams);
+  expect(ways.map((query) => query.get("client_id"))).toEqual(["by-hand", "by-hand"]);
+  expect(new Set(ways.map((query) => query.get("redirect_uri"))).size).toBe(1);
+  expect(world.authorization.count("/register")).toBe(0);
+});
+
+test("the url of a metadata document is the client id where the server takes one, and a registration is made where not", async () => {
+  const world = await createOAuthWorld();
+  const clientMetadataUrl = "https://wirescope.example/client.json";
+  await world.session({ clientMetadataUrl }).signIn(world.person);
+  expect(world.authorization.count("/register")).toBe(1);
+  world.authorization.quirks.add("takes-metadata-documents");
+  await world.session({ clientMetadataUrl }).signIn(world.person);
+  const asked = world.asked.map(({ way }) => new URL(way.url).searchParams.get("client_id"));
+  expect(asked[1]).toBe(clientMetadataUrl);
+  expect(world.authorization.count("/register")).toBe(1);
+  for (const bad of ["http://wirescope.example/client.json", "https://wirescope.example/", "client.json"]) {
+    expect(() => world.session({ clientMetadataUrl: bad })).toThrow(TypeError);
+  }
+});
+
+test("another redirect in the configuration makes another registration", async () => {
+  const world = await createOAuthWorld();
+  await world.session().signIn(world.person);
+  await world.session({ redirect: { host: "localhost" } }).signIn(world.person);
+  await world.session({ redirect: { host: "localhost" } }).signIn(world.person);
+  expect(world.authorization.count("/register")).toBe(2);
+});
+
+test.each([
+  [{ clientSecret: undefined }, undefined, "none"],
+  [{ clientSecret: "s" }, undefined, "client_secret_basic"],
+  [{ clientSecret: "s" }, ["client_secret_post", "client_secret_basic"], "client_secret_basic"],
+  [{ clientSecret: "s" }, ["client_secret_post"], "client_secret_post"],
+] as const)("a client with %j at a server that takes %j shows itself by %s", (client, offered, method) => {
+  expect(chooseAuthentication(client, offered)).toBe(method);
+});
+
+test("the algorithm follows from the key, and what is no key shows nothing of itself", () => {
+  const pemOf = (type: "ec" | "rsa" | "ed25519" | "x25519"): string => {
+    const made =
+      type === "ec"
+        ? generateKeyPairSync("ec", { namedCurve: "P-384" })
+        : type === "rsa"
+          ? generateKeyPairSync("rsa", { modulusLength: 2048 })
+          : generateKeyPairSync(type as "ed25519");
+    return made.privateKey.export({ format: "pem", type: "pkcs8" }).toString();
+  };
+  expect(readClientKey({ clientId: "c", privateKey: pemOf("ec") })?.algorithm).toBe("ES384");
+  expect(readClientKey({ clientId: "c", privateKey: pemOf("rsa") })?.algorithm).toBe("RS256");
+  expect(readClientKey({ clientId: "c", privateKey: pemOf("ed25519") })?.algorithm).toBe("EdDSA");
+  expect(() => readClientKey({ clientId: "c", privateKey: pemOf("x25519") })).toThrow(TypeError);
+  expect(() => readClientKey({ clientId: "c", privateKey: "-----BEGIN s3cret" })).toThrow(/^(?!.*s3cret)/s);
+});

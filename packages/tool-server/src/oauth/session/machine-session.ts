@@ -1,0 +1,68 @@
+import { selectScopes } from "../authorization/scopes.js";
+import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import { type Discovery, discover } from "../discovery/discover.js";
+import { type MachineGrant, machineGrantForm } from "../grants/machine-grant.js";
+import { createProofKey, proofKeyToJson } from "../grants/proof-key.js";
+import { requestTokens, tokensOf } from "../grants/token-request.js";
+import type { OAuthContext } from "../oauth-context.js";
+import type { ClientStore } from "../registration/client-store.js";
+import type { TokenRecord } from "../tokens/token-record.js";
+import { issuerChanged } from "./issuer-changed.js";
+import type { ResourceChallenge } from "./resource-challenge.js";
+import type { OAuthSessionOptions } from "./session-options.js";
+
+/** Gets tokens without a person. */
+export interface Acquirer {
+  /** Finds the authorization server, and remembers what the challenge asked for. */
+  discover(challenge: ResourceChallenge, signal?: AbortSignal): Promise<AuthorizationServer>;
+  /** Tokens of this server. Rejects with TOKEN_REFUSED, or ISSUER_CHANGED where the tool server no longer names it. */
+  acquire(server: AuthorizationServer): Promise<TokenRecord>;
+}
+
+export function createAcquirer(
+  context: OAuthContext,
+  options: OAuthSessionOptions,
+  clients: ClientStore,
+  grant: MachineGrant,
+): Acquirer {
+  let known: { readonly discovery: Discovery; readonly challenge: ResourceChallenge | undefined } | undefined;
+  return {
+    async discover(challenge, signal) {
+      const discovery = await discover(context, {
+        resourceMetadata: challenge.resourceMetadata,
+        pinnedIssuer: options.issuer,
+        signal,
+      });
+      known = { discovery, challenge };
+      return discovery.server;
+    },
+    async acquire(server) {
+      if (known?.discovery.server.issuer !== server.issuer) {
+        const found = await discover(context, { knownIssuer: server.issuer, pinnedIssuer: options.issuer });
+        if (found.changedFrom !== undefined) throw issuerChanged(context, found.changedFrom, found.server.issuer);
+        known = { discovery: found, challenge: undefined };
+      }
+      const { discovery, challenge } = known;
+      const scopes = selectScopes({
+        challenged: challenge?.scopes ?? [],
+        configured: options.scopes ?? [],
+        resourceScopes: discovery.resourceScopes,
+        previous: [],
+        // No refresh token is wanted where a new token can be had at any time.
+        server: { scopes: undefined },
+      });
+      const client = (await clients.find(server))?.client;
+      const isBound = options.bindsTokens === true || discovery.bindsTokens || challenge?.wantsProof === true;
+      const key = isBound ? await createProofKey(context) : undefined;
+      const form = await machineGrantForm(context, grant, { server, resource: discovery.resource }, scopes);
+      const tokens = tokensOf(await requestTokens(context, { server, client, form, key }));
+      return {
+        ...tokens,
+        clientId: client?.clientId ?? "",
+        resource: discovery.resource,
+        requestedScopes: scopes,
+        proofKey: key !== undefined && tokens.tokenType === "DPoP" ? proofKeyToJson(key) : undefined,
+      };
+    },
+  };
+}

@@ -1,0 +1,174 @@
+import type { OAuthDescription } from "../../credentials/credential.js";
+import { credentialClosed } from "../../credentials/credential-closed.js";
+import { createSingleFlight, type SingleFlight } from "../../credentials/single-flight.js";
+import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import { discoverIssuer } from "../discovery/discover.js";
+import type { OAuthContext } from "../oauth-context.js";
+import { type ClientStore, createClientStore } from "../registration/client-store.js";
+import type { SignIn } from "../sign-in/sign-in.js";
+import { signOut } from "../sign-out/sign-out.js";
+import type { SignOutReport } from "../sign-out/sign-out-report.js";
+import { createTokenManager, type TokenManager } from "../tokens/token-manager.js";
+import { scopesOf } from "../tokens/token-record.js";
+import { createTokenStore, type HeldToken } from "../tokens/token-store.js";
+import { createIssuerStore } from "./issuer-store.js";
+import { createAcquirer } from "./machine-session.js";
+import type { ResourceChallenge } from "./resource-challenge.js";
+import { contextOf, type OAuthSessionOptions, vaultKeyOf } from "./session-options.js";
+import { runSignIn, type SignInWish } from "./session-sign-in.js";
+import { createTokenRenewer } from "./token-renewer.js";
+
+/**
+ * All that OAuth is about one tool server, for one profile and tenant: its authorization server, its client, its tokens. Make one, and
+ * share it: what several ask of it at once is done once.
+ */
+export interface OAuthSession {
+  readonly context: OAuthContext;
+  /** Whether tokens are got without a person. */
+  readonly isMachine: boolean;
+  /** A token to send now; undefined where there is none. See `TokenManager`. */
+  current(signal?: AbortSignal): Promise<HeldToken | undefined>;
+  /** Another token than the one that was refused, or than none; undefined where a person has to sign in. */
+  replace(
+    refused: HeldToken | undefined,
+    challenge: ResourceChallenge,
+    signal?: AbortSignal,
+  ): Promise<HeldToken | undefined>;
+  /** Leaves a token alone for a while, which was refused though it was new. */
+  rest(refused: HeldToken): void;
+  /**
+   * Lets a person sign in; whoever asks while one is under way joins it, and of several processes one asks. Rejects with
+   * SIGN_IN_FAILED, ISSUER_CHANGED, AUTHORIZATION_SERVER_INVALID, REGISTRATION_REFUSED or TOKEN_REFUSED.
+   */
+  signIn(signIn: SignIn, wish?: SignInWish, signal?: AbortSignal): Promise<HeldToken>;
+  /** Revokes the tokens where the server can, wipes them here, and tries an old one to prove that it is refused. */
+  signOut(signal?: AbortSignal): Promise<SignOutReport>;
+  /** What is known of the sign-in, with a look into the vault. */
+  status(): Promise<OAuthDescription>;
+  /** The same, as far as it is known without. */
+  describe(): OAuthDescription;
+  /** Ends what is under way; a renewal that began comes to its end first. */
+  close(): Promise<void>;
+}
+
+/** The metadata of an issuer is believed for so long. */
+const metadataMs = 600_000;
+
+/** Throws a TypeError where the options cannot be used. */
+export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
+  const { vault, grant } = options;
+  const context = contextOf(options);
+  const { clock } = context;
+  const clients: ClientStore = createClientStore(context, {
+    vault,
+    keyOf: (issuer) => vaultKeyOf(options, issuer, "client"),
+    configured: options.client,
+    metadataUrl: options.clientMetadataUrl,
+  });
+  const issuers = createIssuerStore(context, vault, vaultKeyOf(options, "", "issuer"));
+  const acquirer = grant === undefined ? undefined : createAcquirer(context, options, clients, grant);
+
+  let active: { readonly issuer: string; readonly manager: TokenManager } | undefined;
+  let metadata:
+    | { readonly issuer: string; readonly server: Promise<AuthorizationServer>; readonly until: number }
+    | undefined;
+  let isLookedUp = false;
+  let isClosed = false;
+
+  const serverOf = (issuer: string): Promise<AuthorizationServer> => {
+    if (metadata?.issuer === issuer && clock.now() < metadata.until) return metadata.server;
+    const server = discoverIssuer(context, issuer);
+    metadata = { issuer, server, until: clock.now() + metadataMs };
+    server.catch(() => {
+      if (metadata?.server === server) metadata = undefined;
+    });
+    return server;
+  };
+
+  const managerOf = (issuer: string): TokenManager => {
+    if (active?.issuer === issuer) return active.manager;
+    void active?.manager.close(new DOMException("Another authorization server is used now.", "AbortError"));
+    const manager = createTokenManager({
+      ...context,
+      store: createTokenStore(context, vault, vaultKeyOf(options, issuer, "tokens")),
+      renew: createTokenRenewer(context, clients, () => serverOf(issuer)),
+      acquire: acquirer === undefined ? undefined : async () => acquirer.acquire(await serverOf(issuer)),
+    });
+    active = { issuer, manager };
+    return manager;
+  };
+
+  /** The manager of the issuer that is pinned; looks into the vault at first, and whenever asked to. */
+  const pinned = async (isFresh = false): Promise<TokenManager | undefined> => {
+    if (isClosed) throw credentialClosed(context.server);
+    // Who finds nothing goes without a token, and looks again when that is refused.
+    if (isLookedUp && !isFresh) return active?.manager;
+    const issuer = options.issuer ?? (await issuers.read());
+    isLookedUp = true;
+    return issuer === undefined ? undefined : managerOf(issuer);
+  };
+
+  let signingIn: SingleFlight<HeldToken> | undefined;
+
+  const descriptionOf = (held: HeldToken | undefined, pausedUntil: number | undefined): OAuthDescription => ({
+    isSignedIn: held !== undefined,
+    issuer: active?.issuer,
+    account: held?.record.identity,
+    scopes: held === undefined ? undefined : scopesOf(held.record),
+    expiresAt: held?.record.expiresAt,
+    obtainedAt: held?.record.obtainedAt,
+    tokenType: held?.record.tokenType,
+    canRefresh: held?.record.refreshToken !== undefined || acquirer !== undefined,
+    pausedUntil,
+  });
+  const describe = (): OAuthDescription => {
+    const { held, pausedUntil } = active?.manager.describe() ?? { held: undefined, pausedUntil: undefined };
+    return descriptionOf(held, pausedUntil);
+  };
+
+  return {
+    context,
+    isMachine: acquirer !== undefined,
+    current: async (signal) => (await pinned())?.current(signal),
+    async replace(refused, challenge, signal) {
+      const manager = await pinned(refused === undefined);
+      const found = await manager?.replace(refused, signal);
+      if (found !== undefined || acquirer === undefined || manager !== undefined) return found;
+      const server = await acquirer.discover(challenge, signal);
+      await issuers.write(server.issuer);
+      return managerOf(server.issuer).replace(refused, signal);
+    },
+    rest: (refused) => active?.manager.rest(refused),
+    async signIn(signIn, wish = {}, signal) {
+      if (isClosed) throw credentialClosed(context.server);
+      if (acquirer !== undefined) throw new TypeError("This server is signed in to without a person.");
+      // Of those who join, the first one's wish counts.
+      signingIn ??= createSingleFlight((abort) =>
+        runSignIn({ context, options, clients, issuers, managerOf, pinned }, signIn, wish, abort).finally(() => {
+          signingIn = undefined;
+        }),
+      );
+      return signingIn.join(signal);
+    },
+    async signOut(signal) {
+      const manager = active?.manager;
+      active = undefined;
+      isLookedUp = false;
+      // What is being renewed is to be wiped as well.
+      await manager?.close(credentialClosed(context.server));
+      return signOut({ context, options, clients, serverOf }, signal);
+    },
+    async status() {
+      const manager = await pinned(true);
+      if (manager === undefined) return describe();
+      const held = await createTokenStore(context, vault, vaultKeyOf(options, active?.issuer ?? "", "tokens")).read();
+      return descriptionOf(held, manager.describe().pausedUntil);
+    },
+    describe,
+    async close() {
+      isClosed = true;
+      const reason = credentialClosed(context.server);
+      await Promise.all([signingIn?.close(reason), active?.manager.close(reason)]);
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { parseChallenges } from "../../credentials/challenge.js";
+import { parseScopes } from "../authorization/scopes.js";
+
+/** What a tool server asks for when it refuses a request. */
+export interface ResourceChallenge {
+  /** The url of its metadata, as it is written there. */
+  readonly resourceMetadata: string | undefined;
+  /** The permissions that the request needs. */
+  readonly scopes: readonly string[];
+  /** The error code of RFC 6750. */
+  readonly error: string | undefined;
+  /** Whether it asks for tokens that are bound to a key. */
+  readonly wantsProof: boolean;
+}
+
+/** Reads the challenge of a WWW-Authenticate header, where there is one of Bearer or DPoP. */
+export function parseResourceChallenge(header: string | undefined): ResourceChallenge {
+  const found = parseChallenges(header ?? "").filter(({ scheme }) => scheme === "bearer" || scheme === "dpop");
+  const parameterOf = (name: string): string | undefined =>
+    found.map(({ parameters }) => parameters.get(name)).find((value) => value !== undefined && value !== "");
+  return {
+    resourceMetadata: parameterOf("resource_metadata"),
+    scopes: parseScopes(parameterOf("scope")),
+    error: parameterOf("error"),
+    wantsProof: found.length > 0 && found.every(({ scheme }) => scheme === "dpop"),
+  };
+}

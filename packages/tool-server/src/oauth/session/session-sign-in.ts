@@ -1,0 +1,191 @@
+import { ToolServerError } from "../../errors.js";
+import type { Vault, VaultKey } from "../../vault/vault.js";
+import { scopesBeyond, selectScopes } from "../authorization/scopes.js";
+import { type Discovery, discover } from "../discovery/discover.js";
+import { createProofKey } from "../grants/proof-key.js";
+import type { OAuthContext } from "../oauth-context.js";
+import { tellEvent } from "../oauth-event.js";
+import { oauthFailure } from "../oauth-failure.js";
+import type { ClientStore } from "../registration/client-store.js";
+import { performSignIn } from "../sign-in/perform-sign-in.js";
+import type { SignIn, SignInReason } from "../sign-in/sign-in.js";
+import type { TokenManager } from "../tokens/token-manager.js";
+import { scopesOf, type TokenRecord } from "../tokens/token-record.js";
+import type { HeldToken } from "../tokens/token-store.js";
+import { isExpired } from "../tokens/token-times.js";
+import { issuerChanged } from "./issuer-changed.js";
+import type { IssuerStore } from "./issuer-store.js";
+import type { ResourceChallenge } from "./resource-challenge.js";
+import { type OAuthSessionOptions, vaultKeyOf } from "./session-options.js";
+
+/** What a sign-in is for. */
+export interface SignInWish {
+  /** What the tool server asked for. */
+  readonly challenge?: ResourceChallenge | undefined;
+  /** Default "asked": then a person is asked in any case; else not where another process has signed in in the meantime. */
+  readonly reason?: SignInReason | undefined;
+  /** Default: with a browser, unless the authorization server can only do the other. */
+  readonly way?: "browser" | "device" | undefined;
+  /** The token that was refused. */
+  readonly refused?: HeldToken | undefined;
+}
+
+/** The parts of a session that a sign-in works on. */
+export interface SessionParts {
+  readonly context: OAuthContext;
+  readonly options: OAuthSessionOptions;
+  readonly clients: ClientStore;
+  readonly issuers: IssuerStore;
+  readonly managerOf: (issuer: string) => TokenManager;
+  readonly pinned: (isFresh?: boolean) => Promise<TokenManager | undefined>;
+}
+
+/** So long is waited for another process before it is told of. */
+const quietWaitMs = 300;
+
+/** Lets a person sign in, one at a time for all processes, and keeps what it gives. */
+export async function runSignIn(
+  parts: SessionParts,
+  signIn: SignIn,
+  wish: SignInWish,
+  signal: AbortSignal,
+): Promise<HeldToken> {
+  const { context, options } = parts;
+  const task = (): Promise<HeldToken> => signInAlone(parts, signIn, wish, signal);
+  try {
+    return await inTurn(context, options.vault, vaultKeyOf(options, "", "sign-in"), task, signal);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : "unknown";
+    tellEvent(context, "sign-in-failed", `The sign-in failed: ${why}`, "error");
+    throw error;
+  }
+}
+
+async function signInAlone(
+  parts: SessionParts,
+  signIn: SignIn,
+  wish: SignInWish,
+  signal: AbortSignal,
+): Promise<HeldToken> {
+  const { context, options, clients, issuers, managerOf, pinned } = parts;
+  const { challenge, reason = "asked", refused } = wish;
+  if (reason !== "asked") {
+    const other = await (await pinned(true))?.reload();
+    if (other !== undefined && isEnough(context, other, refused, challenge)) return other;
+  }
+  const discovery = await discover(context, {
+    resourceMetadata: challenge?.resourceMetadata,
+    knownIssuer: await issuers.read(),
+    pinnedIssuer: options.issuer,
+    signal,
+  });
+  const { server } = discovery;
+  await confirmIssuer(context, discovery, options, signIn, signal);
+  const manager = managerOf(server.issuer);
+  const previous = refused?.record ?? manager.describe().held?.record;
+  const scopes = selectScopes({
+    challenged: challenge?.scopes ?? [],
+    configured: options.scopes ?? [],
+    resourceScopes: discovery.resourceScopes,
+    previous: discovery.changedFrom === undefined ? (previous?.requestedScopes ?? []) : [],
+    server,
+  });
+  const way =
+    wish.way ??
+    (server.authorizationEndpoint === undefined && server.deviceEndpoint !== undefined ? "device" : "browser");
+  const isBound = options.bindsTokens === true || discovery.bindsTokens || challenge?.wantsProof === true;
+  tellEvent(
+    context,
+    "sign-in-started",
+    `A person is asked to sign in with ${server.issuer}, for ${scopes.join(" ") || "its own choice of permissions"}.`,
+  );
+  const record = await withinTime(context, signal, async (limited) =>
+    performSignIn(
+      {
+        context,
+        discovery,
+        clients,
+        signIn,
+        scopes,
+        newScopes: scopesBeyond(previous?.requestedScopes ?? [], scopes),
+        reason,
+        key: isBound ? await createProofKey(context) : undefined,
+        redirect: options.redirect ?? {},
+        vault: options.vault.describe(),
+        signal: limited,
+      },
+      way,
+    ),
+  );
+  await issuers.write(server.issuer);
+  const held = await manager.keep(record);
+  tellEvent(context, "sign-in-done", doneText(record));
+  return held;
+}
+
+/** Whether a token is another than the one that was refused, and has the time and the permissions that are needed. */
+function isEnough(
+  { clock }: OAuthContext,
+  { record, revision }: HeldToken,
+  refused: HeldToken | undefined,
+  challenge: ResourceChallenge | undefined,
+): boolean {
+  if (revision === refused?.revision || isExpired(record, clock.now())) return false;
+  return scopesBeyond(scopesOf(record), challenge?.scopes ?? []).length === 0;
+}
+
+async function confirmIssuer(
+  context: OAuthContext,
+  { changedFrom, server }: Discovery,
+  { issuer }: OAuthSessionOptions,
+  signIn: SignIn,
+  signal: AbortSignal,
+): Promise<void> {
+  // The user said so in the configuration.
+  if (changedFrom === undefined || issuer === server.issuer) return;
+  const failure = issuerChanged(context, changedFrom, server.issuer);
+  const change = { server: context.server, from: changedFrom, to: server.issuer };
+  if (!((await signIn.confirmIssuer?.(change, signal)) ?? false)) throw failure;
+}
+
+async function withinTime<T>(
+  context: OAuthContext,
+  signal: AbortSignal,
+  task: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { clock, limits } = context;
+  const limit = new AbortController();
+  const callOff = clock.after(limits.signInMs, () => {
+    const message = `nobody signed in within ${limits.signInMs / 1000} s. Sign in again; where the browser cannot reach this machine, paste the address that it ends at.`;
+    limit.abort(oauthFailure(context, "SIGN_IN_FAILED", message));
+  });
+  try {
+    return await task(AbortSignal.any([signal, limit.signal]));
+  } finally {
+    callOff();
+  }
+}
+
+/** Runs a task under a lock, and tells where another process makes it wait. */
+async function inTurn<T>(
+  context: OAuthContext,
+  vault: Vault,
+  key: VaultKey,
+  task: () => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  try {
+    return await vault.withLock(key, task, { signal, waitMs: quietWaitMs });
+  } catch (error) {
+    if (!ToolServerError.is(error, "VAULT_LOCKED")) throw error;
+  }
+  tellEvent(context, "sign-in-waiting", "Another process lets somebody sign in to this server; waiting for it.");
+  return vault.withLock(key, task, { signal, waitMs: context.limits.signInMs });
+}
+
+function doneText({ identity, expiresAt, refreshToken }: TokenRecord): string {
+  const who = identity === undefined ? "" : ` as ${identity}`;
+  const until = expiresAt === undefined ? "" : ` The token is good until ${new Date(expiresAt).toISOString()}.`;
+  const renewal = refreshToken === undefined ? " There is no refresh token, so it is used until it is refused." : "";
+  return `Signed in${who}.${until}${renewal}`;
+}

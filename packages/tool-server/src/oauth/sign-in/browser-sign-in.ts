@@ -1,0 +1,103 @@
+import { createAuthorizationAttempt } from "../authorization/authorization-attempt.js";
+import { processAuthorizationResponse } from "../authorization/authorization-response.js";
+import { type CallbackReceiver, openCallbackReceiver } from "../authorization/callback-receiver.js";
+import { parsePastedRedirect } from "../authorization/pasted-redirect.js";
+import { codeGrant } from "../grants/grant-forms.js";
+import { requestTokens } from "../grants/token-request.js";
+import type { KnownClient } from "../registration/client-store.js";
+import { isClientDead } from "../registration/probe-client.js";
+import type { SignIn, SignInRequest } from "./sign-in.js";
+import type { SignInContext, SignInOutcome } from "./sign-in-context.js";
+
+/** Lets a person sign in with a browser, by an authorization code with PKCE. Rejects with SIGN_IN_FAILED, and as its steps do. */
+export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcome> {
+  const { context, discovery, clients, redirect, signal } = flow;
+  const { server, resource } = discovery;
+  const known = await clients.find(server);
+  const receiver = await openCallbackReceiver(context, {
+    ...redirect,
+    port: redirect.port ?? keptPort(known, redirect.host),
+  });
+  try {
+    const { client } = await clientFor(flow, known, receiver.redirectUri);
+    const attempt = await createAuthorizationAttempt(context, server, client, wishOf(flow, receiver.redirectUri));
+    const request: SignInRequest = {
+      server: context.server,
+      issuer: server.issuer,
+      reason: flow.reason,
+      scopes: flow.scopes,
+      newScopes: flow.newScopes,
+      way: { kind: "browser", url: attempt.url.href, redirectUri: receiver.redirectUri },
+      vault: flow.vault,
+    };
+    const answer = await answerTo(flow.signIn, request, receiver, attempt.state, signal);
+    const parameters = typeof answer === "string" ? parsePastedRedirect(context, answer, receiver.redirectUri) : answer;
+    const code = processAuthorizationResponse(context, attempt, parameters);
+    const form = codeGrant(attempt, code, resource);
+    return { client, outcome: await requestTokens(context, { server, client, form, key: flow.key, signal }) };
+  } finally {
+    await receiver.close();
+  }
+}
+
+/** The client to sign in with, for a redirect URI that stands. One that is not known any more is registered again, once. */
+async function clientFor(
+  flow: SignInContext,
+  known: KnownClient | undefined,
+  redirectUri: string,
+): Promise<KnownClient> {
+  const { context, discovery, clients, signal } = flow;
+  const { server } = discovery;
+  if (known === undefined) return clients.register(server, redirectUri, signal);
+  const { client } = known;
+  if (client.kind !== "registered") {
+    await clients.keepRedirect(server, client, redirectUri);
+    return known;
+  }
+  // The configuration wants another redirect than the one that was registered.
+  if (known.redirectUri !== redirectUri) return clients.register(server, redirectUri, signal);
+  const probe = await createAuthorizationAttempt(context, server, client, wishOf(flow, redirectUri));
+  if (!(await isClientDead(context, probe.url, signal))) return known;
+  await clients.drop(server, client);
+  return clients.register(server, redirectUri, signal);
+}
+
+function wishOf(
+  { discovery, scopes, key }: SignInContext,
+  redirectUri: string,
+): {
+  redirectUri: string;
+  resource: string;
+  scopes: readonly string[];
+  keyThumbprint: string | undefined;
+} {
+  return { redirectUri, resource: discovery.resource, scopes, keyThumbprint: key?.thumbprint };
+}
+
+/** What comes first: the answer of the browser, or the address that the person pasted. */
+async function answerTo(
+  signIn: SignIn,
+  request: SignInRequest,
+  receiver: CallbackReceiver,
+  state: string,
+  signal: AbortSignal,
+): Promise<URLSearchParams | string> {
+  const over = new AbortController();
+  const both = AbortSignal.any([signal, over.signal]);
+  const received = receiver.receive(state, both);
+  received.catch(() => undefined);
+  try {
+    const ask = async (): Promise<URLSearchParams | string> => (await signIn.begin(request, both))?.pasted ?? received;
+    const asked = ask();
+    asked.catch(() => undefined);
+    return await Promise.race([received, asked]);
+  } finally {
+    over.abort(new DOMException("The sign-in is over.", "AbortError"));
+  }
+}
+
+function keptPort(known: KnownClient | undefined, host = "127.0.0.1"): number | undefined {
+  if (known?.redirectUri === undefined) return undefined;
+  const { hostname, port } = new URL(known.redirectUri);
+  return hostname === host ? Number(port) : undefined;
+}

@@ -1,0 +1,163 @@
+import { openCallbackReceiver } from "../authorization/callback-receiver.js";
+import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import { textOf } from "../discovery/json-fields.js";
+import { deviceCodeGrant } from "../grants/grant-forms.js";
+import { requestTokens, type TokenOutcome } from "../grants/token-request.js";
+import type { OAuthContext } from "../oauth-context.js";
+import { isPassingFailure, oauthFailure, peerText } from "../oauth-failure.js";
+import { authenticateClient } from "../registration/client-authentication.js";
+import type { OAuthClient } from "../registration/oauth-client.js";
+import { parseEndpoint } from "../requests/endpoint-rules.js";
+import {
+  formRequest,
+  isPassingStatus,
+  type OAuthAnswer,
+  peerErrorOf,
+  sendOAuthRequest,
+} from "../requests/oauth-request.js";
+import type { SignInContext, SignInOutcome } from "./sign-in-context.js";
+import { waitFor } from "./wait.js";
+
+/** What a device authorization endpoint gave (RFC 8628, section 3.2). */
+export interface DeviceAuthorization {
+  readonly deviceCode: string;
+  readonly userCode: string;
+  readonly url: string;
+  readonly completeUrl: string | undefined;
+  /** In milliseconds since the epoch. */
+  readonly expiresAt: number;
+  readonly intervalMs: number;
+}
+
+const defaultIntervalMs = 5000;
+const slowDownMs = 5000;
+const longestIntervalMs = 60_000;
+const longestLifeMs = 1_800_000;
+
+/** Lets a person sign in on any device, with a code. Rejects with SIGN_IN_FAILED, and as its steps do. */
+export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome> {
+  const { context, discovery, scopes, signal } = flow;
+  const { server, resource } = discovery;
+  if (server.deviceEndpoint === undefined) {
+    const message =
+      "its authorization server has no sign-in by device. Sign in with a browser, and paste the address that it ends at.";
+    throw oauthFailure(context, "SIGN_IN_FAILED", message);
+  }
+  const client = await clientFor(flow);
+  const form = new URLSearchParams({ resource, ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }) });
+  const headers = await authenticateClient(context, server, client, form);
+  const answer = await sendOAuthRequest(
+    context,
+    formRequest(server.deviceEndpoint, form, "a device code", headers),
+    signal,
+  );
+  const { error } = answer.json ?? {};
+  if (error === "invalid_client") {
+    const failure = oauthFailure(
+      context,
+      "TOKEN_REFUSED",
+      `its device endpoint does not know this client (${peerErrorOf(context, answer).text}).`,
+    );
+    return { client, outcome: { kind: "refused", error, failure } };
+  }
+  const authorization = processDeviceAuthorization(context, answer);
+  const over = new AbortController();
+  const both = AbortSignal.any([signal, over.signal]);
+  const { url, completeUrl, userCode, expiresAt } = authorization;
+  try {
+    const begun = flow.signIn.begin(
+      {
+        server: context.server,
+        issuer: server.issuer,
+        reason: flow.reason,
+        scopes,
+        newScopes: flow.newScopes,
+        way: { kind: "device", url, completeUrl, userCode, expiresAt },
+        vault: flow.vault,
+      },
+      both,
+    );
+    // Who declines ends the wait; who was merely shown the code does not.
+    const declined = begun.then(() => new Promise<never>(() => undefined));
+    const polled = poll(flow, { server, client, authorization, signal: both });
+    polled.catch(() => undefined);
+    return { client, outcome: await Promise.race([polled, declined]) };
+  } finally {
+    over.abort(new DOMException("The sign-in is over.", "AbortError"));
+  }
+}
+
+/** Reads the answer of a device authorization endpoint. Throws SIGN_IN_FAILED, or SERVER_FAILED where it may pass. */
+export function processDeviceAuthorization(context: OAuthContext, answer: OAuthAnswer): DeviceAuthorization {
+  const { status, json } = answer;
+  const deviceCode = textOf(json?.device_code);
+  if (deviceCode !== undefined) context.secrets.add(deviceCode);
+  const userCode = textOf(json?.user_code);
+  const verification = textOf(json?.verification_uri) ?? textOf(json?.verification_url);
+  if (status !== 200 || json === undefined || deviceCode === undefined || userCode === undefined) {
+    const { text } = peerErrorOf(context, answer);
+    const code = isPassingStatus(status) ? "SERVER_FAILED" : "SIGN_IN_FAILED";
+    throw oauthFailure(context, code, `its device endpoint gave no code (${text}). Sign in with a browser instead.`);
+  }
+  const url = parseEndpoint(verification, context);
+  if (typeof url === "string") {
+    const message = `the page for its device code cannot be used: ${url}.`;
+    throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", message);
+  }
+  const complete = parseEndpoint(json.verification_uri_complete, context);
+  const { expires_in: lifetime, interval } = json;
+  const lifeMs = typeof lifetime === "number" && lifetime > 0 ? lifetime * 1000 : longestLifeMs;
+  return {
+    deviceCode,
+    userCode: peerText(context, userCode, 50),
+    url: url.href,
+    completeUrl: typeof complete === "string" ? undefined : complete.href,
+    expiresAt: context.clock.now() + Math.min(lifeMs, longestLifeMs),
+    intervalMs:
+      typeof interval === "number" && interval > 0 ? Math.min(interval * 1000, longestIntervalMs) : defaultIntervalMs,
+  };
+}
+
+interface Poll {
+  readonly server: AuthorizationServer;
+  readonly client: OAuthClient;
+  readonly authorization: DeviceAuthorization;
+  readonly signal: AbortSignal;
+}
+
+async function poll(flow: SignInContext, { server, client, authorization, signal }: Poll): Promise<TokenOutcome> {
+  const { context, discovery, key } = flow;
+  const { clock } = context;
+  const form = deviceCodeGrant(authorization.deviceCode, discovery.resource);
+  let { intervalMs } = authorization;
+  for (;;) {
+    await waitFor(clock, intervalMs, signal);
+    if (clock.now() >= authorization.expiresAt) throw expired(context);
+    try {
+      const outcome = await requestTokens(context, { server, client, form, key, signal });
+      if (outcome.kind === "tokens") return outcome;
+      if (outcome.error === "slow_down") intervalMs = Math.min(intervalMs + slowDownMs, longestIntervalMs);
+      else if (outcome.error === "expired_token") throw expired(context);
+      else if (outcome.error === "access_denied") {
+        throw oauthFailure(context, "SIGN_IN_FAILED", "the sign-in was denied. Sign in again and allow it.");
+      } else if (outcome.error !== "authorization_pending") return outcome;
+    } catch (error) {
+      if (!isPassingFailure(error)) throw error;
+      // RFC 8628 (3.5) asks for fewer tries where the connection fails.
+      intervalMs = Math.min(intervalMs * 2, longestIntervalMs);
+    }
+  }
+}
+
+function expired(context: OAuthContext): Error {
+  return oauthFailure(context, "SIGN_IN_FAILED", "nobody entered the code in time. Sign in again.");
+}
+
+/** The client to sign in with. A registration names a redirect even here, so that it serves a browser later. */
+async function clientFor({ context, discovery, clients, redirect, signal }: SignInContext): Promise<OAuthClient> {
+  const known = await clients.find(discovery.server);
+  if (known !== undefined) return known.client;
+  const receiver = await openCallbackReceiver(context, redirect);
+  await receiver.close();
+  return (await clients.register(discovery.server, receiver.redirectUri, signal)).client;
+}

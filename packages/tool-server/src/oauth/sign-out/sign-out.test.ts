@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import type { Vault } from "../../vault/vault.js";
+import { callTool, createOAuthWorld } from "../oauth-world.test.helper.js";
+
+test("[TS-OAUTH-8] a sign-out revokes both tokens, wipes them, and proves that the old one is refused", async () => {
+  const world = await createOAuthWorld();
+  const { credential, session } = world.credential();
+  const { record } = await session.signIn(world.person);
+  expect(await callTool(world.tool, credential)).toMatchObject({ status: 200 });
+  expect(await session.signOut()).toEqual({
+    server: "notes",
+    wiped: [
+      { issuer: world.authorization.issuer, refreshToken: { kind: "revoked" }, accessToken: { kind: "revoked" } },
+    ],
+    proof: { kind: "refused", status: 401 },
+    problems: [],
+  });
+  const revoked = world.authorization.requests
+    .filter(({ path }) => path === "/revoke")
+    .map(({ form }) => form.get("token"));
+  expect(revoked).toEqual([record.refreshToken, record.accessToken]);
+  expect((await world.vault.list()).keys.filter(({ item }) => item === "tokens")).toEqual([]);
+  expect(await credential.headers()).toEqual({});
+  expect(await callTool(world.tool, credential)).toMatchObject({ status: 401, code: "SIGN_IN_NEEDED" });
+  expect(await session.signOut()).toMatchObject({ wiped: [], proof: { kind: "nothing" } });
+});
+
+test("where tokens cannot be revoked, they are wiped all the same, and it is told that the old one is still accepted", async () => {
+  const world = await createOAuthWorld(["revocation-absent"]);
+  const session = world.session();
+  const { record } = await session.signIn(world.person);
+  expect(await session.signOut()).toMatchObject({
+    wiped: [{ refreshToken: { kind: "unsupported" }, accessToken: { kind: "unsupported" } }],
+    proof: { kind: "accepted", status: 200, until: record.expiresAt },
+  });
+  expect(await world.session().current()).toBeUndefined();
+});
+
+test("where the authorization server does not answer, tokens are wiped all the same", async () => {
+  const world = await createOAuthWorld();
+  await world.session().signIn(world.person);
+  await world.authorization.close();
+  const report = await world.session().signOut();
+  expect(report.wiped).toMatchObject([{ refreshToken: { kind: "failed" }, accessToken: { kind: "failed" } }]);
+  expect(await world.session().current()).toBeUndefined();
+  await world.tool.close();
+});
+
+test("what another process wrote is wiped as well, and another tenant's is not", async () => {
+  const world = await createOAuthWorld();
+  const session = world.session();
+  await session.signIn(world.person);
+  await world.session({ tenant: "t2" }).signIn(world.person);
+  await session.current();
+  const other = await world.session().signIn(world.person);
+  await session.signOut();
+  expect(world.authorization.scopesOf(other.record.accessToken)).toBeUndefined();
+  expect(await world.session().current()).toBeUndefined();
+  expect(await world.session({ tenant: "t2" }).current()).toBeDefined();
+});
+
+test("after a sign-out, the same session can sign in again, with the same registration", async () => {
+  const world = await createOAuthWorld();
+  const session = world.session();
+  await session.signIn(world.person);
+  await session.signOut();
+  await session.signIn(world.person);
+  expect(await session.current()).toBeDefined();
+  expect(await session.status()).toMatchObject({ isSignedIn: true, issuer: world.authorization.issuer });
+  expect(world.authorization.count("/register")).toBe(1);
+});
+
+test("tokens that are written while others are wiped are revoked and wiped as well", async () => {
+  const world = await createOAuthWorld();
+  await world.session().signIn(world.person);
+  const late = "access-that-came-late";
+  let isFirst = true;
+  const vault: Vault = {
+    ...world.vault,
+    async deleteIf(key, revision) {
+      const kept = isFirst ? await world.vault.get(key) : undefined;
+      isFirst = false;
+      if (kept !== undefined) await world.vault.put(key, { ...kept.value, accessToken: late });
+      return world.vault.deleteIf(key, revision);
+    },
+  };
+  expect((await world.session({ vault }).signOut()).wiped).toHaveLength(2);
+  expect(await world.session().current()).toBeUndefined();
+  expect(world.authorization.requests.some(({ path, form }) => path === "/revoke" && form.get("token") === late)).toBe(
+    true,
+  );
+});

@@ -1,0 +1,74 @@
+import type { Entry } from "../configuration/entry.js";
+import type { ConnectionFacts } from "../diagnostics/facts.js";
+import type { Tell } from "../diagnostics/tell.js";
+import type { HttpClient } from "../http/http-client.js";
+import { createOAuthSession, type OAuthSession } from "../oauth/session/oauth-session.js";
+import type { OAuthSessionOptions } from "../oauth/session/session-options.js";
+import type { SignIn } from "../oauth/sign-in/sign-in.js";
+import type { Clock } from "../process/clock.js";
+import type { SecretRegistry } from "../secrets/redactor.js";
+import { isCredentialHeader } from "../secrets/secret-names.js";
+import { variableUses } from "../substitution/substitute-entry.js";
+import type { Vault } from "../vault/vault.js";
+
+/** What can be said of one server beyond its entry, which has no fields for it. */
+export type OAuthOverrides = Pick<
+  OAuthSessionOptions,
+  "issuer" | "client" | "clientMetadataUrl" | "scopes" | "redirect" | "grant" | "bindsTokens"
+>;
+
+/** How servers are signed in to that ask for OAuth. */
+export interface OAuthSettings {
+  /** Where tokens rest. It is not disposed of with the servers. */
+  readonly vault: Vault;
+  /** The user's profile, such as `development`: profiles share no tokens. Default `default`. */
+  readonly profile?: string | undefined;
+  /** Who asks a person, where one has just done something and waits. Default: nobody is asked, and no browser opens. */
+  readonly signIn?: SignIn | undefined;
+  /** Whether http is accepted for a loopback host. Default false. */
+  readonly allowInsecureLoopback?: boolean | undefined;
+  readonly overrides?: ((server: string) => OAuthOverrides) | undefined;
+}
+
+/**
+ * Whether a server is signed in to by OAuth, should it ask: it is reached by HTTP and its entry brings no credential, be it a helper,
+ * an Authorization or a key. What an entry brings and the server refuses never falls into OAuth.
+ */
+export function usesOAuth(entry: Entry): boolean {
+  if (entry.type !== "http" && entry.type !== "sse") return false;
+  if (entry.headersHelper !== undefined) return false;
+  if (entry.headers.some(({ name }) => /^authorization$/i.test(name) || isCredentialHeader(name))) return false;
+  return !variableUses(entry).some(({ field, isSecret }) => isSecret && field.startsWith("headers."));
+}
+
+export interface EntryOAuthOptions {
+  readonly settings: OAuthSettings;
+  readonly facts: ConnectionFacts;
+  readonly server: string;
+  readonly url: string;
+  readonly http: HttpClient;
+  readonly secrets: SecretRegistry;
+  readonly clock: Clock;
+  readonly tell: Tell;
+}
+
+/** All that OAuth is about a server. Its steps are told in the story of the connection. */
+export function createEntryOAuth(options: EntryOAuthOptions): OAuthSession {
+  const { settings, facts, server, url, http, secrets, clock, tell } = options;
+  const { vault, profile = "default", allowInsecureLoopback } = settings;
+  // Tokens, codes and verifiers come and go for as long as the process runs.
+  const { add } = secrets.rotating(256);
+  return createOAuthSession({
+    ...settings.overrides?.(server),
+    server,
+    url,
+    profile,
+    tenant: JSON.stringify(Object.entries(facts.tenant).sort()),
+    vault,
+    http,
+    secrets: { add, redact: secrets.redact },
+    clock,
+    allowInsecureLoopback,
+    onEvent: ({ severity, text }) => tell(facts, severity, text),
+  });
+}
