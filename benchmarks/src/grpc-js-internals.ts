@@ -60,41 +60,56 @@ export function encodedAnswer(method: string): (request: Record<string, unknown>
   };
 }
 
-/** A socket of grpc-js's: what its transport keeps for Channelz. */
+/** A socket of grpc-js's: what its transport, of a client, keeps for Channelz. */
 export class GrpcJsSocket {
   readonly streamTracker: CallTracker = new grpcJs.ChannelzCallTracker();
+  keepalivesSent = 0;
   messagesSent = 0;
   messagesReceived = 0;
-  lastMessageSentTimestamp: Date | null = null;
-  lastMessageReceivedTimestamp: Date | null = null;
+  lastMessageSentTimestamp: number | null = null;
+  lastMessageReceivedTimestamp: number | null = null;
   readonly ref: Ref = grpcJs.registerChannelzSocket("127.0.0.1:443", () => this.info(), true);
 
   info(): object {
-    const { streamTracker } = this;
-    return {
-      remoteAddress: { host: "127.0.0.1", port: 443 },
-      localAddress: { host: "127.0.0.1", port: 50000 },
-      security: null,
-      remoteName: null,
-      streamsStarted: streamTracker.callsStarted,
-      messagesSent: this.messagesSent,
-      messagesReceived: this.messagesReceived,
-      keepAlivesSent: 0,
-      lastLocalStreamCreatedTimestamp: null,
-      lastMessageSentTimestamp: this.lastMessageSentTimestamp,
-      lastMessageReceivedTimestamp: this.lastMessageReceivedTimestamp,
-    };
+    return socketInfo(this);
   }
 
   messageSent(): void {
     this.messagesSent += 1;
-    this.lastMessageSentTimestamp = new Date();
+    this.lastMessageSentTimestamp = Date.now();
   }
 
   messageReceived(): void {
     this.messagesReceived += 1;
-    this.lastMessageReceivedTimestamp = new Date();
+    this.lastMessageReceivedTimestamp = Date.now();
   }
+}
+
+/** A connection of grpc-js's server: what it keeps of it for Channelz. */
+export interface GrpcJsSession {
+  readonly ref: Ref;
+  readonly streamTracker: CallTracker;
+  messagesSent: number;
+  messagesReceived: number;
+  keepAlivesSent: number;
+  lastMessageSentTimestamp: number | null;
+  lastMessageReceivedTimestamp: number | null;
+}
+
+function socketInfo(counted: Omit<GrpcJsSession, "ref" | "keepAlivesSent">): object {
+  return {
+    remoteAddress: { host: "127.0.0.1", port: 443 },
+    localAddress: { host: "127.0.0.1", port: 50000 },
+    security: null,
+    remoteName: null,
+    streamsStarted: counted.streamTracker.callsStarted,
+    messagesSent: counted.messagesSent,
+    messagesReceived: counted.messagesReceived,
+    keepAlivesSent: 0,
+    lastLocalStreamCreatedTimestamp: null,
+    lastMessageSentTimestamp: counted.lastMessageSentTimestamp,
+    lastMessageReceivedTimestamp: counted.lastMessageReceivedTimestamp,
+  };
 }
 
 /** A channel of grpc-js's, with two events in its trace, as its own channels begin. */
@@ -137,4 +152,34 @@ export class GrpcJsServer {
     }),
     true,
   );
+  /** Filled by grpc-js only where Channelz is on, to find what counts for a connection. */
+  readonly #sessionInfos = new Map<object, GrpcJsSession>();
+
+  /** What `_channelzSessionHandler` of grpc-js's server does for a new connection, but for the event in the server's trace. */
+  opened(connection: object): GrpcJsSession {
+    const ref = grpcJs.registerChannelzSocket("127.0.0.1", this.#info.bind(this, connection), true);
+    const session: GrpcJsSession = {
+      ref,
+      streamTracker: new grpcJs.ChannelzCallTracker(),
+      messagesSent: 0,
+      messagesReceived: 0,
+      keepAlivesSent: 0,
+      lastMessageSentTimestamp: null,
+      lastMessageReceivedTimestamp: null,
+    };
+    this.#sessionInfos.set(connection, session);
+    this.sessions.refChild(ref);
+    return session;
+  }
+
+  /** What it does when the connection closes, but for the event. It has the ref at hand, in the closure of its listener. */
+  closed(connection: object, { ref }: GrpcJsSession): void {
+    this.sessions.unrefChild(ref);
+    grpcJs.unregisterChannelzRef(ref);
+    this.#sessionInfos.delete(connection);
+  }
+
+  #info(connection: object): object {
+    return socketInfo(this.#sessionInfos.get(connection)!);
+  }
 }

@@ -6,9 +6,16 @@ export { parseTarget, type Target, type TcpTarget, type UnixTarget } from "./dia
 export type { EncodedRead, EncodedSource } from "./encoded-source.js";
 export { ChannelzError, type ChannelzErrorCode } from "./errors.js";
 export type { ListenerStats } from "./listener/connections.js";
+export type { CorsAdditions } from "./listener/cors.js";
 export type { Fallback } from "./listener/http-front.js";
 export type { ListenLimits } from "./listener/limits.js";
-export { type ChannelzListener, type CloseOptions, type ListenOptions, listenChannelz } from "./listener/listen.js";
+export {
+  type ChannelzListener,
+  type CloseOptions,
+  type ListenObserver,
+  type ListenOptions,
+  listenChannelz,
+} from "./listener/listen.js";
 export type { ListenTls } from "./listener/tls-front.js";
 export { type RedactOptions, redactSource } from "./redact.js";
 export type { Clock } from "./registry/clock.js";

@@ -11,6 +11,8 @@ export interface GuardedRequest {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
   readonly isEncrypted: boolean;
+  /** Whether it is for a path that needs no token. Default false. */
+  readonly isPublic?: boolean;
 }
 
 /** `origin` is set where a browser must be told, by the headers of CORS, that a page of that origin may read the answer. */
@@ -92,7 +94,7 @@ export function createGuard(options: GuardOptions): Guard {
         return { outcome: "preflight", origin: allowedOrigin };
       }
     }
-    if (options.checkToken !== undefined) {
+    if (options.checkToken !== undefined && request.isPublic !== true) {
       const presented = bearerTokenOf(headers.authorization);
       if (presented === undefined) {
         return refuse(

@@ -1,9 +1,10 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import {
   Http2ServerRequest,
   Http2ServerResponse,
   type IncomingHttpHeaders,
   performServerHandshake,
+  type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Duplex } from "node:stream";
@@ -13,7 +14,7 @@ import { drain, stopReceiving } from "../service/request-body.js";
 import type { RpcStatus } from "../service/rpc-status.js";
 import type { ConnectHandler, NodeRequest, NodeResponse } from "./connect-handler.js";
 import { type Connection, type Connections, countMalformed, type Exchange } from "./connections.js";
-import { corsHeaders, preflightHeaders } from "./cors.js";
+import { type CorsAdditions, corsHeaders, preflightHeaders } from "./cors.js";
 import type { Guard, GuardedRequest, Verdict } from "./guard.js";
 import type { ListenLimits } from "./limits.js";
 import { sniffPreface } from "./preface.js";
@@ -21,6 +22,13 @@ import { type StatusResponse, statusResponse } from "./status-response.js";
 
 /** Answers a request that is neither Channelz nor one of the other routes. */
 export type Fallback = (request: NodeRequest, response: NodeResponse) => void;
+
+/** Is shown what HTTP is spoken with, before the first request of it: to observe it. */
+export interface HttpObserver {
+  /** The server that connections of HTTP/1.1 are handed to. It never listens itself. */
+  readonly onHttp1Server?: (server: HttpServer) => void;
+  readonly onHttp2Session?: (session: ServerHttp2Session) => void;
+}
 
 /** What stands behind the front. */
 export interface HttpFrontOptions {
@@ -30,6 +38,9 @@ export interface HttpFrontOptions {
   readonly grpcUnary: GrpcUnary;
   readonly connect: ConnectHandler;
   readonly fallback: Fallback | undefined;
+  readonly publicPaths: ReadonlySet<string>;
+  readonly cors: CorsAdditions | undefined;
+  readonly observer: HttpObserver | undefined;
   readonly isEncrypted: boolean;
 }
 
@@ -43,7 +54,8 @@ export interface HttpFront {
 
 /** Creates what tells the two versions apart, asks the guard, and hands each request to whom it is for. */
 export function createHttpFront(options: HttpFrontOptions): HttpFront {
-  const { connections, limits, guard, grpcUnary, connect, fallback, isEncrypted } = options;
+  const { connections, limits, guard, grpcUnary, connect, fallback, isEncrypted, publicPaths, cors, observer } =
+    options;
   const { counters } = connections;
   const http1Connections = new WeakMap<Duplex, Connection>();
 
@@ -61,6 +73,7 @@ export function createHttpFront(options: HttpFrontOptions): HttpFront {
   http1.on("clientError", onClientError);
   // A server that never listens starts its clock for slow headers only when it is told that it does.
   http1.emit("listening");
+  observer?.onHttp1Server?.(http1);
 
   function serve(connection: Connection): void {
     sniffPreface(connection.socket, (isHttp2) => {
@@ -82,6 +95,7 @@ export function createHttpFront(options: HttpFrontOptions): HttpFront {
       settings: { maxConcurrentStreams: limits.maxConcurrentStreams, maxHeaderListSize: limits.maxHeaderBytes },
     });
     connection.session = session;
+    observer?.onHttp2Session?.(session);
     session.on("error", (error) => countMalformed(counters, error));
     session.once("remoteSettings", () => {
       connection.awaiting = "request";
@@ -105,7 +119,8 @@ export function createHttpFront(options: HttpFrontOptions): HttpFront {
     const path = pathOf(url);
     const exchange = begin(connection, path, stream);
     stream.on("close", () => connections.finish(exchange));
-    const asked = { httpVersion: 2, method: headers[":method"] ?? "", headers, isEncrypted } as const;
+    const isPublic = publicPaths.has(path);
+    const asked = { httpVersion: 2, method: headers[":method"] ?? "", headers, isEncrypted, isPublic } as const;
     const verdict = guard(asked);
     if (verdict.outcome === "pass" && verdict.origin === undefined && grpcUnary(stream, headers)) return;
     const answer = answerAtOnce(asked, url, path, verdict);
@@ -137,7 +152,7 @@ export function createHttpFront(options: HttpFrontOptions): HttpFront {
     const exchange = begin(connection, path, undefined);
     response.on("error", ignore);
     response.on("close", () => connections.finish(exchange));
-    const asked = { httpVersion: 1, method, headers, isEncrypted } as const;
+    const asked = { httpVersion: 1, method, headers, isEncrypted, isPublic: publicPaths.has(path) } as const;
     const verdict = guard(asked);
     const answer = answerAtOnce(asked, url, path, verdict);
     if (answer === undefined) {
@@ -171,13 +186,13 @@ export function createHttpFront(options: HttpFrontOptions): HttpFront {
     verdict: Verdict,
   ): StatusResponse | undefined {
     if (verdict.outcome === "preflight") {
-      return { statusCode: 204, headers: preflightHeaders(verdict.origin), body: Buffer.alloc(0) };
+      return { statusCode: 204, headers: preflightHeaders(verdict.origin, cors), body: Buffer.alloc(0) };
     }
     const status = verdict.outcome === "refuse" ? verdict.status : statusAtOnce(asked, path);
     if (status === undefined) return undefined;
     if (verdict.outcome === "refuse") counters.requestsRefused++;
     const answer = statusResponse(status, asked.method, asked.headers, url);
-    return { ...answer, headers: { ...answer.headers, ...(verdict.origin && corsHeaders(verdict.origin)) } };
+    return { ...answer, headers: { ...answer.headers, ...(verdict.origin && corsHeaders(verdict.origin, cors)) } };
   }
 
   function statusAtOnce({ headers }: GuardedRequest, path: string): RpcStatus | undefined {
@@ -196,7 +211,7 @@ export function createHttpFront(options: HttpFrontOptions): HttpFront {
 
   function handle(request: NodeRequest, response: NodeResponse, path: string, verdict: Verdict): void {
     if (verdict.origin !== undefined) {
-      for (const [name, value] of Object.entries(corsHeaders(verdict.origin))) response.setHeader(name, value);
+      for (const [name, value] of Object.entries(corsHeaders(verdict.origin, cors))) response.setHeader(name, value);
     }
     if (!connect.handle(request, response, path)) fallback?.(request, response);
   }

@@ -1,4 +1,4 @@
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 import type { DescFile } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { channelzPackages } from "../channelz-package.js";
@@ -13,8 +13,9 @@ import type { Source } from "../source.js";
 import { type BindAddress, bind, resolveBind, targetOf } from "./bind.js";
 import { createConnectHandler } from "./connect-handler.js";
 import { type Connection, createConnections, type ListenerStats } from "./connections.js";
+import type { CorsAdditions } from "./cors.js";
 import { createGuard } from "./guard.js";
-import { createHttpFront, type Fallback } from "./http-front.js";
+import { createHttpFront, type Fallback, type HttpObserver } from "./http-front.js";
 import { completeLimits, type ListenLimits } from "./limits.js";
 import { createTlsFront, type ListenTls } from "./tls-front.js";
 import { createTokenCheck } from "./token.js";
@@ -61,6 +62,20 @@ export interface ListenOptions {
   readonly keepsProcessAlive?: boolean;
   /** Answers what no service does, behind the same guard. Default: 404, in the caller's protocol. */
   readonly fallback?: Fallback;
+  /** Paths that are answered without a token; Host and Origin are judged all the same. Default: none. */
+  readonly publicPaths?: readonly string[];
+  /** Whether an address that other machines can reach is refused without TLS, also where there is a token. Default false. */
+  readonly requiresTls?: boolean;
+  /** What pages of allowed origins need for the fallback, besides what Connect needs. */
+  readonly cors?: CorsAdditions;
+  /** Is shown what HTTP is spoken with, to observe it. */
+  readonly observer?: ListenObserver;
+}
+
+/** Is shown the servers and sessions of a listener. */
+export interface ListenObserver extends HttpObserver {
+  /** The server that listens, once it does. */
+  readonly onListening?: (server: Server) => void;
 }
 
 /** How a listener stops. */
@@ -97,6 +112,7 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
     throw new TypeError("tls and path exclude each other: the mode of its file guards a Unix socket.");
   }
   if (!address.isLocal && checkToken === undefined && options.tls?.ca === undefined) throw exposed(address);
+  if (!address.isLocal && options.requiresTls === true && options.tls === undefined) throw unencrypted(address);
 
   const stopping = new AbortController();
   const health = options.health ?? createHealth();
@@ -122,6 +138,9 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
       options.routes?.(router);
     }, limits.maxMessageBytes),
     fallback: options.fallback,
+    publicPaths: new Set(options.publicPaths),
+    cors: options.cors,
+    observer: options.observer,
     isEncrypted: options.tls !== undefined,
   });
   const enter: (connection: Connection) => void = options.tls
@@ -142,6 +161,7 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
     front.close();
     throw error;
   }
+  options.observer?.onListening?.(server);
   // An accept that fails (no descriptors left, say) must not end the process that is looked at.
   server.on("error", () => connections.counters.connectionsRefused++);
   for (const channelzPackage of channelzPackages) health.set(channelzService(channelzPackage).typeName, "SERVING");
@@ -167,8 +187,19 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
   return listener;
 }
 
+function unencrypted(address: BindAddress): ChannelzError {
+  return new ChannelzError(
+    "LISTEN_EXPOSED",
+    `The token would cross the network in the clear on ${placeOf(address)}. Set tls, or listen on 127.0.0.1 or a Unix socket's path.`,
+  );
+}
+
+function placeOf(address: BindAddress): string {
+  return address.kind === "tcp" ? address.host : "an abstract Unix socket";
+}
+
 function exposed(address: BindAddress): ChannelzError {
-  const where = address.kind === "tcp" ? address.host : "an abstract Unix socket";
+  const where = placeOf(address);
   return new ChannelzError(
     "LISTEN_EXPOSED",
     `Others than this user of this machine could read Channelz on ${where}. Set token or tokenFile, use mutual TLS (tls.ca), or listen on 127.0.0.1 or a Unix socket's path.`,

@@ -25,3 +25,9 @@ const edges: Readonly<Record<ConnectivityState, readonly ConnectivityState[]>> =
 export function isExpectedTransition(from: ConnectivityState, to: ConnectivityState, isSubchannel: boolean): boolean {
   return edges[from].includes(to) || (isSubchannel && from === "TRANSIENT_FAILURE" && to === "IDLE");
 }
+
+/** Throws a TypeError for what is no state. */
+export function checkState(state: ConnectivityState): void {
+  if (Object.hasOwn(stateNumbers, state)) return;
+  throw new TypeError(`A state is one of ${Object.keys(stateNumbers).join(", ")}; it is ${String(state)}.`);
+}

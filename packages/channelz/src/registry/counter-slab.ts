@@ -31,7 +31,8 @@ export class CounterSlab {
   /** Gives `row` a zeroed place of its own. */
   claim(row: CounterRow): void {
     const cells = this.#open.at(-1) ?? this.#addChunk();
-    const at = cells[freeHead]!;
+    // As an integer: what is read from cells is a float, and would be boxed in each object and converted at each count.
+    const at = cells[freeHead]! | 0;
     cells[freeHead] = cells[at]!;
     cells[at] = 0;
     cells[usedRows]! += 1;

@@ -90,6 +90,25 @@ describe("what the application drops without closing it", () => {
     server.close();
   });
 
+  test("is remembered with where it was added only until it is closed", () => {
+    const registry = createRegistry({ remembersCreation: true, maxClosed: 0 });
+    const churn = (count: number): void => {
+      for (let i = 0; i < count; i += 1) {
+        const [first, second] = [registry.addSocket(), registry.addSocket()];
+        first.close();
+        second.close();
+      }
+    };
+    const bytesAfter = (count: number): number => {
+      churn(count);
+      globalThis.gc?.();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = bytesAfter(200);
+    // A stack is some 500 bytes at the least.
+    expect(bytesAfter(1000) - before).toBeLessThan(500_000);
+  });
+
   test("is told from what was closed", async () => {
     const dropped: DroppedObject[] = [];
     const registry = createRegistry({ onDropped: (one) => dropped.push(one) });

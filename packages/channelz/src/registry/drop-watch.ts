@@ -27,13 +27,14 @@ const minSweep = 1024;
  *
  * To watch an object costs more than to add it, and many are closed soon. So a new handle is first held in a nursery,
  * for a second at the most, and is watched when it is still open then; until then the record also holds its subject as
- * it is. Nothing is unregistered when an object is closed later: that costs more than the callback, which finds it closed and
- * does nothing.
+ * it is. The youngest waits outside until the next comes: who closes at once never gets in. Nothing is unregistered when
+ * an object is closed later: that costs more than the callback, which finds it closed and does nothing.
  */
 export class DropWatch {
   readonly #finalizers: FinalizationRegistry<AnyRecord>;
   readonly #creations: Map<number, string> | undefined;
   readonly #warned = new Set<string>();
+  #youngest: WatchedHandle | undefined;
   #nursery: WatchedHandle[] = [];
   #sweepAt = minSweep;
   #nurseryTimer: NodeJS.Timeout | undefined;
@@ -60,15 +61,34 @@ export class DropWatch {
     });
   }
 
-  watch(handle: WatchedHandle): void {
+  /** Watches a handle from now on, and returns it. */
+  watch<H extends WatchedHandle>(handle: H): H {
     if (this.#creations !== undefined) this.#creations.set(handle.record.id, captureCreation());
-    this.#nurseryTimer ??= setTimeout(() => this.#emptyNursery(), nurseryMs).unref();
+    if (this.#nurseryTimer === undefined) this.#startTimer();
+    const older = this.#youngest;
+    this.#youngest = handle;
+    if (older !== undefined && this.#isOpen(older)) this.#admit(older);
+    return handle;
+  }
+
+  /** Whether it is still to be watched. Where it was added is not needed any more if not. */
+  #isOpen({ record }: WatchedHandle): boolean {
+    if (record.lifecycle === "live") return true;
+    this.#creations?.delete(record.id);
+    return false;
+  }
+
+  #startTimer(): void {
+    this.#nurseryTimer = setTimeout(() => this.#emptyNursery(), nurseryMs).unref();
+  }
+
+  #admit(handle: WatchedHandle): void {
     if (this.#nursery.push(handle) >= this.#sweepAt) this.#sweepNursery();
   }
 
   /** Lets go of the closed ones. So they are never more than the open ones, or than a few. */
   #sweepNursery(): void {
-    this.#nursery = this.#nursery.filter(({ record }) => record.lifecycle === "live");
+    this.#nursery = this.#nursery.filter((handle) => this.#isOpen(handle));
     if (this.#nursery.length > nurserySize) this.#emptyNursery();
     this.#sweepAt = Math.max(minSweep, 2 * this.#nursery.length);
   }
@@ -76,13 +96,15 @@ export class DropWatch {
   /** Watches the open ones from now on. */
   #emptyNursery(): void {
     const grown = this.#nursery;
+    if (this.#youngest !== undefined) grown.push(this.#youngest);
+    this.#youngest = undefined;
     this.#nursery = [];
     this.#sweepAt = minSweep;
     clearTimeout(this.#nurseryTimer);
     this.#nurseryTimer = undefined;
     for (const handle of grown) {
+      if (!this.#isOpen(handle)) continue;
       const { record } = handle;
-      if (record.lifecycle !== "live") continue;
       if (record instanceof SocketRecord) record.holdSubjectWeakly();
       this.#finalizers.register(handle, record);
     }

@@ -16,13 +16,10 @@ export class Graveyard<T> {
   /** Takes an object in and returns the one that has to go: the oldest, or the object itself where there is no room at all. */
   bury(item: T): T | undefined {
     if (this.#capacity === 0) return item;
-    if (this.#places.length < this.#capacity) {
-      this.#places.push(item);
-      return undefined;
-    }
-    const oldest = this.#places[this.#next];
-    this.#places[this.#next] = item;
-    this.#next = (this.#next + 1) % this.#capacity;
+    const place = this.#next;
+    const oldest = this.#places[place];
+    this.#places[place] = item;
+    this.#next = place + 1 === this.#capacity ? 0 : place + 1;
     return oldest;
   }
 }

@@ -1,5 +1,5 @@
 import { ChannelzError } from "../errors.js";
-import { type ConnectivityState, isExpectedTransition, stateNumbers } from "./connectivity.js";
+import { type ConnectivityState, checkState, isExpectedTransition } from "./connectivity.js";
 import { linkRecords, unlinkRecords } from "./links.js";
 import {
   ChannelRecord,
@@ -114,9 +114,7 @@ abstract class ChannelLikeHandle extends CallCounter<ChannelRecord> {
    * not have is taken all the same, and logged as a warning. Without effect where the state is the same, or after close.
    */
   setState(state: ConnectivityState, cause = ""): void {
-    if (!Object.hasOwn(stateNumbers, state)) {
-      throw new TypeError(`A state is one of ${Object.keys(stateNumbers).join(", ")}; it is ${String(state)}.`);
-    }
+    checkState(state);
     const { record } = this;
     const from = record.state;
     if (from === state || record.lifecycle !== "live") return;
@@ -189,9 +187,9 @@ export class SocketHandle {
   }
 
   /** @internal */
-  readonly store: Store;
+  declare readonly store: Store;
   /** @internal */
-  readonly record: SocketRecord;
+  declare readonly record: SocketRecord;
 
   /** @internal */
   constructor(store: Store, record: SocketRecord) {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { IdIndex } from "./id-index.js";
 
 test("finds exactly what was added and not removed, whatever ids were skipped and whatever was removed when", () => {
@@ -37,6 +37,46 @@ test("finds exactly what was added and not removed, whatever ids were skipped an
     }),
     { numRuns: 100 },
   );
+});
+
+describe("takes memory for what it holds", () => {
+  const heapInUse = (): number => {
+    globalThis.gc?.();
+    return process.memoryUsage().heapUsed;
+  };
+
+  test.each([0, 1000, 300_000])("and little for what goes when %i more have come", (lag) => {
+    const before = heapInUse();
+    const index = new IdIndex<{ id: number }>();
+    for (let id = 1; id <= 300_000 + lag; id += 1) {
+      index.add({ id });
+      if (id > lag && (id - lag) % 100 !== 0) index.delete(id - lag);
+    }
+    // The few that stay would have 800 bytes each in their chunks.
+    expect((heapInUse() - before) / (3000 + lag)).toBeLessThan(200);
+    expect(index.size).toBe(3000 + lag);
+  });
+
+  test("and none for what went, though nothing comes after it", () => {
+    const before = heapInUse();
+    const index = new IdIndex<{ id: number }>();
+    for (let id = 1; id <= 300_000; id += 1) index.add({ id });
+    for (let id = 1; id <= 300_000; id += 1) index.delete(id);
+    // Empty chunks would be 2.4 MB.
+    expect(heapInUse() - before).toBeLessThan(300_000);
+    expect(index.size).toBe(0);
+  });
+});
+
+test("forgets what is removed after its chunk was given up", () => {
+  const index = new IdIndex<{ id: number }>();
+  for (let id = 1; id < 256; id += 1) index.add({ id });
+  for (let id = 1; id < 250; id += 1) index.delete(id);
+  for (let id = 256; id < 1024; id += 1) index.add({ id });
+  expect(index.delete(250)).toBe(true);
+  expect(index.get(1023)?.id).toBe(1023);
+  expect(index.get(250)).toBeUndefined();
+  expect(index.get(251)?.id).toBe(251);
 });
 
 test("knows no id that never was, however odd", () => {

@@ -1,10 +1,10 @@
 /** Ids to a chunk, and below how many items a chunk is not worth its room. */
 const chunkSize = 256;
-const sparseChunk = 16;
+const sparseSize = 16;
 
-/** The items whose ids have the same `key`, each at its place. */
+/** The items whose ids lie within `chunkSize` of `firstId`, each at its place. */
 interface Chunk<T> {
-  readonly key: number;
+  readonly firstId: number;
   readonly items: (T | undefined)[];
   size: number;
 }
@@ -19,7 +19,11 @@ export class IdIndex<T extends { readonly id: number }> {
   readonly #chunks = new Map<number, Chunk<T>>();
   readonly #stragglers = new Map<number, T>();
   /** The chunk that is being filled; it is kept, however few are left of it. */
-  #newest: Chunk<T> = { key: -1, items: [], size: 0 };
+  #newest: Chunk<T> = { firstId: -chunkSize, items: [], size: 0 };
+  /** The chunk that was asked for last: what came together mostly goes together. */
+  #recent: Chunk<T> = this.#newest;
+  /** Chunks that became sparse. They wait for the next to begin, since most are empty by then and nothing has to move. */
+  readonly #sparse = new Set<Chunk<T>>();
   #size = 0;
 
   get size(): number {
@@ -28,15 +32,16 @@ export class IdIndex<T extends { readonly id: number }> {
 
   /** Adds an item whose id is higher than all before it. */
   add(item: T): void {
-    const key = Math.floor(item.id / chunkSize);
-    if (key !== this.#newest.key) this.#beginChunk(key);
-    this.#newest.items[item.id % chunkSize] = item;
-    this.#newest.size += 1;
+    if (item.id - this.#newest.firstId >= chunkSize) this.#beginChunk(item.id);
+    const chunk = this.#newest;
+    chunk.items[item.id - chunk.firstId] = item;
+    chunk.size += 1;
     this.#size += 1;
   }
 
   get(id: number): T | undefined {
-    return this.#chunkOf(id)?.items[id % chunkSize] ?? this.#stragglers.get(id);
+    const chunk = this.#chunkOf(id);
+    return chunk === undefined ? this.#stragglers.get(id) : chunk.items[id - chunk.firstId];
   }
 
   /** Removes the item with this id; false if there is none. */
@@ -45,29 +50,43 @@ export class IdIndex<T extends { readonly id: number }> {
     if (chunk === undefined) {
       if (!this.#stragglers.delete(id)) return false;
     } else {
-      if (chunk.items[id % chunkSize] === undefined) return false;
-      chunk.items[id % chunkSize] = undefined;
+      const place = id - chunk.firstId;
+      if (chunk.items[place] === undefined) return false;
+      chunk.items[place] = undefined;
       chunk.size -= 1;
-      if (chunk.size < sparseChunk && chunk !== this.#newest) this.#dissolve(chunk);
+      if (chunk.size < sparseSize && chunk !== this.#newest) this.#thinnedOut(chunk);
     }
     this.#size -= 1;
     return true;
   }
 
   #chunkOf(id: number): Chunk<T> | undefined {
-    const key = Math.floor(id / chunkSize);
-    return key === this.#newest.key ? this.#newest : this.#chunks.get(key);
+    const place = id - this.#recent.firstId;
+    if (place >= 0 && place < chunkSize) return this.#recent;
+    const chunk = this.#chunks.get(Math.floor(id / chunkSize));
+    if (chunk !== undefined) this.#recent = chunk;
+    return chunk;
   }
 
-  #beginChunk(key: number): void {
+  #beginChunk(id: number): void {
+    const key = Math.floor(id / chunkSize);
     const full = this.#newest;
-    this.#newest = { key, items: new Array(chunkSize).fill(undefined), size: 0 };
+    this.#newest = { firstId: key * chunkSize, items: new Array(chunkSize).fill(undefined), size: 0 };
     this.#chunks.set(key, this.#newest);
-    if (full.size < sparseChunk) this.#dissolve(full);
+    for (const chunk of this.#sparse) this.#dissolve(chunk);
+    if (full.size < sparseSize) this.#sparse.add(full);
+  }
+
+  #thinnedOut(chunk: Chunk<T>): void {
+    if (chunk.size === 0) this.#dissolve(chunk);
+    else this.#sparse.add(chunk);
   }
 
   #dissolve(chunk: Chunk<T>): void {
-    this.#chunks.delete(chunk.key);
+    this.#chunks.delete(chunk.firstId / chunkSize);
+    this.#sparse.delete(chunk);
+    if (this.#recent === chunk) this.#recent = this.#newest;
+    if (chunk.size === 0) return;
     for (const item of chunk.items) if (item !== undefined) this.#stragglers.set(item.id, item);
   }
 }

@@ -64,7 +64,7 @@ function linkSocket(parent: ChannelRecord, child: SocketRecord): boolean {
     throw mixedChildren(parent, child, "channels or subchannels", "sockets");
   }
   if (child.owner === parent) return false;
-  if (child.owner !== undefined) {
+  if (child.owner) {
     throw new ChannelzError(
       "LINK_REFUSED",
       `Cannot put ${nameRecord(child)} under ${nameRecord(parent)}: it belongs to ${nameRecord(child.owner)}. ` +

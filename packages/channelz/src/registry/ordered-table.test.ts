@@ -78,6 +78,39 @@ describe("OrderedTable", () => {
     );
   });
 
+  describe("takes memory for what it holds", () => {
+    const heapInUse = (): number => {
+      globalThis.gc?.();
+      return process.memoryUsage().heapUsed;
+    };
+    const filled = (count: number): OrderedTable<{ id: number }> => {
+      const table = new OrderedTable<{ id: number }>();
+      for (let id = 1; id <= count; id += 1) table.add({ id });
+      return table;
+    };
+
+    test("and little for what went, be it the oldest first or the newest", () => {
+      const before = heapInUse();
+      const tables = [filled(100_000), filled(100_000)];
+      for (let id = 1; id <= 100_000; id += 1) {
+        tables[0]!.delete(id);
+        tables[1]!.delete(100_001 - id);
+      }
+      // Blocks that were kept empty would be 800 kB each time.
+      expect(heapInUse() - before).toBeLessThan(300_000);
+      expect(tables.map(({ size }) => size)).toEqual([0, 0]);
+    });
+
+    test("and not for the gaps between the few that stay", () => {
+      const before = heapInUse();
+      const table = filled(300_000);
+      for (let id = 1; id <= 300_000; id += 1) if (id % 100 !== 0) table.delete(id);
+      // Without their gaps closed, they would have 800 bytes each.
+      expect((heapInUse() - before) / table.size).toBeLessThan(200);
+      expect(table.size).toBe(3000);
+    });
+  });
+
   test("says that nothing was removed for an id that it does not hold", () => {
     const table = new OrderedTable<{ id: number }>();
     expect(table.delete(1)).toBe(false);

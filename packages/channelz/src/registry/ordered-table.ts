@@ -1,18 +1,21 @@
-/** The most items a block holds, and below how many it looks for a neighbour to join. */
+/** The most places a block has. */
 const blockSize = 128;
-const sparseBlock = blockSize / 4;
+/** So many gaps are always borne, or a short table would close its gaps at every turn. */
+const bearableGaps = blockSize / 4;
 
 /**
  * Items in the ascending order of their ids, in blocks.
  *
- * Ids only grow, so adding is a push onto the last block. Removing shifts within one block; a block that runs empty is
- * dropped, and sparse neighbours join. So there is never a pause in which everything is compacted, memory follows the
+ * Ids only grow, so adding is a push onto the last block. Removing leaves a gap in one block; a block that is mostly gaps
+ * closes them, and small neighbours join. So there is never a pause in which everything is compacted, memory follows the
  * number of items, and a page costs O(log n + page) wherever it starts and whatever was removed before it.
  */
 export class OrderedTable<T extends { readonly id: number }> {
-  readonly #blocks: Block<T>[] = [];
-  /** The id of the first item of each block, side by side, so that a search touches no items. */
-  readonly #firstIds: number[] = [];
+  /** At least one, and the last may be empty: where items come and go at the end, nothing is made anew. */
+  readonly #blocks: Block<T>[] = [new Block()];
+  /** For each block but the first: no id in it is lower, and all before it are. Kept apart, so that a search touches no items. */
+  readonly #firstIds: number[] = [0];
+  #highestId = 0;
   #size = 0;
 
   get size(): number {
@@ -21,107 +24,102 @@ export class OrderedTable<T extends { readonly id: number }> {
 
   /** Adds an item whose id is not in the table. */
   add(item: T): void {
-    const { id } = item;
-    const lastIndex = this.#blocks.length - 1;
-    const lastBlock = this.#blocks[lastIndex];
     this.#size += 1;
-    if (lastBlock === undefined) {
-      this.#blocks.push(new Block<T>([item]));
-      this.#firstIds.push(id);
+    if (item.id <= this.#highestId) {
+      this.#insert(item);
       return;
     }
-    const { items } = lastBlock;
-    if (lastBlock.length === 0) {
-      items.push(item);
-      this.#firstIds[lastIndex] = id;
-    } else if (items[items.length - 1]!.id > id) {
-      this.#insert(item);
-    } else if (items.length < blockSize) {
-      items.push(item);
-    } else {
-      this.#blocks.push(new Block<T>([item]));
-      this.#firstIds.push(id);
-    }
+    this.#highestId = item.id;
+    let block = this.#blocks[this.#blocks.length - 1]!;
+    if (block.end === blockSize) block = this.#beginBlock(item.id);
+    block.push(item);
   }
 
   /** Removes the item with this id; false if there is none. */
   delete(id: number): boolean {
     const blockIndex = this.#blockOf(id);
-    const block = this.#blocks[blockIndex];
-    if (block === undefined) return false;
-    const index = block.lowerBound(id);
-    if (block.items[index]?.id !== id) return false;
+    const block = this.#blocks[blockIndex]!;
+    if (!block.remove(id)) return false;
     this.#size -= 1;
-    block.removeAt(index);
-    if (block.length === 0) {
-      // The only block stays: a table whose one item comes and goes makes nothing anew.
-      if (this.#blocks.length > 1) this.#dropBlock(blockIndex);
-    } else {
-      this.#firstIds[blockIndex] = block.items[block.start]!.id;
-      if (block.length < sparseBlock) this.#joinNeighbour(blockIndex);
-    }
+    if (block.isSparse) this.#tidy(blockIndex);
+    else if (block.count === 0 && blockIndex < this.#blocks.length - 1) this.#dropBlock(blockIndex);
     return true;
   }
 
   get(id: number): T | undefined {
-    const block = this.#blocks[this.#blockOf(id)];
-    const item = block?.items[block.lowerBound(id)];
-    return item?.id === id ? item : undefined;
+    const block = this.#blocks[this.#blockOf(id)]!;
+    return block.itemAt(block.lowerBound(id), id);
   }
 
   /** Calls `visit` for the items from `startId` on, ascending, until it returns false; true if the end was reached. */
   visitFrom(startId: number, visit: (item: T) => boolean): boolean {
     let blockIndex = this.#blockOf(startId);
-    let block = this.#blocks[blockIndex];
-    let index = block?.lowerBound(startId) ?? 0;
-    while (block !== undefined) {
-      for (; index < block.items.length; index += 1) if (!visit(block.items[index]!)) return false;
-      blockIndex += 1;
-      block = this.#blocks[blockIndex];
-      index = block?.start ?? 0;
+    let index = this.#blocks[blockIndex]!.lowerBound(startId);
+    for (; blockIndex < this.#blocks.length; blockIndex += 1) {
+      const { places, end } = this.#blocks[blockIndex]!;
+      for (; index < end; index += 1) {
+        const place = places[index]!;
+        if (typeof place !== "number" && !visit(place)) return false;
+      }
+      index = 0;
     }
     return true;
   }
 
   *[Symbol.iterator](): IterableIterator<T> {
-    for (const { items, start } of this.#blocks) for (let i = start; i < items.length; i += 1) yield items[i]!;
+    for (const { places, end } of this.#blocks) {
+      for (let i = 0; i < end; i += 1) {
+        const place = places[i]!;
+        if (typeof place !== "number") yield place;
+      }
+    }
   }
 
-  /** The block in which an item with this id stands or would stand; 0 where it lies before all. */
+  /** The block in which an item with this id stands or would stand. */
   #blockOf(id: number): number {
     const firstIds = this.#firstIds;
     let low = 0;
-    let high = firstIds.length;
+    let high = firstIds.length - 1;
     // What is young is asked for most, and stands in the last block.
-    if (high > 0 && firstIds[high - 1]! <= id) return high - 1;
+    if (firstIds[high]! <= id) return high;
     while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (firstIds[middle]! <= id) low = middle + 1;
-      else high = middle;
+      const middle = (low + high + 1) >>> 1;
+      if (firstIds[middle]! <= id) low = middle;
+      else high = middle - 1;
     }
-    return low === 0 ? 0 : low - 1;
+    return low;
+  }
+
+  #beginBlock(firstId: number): Block<T> {
+    const block = new Block<T>();
+    this.#blocks.push(block);
+    this.#firstIds.push(firstId);
+    return block;
   }
 
   /** Out of order: an old object that was linked late. */
   #insert(item: T): void {
     const blockIndex = this.#blockOf(item.id);
     const block = this.#blocks[blockIndex]!;
-    block.items.splice(block.lowerBound(item.id), 0, item);
-    this.#firstIds[blockIndex] = block.items[block.start]!.id;
-    if (block.length > blockSize) {
-      const upper = new Block<T>(block.items.splice(block.start + blockSize / 2));
-      this.#blocks.splice(blockIndex + 1, 0, upper);
-      this.#firstIds.splice(blockIndex + 1, 0, upper.items[0]!.id);
+    const items = [...block.items, item].sort((a, b) => a.id - b.id);
+    const upper = items.length > blockSize ? items.splice(blockSize / 2) : [];
+    block.fill(items);
+    if (upper.length > 0) {
+      this.#blocks.splice(blockIndex + 1, 0, new Block<T>().fill(upper));
+      this.#firstIds.splice(blockIndex + 1, 0, upper[0]!.id);
     }
   }
 
-  #joinNeighbour(blockIndex: number): void {
+  /** Closes the gaps of a block, and joins it with a neighbour where both are small. */
+  #tidy(blockIndex: number): void {
+    const block = this.#blocks[blockIndex]!;
+    block.fill(block.items);
     const left = blockIndex > 0 ? blockIndex - 1 : blockIndex;
     const into = this.#blocks[left]!;
     const from = this.#blocks[left + 1];
     // Well below a full block, so that a joined block does not split or overflow at once.
-    if (from === undefined || into.length + from.length > blockSize / 2) return;
-    this.#blocks[left] = into.joinedWith(from);
+    if (from === undefined || into.count + from.count > blockSize / 2) return;
+    into.fill([...into.items, ...from.items]);
     this.#dropBlock(left + 1);
   }
 
@@ -131,56 +129,71 @@ export class OrderedTable<T extends { readonly id: number }> {
   }
 }
 
-/** A run of items, from `start` on: what is removed at the front only moves the start. */
+/** A run of items. What is removed leaves its id in its place: nothing moves, and the run can be searched as before. */
 class Block<T extends { readonly id: number }> {
-  /** Undefined before `start`, and nowhere else. */
-  readonly items: (T | undefined)[];
-  start = 0;
+  readonly places: (T | number)[] = [];
+  /** How many places are taken, the last of them by an item. What lies behind means nothing. */
+  end = 0;
+  /** How many items there are. */
+  count = 0;
 
-  constructor(items: (T | undefined)[]) {
-    this.items = items;
+  get items(): T[] {
+    return this.places.slice(0, this.end).filter((place) => typeof place !== "number");
   }
 
-  get length(): number {
-    return this.items.length - this.start;
+  get isSparse(): boolean {
+    return this.end - this.count > bearableGaps + 3 * this.count;
   }
 
-  /** The index of the first item with this id or a higher one. */
+  /** The first place with this id or a higher one. */
   lowerBound(id: number): number {
-    const { items, start } = this;
-    if (start === items.length) return start;
-    // Ids only grow, so an item stands at most as far from the first as its id does; where none is missing, exactly so.
-    const farthest = start + Math.max(0, id - items[start]!.id);
-    if (farthest < items.length && items[farthest]!.id === id) return farthest;
-    let low = start;
-    let high = Math.min(farthest, items.length);
+    const { places, end } = this;
+    if (end === 0) return 0;
+    // Ids only grow, so one stands at most as far from the first as it is higher; where none is missing, just there.
+    let high = Math.max(0, Math.min(end - 1, id - idOf(places[0]!)));
+    const met = idOf(places[high]!);
+    if (met === id) return high;
+    if (met < id) return high + 1;
+    let low = 0;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (items[middle]!.id < id) low = middle + 1;
+      if (idOf(places[middle]!) < id) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
-  joinedWith(next: Block<T>): Block<T> {
-    return new Block([...this.items.slice(this.start), ...next.items.slice(next.start)]);
+  itemAt(index: number, id: number): T | undefined {
+    if (index === this.end) return undefined;
+    const place = this.places[index]!;
+    return typeof place === "number" || place.id !== id ? undefined : place;
   }
 
-  /** Shifts the shorter side by hand: `splice` would make an array for what it removes. */
-  removeAt(index: number): void {
-    const { items, start } = this;
-    const last = items.length - 1;
-    if (index - start < last - index) {
-      for (let i = index; i > start; i -= 1) items[i] = items[i - 1];
-      items[start] = undefined;
-      this.start += 1;
-    } else {
-      for (let i = index; i < last; i += 1) items[i] = items[i + 1];
-      items.pop();
-      if (start > 0 && last === start) {
-        items.length = 0;
-        this.start = 0;
-      }
-    }
+  push(item: T): void {
+    this.places[this.end] = item;
+    this.end += 1;
+    this.count += 1;
   }
+
+  remove(id: number): boolean {
+    const index = this.lowerBound(id);
+    if (this.itemAt(index, id) === undefined) return false;
+    this.places[index] = id;
+    this.count -= 1;
+    while (this.end > 0 && typeof this.places[this.end - 1] === "number") this.end -= 1;
+    return true;
+  }
+
+  /** Takes these items, and no others. */
+  fill(items: readonly T[]): this {
+    this.places.length = items.length;
+    this.end = 0;
+    this.count = 0;
+    for (const item of items) this.push(item);
+    return this;
+  }
+}
+
+function idOf(place: { readonly id: number } | number): number {
+  return typeof place === "number" ? place : place.id;
 }

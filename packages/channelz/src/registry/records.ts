@@ -94,18 +94,19 @@ export class ServerRecord implements CounterRow {
   }
 }
 
+// The fields are only declared, here and in the handle, so that each is written once, by the constructor: sockets come and
+// go the most.
 export class SocketRecord implements CounterRow {
-  readonly id: number;
-  readonly name: string;
-  readonly endpoints: SocketEndpoints | undefined;
-  readonly describe: SocketDescriber<object> | undefined;
+  declare readonly id: number;
+  declare readonly name: string;
+  declare readonly endpoints: SocketEndpoints | undefined;
+  declare readonly describe: SocketDescriber<object> | undefined;
   /** What is described: held as it is while the socket is new, then weakly; gone once the socket closed. */
   #subject: object | WeakRef<object> | undefined;
-  lifecycle: Lifecycle = "live";
-  cells: Float64Array = CounterSlab.none;
-  at = 0;
-  /** The channel, subchannel or server it belongs to. */
-  owner: ChannelRecord | ServerRecord | undefined = undefined;
+  declare cells: Float64Array;
+  declare at: number;
+  /** The channel, subchannel or server it belongs to, if there is one; null once the socket closed. */
+  declare owner: ChannelRecord | ServerRecord | undefined | null;
 
   constructor(
     id: number,
@@ -119,10 +120,17 @@ export class SocketRecord implements CounterRow {
     this.endpoints = endpoints;
     this.describe = describe;
     this.#subject = subject;
+    this.cells = CounterSlab.none;
+    this.at = 0;
+    this.owner = undefined;
   }
 
   get kind(): "socket" {
     return "socket";
+  }
+
+  get lifecycle(): Lifecycle {
+    return this.owner === null ? "closed" : "live";
   }
 
   get subject(): object | undefined {
@@ -133,7 +141,8 @@ export class SocketRecord implements CounterRow {
     if (this.#subject !== undefined) this.#subject = new WeakRef(this.#subject);
   }
 
-  forgetSubject(): void {
+  close(): void {
+    this.owner = null;
     this.#subject = undefined;
   }
 }

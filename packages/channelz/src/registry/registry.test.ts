@@ -76,6 +76,22 @@ describe("a channel", () => {
     expect(timestampMs(data!.lastCallStartedTimestamp!)).toBe(1_700_000_005_000);
   });
 
+  test("[CZ-STATE-1] [CZ-D-STATE-1] begins in the state that it is given, and goes from UNKNOWN to any without a warning", async () => {
+    const channel = registry.addChannel({ state: "UNKNOWN" });
+    const subchannel = registry.addSubchannel({ parent: channel, state: "READY" });
+    const states = async (): Promise<unknown[]> => [
+      (await registry.getChannel(channel.id)).channel?.data?.state?.state,
+      (await registry.getSubchannel(subchannel.id)).subchannel?.data?.state?.state,
+    ];
+    expect(await states()).toEqual([0, 3]);
+    channel.setState("READY");
+    expect(await states()).toEqual([3, 3]);
+    const { data } = (await registry.getChannel(channel.id)).channel!;
+    expect(data?.trace?.events.at(-1)).toMatchObject({ description: "UNKNOWN -> READY", severity: 1 });
+    expect(() => registry.addChannel({ state: "FINE" as "READY" })).toThrow(TypeError);
+    expect(registry.size.channels).toBe(1);
+  });
+
   test("[CZ-SUBCHANNEL-1] [CZ-OP-7] a subchannel is told with its ref and its data", async () => {
     const channel = registry.addChannel();
     const subchannel = registry.addSubchannel({ parent: channel, name: "b", target: "127.0.0.1:1" });

@@ -20,6 +20,7 @@ import {
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
 import { type Clock, createTurnClock, stampClockOf } from "./clock.js";
+import { type ConnectivityState, checkState } from "./connectivity.js";
 import { type DroppedObject, DropWatch } from "./drop-watch.js";
 import { adopt, ChannelHandle, ServerHandle, SocketHandle, SubchannelHandle } from "./handles.js";
 import { OrderedTable } from "./ordered-table.js";
@@ -49,6 +50,8 @@ export interface ChannelInit {
   readonly name?: string;
   /** What the channel originally tried to connect to. */
   readonly target?: string;
+  /** In which state it begins: UNKNOWN where it was there before, and nobody can tell. Default IDLE. */
+  readonly state?: ConnectivityState;
   /** Under which it stands. A channel without a parent is a top channel. */
   readonly parent?: ChannelHandle | SubchannelHandle;
 }
@@ -56,6 +59,8 @@ export interface ChannelInit {
 export interface SubchannelInit {
   readonly name?: string;
   readonly target?: string;
+  /** As of a channel. Default IDLE. */
+  readonly state?: ConnectivityState;
   readonly parent?: ChannelHandle | SubchannelHandle;
 }
 
@@ -90,9 +95,8 @@ export interface ListenSocketInit<S extends object = object> extends Omit<Socket
 export interface Registry extends Source, EncodedSource {
   /** How much it holds, now. */
   readonly size: RegistrySize;
-  /** Adds a channel in the state IDLE: a top channel, or one under a parent. */
+  /** Adds a channel: a top channel, or one under a parent. */
   addChannel(init?: ChannelInit): ChannelHandle;
-  /** Adds a subchannel in the state IDLE. */
   addSubchannel(init?: SubchannelInit): SubchannelHandle;
   addServer(init?: ServerInit): ServerHandle;
   /** Adds a connection. */
@@ -131,14 +135,14 @@ class LiveRegistry implements Registry {
     return this.#store.size;
   }
 
-  addChannel({ name = "", target = "", parent }: ChannelInit = {}): ChannelHandle {
-    const record = this.#addChannelRecord("channel", name, target, parent);
-    return this.#watched(new ChannelHandle(this.#store, record));
+  addChannel(init: ChannelInit = {}): ChannelHandle {
+    const record = this.#addChannelRecord("channel", init);
+    return this.#drops.watch(new ChannelHandle(this.#store, record));
   }
 
-  addSubchannel({ name = "", target = "", parent }: SubchannelInit = {}): SubchannelHandle {
-    const record = this.#addChannelRecord("subchannel", name, target, parent);
-    return this.#watched(new SubchannelHandle(this.#store, record));
+  addSubchannel(init: SubchannelInit = {}): SubchannelHandle {
+    const record = this.#addChannelRecord("subchannel", init);
+    return this.#drops.watch(new SubchannelHandle(this.#store, record));
   }
 
   addServer({ name = "" }: ServerInit = {}): ServerHandle {
@@ -148,7 +152,7 @@ class LiveRegistry implements Registry {
     store.add(record);
     store.servers.add(record);
     store.log(record, "info", "Created");
-    return this.#watched(new ServerHandle(store, record));
+    return this.#drops.watch(new ServerHandle(store, record));
   }
 
   addSocket<S extends object>(init: SocketInit<S> = {}): SocketHandle {
@@ -163,16 +167,16 @@ class LiveRegistry implements Registry {
     } else if (server !== undefined) {
       this.#serve(server, record, server.record.sockets);
     }
-    this.#store.add(record);
-    return this.#watched(new SocketHandle(this.#store, record));
+    this.#store.addSocket(record);
+    return this.#drops.watch(new SocketHandle(this.#store, record));
   }
 
   addListenSocket<S extends object>(init: ListenSocketInit<S>): SocketHandle {
     const record = this.#socketRecord(init);
     const { server } = init;
     this.#serve(server, record, server.record.listenSockets);
-    this.#store.add(record);
-    const handle = this.#watched(new SocketHandle(this.#store, record));
+    this.#store.addSocket(record);
+    const handle = this.#drops.watch(new SocketHandle(this.#store, record));
     server.listenSockets = server.listenSockets.filter((one) => one.record.lifecycle === "live").concat(handle);
     return handle;
   }
@@ -221,13 +225,13 @@ class LiveRegistry implements Registry {
 
   #addChannelRecord(
     kind: "channel" | "subchannel",
-    name: string,
-    target: string,
-    parent: ChannelHandle | SubchannelHandle | undefined,
+    { name = "", target = "", state = "IDLE", parent }: ChannelInit | SubchannelInit,
   ): ChannelRecord {
+    checkState(state);
     const store = this.#store;
     const isTop = kind === "channel" && parent === undefined;
     const record = new ChannelRecord(store.nextId(), kind, name, target, isTop, new Trace(store.clock.now()));
+    record.state = state;
     if (parent !== undefined) {
       this.#checkOwn(parent, record);
       adopt(store, parent.record, record, "Created");
@@ -254,28 +258,28 @@ class LiveRegistry implements Registry {
 
   #serve(server: ServerHandle, record: SocketRecord, sockets: OrderedTable<SocketRecord>): void {
     this.#checkOwn(server, record);
-    if (server.record.lifecycle !== "live") {
-      throw new ChannelzError(
-        "LINK_REFUSED",
-        `Cannot add ${nameRecord(record)} to ${nameRecord(server.record)}: the server is closed. Add sockets before it closes.`,
-      );
-    }
+    if (server.isClosed) throw closedServer(server.record, record);
     sockets.add(record);
     record.owner = server.record;
   }
 
   #checkOwn(owner: ChannelHandle | SubchannelHandle | ServerHandle, child: AnyRecord): void {
-    if (owner.store === this.#store) return;
-    throw new ChannelzError(
-      "LINK_REFUSED",
-      `Cannot put ${nameRecord(child)} under ${nameRecord(owner.record)}: it is of another registry. Add both to the same one.`,
-    );
+    if (owner.store !== this.#store) throw foreignOwner(owner.record, child);
   }
+}
 
-  #watched<H extends { readonly record: AnyRecord }>(handle: H): H {
-    this.#drops.watch(handle);
-    return handle;
-  }
+function closedServer(server: ServerRecord, socket: SocketRecord): ChannelzError {
+  return new ChannelzError(
+    "LINK_REFUSED",
+    `Cannot add ${nameRecord(socket)} to ${nameRecord(server)}: the server is closed. Add sockets before it closes.`,
+  );
+}
+
+function foreignOwner(owner: AnyRecord, child: AnyRecord): ChannelzError {
+  return new ChannelzError(
+    "LINK_REFUSED",
+    `Cannot put ${nameRecord(child)} under ${nameRecord(owner)}: it is of another registry. Add both to the same one.`,
+  );
 }
 
 function pageOf(request: PageRequest | undefined): { startId: bigint; maxResults: bigint } {

@@ -10,7 +10,7 @@ import {
   callRowWidth,
   type Kind,
   nameRecord,
-  type ServerRecord,
+  ServerRecord,
   SocketRecord,
   socketRowWidth,
 } from "./records.js";
@@ -87,10 +87,14 @@ export class Store {
     return this.#lastId;
   }
 
-  add(record: AnyRecord): void {
+  add(record: ChannelRecord | ServerRecord): void {
     this.all.add(record);
-    if (record instanceof SocketRecord) this.#liveSockets += 1;
-    else this.#live[record.kind] += 1;
+    this.#live[record.kind] += 1;
+  }
+
+  addSocket(record: SocketRecord): void {
+    this.all.add(record);
+    this.#liveSockets += 1;
   }
 
   /** Logs an event to an object that lives; a closed one has said its last. */
@@ -100,15 +104,9 @@ export class Store {
     this.#traces.add(owner, record.trace, this.clock.now(), severity, description, child);
   }
 
-  /** Gives a record its row of counters on first use, and returns where it is. */
-  claimRow(record: AnyRecord): number {
-    if (record.lifecycle === "gone") {
-      record.cells = sink.cells;
-      record.at = sink.at;
-    } else {
-      (record instanceof SocketRecord ? this.#streamSlab : this.#callSlab).claim(record);
-    }
-    return record.at;
+  /** Gives a record its row of counters, on first use. */
+  claimRow(record: AnyRecord): void {
+    (record instanceof SocketRecord ? this.#streamSlab : this.#callSlab).claim(record);
   }
 
   /** A channel that lost its last parent and lives on is a top channel: it must not be out of every list. */
@@ -133,24 +131,16 @@ export class Store {
   }
 
   closeSocket(record: SocketRecord, reason: string, severity: TraceSeverity): void {
-    if (record.lifecycle !== "live") return;
     const { owner } = record;
+    if (owner === null) return;
     // A socket has no trace of its own, so what there is to say goes to its owner's.
     if (owner !== undefined && reason !== "") this.log(owner, severity, `Closed ${nameRecord(record)}: ${reason}`);
-    if (owner instanceof ChannelRecord) {
-      unlinkRecords(owner, record);
-    } else if (owner !== undefined) {
-      owner.sockets.delete(record.id) || owner.listenSockets.delete(record.id);
-      record.owner = undefined;
-    }
-    record.forgetSubject();
-    record.lifecycle = "closed";
+    const wasConnection = owner?.sockets?.delete(record.id);
+    if (wasConnection === false && owner instanceof ServerRecord) owner.listenSockets.delete(record.id);
+    record.close();
     this.#liveSockets -= 1;
     const evicted = this.#socketGraves.bury(record);
-    if (evicted === undefined) return;
-    evicted.lifecycle = "gone";
-    this.all.delete(evicted.id);
-    this.#streamSlab.release(evicted);
+    if (evicted !== undefined) this.#erase(evicted, this.#streamSlab);
   }
 
   #leaveChannel(record: ChannelRecord, reason: string, severity: TraceSeverity): void {
@@ -200,11 +190,18 @@ export class Store {
     this.#isForgetting = true;
     for (let next = this.#toForget.pop(); next !== undefined; next = this.#toForget.pop()) {
       next.lifecycle = "gone";
-      this.all.delete(next.id);
-      this.#callSlab.release(next);
+      this.#erase(next, this.#callSlab);
       this.#traces.clear(next.trace);
     }
     this.#isForgetting = false;
+  }
+
+  /** Takes a record out of the index, and its row back. What a handle counts from now on goes nowhere. */
+  #erase(record: AnyRecord, slab: CounterSlab): void {
+    this.all.delete(record.id);
+    if (record.at !== 0) slab.release(record);
+    record.cells = sink.cells;
+    record.at = sink.at;
   }
 }
 

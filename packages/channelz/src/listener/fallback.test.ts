@@ -1,0 +1,86 @@
+import type { Server as HttpServer } from "node:http";
+import type { ServerHttp2Session } from "node:http2";
+import type { AddressInfo, Server } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { createRegistry } from "../registry/registry.js";
+import { type ChannelzListener, type ListenOptions, listenChannelz } from "./listen.js";
+import { openSession, rawRequest } from "./raw-caller.test.helper.js";
+
+const listeners: ChannelzListener[] = [];
+const start = async (options: ListenOptions = {}): Promise<ChannelzListener> => {
+  const listener = await listenChannelz(createRegistry(), options);
+  listeners.push(listener);
+  return listener;
+};
+afterEach(async () => {
+  await Promise.all(listeners.splice(0).map((listener) => listener.close({ deadlineMs: 0 })));
+});
+
+const greet: NonNullable<ListenOptions["fallback"]> = (_, response) => {
+  response.writeHead(200);
+  response.end("hello");
+};
+
+test("a public path needs no token, over either version of HTTP, and every other path does", async () => {
+  const { url } = await start({ token: "secret-token", fallback: greet, publicPaths: ["/healthz"] });
+  expect((await fetch(`${url}/healthz?a=1`)).status).toBe(200);
+  expect((await fetch(`${url}/healthz/more`)).status).toBe(401);
+  expect((await fetch(`${url}/`)).status).toBe(401);
+  const session = await openSession(url);
+  const status = async (path: string): Promise<unknown> =>
+    (await rawRequest(session, { ":path": path })).headers[":status"];
+  expect([await status("/healthz"), await status("/other")]).toEqual([200, 401]);
+  session.destroy();
+});
+
+test("a public path is held against Host and Origin like every other", async () => {
+  const { url } = await start({ token: "secret-token", fallback: greet, publicPaths: ["/healthz"] });
+  const answer = await fetch(`${url}/healthz`, { headers: { origin: "https://evil.example" } });
+  expect(answer.status).toBe(403);
+});
+
+test("an address that others can reach is refused without TLS where TLS is required, with a token too", async () => {
+  const options = { host: "0.0.0.0", token: "secret-token", requiresTls: true };
+  await expect(start(options)).rejects.toMatchObject({ code: "LISTEN_EXPOSED" });
+  await expect(start({ ...options, host: "127.0.0.1" })).resolves.toBeDefined();
+});
+
+test("pages of allowed origins may send and read what the fallback needs", async () => {
+  const origin = "https://tools.example";
+  const { url } = await start({
+    fallback: greet,
+    allowedOrigins: [origin],
+    cors: { methods: ["DELETE"], requestHeaders: ["x-asked"], responseHeaders: ["x-told"] },
+  });
+  const preflight = await fetch(url, {
+    method: "OPTIONS",
+    headers: { origin, "access-control-request-method": "DELETE" },
+  });
+  expect(preflight.headers.get("access-control-allow-methods")).toContain("DELETE");
+  expect(preflight.headers.get("access-control-allow-headers")).toContain("x-asked");
+  const answer = await fetch(url, { headers: { origin } });
+  expect(answer.headers.get("access-control-expose-headers")).toContain("x-told");
+});
+
+test("who observes is shown what listens, the server of HTTP/1.1 and each session of HTTP/2", async () => {
+  const seen: (HttpServer | Server | ServerHttp2Session)[] = [];
+  const requests: string[] = [];
+  const { url } = await start({
+    fallback: greet,
+    observer: {
+      onListening: (server) => void seen.push(server),
+      onHttp1Server: (server) => {
+        seen.push(server);
+        server.on("request", ({ url: path }) => void requests.push(String(path)));
+      },
+      onHttp2Session: (session) => void seen.push(session),
+    },
+  });
+  expect(seen).toHaveLength(2);
+  expect(url).toContain(`:${((seen[1] as Server).address() as AddressInfo).port}`);
+  await fetch(`${url}/seen`);
+  expect(requests).toEqual(["/seen"]);
+  const session = await openSession(url);
+  expect(seen).toHaveLength(3);
+  session.destroy();
+});
