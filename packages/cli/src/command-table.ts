@@ -1,9 +1,12 @@
+import { authCommand } from "./commands/auth.js";
 import { bridgeCommand } from "./commands/bridge.js";
 import { callCommand } from "./commands/call.js";
 import { channelsCommand } from "./commands/channels.js";
 import { checkCommand } from "./commands/check.js";
 import type { Command } from "./commands/command.js";
 import { demoCommand } from "./commands/demo.js";
+import { loginCommand } from "./commands/login.js";
+import { logoutCommand } from "./commands/logout.js";
 import { pingCommand } from "./commands/ping.js";
 import { promptsCommand } from "./commands/prompts.js";
 import { resourcesCommand } from "./commands/resources.js";
@@ -28,6 +31,9 @@ export const commands: readonly Command[] = [
   resourcesCommand,
   promptsCommand,
   pingCommand,
+  loginCommand,
+  logoutCommand,
+  authCommand,
   bridgeCommand,
   demoCommand,
 ];

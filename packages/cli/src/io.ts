@@ -13,8 +13,8 @@ export interface Io {
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
   now(): Date;
-  /** Asks the person at the terminal a question and gives the answer; undefined where nobody is there. */
-  readonly ask?: ((question: string) => Promise<string>) | undefined;
+  /** Asks the person at the terminal a question and gives the answer, until the signal aborts; undefined where nobody is there. */
+  readonly ask?: ((question: string, signal?: AbortSignal) => Promise<string>) | undefined;
 }
 
 /** The Io of this process. */
@@ -24,10 +24,10 @@ export function processIo(): Io {
 }
 
 /** Asks on standard error, so that the answer of the command stays alone on standard output. */
-async function askTerminal(question: string): Promise<string> {
+async function askTerminal(question: string, signal?: AbortSignal): Promise<string> {
   const reader = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return await reader.question(question);
+    return await (signal === undefined ? reader.question(question) : reader.question(question, { signal }));
   } finally {
     reader.close();
   }

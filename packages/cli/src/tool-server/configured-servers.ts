@@ -5,7 +5,9 @@ import {
   channelPrefix,
   createToolServers,
   type Entry,
+  type OAuthSession,
   type SecretRegistry,
+  type Vault,
 } from "@wirescope/tool-server";
 import { parseDuration } from "../duration.js";
 import type { Io } from "../io.js";
@@ -16,6 +18,9 @@ import { createTrustAsker } from "./ask-for-trust.js";
 import { readConfigurationAtHand } from "./configuration-at-hand.js";
 import { readable, readVariables } from "./configuration-input.js";
 import { printDebug } from "./debug-printer.js";
+import { readOAuthFile } from "./oauth-file.js";
+import { openVault } from "./open-vault.js";
+import { personAtTerminal } from "./person-at-terminal.js";
 import type { serverOptions } from "./server-options.js";
 
 /** The servers of the configuration that the options name. */
@@ -25,6 +30,10 @@ export interface ConfiguredServers extends AsyncDisposable {
   readonly secrets: SecretRegistry;
   /** The connection to a server. Asks for trust where that is needed. */
   open(name: string): Promise<Connection>;
+  /** All that OAuth is about a server; undefined where its entry brings its own credential. */
+  oauth(name: string): Promise<OAuthSession | undefined>;
+  /** Where tokens rest. */
+  readonly vault: Vault;
   /** The servers that a command is about: the named one, or all. */
   namesOf(name: string | undefined): readonly string[];
 }
@@ -34,12 +43,21 @@ export async function openConfiguredServers(
   values: OptionValues<typeof serverOptions>,
   io: Io,
 ): Promise<ConfiguredServers> {
+  const asksPerson = io.ask !== undefined;
   const { file, pluginRoot, configuration, secrets } = await readConfigurationAtHand(values);
   const envFiles = values["env-file"].map((each) => resolve(each));
   const { variables } = await readable(() => readVariables(envFiles, io.env));
   const stopDebugging = values.debug ? printDebug(io, channelPrefix) : () => {};
   const assertTrusted = createTrustAsker({ file, pluginRoot, io, isFlagged: values.trust });
+  const vault = await openVault(values.vault, io, secrets);
   const servers = createToolServers({
+    oauth: {
+      vault,
+      profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
+      signIn: asksPerson ? personAtTerminal(io) : undefined,
+      allowInsecureLoopback: values["allow-insecure-loopback"],
+      overrides: readOAuthFile(io),
+    },
     configuration,
     variables,
     pluginRoot,
@@ -53,10 +71,13 @@ export async function openConfiguredServers(
     file,
     entries: configuration.entries,
     secrets,
+    vault,
     open: (name) => servers.open(name),
+    oauth: (name) => servers.oauth(name),
     namesOf: (name) => (name === undefined ? configuration.entries.map((entry) => entry.name) : [name]),
     async [Symbol.asyncDispose]() {
       await servers.close();
+      await vault.dispose();
       stopDebugging();
     },
   };

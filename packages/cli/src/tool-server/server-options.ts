@@ -23,6 +23,16 @@ const ownOptions = {
     help: "take variables from this file too; what the environment sets counts before it",
   },
   trust: { type: "boolean", help: "trust the entry for this run, without asking and without remembering" },
+  profile: {
+    type: "string",
+    placeholder: "name",
+    help: "whose tokens to use, as development or production; default WIRESCOPE_PROFILE, else default",
+  },
+  vault: {
+    type: "string",
+    choices: ["auto", "keychain", "file", "memory"],
+    help: "where tokens rest; default WIRESCOPE_VAULT, else the best that can be had",
+  },
   ca: { type: "string", placeholder: "file", help: "trust this authority (PEM) besides the usual ones" },
   timeout: {
     type: "string",

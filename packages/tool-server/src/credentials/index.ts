@@ -4,6 +4,7 @@ export type {
   CredentialKind,
   CredentialRequest,
   HeaderDescription,
+  OAuthDescription,
   Refusal,
   RefusalDecision,
   VariableDescription,

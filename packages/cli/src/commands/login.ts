@@ -1,0 +1,47 @@
+import { printableText } from "@wirescope/channelz";
+import { defineServerCommand } from "../tool-server/define-server-command.js";
+import { UsageError } from "../usage-error.js";
+import type { Command } from "./command.js";
+
+/** Signs in to a server. */
+export const loginCommand: Command = defineServerCommand({
+  name: "login",
+  summary: "sign in to a server that asks for OAuth",
+  parameters: ["<server>"],
+  options: {
+    device: { type: "boolean", help: "sign in on another device, with a code, where the server has that" },
+  },
+  notes: [
+    "It shows the permissions that will be asked for, opens the browser and waits for its answer on this machine.",
+    "Over SSH, paste the address that the browser ends at, or give --device.",
+    "A client that was registered by hand, scopes and more: wirescope/oauth.json of your configuration folder.",
+  ],
+  async use({ servers, screen, io, values, positionals }) {
+    const [name = ""] = positionals;
+    const session = await servers.oauth(name);
+    if (session === undefined) {
+      throw new UsageError(`${name} brings its own credential, so there is nothing to sign in to. See wirescope auth.`);
+    }
+    const { parseResourceChallenge } = await import("@wirescope/tool-server");
+    const { personAtTerminal } = await import("../tool-server/person-at-terminal.js");
+    const interruption = new AbortController();
+    const onInterrupt = (): void => interruption.abort(new Error("It was interrupted."));
+    process.once("SIGINT", onInterrupt);
+    try {
+      if (session.isMachine) await session.replace(undefined, parseResourceChallenge(undefined), interruption.signal);
+      else {
+        await session.signIn(personAtTerminal(io), { way: values.device ? "device" : undefined }, interruption.signal);
+      }
+    } finally {
+      process.removeListener("SIGINT", onInterrupt);
+    }
+    const { account, issuer, scopes } = await session.status();
+    const who = account === undefined ? "" : ` as ${account}`;
+    screen.print(printableText(`Signed in to ${name}${who} with ${issuer ?? "its authorization server"}.`));
+    if (scopes !== undefined && scopes.length > 0) screen.print(printableText(`Permissions: ${scopes.join(", ")}.`));
+    const connection = await servers.open(name);
+    const server = await connection.connect();
+    screen.print(printableText(`${name} answers: ${server.name ?? "a server"} ${server.version ?? ""}`.trim()));
+    return 0;
+  },
+});

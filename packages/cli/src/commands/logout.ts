@@ -1,0 +1,63 @@
+import { printableText } from "@wirescope/channelz";
+import type { SignOutReport, WipedTokens } from "@wirescope/tool-server";
+import { formatJson } from "../output/json.js";
+import { defineServerCommand } from "../tool-server/define-server-command.js";
+import { jsonOf } from "../tool-server/json-of.js";
+import { UsageError } from "../usage-error.js";
+import type { Command } from "./command.js";
+
+/** Signs out of a server. */
+export const logoutCommand: Command = defineServerCommand({
+  name: "logout",
+  summary: "sign out: revoke the tokens, wipe them, and prove that the old one is refused",
+  parameters: ["<server>"],
+  options: {},
+  async use({ servers, screen, values, positionals }) {
+    const [name = ""] = positionals;
+    const session = await servers.oauth(name);
+    if (session === undefined)
+      throw new UsageError(`${name} brings its own credential: there is nothing to sign out of.`);
+    const report = await session.signOut();
+    if (values.json) screen.print(formatJson(jsonOf(report)));
+    else for (const line of linesOf(report)) screen.print(printableText(line));
+    return report.problems.length > 0 || report.proof.kind === "accepted" ? 1 : 0;
+  },
+});
+
+function linesOf({ server, wiped, proof, problems }: SignOutReport): string[] {
+  const lines = wiped.length === 0 ? [`Nobody was signed in to ${server}.`] : [];
+  for (const { issuer, refreshToken, accessToken } of wiped) {
+    lines.push(`The tokens of ${issuer} are wiped here.`);
+    if (refreshToken !== undefined) lines.push(`  refresh token: ${revocationText(refreshToken)}`);
+    lines.push(`  access token: ${revocationText(accessToken)}`);
+  }
+  switch (proof.kind) {
+    case "refused":
+      lines.push(`The old token was tried once more: ${server} refuses it (${proof.status}).`);
+      break;
+    case "accepted": {
+      const until = proof.until === undefined ? "" : ` until ${new Date(proof.until).toISOString()}`;
+      lines.push(
+        `The old token was tried once more, and ${server} still accepts it${until}. Whoever has it can use it.`,
+      );
+      break;
+    }
+    case "unclear":
+      lines.push(`Whether the old token is refused could not be seen: ${proof.reason}`);
+      break;
+    case "nothing":
+      break;
+  }
+  return [...lines, ...problems];
+}
+
+function revocationText(result: WipedTokens["accessToken"]): string {
+  switch (result.kind) {
+    case "revoked":
+      return "revoked";
+    case "unsupported":
+      return "the authorization server revokes none; it ends when it expires";
+    case "failed":
+      return `not revoked: ${result.reason}`;
+  }
+}

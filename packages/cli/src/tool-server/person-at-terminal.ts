@@ -1,0 +1,50 @@
+import { printableText } from "@wirescope/channelz";
+import type { SignIn, SignInRequest } from "@wirescope/tool-server";
+import type { Io } from "../io.js";
+import { hasBrowser, openBrowser } from "./open-browser.js";
+
+const reasons: Readonly<Record<SignInRequest["reason"], string>> = {
+  asked: "as you asked",
+  first: "for nobody has signed in yet",
+  dead: "for the last sign-in has ended",
+  "step-up": "for it needs more permissions",
+};
+
+/** Lets the person at the terminal sign in: shows what will be asked for, opens the browser, and takes a pasted address. */
+export function personAtTerminal(io: Io): SignIn {
+  const say = (text = ""): void => {
+    io.stderr.write(`${printableText(text)}\n`);
+  };
+  return {
+    async begin(request, signal) {
+      const { server, issuer, scopes, newScopes, way, vault } = request;
+      say(`Sign in to ${server} with ${issuer}, ${reasons[request.reason]}.`);
+      if (scopes.length > 0) {
+        say("It will be asked for these permissions:");
+        for (const scope of scopes) say(`  ${scope}${newScopes.includes(scope) ? "  (new)" : ""}`);
+      } else say("Which permissions it gets, the authorization server says.");
+      say(vault.warning ?? vault.summary);
+      if (way.kind === "device") {
+        say(`Open ${way.url} on any device and enter the code ${way.userCode}`);
+        if (way.completeUrl !== undefined) say(`or open ${way.completeUrl}`);
+        return undefined;
+      }
+      const isOpened = hasBrowser(io) && (await openBrowser(way.url, io));
+      say(isOpened ? "The browser is open; if it is not, go to:" : "Open this in a browser:");
+      // Not escaped by the terminal's rules for text: it is a url that was parsed and written anew.
+      io.stderr.write(`  ${way.url}\n`);
+      if (io.ask === undefined) return undefined;
+      const question = isOpened
+        ? "Waiting for the browser. Where it cannot reach this machine, paste the address that it ends at: "
+        : "Then paste the address that the browser ends at, or wait: ";
+      const pasted = (await io.ask(question, signal)).trim();
+      return pasted === "" ? undefined : { pasted };
+    },
+    async confirmIssuer({ server, from, to }) {
+      say(`${server} wants another authorization server than before: ${to} in place of ${from}.`);
+      say("That is a move of its operator, or somebody who wants your credentials.");
+      const answer = await io.ask?.("Sign in there? [y/N] ");
+      return answer !== undefined && /^y(?:es)?$/i.test(answer.trim());
+    },
+  };
+}
