@@ -3,10 +3,12 @@ import { resolve } from "node:path";
 import {
   type Connection,
   channelPrefix,
+  createMemoryVault,
   createToolServers,
   type Entry,
   type OAuthSession,
   type SecretRegistry,
+  usesOAuth,
   type Vault,
 } from "@wirescope/tool-server";
 import { parseDuration } from "../duration.js";
@@ -49,7 +51,9 @@ export async function openConfiguredServers(
   const { variables } = await readable(() => readVariables(envFiles, io.env));
   const stopDebugging = values.debug ? printDebug(io, channelPrefix) : () => {};
   const assertTrusted = createTrustAsker({ file, pluginRoot, io, isFlagged: values.trust });
-  const vault = await openVault(values.vault, io, secrets);
+  // A keychain may ask a person, or take its time: where nobody signs in it is left alone.
+  const needsVault = configuration.entries.some(usesOAuth);
+  const vault = needsVault ? await openVault(values.vault, io, secrets) : createMemoryVault();
   const servers = createToolServers({
     oauth: {
       vault,
