@@ -10,6 +10,8 @@ export interface Comparison {
 }
 
 const rounds = 15;
+/** Rounds that do not count: enough for the compiler, also where it has to wait for a core. */
+const warmUps = 6;
 
 /**
  * Measures two sides in one run, turn by turn, with the order swapped each round, so that the machine's moods meet both
@@ -17,11 +19,10 @@ const rounds = 15;
  */
 export async function compare(ours: Work, theirs: Work, count: number): Promise<Comparison> {
   const samples: { ours: number; theirs: number }[] = [];
-  for (let round = -2; round < rounds; round += 1) {
+  for (let round = -warmUps; round < rounds; round += 1) {
     const oursFirst = round % 2 === 0;
     const first = await timed(oursFirst ? ours : theirs, count);
     const second = await timed(oursFirst ? theirs : ours, count);
-    // The first two rounds warm up.
     if (round >= 0) samples.push(oursFirst ? { ours: first, theirs: second } : { ours: second, theirs: first });
   }
   return {
