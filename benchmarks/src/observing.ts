@@ -4,8 +4,12 @@ import { figure, type Row } from "./report.js";
 import { type ServingProcess, startServing } from "./serving-process.js";
 
 const inFlight = 32;
-const rounds = 12;
-const callsPerRound = 3000;
+/** Two processes that are the same differ by some per cent for as long as they live, so several are asked. */
+const generations = 3;
+const warmUps = 3;
+const rounds = 5;
+const callsPerRound = 2000;
+const roundsPerCount = 3;
 /** Few enough that a round allocates less than what starts a collection. */
 const callsPerCount = 500;
 
@@ -15,12 +19,20 @@ const kinds: readonly { readonly kind: string; readonly load: Load; readonly lea
   { kind: "grpc-js", load: { path: "/bench.Echo/Call", requests: [new Uint8Array(10)] } },
 ];
 
-interface Samples {
-  readonly rates: number[];
-  readonly p99s: number[];
-  readonly cpus: number[];
-  /** Bytes allocated a call, of the rounds in which nothing was collected. */
-  readonly allocations: number[];
+/** What one server did, as medians of its rounds. */
+interface Sample {
+  readonly rate: number;
+  readonly p99: number;
+  /** Microseconds of CPU a call. */
+  readonly cpu: number;
+  /** Bytes allocated a call, of the rounds in which nothing was collected; undefined if there were none. */
+  readonly allocation: number | undefined;
+}
+
+/** Servers that were measured side by side. */
+interface Generation {
+  readonly on: Sample;
+  readonly off: readonly [Sample, Sample];
 }
 
 /**
@@ -30,63 +42,112 @@ interface Samples {
 export async function benchObserving(): Promise<Row[]> {
   const rows: Row[] = [];
   for (const { kind, load, least } of kinds) {
-    const servers = await Promise.all(
-      ["off", "on", "off"].map((state) => startServing("observing-server.js", [kind, state])),
-    );
-    const samples = servers.map((): Samples => ({ rates: [], p99s: [], cpus: [], allocations: [] }));
-    for (let round = -2; round < rounds; round += 1) {
-      const order = round % 2 === 0 ? [0, 1, 2] : [2, 1, 0];
-      for (const index of order) await sample(servers[index]!, load, round >= 0 ? samples[index]! : undefined);
-    }
-    // In shorter rounds of their own.
-    for (let round = 0; round < 5; round += 1) {
-      for (const [index, server] of servers.entries()) await sampleAllocation(server, load, samples[index]!);
-    }
-    await Promise.all(servers.map((server) => server.stop()));
-    rows.push(...rowsOf(kind, samples, least));
+    const measured: Generation[] = [];
+    for (let i = 0; i < generations; i += 1) measured.push(await measureGeneration(kind, load));
+    rows.push(...rowsOf(kind, measured, least));
   }
   return rows;
 }
 
-async function sample(server: ServingProcess<object>, load: Load, into: Samples | undefined): Promise<void> {
-  const before = await server.usage();
-  const { callsPerSecond, p99Ms } = await runLoad(server.ready.port, load, inFlight, callsPerRound);
-  const after = await server.usage();
-  into?.rates.push(callsPerSecond);
-  into?.p99s.push(p99Ms);
-  into?.cpus.push((after.cpuMicros - before.cpuMicros) / callsPerRound);
+async function measureGeneration(kind: string, load: Load): Promise<Generation> {
+  const servers = await Promise.all(
+    ["off", "on", "off"].map((state) => startServing("observing-server.js", [kind, state])),
+  );
+  const measures = servers.map((server) => new Measure(server, load));
+  for (let round = -warmUps; round < rounds; round += 1) {
+    const order = round % 2 === 0 ? measures : [...measures].reverse();
+    for (const measure of order) await measure.run(round >= 0);
+  }
+  // In shorter rounds of their own.
+  for (let round = 0; round < roundsPerCount; round += 1) {
+    for (const measure of measures) await measure.countAllocation();
+  }
+  await Promise.all(servers.map((server) => server.stop()));
+  const [off, on, alsoOff] = measures.map((measure) => measure.sample());
+  return { on: on!, off: [off!, alsoOff!] };
 }
 
-async function sampleAllocation(server: ServingProcess<object>, load: Load, into: Samples): Promise<void> {
-  const before = await server.usage();
-  await runLoad(server.ready.port, load, inFlight, callsPerCount);
-  const after = await server.usage();
-  if (after.collections !== before.collections) return;
-  into.allocations.push((after.heapBytes - before.heapBytes) / callsPerCount);
+/** The rounds of one server. */
+class Measure {
+  readonly #server: ServingProcess<object>;
+  readonly #load: Load;
+  readonly #rates: number[] = [];
+  readonly #p99s: number[] = [];
+  readonly #cpus: number[] = [];
+  readonly #allocations: number[] = [];
+
+  constructor(server: ServingProcess<object>, load: Load) {
+    this.#server = server;
+    this.#load = load;
+  }
+
+  async run(counts: boolean): Promise<void> {
+    const before = await this.#server.usage();
+    const { callsPerSecond, p99Ms } = await runLoad(this.#server.ready.port, this.#load, inFlight, callsPerRound);
+    const after = await this.#server.usage();
+    if (!counts) return;
+    this.#rates.push(callsPerSecond);
+    this.#p99s.push(p99Ms);
+    this.#cpus.push((after.cpuMicros - before.cpuMicros) / callsPerRound);
+  }
+
+  async countAllocation(): Promise<void> {
+    const before = await this.#server.usage();
+    await runLoad(this.#server.ready.port, this.#load, inFlight, callsPerCount);
+    const after = await this.#server.usage();
+    if (after.collections !== before.collections) return;
+    this.#allocations.push((after.heapBytes - before.heapBytes) / callsPerCount);
+  }
+
+  sample(): Sample {
+    return {
+      rate: median(this.#rates),
+      p99: median(this.#p99s),
+      cpu: median(this.#cpus),
+      allocation: this.#allocations.length === 0 ? undefined : median(this.#allocations),
+    };
+  }
 }
 
-function rowsOf(kind: string, [off, on, alsoOff]: Samples[], least: number | undefined): Row[] {
+function rowsOf(kind: string, measured: readonly Generation[], least: number | undefined): Row[] {
   const watched = kind === "grpc-js" ? "grpc-js, its own channelz" : kind;
-  const offRate = (median(off!.rates) + median(alsoOff!.rates)) / 2;
-  const offCpu = (median(off!.cpus) + median(alsoOff!.cpus)) / 2;
-  const offAllocation = (median(off!.allocations) + median(alsoOff!.allocations)) / 2;
-  const offP99 = (median(off!.p99s) + median(alsoOff!.p99s)) / 2;
-  const rate = median(on!.rates) / offRate;
-  const row = (work: string, unit: string, onValue: number, offValue: number): Row => ({
-    work,
-    ours: `${figure(onValue)} ${unit}`,
-    theirs: `${figure(offValue)} ${unit}`,
-    ratio: onValue / offValue,
-    goal: "",
-  });
+  const row = (work: string, unit: string, read: (sample: Sample) => number | undefined): Row => {
+    const pairs = measured.flatMap(({ on, off }) => {
+      const [watchedValue, ...values] = [on, ...off].map(read);
+      return values.map((value) => [watchedValue, value] as const);
+    });
+    return { work: `${watched}: ${work}`, ...compared(pairs, unit), goal: "" };
+  };
+  const rates = row("calls a second", "calls/s", ({ rate }) => rate);
   return [
     {
-      ...row(`${watched}: calls a second`, "calls/s", median(on!.rates), offRate),
-      ...(least !== undefined && { goal: `at least ${least.toFixed(3)}`, isMet: rate >= least }),
+      ...rates,
+      ...(least !== undefined && { goal: `at least ${least.toFixed(3)}`, isMet: rates.ratio >= least }),
     },
-    row(`${watched}: CPU of the server`, "µs/call", median(on!.cpus), offCpu),
-    row(`${watched}: allocated by the server`, "bytes/call", median(on!.allocations), offAllocation),
-    row(`${watched}: 99th percentile`, "ms", median(on!.p99s), offP99),
-    row(`${watched}: off against off`, "calls/s", median(off!.rates), median(alsoOff!.rates)),
+    row("CPU of the server", "µs/call", ({ cpu }) => cpu),
+    row("allocated by the server", "bytes/call", ({ allocation }) => allocation),
+    row("99th percentile", "ms", ({ p99 }) => p99),
+    {
+      work: `${watched}: off against off`,
+      ...compared(
+        measured.map(({ off: [one, other] }) => [one.rate, other.rate] as const),
+        "calls/s",
+      ),
+      goal: "",
+    },
   ];
+}
+
+/** Compares what was measured side by side, by the mean of the ratios. */
+function compared(
+  pairs: readonly (readonly [number | undefined, number | undefined])[],
+  unit: string,
+): Pick<Row, "ours" | "theirs" | "ratio"> {
+  const known = pairs.filter((pair): pair is readonly [number, number] => !pair.includes(undefined));
+  const logs = known.map(([one, other]) => Math.log(one / other));
+  return {
+    ours: `${figure(median(known.map(([one]) => one)))} ${unit}`,
+    theirs: `${figure(median(known.map(([, other]) => other)))} ${unit}`,
+    ratio: Math.exp(logs.reduce((sum, log) => sum + log, 0) / logs.length),
+  };
 }

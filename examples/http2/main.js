@@ -14,10 +14,9 @@ observeHttp2Server(registry, server, { name: "hello" });
 server.listen(0, "127.0.0.1");
 await once(server, "listening");
 
-const target = `127.0.0.1:${server.address().port}`;
-const session = connect(`http://${target}`);
+const session = connect(`http://127.0.0.1:${server.address().port}`);
 // ... and one a session.
-observeHttp2Session(registry, session, { target });
+observeHttp2Session(registry, session);
 for (const path of ["/", "/missing", "/again"]) {
   const stream = session.request({ ":path": path });
   stream.resume();

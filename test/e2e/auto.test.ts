@@ -55,6 +55,43 @@ test("a process that knows nothing of it is visible, with all that it serves and
   expect(readdirSync(folder)).toEqual([]);
 });
 
+test("clients of connect-node and of grpc-js whose targets are dead are seen with what they try and why it fails", async () => {
+  const app = start(
+    { WIRESCOPE_LISTEN: `unix:${folder}/app-{pid}.sock` },
+    "--input-type=module",
+    "--eval",
+    `import * as grpc from "@grpc/grpc-js";
+     import { createClient } from "@connectrpc/connect";
+     import { createGrpcTransport } from "@connectrpc/connect-node";
+     import { Shop } from "./examples/connect-node/shop.js";
+     const shop = createClient(Shop, createGrpcTransport({ baseUrl: "http://127.0.0.1:1" }));
+     await shop.buy({ value: "apples" }).catch(({ code }) => console.log("connect-node", code));
+     const client = new grpc.Client("127.0.0.1:2", grpc.credentials.createInsecure());
+     const bytes = (value) => Buffer.from(value);
+     client.makeUnaryRequest("/example.Shop/Buy", bytes, bytes, "pears", ({ code }) => console.log("grpc-js", code));
+     process.stdin.once("data", () => process.exit());`,
+  );
+  const [output, errors] = [collect(app.stdout), collect(app.stderr)];
+  await vi.waitFor(() => expect(output() + errors()).toMatch(/connect-node 14\ngrpc-js 14\n/), { timeout: 20_000 });
+  const source = connectChannelz(`unix:${folder}/app-${app.pid}.sock`);
+  const { channel } = await source.getTopChannels();
+  const told = channel.map(({ data }) => ({
+    target: data?.target,
+    state: data?.state?.state,
+    hasCause: data?.trace?.events.some(({ description }) => /TRANSIENT_FAILURE: .*ECONNREFUSED/.test(description)),
+    calls: [data?.callsStarted, data?.callsFailed],
+  }));
+  // Of connect-node the wire alone is seen, and a call without a connection never gets there.
+  expect(told).toEqual([
+    { target: "http://127.0.0.1:1", state: 4, hasCause: true, calls: [0n, 0n] },
+    { target: "127.0.0.1:2", state: 4, hasCause: true, calls: [1n, 1n] },
+  ]);
+  await source.close();
+  app.stdin.write("enough\n");
+  const [code] = await once(app, "exit");
+  expect([code, errors()]).toEqual([0, ""]);
+});
+
 test("a job ends when its work is done, although a listener is open", async () => {
   const job = start({ WIRESCOPE_LISTEN: "127.0.0.1:0" }, "-e", "console.log('done')");
   const [output, errors] = [collect(job.stdout), collect(job.stderr)];

@@ -6,7 +6,8 @@ export {
 } from "./http/observe-clients.js";
 export { type ObserveHttpServerOptions, observeHttpServer } from "./http/observe-server.js";
 export { type ObserveSessionOptions, observeHttp2Session } from "./http2/observe-client.js";
-export { type ObserveServerOptions, observeHttp2Server, observeServerSession } from "./http2/observe-server.js";
+export { type ObserveServerOptions, observeHttp2Server } from "./http2/observe-server.js";
+export { observeServerSession } from "./http2/observe-server-session.js";
 export { isObserved, stopObserving } from "./observation.js";
 export { type ObserveProcessOptions, observeProcess, type ProcessObservation } from "./process/observe-process.js";
 export * from "./sockets/index.js";

@@ -1,30 +1,71 @@
-import type { Server } from "node:net";
+import { Server } from "node:net";
 import type { Registry, ServerHandle, SocketHandle } from "@wirescope/channelz";
 import { stopObserving } from "./observation.js";
 import { listenAddress } from "./sockets/addresses.js";
 import { describeListenSocket } from "./sockets/describe-socket.js";
 
+/** Who is told that a server listens no longer. Weak, so that being observed keeps nothing alive. */
+const listeners = new WeakMap<Server, () => void>();
+/** Servers that were closed, and have not been told to listen since as far as is known. */
+const closed = new WeakSet<Server>();
+let isPatched = false;
+
+/** Whether a server was closed since it first was observed, and listens no longer. */
+export function wasClosed(server: Server): boolean {
+  return closed.has(server) && !server.listening;
+}
+
 /**
- * Shows where a server listens, now or as soon as it does, and stops observing the server when it closes. Returns how to
- * stop before.
+ * Shows where a server listens, now or as soon as it does, until it does no longer; and stops observing the server when its
+ * last connection is closed, too. Returns how to stop before.
  */
 export function observeListening(registry: Registry, server: Server, handle: ServerHandle): () => void {
+  patchClose();
   let socket: SocketHandle | undefined;
   const onListening = (): void => {
-    if (handle.isClosed) return;
+    // Told again where it was observed between the call of listen() and this event.
+    if (handle.isClosed || socket !== undefined) return;
     const local = listenAddress(server);
     socket = registry.addListenSocket({ server: handle, local, subject: server, describe: describeListenSocket });
     handle.trace("Listening");
   };
+  const onListenEnd = (): void => {
+    if (socket === undefined) return;
+    socket.close();
+    socket = undefined;
+    handle.trace("Listening no longer");
+  };
   const onClose = (): void => {
-    socket?.close();
+    onListenEnd();
     stopObserving(server, "the server closed");
   };
   if (server.listening) onListening();
   server.on("listening", onListening);
   server.on("close", onClose);
+  listeners.set(server, onListenEnd);
   return () => {
     server.off("listening", onListening);
     server.off("close", onClose);
+    listeners.delete(server);
   };
+}
+
+/**
+ * Hears when a server stops to listen, of which Node tells nothing while there are connections. Servers of every kind come to
+ * this method for that.
+ */
+function patchClose(): void {
+  if (isPatched) return;
+  isPatched = true;
+  const { close } = Server.prototype;
+  const patched: typeof close = function (this: Server, ...args) {
+    const result = close.apply(this, args);
+    if (!this.listening) {
+      closed.add(this);
+      listeners.get(this)?.();
+    }
+    return result;
+  };
+  Object.defineProperties(patched, Object.getOwnPropertyDescriptors(close));
+  Server.prototype.close = patched;
 }

@@ -15,6 +15,7 @@ import {
   FileDescriptorProtoSchema,
   FileDescriptorSetSchema,
   file_google_protobuf_wrappers,
+  MethodOptions_IdempotencyLevel,
   type StringValueSchema,
 } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
@@ -34,13 +35,16 @@ export const Echo: GenService<{
   clientStream: { methodKind: "client_streaming"; input: Text; output: Text };
   bidi: { methodKind: "bidi_streaming"; input: Text; output: Text };
   missing: { methodKind: "unary"; input: Text; output: Text };
+  /** Changes nothing, so Connect may ask for it by GET. */
+  look: { methodKind: "unary"; input: Text; output: Text };
 }> = echoService();
 
 function echoService(): typeof Echo {
   const text = ".google.protobuf.StringValue";
-  const method = (name: string, clientStreaming: boolean, serverStreaming: boolean): object => {
-    return { name, inputType: text, outputType: text, clientStreaming, serverStreaming };
+  const method = (name: string, clientStreaming: boolean, serverStreaming: boolean, options = {}): object => {
+    return { name, inputType: text, outputType: text, clientStreaming, serverStreaming, options };
   };
+  const { NO_SIDE_EFFECTS: idempotencyLevel } = MethodOptions_IdempotencyLevel;
   const file: FileDescriptorProto = create(FileDescriptorProtoSchema, {
     name: "test/echo.proto",
     package: "test",
@@ -55,6 +59,7 @@ function echoService(): typeof Echo {
           method("ClientStream", true, false),
           method("Bidi", true, true),
           method("Missing", false, false),
+          method("Look", false, false, { idempotencyLevel }),
         ],
       },
     ],
@@ -72,11 +77,14 @@ async function* say(text: string, context: HandlerContext): AsyncGenerator<{ val
   throw context.signal.reason;
 }
 
+async function echo({ value }: { readonly value: string }, context: HandlerContext): Promise<{ value: string }> {
+  for await (const _ of say(value, context));
+  return { value };
+}
+
 const implementation: Partial<ServiceImpl<typeof Echo>> = {
-  async unary({ value }, context) {
-    for await (const _ of say(value, context));
-    return { value };
-  },
+  unary: echo,
+  look: echo,
   serverStream: ({ value }, context) => say(value, context),
   async clientStream(questions, context) {
     const values: string[] = [];

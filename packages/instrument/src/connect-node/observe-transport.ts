@@ -4,11 +4,11 @@ import type { ConnectTransportOptions, GrpcTransportOptions, GrpcWebTransportOpt
 import type { Registry } from "@wirescope/channelz";
 import { ClientChannel } from "../http/client-channel.js";
 import { channelKey, type Owned, patchClients } from "../http/patch-clients.js";
+import { patchConnect } from "../http2/patch-connect.js";
 import { sessionOwnerKey } from "../http2/session-owner.js";
 import { noteObserved } from "../observation.js";
 import { CallCounter, countCalls } from "./counted-calls.js";
 import { finalizers } from "./finalizers.js";
-import { patchHttp2Connect } from "./patch-connect.js";
 import { channelOfManager, type SessionManager } from "./session-manager.js";
 import { TransportChannel } from "./transport-channel.js";
 
@@ -56,7 +56,7 @@ export function observeTransport<O extends TransportOptions>(
 }
 
 function markHttp2(registry: Registry, options: TransportOptions, name: string): Marked {
-  patchHttp2Connect();
+  patchConnect();
   const init = { name, target: options.baseUrl };
   const { sessionManager } = options as { readonly sessionManager?: SessionManager };
   if (sessionManager !== undefined) {

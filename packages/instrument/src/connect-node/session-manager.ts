@@ -21,7 +21,11 @@ const channels = new WeakMap<SessionManager, TransportChannel>();
  * The channel of a session manager that the application made: one for all transports that share it. It is shut down when
  * the manager is aborted. A manager of another make is asked nothing, so its sessions are not seen.
  */
-export function channelOfManager(registry: Registry, manager: SessionManager, init: ChannelInit): TransportChannel {
+export function channelOfManager(
+  registry: Registry,
+  manager: SessionManager,
+  init: ChannelInit & { readonly target: string },
+): TransportChannel {
   const known = channels.get(manager);
   if (known !== undefined && known.registry === registry && !known.isStopped) return known;
   known?.stop("observed anew");

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as grpc from "@grpc/grpc-js";
 import { createRegistry } from "@wirescope/channelz";
-import { afterAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { serve } from "./echo.test.helper.js";
 import { observeGrpcJs } from "./observe-grpc-js.js";
 
@@ -41,7 +41,6 @@ test("without being told which, every copy is observed: those loaded, and those 
   const registry = createRegistry();
   const observation = observeGrpcJs(registry);
   onTestFinished(() => observation.stop());
-  expect(() => observeGrpcJs(registry)).toThrow(/observed already\. Call stop\(\)/);
   await use(grpc);
   expect(registry.size).toMatchObject({ channels: 1, servers: 1 });
   const required = require(anotherCopy()) as typeof grpc;
@@ -76,9 +75,48 @@ test("what cannot be observed is refused with what to do instead", () => {
   const registry = createRegistry();
   expect(() => observeGrpcJs(registry, {})).toThrow(/not a loaded @grpc\/grpc-js\. Pass/);
   expect(() => observeGrpcJs(registry, join(tmpdir(), "nowhere.js"))).toThrow(/is not found from .*Install it/);
-  const observation = observeGrpcJs(registry, grpc);
-  onTestFinished(() => observation.stop());
-  expect(() => observeGrpcJs(registry, grpc)).toThrow(/observed already\. Call stop\(\)/);
+});
+
+describe("a copy that is observed already", () => {
+  test.each([
+    ["all copies, then one", undefined, grpc],
+    ["one copy, then all", grpc, undefined],
+    ["all copies twice", undefined, undefined],
+    ["one copy twice", grpc, grpc],
+  ])(
+    "is shared by who asks for the same registry (%s): it shows once, until the last has stopped",
+    async (_, ...asked) => {
+      const registry = createRegistry();
+      const [first, second] = asked.map((which) => observeGrpcJs(registry, which));
+      onTestFinished(() => first!.stop());
+      onTestFinished(() => second!.stop());
+      await use(grpc);
+      expect(registry.size).toMatchObject({ channels: 1, servers: 1 });
+      first!.stop();
+      first!.stop();
+      expect(registry.size).toMatchObject({ channels: 1, servers: 1 });
+      await use(grpc);
+      expect(registry.size).toMatchObject({ channels: 2, servers: 2 });
+      second!.stop();
+      expect(registry.size).toMatchObject({ channels: 0, servers: 0 });
+    },
+  );
+
+  test.each([
+    ["all copies", undefined],
+    ["that copy", grpc],
+  ])("is refused to who asks for another registry and %s, with what to do, and goes on", async (_, which) => {
+    const registry = createRegistry();
+    const observation = observeGrpcJs(registry, which);
+    onTestFinished(() => observation.stop());
+    expect(() => observeGrpcJs(createRegistry(), which)).toThrow(
+      /observed already, in another registry\. Pass that registry, or call stop\(\)/,
+    );
+    await use(grpc);
+    expect(registry.size).toMatchObject({ channels: 1, servers: 1 });
+    observation.stop();
+    observeGrpcJs(createRegistry(), which).stop();
+  });
 });
 
 test("a copy with other internals is refused, naming what it lacks", () => {

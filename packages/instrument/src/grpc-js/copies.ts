@@ -38,10 +38,8 @@ export function findCopy(grpc: object | string): string {
   );
 }
 
-/** Calls back for each copy that is loaded from now on, before anybody can use it. Returns how to stop. */
+/** Calls back for each copy that is loaded from now on, before anybody can use it, until another asks for that. Returns how to stop. */
 export function watchCopies(callback: (mainFile: string) => void): () => void {
-  if (onLoaded !== undefined)
-    throw new TypeError("All copies of @grpc/grpc-js are observed already. Call stop() first.");
   onLoaded = callback;
   if (!isWatching) {
     isWatching = true;

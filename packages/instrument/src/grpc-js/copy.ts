@@ -1,9 +1,11 @@
+import { SharedObservation } from "../shared-observation.js";
 import { type Internals, loadInternals } from "./internals.js";
 import type { Observer } from "./observer.js";
 
 /** One copy of grpc-js, and who observes it. All patches look here first, and do nothing if nobody does. */
 export interface Copy {
   readonly internals: Internals;
+  readonly observation: SharedObservation;
   observer: Observer | undefined;
 }
 
@@ -13,7 +15,11 @@ const copies = new Map<string, Copy>();
 export function openCopy(mainFile: string, patch: (copy: Copy) => void): Copy {
   const known = copies.get(mainFile);
   if (known !== undefined) return known;
-  const copy: Copy = { internals: loadInternals(mainFile), observer: undefined };
+  const copy: Copy = {
+    internals: loadInternals(mainFile),
+    observation: new SharedObservation(`The @grpc/grpc-js at ${mainFile} is`),
+    observer: undefined,
+  };
   copies.set(mainFile, copy);
   patch(copy);
   return copy;

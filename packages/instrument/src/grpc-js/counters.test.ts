@@ -241,7 +241,7 @@ describe("against a peer that writes frames by hand", () => {
       const server = (await registry.getServers()).server[0]!;
       expect(calls(server)).toEqual([1n, 0n, 1n]);
       expect(streams((await readAccepted(registry, server))[0]!)).toEqual([1n, 0n, 1n]);
-      expect(events(server.data!.trace)).toContain("Stream reset with CANCEL");
+      expect(events(server.data!.trace)).toContain("Stream reset: CANCEL");
     });
     peer.cut();
   });

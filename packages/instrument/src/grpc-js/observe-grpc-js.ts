@@ -1,4 +1,5 @@
 import type { Registry } from "@wirescope/channelz";
+import { SharedObservation } from "../shared-observation.js";
 import { findCopy, loadedCopies, watchCopies } from "./copies.js";
 import { type Copy, openCopy } from "./copy.js";
 import { Observer } from "./observer.js";
@@ -13,51 +14,52 @@ export interface GrpcJsObservation {
   stop(reason?: string): void;
 }
 
+const allCopies = new SharedObservation("All copies of @grpc/grpc-js are");
+
 /**
  * Shows the channels, subchannels, servers and connections of @grpc/grpc-js in the registry, whatever the option
  * `grpc.enable_channelz` of each says.
  *
  * Without `grpc`, those of every copy that this process loads, now or later; a copy that cannot be observed is warned about.
  * Else those of one copy: the module itself, or the file from which it is found; throws a TypeError if that copy is not found,
- * is observed already, or is older than 1.12.6.
+ * or is older than 1.12.6.
  *
  * Servers and shared subchannels that are there already appear at once, channels at their next call or change of state. All
- * are counted from now on.
+ * are counted from now on. What is observed already is shared by whoever asks for it, until the last has stopped; asked for
+ * another registry than the one it fills, that is a TypeError.
  */
 export function observeGrpcJs(registry: Registry, grpc?: object | string): GrpcJsObservation {
-  const observed = new Map<Copy, Observer>();
+  const stop =
+    grpc === undefined
+      ? allCopies.join(registry, () => observeCopies(registry))
+      : observeCopy(registry, findCopy(grpc));
+  return { stop: (reason = "no longer observed") => stop(reason) };
+}
+
+function observeCopies(registry: Registry): (reason: string) => void {
+  const stops = new Map<string, (reason: string) => void>();
   const observe = (mainFile: string): void => {
-    const copy = openCopy(mainFile, patchCopy);
-    if (observed.has(copy)) return;
-    if (copy.observer !== undefined) {
-      throw new TypeError(
-        `The @grpc/grpc-js at ${mainFile} is observed already. Call stop() of that observation first.`,
-      );
-    }
+    if (!stops.has(mainFile)) warnInstead(() => stops.set(mainFile, observeCopy(registry, mainFile)));
+  };
+  const stopWatching = watchCopies(observe);
+  for (const mainFile of loadedCopies()) observe(mainFile);
+  return (reason) => {
+    stopWatching();
+    for (const stop of stops.values()) stop(reason);
+  };
+}
+
+function observeCopy(registry: Registry, mainFile: string): (reason: string) => void {
+  const copy = openCopy(mainFile, patchCopy);
+  return copy.observation.join(registry, () => {
     const observer = new Observer(registry);
     copy.observer = observer;
-    observed.set(copy, observer);
     observer.harmless(() => observer.addExisting(copy.internals, serverAskedBy));
-  };
-  let stopWatching: (() => void) | undefined;
-  if (grpc !== undefined) {
-    observe(findCopy(grpc));
-  } else {
-    const observeOrWarn = (mainFile: string): void => warnInstead(() => observe(mainFile));
-    stopWatching = watchCopies(observeOrWarn);
-    for (const mainFile of loadedCopies()) observeOrWarn(mainFile);
-  }
-  return {
-    stop(reason = "no longer observed") {
-      stopWatching?.();
-      stopWatching = undefined;
-      for (const [copy, observer] of observed) {
-        copy.observer = undefined;
-        observer.stop(reason);
-      }
-      observed.clear();
-    },
-  };
+    return (reason) => {
+      copy.observer = undefined;
+      observer.stop(reason);
+    };
+  });
 }
 
 /** A library of the application's may bring a copy that nobody asked about. */

@@ -1,8 +1,8 @@
 import { errorMonitor } from "node:events";
 import type { ServerHttp2Session } from "node:http2";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
-import { EventFolder } from "../http/event-folder.js";
-import { observeServerSession } from "../http2/observe-server.js";
+import { EventFolder } from "../event-folder.js";
+import { observeServerSession } from "../http2/observe-server-session.js";
 import { observeListening } from "../listening.js";
 import { noteObserved, stopObserving } from "../observation.js";
 import { forwardTrace } from "./forward-trace.js";

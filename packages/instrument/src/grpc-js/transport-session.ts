@@ -2,9 +2,9 @@ import { errorMonitor } from "node:events";
 import type { ClientHttp2Session } from "node:http2";
 import type { TLSSocket } from "node:tls";
 import type { Registry, SubchannelHandle } from "@wirescope/channelz";
+import { EventFolder } from "../event-folder.js";
 import { describeHttp2Session } from "../http2/describe-session.js";
 import { errorCodeName } from "../http2/error-codes.js";
-import { ResetFolder } from "../http2/reset-folder.js";
 import { trackSession, untrackSession } from "../http2/session-tracker.js";
 import { noteObserved, stopObserving } from "../observation.js";
 import { type EndpointHints, readEndpoints } from "../sockets/addresses.js";
@@ -27,7 +27,15 @@ export function observeTransportSession(
     subject: session,
     describe: describeHttp2Session,
   });
-  trackSession(session, { isClient: true, socket, calls: [], resets: new ResetFolder(subchannel), early: [] });
+  trackSession(session, {
+    isClient: true,
+    arePushed: false,
+    socket,
+    calls: [],
+    resets: new EventFolder(subchannel, "Stream reset"),
+    openStreams: 0,
+    early: [],
+  });
   let reason = "";
   const onGoaway = (code: number): void => {
     reason = `GOAWAY with ${errorCodeName(code)}`;

@@ -1,5 +1,5 @@
 import type { ChannelHandle, Registry, SubchannelHandle } from "@wirescope/channelz";
-import { Connectivity } from "./connectivity.js";
+import { Connectivity } from "../connectivity.js";
 import type { ExchangeCounters } from "./exchange-tracker.js";
 
 /** Subchannels without a connection that a channel keeps; addresses of a name may change for ever. */

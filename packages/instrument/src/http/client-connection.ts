@@ -1,10 +1,10 @@
 import { type EventEmitter, errorMonitor } from "node:events";
 import type { Socket } from "node:net";
 import type { SocketAddress, SocketHandle } from "@wirescope/channelz";
+import { causeOf } from "../cause.js";
 import { readEndpoints, unixAddress } from "../sockets/addresses.js";
 import { describeSocket } from "../sockets/describe-socket.js";
 import { isTls } from "../sockets/tls.js";
-import { causeOf } from "./cause.js";
 import { type ClientChannel, type ClientSubchannel, closeIfUnused } from "./client-channel.js";
 import type { ExchangeHolder, ExchangeTracker } from "./exchange-tracker.js";
 

@@ -2,10 +2,10 @@ import type { IncomingMessage, OutgoingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { SocketHandle } from "@wirescope/channelz";
 import type { CallCounters } from "../http2/stream-tracker.js";
-import { type BodyShape, bodyShapeOf } from "../messages/body-shape.js";
+import { answerShapeOf, type BodyShape, isAskedInPath, questionShapeOf } from "../messages/body-shape.js";
 import { isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
-import { contentTypeOf, grpcStatusOf, hasBody } from "./outgoing-message.js";
+import { contentTypeOf, grpcStatusOf, hasBody, isAskedInPathBy, questionOf, statusOf } from "./outgoing-message.js";
 
 /** Under which a message of HTTP knows the tracker of its exchange. */
 export const exchangeKey: unique symbol = Symbol("wirescope.exchange");
@@ -57,6 +57,8 @@ export class ExchangeTracker {
   #outgoing: (OutgoingMessage & Followed) | undefined;
   readonly #sent = new MessageCounter();
   readonly #received = new MessageCounter();
+  /** The shape of what is asked; undefined until a client needs to know. */
+  #question: BodyShape | undefined;
   /** The shape of what is sent; undefined until it is known. */
   #sentShape: BodyShape | undefined;
   #receivedShape: BodyShape = "whole";
@@ -69,6 +71,7 @@ export class ExchangeTracker {
 
   begin(counters: ExchangeCounters): void {
     this.#counters = counters;
+    this.#question = undefined;
     this.#sentShape = undefined;
     this.#receivedShape = "whole";
     this.#completing = 0;
@@ -90,9 +93,17 @@ export class ExchangeTracker {
   serve(socket: SocketHandle, request: IncomingMessage, response: OutgoingMessage): void {
     this.#socket = socket;
     socket.remoteStreamStarted();
-    this.#followIncoming(request);
-    // Who asks for one message is answered with one; only an answer to many has a shape that must be looked for.
-    if (this.#receivedShape === "whole") this.#knowSentShape("whole");
+    const { headers, method, url } = request;
+    if (isAskedInPath(method, url)) {
+      this.#question = "unary";
+      this.#followIncoming(request, "none");
+      socket.messageReceived();
+    } else {
+      this.#question = questionShapeOf(headers);
+      this.#followIncoming(request, this.#question);
+    }
+    // Plain HTTP is answered by plain HTTP; only an answer to a call has a shape that must be looked for.
+    if (this.#question === "whole") this.#knowSentShape("whole");
     this.follow(response);
   }
 
@@ -118,7 +129,8 @@ export class ExchangeTracker {
 
   /** On a client: the head of the response came. */
   responded(response: IncomingMessage): void {
-    this.#followIncoming(response);
+    const { headers, statusCode } = response;
+    this.#followIncoming(response, answerShapeOf(this.#asked(), headers["content-type"], statusCode));
   }
 
   /** On a server: a request came after which the connection is no longer HTTP; it lasts until that closes. */
@@ -131,7 +143,7 @@ export class ExchangeTracker {
   /** On a client: the same, if the server agreed; else this is the whole answer. */
   tunneled(response: IncomingMessage): void {
     const { statusCode = 0 } = response;
-    this.#followIncoming(response);
+    this.#followIncoming(response, "whole");
     if (statusCode < 300) this.#isTunnel = true;
     else this.finish(true);
   }
@@ -181,7 +193,9 @@ export class ExchangeTracker {
     if (this.#hasSentEnd || !(this.#isHandedOver || isAlive(socket))) return;
     this.#hasSentEnd = true;
     const outgoing = this.#outgoing;
-    if (outgoing !== undefined && hasBody(outgoing)) {
+    if (outgoing !== undefined && this.#counters?.isClient && isAskedInPathBy(outgoing)) {
+      this.#socket?.messageSent();
+    } else if (outgoing !== undefined && hasBody(outgoing)) {
       for (let count = this.#completing + this.#sent.end(); count > 0; count -= 1) this.#socket?.messageSent();
     }
     if (this.#counters?.isClient && this.#hasReceivedEnd) this.finish(true);
@@ -220,11 +234,21 @@ export class ExchangeTracker {
     if (pool.length < maxPooled) pool.push(this);
   }
 
-  #followIncoming(incoming: IncomingMessage & Followed): void {
+  #followIncoming(incoming: IncomingMessage & Followed, shape: BodyShape): void {
     this.#incoming = incoming;
     incoming[exchangeKey] = this;
-    this.#receivedShape = bodyShapeOf(incoming.headers["content-type"]);
-    this.#received.begin(this.#receivedShape);
+    this.#receivedShape = shape;
+    this.#received.begin(shape);
+  }
+
+  #asked(): BodyShape {
+    this.#question ??= questionOf(this.#outgoing);
+    return this.#question;
+  }
+
+  #shapeToSend(): BodyShape {
+    if (this.#counters?.isClient) return this.#asked();
+    return answerShapeOf(this.#asked(), contentTypeOf(this.#outgoing), statusOf(this.#outgoing));
   }
 
   #knowSentShape(shape: BodyShape): void {
@@ -234,7 +258,7 @@ export class ExchangeTracker {
 
   #count(chunk: unknown, encoding: unknown): number {
     if (chunk === undefined || chunk === null || chunk === "") return 0;
-    if (this.#sentShape === undefined) this.#knowSentShape(bodyShapeOf(contentTypeOf(this.#outgoing)));
+    if (this.#sentShape === undefined) this.#knowSentShape(this.#shapeToSend());
     if (chunk instanceof Uint8Array) return this.#sent.add(chunk);
     if (typeof chunk !== "string") return 0;
     if (this.#sentShape === "whole") return this.#sent.add(someBytes);
@@ -248,15 +272,16 @@ export class ExchangeTracker {
       return isOk({
         shape,
         httpStatus: incoming.statusCode,
-        grpcStatus: shape === "whole" ? undefined : receivedGrpcStatus(incoming),
+        grpcStatus: isPlain(shape) ? undefined : receivedGrpcStatus(incoming),
         envelopeStatus: this.#received.status,
       });
     }
-    const shape = this.#sentShape ?? bodyShapeOf(contentTypeOf(this.#outgoing));
+    const shape =
+      this.#sentShape ?? answerShapeOf(this.#asked(), contentTypeOf(this.#outgoing), statusOf(this.#outgoing));
     return isOk({
       shape,
-      httpStatus: (this.#outgoing as { readonly statusCode?: number }).statusCode,
-      grpcStatus: shape === "whole" ? undefined : grpcStatusOf(this.#outgoing),
+      httpStatus: statusOf(this.#outgoing),
+      grpcStatus: isPlain(shape) ? undefined : grpcStatusOf(this.#outgoing),
       envelopeStatus: this.#sent.status,
     });
   }
@@ -264,6 +289,10 @@ export class ExchangeTracker {
 
 /** What Node calls when bytes are written. */
 export type WriteCallback = (error?: Error | null) => void;
+
+function isPlain(shape: BodyShape): boolean {
+  return shape === "whole" || shape === "unary" || shape === "none";
+}
 
 function conclude(counter: CallCounters, isSuccess: boolean): void {
   if (isSuccess) counter.callSucceeded();

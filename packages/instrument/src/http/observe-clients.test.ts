@@ -431,9 +431,15 @@ describe("observation", () => {
     asked.destroy();
   });
 
-  test("is of one registry at a time", () => {
+  test("is of one registry at a time, and shared by who asks for that", async () => {
     observe();
-    expect(() => observeHttpClients(createRegistry())).toThrow(/already; stop\(\)/);
+    expect(() => observeHttpClients(createRegistry())).toThrow(/already, in another registry\. Pass that registry, or/);
+    const shared = observeHttpClients(registry);
+    clients?.stop();
+    await ask({ host: "127.0.0.1", port: portOf(await hello()) });
+    expect(registry.size).toMatchObject({ channels: 1 });
+    shared.stop();
+    expect(registry.size).toMatchObject({ channels: 0 });
   });
 
   test("counts a request that Node refuses as misuse as one that failed", async () => {

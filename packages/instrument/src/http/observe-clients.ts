@@ -1,4 +1,5 @@
 import type { Registry } from "@wirescope/channelz";
+import { SharedObservation } from "../shared-observation.js";
 import { Origins } from "./origins.js";
 import { findChannelsWith, patchClients } from "./patch-clients.js";
 
@@ -16,33 +17,28 @@ export interface HttpClientsObservation {
   stop(): void;
 }
 
-let running: HttpClientsObservation | undefined;
+const observation = new SharedObservation("The clients of node:http are");
 
 /**
  * Shows every request that this process makes with `node:http` or `node:https` from now on, and whatever is built on these: a
  * channel for each origin, a subchannel for each address of it, a socket for each connection. A connection that was there
  * before shows with its next request.
  *
- * Throws a TypeError if they are observed already, for a request is shown in one registry.
+ * Who asks again for the same registry shares the observation, and its options. Throws a TypeError where another registry
+ * is filled already, for a request is shown in one.
  */
 export function observeHttpClients(
   registry: Registry,
   options: ObserveHttpClientsOptions = {},
 ): HttpClientsObservation {
-  if (running !== undefined) {
-    throw new TypeError("The clients of node:http are observed already; stop() that observation first.");
-  }
-  patchClients();
-  const origins = new Origins(registry, options.maxIdleChannels ?? 100);
-  findChannelsWith(origins.find);
-  const observation: HttpClientsObservation = {
-    stop() {
-      if (running !== observation) return;
-      running = undefined;
+  const stop = observation.join(registry, () => {
+    patchClients();
+    const origins = new Origins(registry, options.maxIdleChannels ?? 100);
+    findChannelsWith(origins.find);
+    return (reason) => {
       findChannelsWith(undefined);
-      origins.close("no longer observed");
-    },
-  };
-  running = observation;
-  return observation;
+      origins.close(reason);
+    };
+  });
+  return { stop: () => stop("no longer observed") };
 }

@@ -1,10 +1,14 @@
 import { once } from "node:events";
-import { Agent, createServer, get, type IncomingMessage } from "node:http";
+import { Agent, createServer, get, type IncomingMessage, type Server } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import { createServer as createRawServer } from "node:net";
 import { createRegistry } from "@wirescope/channelz";
-import { expect, test } from "vitest";
-import { portOf } from "../sockets/connections.test.helper.js";
-import { eventually } from "./both-ends.test.helper.js";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { stopObserving } from "../observation.js";
+import { portOf, serverIdentity } from "../sockets/connections.test.helper.js";
+import { callsOf, eventually } from "./both-ends.test.helper.js";
 import { observeHttpModule } from "./observe-module.js";
+import { observeHttpServer } from "./observe-server.js";
 
 test("what the process makes is shown, leaves when observation stops, and comes back when it starts again", async () => {
   const registry = createRegistry();
@@ -45,4 +49,85 @@ test("what the process makes is shown, leaves when observation stops, and comes 
   await once(server, "close");
   stop();
   await eventually(() => expect(registry.size).toMatchObject(nothing));
+});
+
+describe("a server that was there before", () => {
+  async function serve(server: Server): Promise<Server> {
+    server.on("request", (_asked, response) => response.end("hello"));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return server;
+  }
+
+  async function visit(server: Server): Promise<void> {
+    const [response] = (await once(get({ host: "127.0.0.1", port: portOf(server), agent: false }), "response")) as [
+      IncomingMessage,
+    ];
+    response.resume();
+    await once(response, "close");
+  }
+
+  test.each([
+    ["http", () => createServer()],
+    ["https", () => createHttpsServer(serverIdentity)],
+  ])("shows at once if it listens, as one of %s", async (_, create) => {
+    await serve(create());
+    const registry = createRegistry();
+    onTestFinished(observeHttpModule(registry));
+    expect(registry.size).toMatchObject({ servers: 1, sockets: 1 });
+  });
+
+  test("shows with its next request if it was out of sight, but not after it was hidden", async () => {
+    const server = await serve(createServer());
+    server.unref();
+    const registry = createRegistry();
+    onTestFinished(observeHttpModule(registry));
+    expect(registry.size).toMatchObject({ servers: 0 });
+    await visit(server);
+    await eventually(async () => expect((await registry.getServers()).server.map(callsOf)).toEqual([[1, 1, 0]]));
+    stopObserving(server);
+    await visit(server);
+    expect(registry.size).toMatchObject({ servers: 0 });
+  });
+
+  test("shows when it begins to listen; one that is fed by hand, and never does, is let be", async () => {
+    const later = createServer();
+    const fed = createServer((_asked, response) => response.end("hello"));
+    const registry = createRegistry();
+    onTestFinished(observeHttpModule(registry));
+    const front = createRawServer((socket) => void fed.emit("connection", socket));
+    front.listen(0, "127.0.0.1");
+    await once(front, "listening");
+    await visit(front as Server);
+    front.close();
+    expect(registry.size).toMatchObject({ servers: 0 });
+    await serve(later);
+    expect(registry.size).toMatchObject({ servers: 1 });
+  });
+});
+
+test("observation is shared by who asks for the same registry, and refused for another", async () => {
+  const registry = createRegistry();
+  const stops = [observeHttpModule(registry), observeHttpModule(registry)];
+  expect(() => observeHttpModule(createRegistry())).toThrow(
+    /^The servers of node:http are observed already, in another/,
+  );
+  const server = createServer();
+  const own = createServer();
+  for (const one of [server, own]) {
+    one.listen(0, "127.0.0.1");
+    await once(one, "listening");
+    onTestFinished(() => void one.close());
+  }
+  expect(registry.size).toMatchObject({ servers: 2, sockets: 2 });
+  stops[0]!();
+  expect(registry.size).toMatchObject({ servers: 2, sockets: 2 });
+  const handle = observeHttpServer(createRegistry(), own);
+  stops[1]!();
+  expect(registry.size).toMatchObject({ servers: 0, sockets: 0 });
+  expect(handle.isClosed).toBe(false);
 });

@@ -1,37 +1,60 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Server as HttpServer } from "node:http";
 import { Server as HttpsServer } from "node:https";
-import type { Registry } from "@wirescope/channelz";
+import type { Server } from "node:net";
+import type { Registry, ServerHandle } from "@wirescope/channelz";
 import { isObserved, stopObserving } from "../observation.js";
+import { openServers } from "../open-servers.js";
+import { SharedObservation } from "../shared-observation.js";
 import { WeakList } from "../weak-list.js";
-import { observeHttpClients } from "./observe-clients.js";
+import { type ObserveHttpClientsOptions, observeHttpClients } from "./observe-clients.js";
 import { observeHttpServer } from "./observe-server.js";
+import { hearUnownedServers } from "./server-requests.js";
 
-/** Servers that began to listen while the module was observed, so that they can be shown again after a pause. */
-const servers = new WeakList<HttpServer | HttpsServer>();
+type AnyHttpServer = HttpServer | HttpsServer;
+
+/** Servers that listened while the module was observed, so that they can be shown again after a pause. */
+const servers = new WeakList<AnyHttpServer>();
 
 const listenChannel = "tracing:net.server.listen:asyncStart";
+const observation = new SharedObservation("The servers of node:http are");
 
 /**
- * Shows every server of `node:http` and `node:https` that begins to listen from now on, and every request that is made with
- * them. Returns how to stop: what is observed then leaves the registry, and comes back when the module is observed again.
+ * Shows every server of `node:http` and `node:https` that listens, or begins to, and every request that is made with them
+ * from now on.
+ *
+ * Returns how to stop: what is observed then leaves the registry, and comes back when the module is observed again. Who asks
+ * again for the same registry shares the observation, and its options; for another one, that is a TypeError.
  */
-export function observeHttpModule(registry: Registry): () => void {
-  const show = (server: HttpServer | HttpsServer): void => {
-    if (!isObserved(server)) observeHttpServer(registry, server);
+export function observeHttpModule(registry: Registry, options: ObserveHttpClientsOptions = {}): () => void {
+  const stop = observation.join(registry, () => begin(registry, options));
+  return () => stop("no longer observed");
+}
+
+function begin(registry: Registry, options: ObserveHttpClientsOptions): (reason: string) => void {
+  const handles = new WeakMap<AnyHttpServer, ServerHandle>();
+  const show = (server: AnyHttpServer): void => {
+    if (!isObserved(server)) handles.set(server, observeHttpServer(registry, server));
   };
-  const onListen = (message: unknown): void => {
-    const { server } = message as { readonly server: unknown };
+  const onServer = (server: unknown): void => {
     if (!(server instanceof HttpServer || server instanceof HttpsServer)) return;
     servers.add(server);
     show(server);
   };
-  const clients = observeHttpClients(registry);
+  const onListen = (message: unknown): void => onServer((message as { readonly server: unknown }).server);
+  const clients = observeHttpClients(registry, options);
+  // One that listens and is not known was out of sight when observation began. One that was shown is hidden on purpose.
+  const stopHearing = hearUnownedServers((server: Server) => {
+    if (server.listening && !handles.has(server as AnyHttpServer)) onServer(server);
+  });
   subscribe(listenChannel, onListen);
   for (const server of servers) if (server.listening) show(server);
-  return () => {
+  for (const server of openServers()) if (!isObserved(server)) onServer(server);
+  return (reason) => {
     unsubscribe(listenChannel, onListen);
+    stopHearing();
     clients.stop();
-    for (const server of servers) stopObserving(server);
+    // What the application has come to observe by itself is its own.
+    for (const server of servers) if (handles.get(server)?.isClosed === false) stopObserving(server, reason);
   };
 }

@@ -1,17 +1,15 @@
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
+import type { Server as HttpServer } from "node:http";
 import type { Http2SecureServer } from "node:http2";
 import type { Server as HttpsServer } from "node:https";
-import type { Server, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { type TLSSocket, Server as TlsServer } from "node:tls";
-import { ChannelzError, type Registry, type ServerHandle } from "@wirescope/channelz";
+import type { Registry, ServerHandle } from "@wirescope/channelz";
+import { causeOf } from "../cause.js";
+import { EventFolder } from "../event-folder.js";
 import { observeListening } from "../listening.js";
 import { noteObserved, stopObserving } from "../observation.js";
-import { causeOf } from "./cause.js";
-import { EventFolder } from "./event-folder.js";
-import { exchangeKey, type Followed } from "./exchange-tracker.js";
-import { patchMessages } from "./patch-messages.js";
-import { type ConnectionOwner, ServerConnection } from "./server-connection.js";
+import type { ConnectionOwner } from "./server-connection.js";
+import { addOwner, connectionOf, removeOwner } from "./server-requests.js";
 import { watchEvents } from "./watch-events.js";
 
 export interface ObserveHttpServerOptions {
@@ -82,64 +80,4 @@ export function observeHttp1Connections(
     removeOwner(server);
     for (const connection of [...owner.connections]) connection.stop(reason);
   };
-}
-
-/** Who is told of requests, by the server they are made of. */
-const owners = new WeakMap<Server, ConnectionOwner>();
-let ownerCount = 0;
-
-function addOwner(server: Server, owner: ConnectionOwner): void {
-  patchMessages();
-  owners.set(server, owner);
-  ownerCount += 1;
-  if (ownerCount > 1) return;
-  subscribe("http.server.request.start", onRequest);
-  subscribe("http.server.response.finish", onResponse);
-}
-
-function removeOwner(server: Server): void {
-  if (!owners.delete(server)) return;
-  ownerCount -= 1;
-  if (ownerCount > 0) return;
-  unsubscribe("http.server.request.start", onRequest);
-  unsubscribe("http.server.response.finish", onResponse);
-}
-
-/** What Node publishes of a request: every one but those that upgrade, also where Node itself answers. */
-interface Published {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse & Followed;
-  readonly socket: Socket;
-  readonly server: Server;
-}
-
-function onRequest(message: unknown): void {
-  const { request, response, socket, server } = message as Published;
-  const connection = ServerConnection.of(socket) ?? unseenConnection(server, socket);
-  connection?.requested(request, response);
-}
-
-function onResponse(message: unknown): void {
-  const { response, socket } = message as Published;
-  const exchange = response[exchangeKey];
-  if (exchange === undefined) return;
-  exchange.finished(socket);
-  exchange.closed();
-}
-
-/** A connection that was there before its server was observed. */
-function unseenConnection(server: Server, socket: Socket): ServerConnection | undefined {
-  const owner = owners.get(server);
-  return owner === undefined ? undefined : connectionOf(server, owner, socket);
-}
-
-function connectionOf(server: Server, owner: ConnectionOwner, socket: Socket): ServerConnection | undefined {
-  try {
-    return ServerConnection.of(socket) ?? (socket.destroyed ? undefined : new ServerConnection(owner, socket));
-  } catch (error) {
-    if (!(error instanceof ChannelzError) || error.code !== "LINK_REFUSED") throw error;
-    // The application closed the handle, so it wants to see no more; its connections go on without us.
-    stopObserving(server);
-    return undefined;
-  }
 }

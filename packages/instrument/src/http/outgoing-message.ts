@@ -1,4 +1,5 @@
-import type { OutgoingMessage } from "node:http";
+import type { ClientRequest, OutgoingMessage, ServerResponse } from "node:http";
+import { type BodyShape, isAskedInPath, questionShapeOf } from "../messages/body-shape.js";
 
 /** What Node keeps on a message beside its documented interface. Each may be missing. */
 interface Internals {
@@ -19,6 +20,30 @@ export function hasBody(message: OutgoingMessage): boolean {
 export function contentTypeOf(message: OutgoingMessage | undefined): unknown {
   // Headers that were given all at once are in the head alone.
   return message?.getHeader("content-type") ?? match(headOf(message), /\r\ncontent-type: *([^\r]*)/i);
+}
+
+/** The shape of what a request asks. */
+export function questionOf(message: OutgoingMessage | undefined): BodyShape {
+  const { method, path } = message as Partial<ClientRequest>;
+  // Most requests are of this kind, and need no look at their headers.
+  if (method === "GET") return isAskedInPath(method, path) ? "unary" : "whole";
+  return questionShapeOf({
+    "content-type": contentTypeOf(message),
+    "connect-protocol-version":
+      message?.getHeader("connect-protocol-version") ??
+      match(headOf(message), /\r\nconnect-protocol-version: *([^\r]*)/i),
+  });
+}
+
+/** Whether the message of a request stands in its path. */
+export function isAskedInPathBy(message: OutgoingMessage): boolean {
+  const { method, path } = message as ClientRequest;
+  return isAskedInPath(method, path);
+}
+
+/** The status of a response. */
+export function statusOf(message: OutgoingMessage | undefined): number | undefined {
+  return (message as ServerResponse | undefined)?.statusCode;
 }
 
 /** `grpc-status` of a message that has its head and its trailers: from these or, where there are none, from that. */

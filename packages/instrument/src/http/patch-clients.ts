@@ -1,5 +1,6 @@
 import { Agent, ClientRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import { isClaimed } from "../claimed-sockets.js";
 import type { ClientChannel } from "./client-channel.js";
 import { connectionOf } from "./client-connection.js";
 import { beginExchange, type ExchangeTracker, exchangeKey, type Followed } from "./exchange-tracker.js";
@@ -74,7 +75,7 @@ function patchRequest(prototype: Requested): void {
   prototype.onSocket = function (socket, error) {
     if (socket) {
       // An agent of another make does not pass by where requests are first seen.
-      if (this[exchangeKey] === undefined) follow(this, socket);
+      if (this[exchangeKey] === undefined && !isClaimed(socket)) follow(this, socket);
       const exchange = this[exchangeKey];
       // Before anything happens on it, so that every attempt to connect is seen.
       if (exchange !== undefined) connectionOf(socket, channelOf(exchange), this.socketPath || undefined);

@@ -2,10 +2,10 @@ import { type EventEmitter, errorMonitor } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Registry, ServerHandle, SocketHandle } from "@wirescope/channelz";
+import { codeOf } from "../cause.js";
+import type { EventFolder } from "../event-folder.js";
 import { readEndpoints } from "../sockets/addresses.js";
 import { describeSocket } from "../sockets/describe-socket.js";
-import { codeOf } from "./cause.js";
-import type { EventFolder } from "./event-folder.js";
 import { beginExchange, type ExchangeCounters, type ExchangeTracker } from "./exchange-tracker.js";
 
 const connectionKey: unique symbol = Symbol("wirescope.connection");

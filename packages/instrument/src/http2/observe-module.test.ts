@@ -1,45 +1,272 @@
 import { once } from "node:events";
-import { connect, createServer } from "node:http2";
-import type { AddressInfo } from "node:net";
-import { createRegistry } from "@wirescope/channelz";
-import { expect, test, vi } from "vitest";
+import { type ClientHttp2Session, connect, createServer, type Http2Server } from "node:http2";
+import { promisify } from "node:util";
+import { type Channel, createRegistry, type Registry, type Subchannel } from "@wirescope/channelz";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { callsOf, eventually, traceOf } from "../http/both-ends.test.helper.js";
+import { stopObserving } from "../observation.js";
+import { portOf, unixPath } from "../sockets/connections.test.helper.js";
+import { observeHttp2Session } from "./observe-client.js";
 import { observeHttp2Module } from "./observe-module.js";
+import { observeHttp2Server } from "./observe-server.js";
+
+let registry: Registry;
+
+beforeEach(() => {
+  registry = createRegistry();
+});
+
+/** Observes all of HTTP/2 until the test is over, or it is stopped. */
+function observe(maxIdleChannels?: number): () => void {
+  const stop = observeHttp2Module(registry, maxIdleChannels === undefined ? {} : { maxIdleChannels });
+  onTestFinished(stop);
+  return stop;
+}
+
+async function serve(port = 0): Promise<Http2Server> {
+  const server = createServer((_request, response) => response.end("hello"));
+  const sessions = new Set<{ destroy(): void }>();
+  server.on("session", (session) => void sessions.add(session));
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(async () => {
+    for (const session of sessions) session.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return server;
+}
+
+function open(target: string, options = {}): ClientHttp2Session {
+  const session = connect(target, options);
+  session.on("error", () => {});
+  onTestFinished(() => session.destroy());
+  return session;
+}
+
+async function get(session: ClientHttp2Session): Promise<void> {
+  const stream = session.request({ ":path": "/" });
+  stream.on("error", () => {});
+  stream.resume();
+  await once(stream, "close");
+}
+
+/** Waits for the end of a session, however it comes. */
+function over(session: ClientHttp2Session): Promise<void> {
+  return new Promise((resolve) => session.once("close", resolve));
+}
+
+async function channels(): Promise<Channel[]> {
+  return (await registry.getTopChannels()).channel;
+}
+
+async function subchannelOf(channel: Channel | undefined): Promise<Subchannel> {
+  return (await registry.getSubchannel(channel!.subchannelRef.at(-1)!.subchannelId)).subchannel!;
+}
+
+const stateNames = ["UNKNOWN", "IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"];
+
+function stateOf({ data }: Channel): string | undefined {
+  return stateNames[data!.state!.state];
+}
+
+const nothing = { channels: 0, subchannels: 0, servers: 0, sockets: 0 };
 
 test("what the process makes is shown, leaves when observation stops, and comes back when it starts again", async () => {
-  const registry = createRegistry();
-  let stop = observeHttp2Module(registry);
-  const server = createServer((_request, response) => response.end("hello"));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  const get = async (): Promise<void> => {
-    const stream = session.request({ ":path": "/" });
-    stream.resume();
-    await once(stream, "close");
-  };
-  await get();
-  await vi.waitFor(() => {
-    expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, servers: 1, sockets: 3 });
-  });
-  const first = (await registry.getTopChannels()).channel[0]!;
-  expect(first.data).toMatchObject({ callsStarted: 1n, callsSucceeded: 1n, target: expect.stringMatching(/^127/) });
+  const stop = observe();
+  const server = await serve();
+  const session = open(`http://127.0.0.1:${portOf(server)}`);
+  const shown = { channels: 1, subchannels: 1, servers: 1, sockets: 3 };
+  await get(session);
+  await eventually(() => expect(registry.size).toMatchObject(shown));
+  const [first] = await channels();
+  expect([first?.data?.target, callsOf(first!)]).toEqual([`http://127.0.0.1:${portOf(server)}`, [1, 1, 0]]);
 
   stop();
-  expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, servers: 0, sockets: 0 });
-  await get();
-  expect(registry.size).toMatchObject({ channels: 0, servers: 0, sockets: 0 });
+  expect(registry.size).toMatchObject(nothing);
+  await get(session);
+  expect(registry.size).toMatchObject(nothing);
 
-  stop = observeHttp2Module(registry);
-  await get();
-  await vi.waitFor(async () => {
-    expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, servers: 1, sockets: 3 });
-    const again = (await registry.getTopChannels()).channel[0]!;
-    expect(again.ref).not.toEqual(first.ref);
-    expect(again.data).toMatchObject({ callsStarted: 1n, callsSucceeded: 1n });
-  });
+  const stopAgain = observe();
+  await get(session);
+  await eventually(() => expect(registry.size).toMatchObject(shown));
+  const [again] = await channels();
+  expect(again?.ref).not.toEqual(first?.ref);
+  expect([stateOf(again!), callsOf(again!)]).toEqual(["READY", [1, 1, 0]]);
   session.destroy();
   server.close();
   await once(server, "close");
-  await vi.waitFor(() => expect(registry.size).toMatchObject({ channels: 0, servers: 0, sockets: 0 }));
-  stop();
+  await eventually(() => expect(registry.size).toMatchObject({ channels: 1, subchannels: 0, servers: 0, sockets: 0 }));
+  stopAgain();
+  expect(registry.size).toMatchObject(nothing);
 });
+
+describe("the channel of a target", () => {
+  test("[CZ-DATA-3] stays through the sessions that come and go, and counts the calls of all of them", async () => {
+    observe();
+    const target = `http://127.0.0.1:${portOf(await serve())}`;
+    for (const calls of [1, 2, 3]) {
+      const session = open(target);
+      await get(session);
+      const [channel, ...others] = await channels();
+      expect(others).toEqual([]);
+      expect([stateOf(channel!), callsOf(channel!)]).toEqual(["READY", [calls, calls, 0]]);
+      const subchannel = await subchannelOf(channel);
+      expect([subchannel.data?.target, callsOf(subchannel)]).toEqual([target.slice("http://".length), [1, 1, 0]]);
+      session.close();
+      await over(session);
+      expect((await channels()).map(stateOf)).toEqual(["IDLE"]);
+    }
+    expect(registry.size).toMatchObject({ channels: 1, subchannels: 0 });
+  });
+
+  test("[CZ-D-STATE-4] is TRANSIENT_FAILURE with the cause while nothing answers there, and READY when something does", async () => {
+    observe();
+    const gone = await serve();
+    const port = portOf(gone);
+    gone.close();
+    await once(gone, "close");
+    for (const attempt of [1, 2]) {
+      await over(open(`http://127.0.0.1:${port}`));
+      expect((await channels()).map((channel) => [attempt, stateOf(channel)])).toEqual([
+        [attempt, "TRANSIENT_FAILURE"],
+      ]);
+    }
+    await serve(port);
+    await get(open(`http://127.0.0.1:${port}`));
+    const [channel] = await channels();
+    expect([stateOf(channel!), callsOf(channel!)]).toEqual(["READY", [1, 1, 0]]);
+    const failed = `CONNECTING -> TRANSIENT_FAILURE: connect ECONNREFUSED 127.0.0.1:${port}`;
+    expect(traceOf(channel!).filter((event) => event.includes(" -> "))).toEqual([
+      "IDLE -> CONNECTING",
+      failed,
+      "TRANSIENT_FAILURE -> CONNECTING",
+      failed,
+      "TRANSIENT_FAILURE -> CONNECTING",
+      "CONNECTING -> READY",
+    ]);
+  });
+
+  test("is READY for as long as one of its sessions is", async () => {
+    observe();
+    const target = `http://127.0.0.1:${portOf(await serve())}`;
+    const [one, other] = [open(target), open(`${target}/with/a/path`)];
+    await Promise.all([get(one), get(other)]);
+    expect((await channels())[0]?.subchannelRef).toHaveLength(2);
+    one.destroy();
+    await eventually(async () => expect((await channels())[0]?.subchannelRef).toHaveLength(1));
+    expect((await channels()).map(stateOf)).toEqual(["READY"]);
+  });
+
+  test("is one of many, of which only so many are kept that have no session", async () => {
+    observe(3);
+    const server = await serve();
+    const alive = open(`http://127.0.0.1:${portOf(server)}`);
+    await get(alive);
+    for (const name of ["a", "b", "c", "a", "d", "e"]) {
+      await over(open(`http://${name}.invalid`, { lookup: failedLookup }));
+    }
+    expect((await channels()).map(({ data }) => data?.target)).toEqual([
+      `http://127.0.0.1:${portOf(server)}`,
+      "http://a.invalid",
+      "http://d.invalid",
+      "http://e.invalid",
+    ]);
+  });
+
+  test("[CZ-ADDR-4] is unix: and the path where that is what was asked for", async () => {
+    observe();
+    const path = unixPath();
+    const server = createServer((_request, response) => response.end("hello"));
+    server.listen(path);
+    await once(server, "listening");
+    const session = open("http://localhost", { path });
+    await get(session);
+    const [channel] = await channels();
+    expect(channel?.data?.target).toBe(`unix:${path}`);
+    const { socketRef } = await subchannelOf(channel);
+    const { socket } = await registry.getSocket(socketRef[0]!.socketId);
+    expect(socket?.remote?.address).toMatchObject({ case: "udsAddress", value: { filename: path } });
+    session.destroy();
+    server.close();
+    await once(server, "close");
+  });
+
+  test("gives a session up that the application comes to observe itself, and its state with it", async () => {
+    observe();
+    const session = open(`http://127.0.0.1:${portOf(await serve())}`);
+    await get(session);
+    const own = createRegistry();
+    observeHttp2Session(own, session);
+    expect((await channels()).map((channel) => [stateOf(channel), channel.subchannelRef])).toEqual([["IDLE", []]]);
+    await get(session);
+    expect((await own.getTopChannels()).channel.map((channel) => [channel.data?.target, ...callsOf(channel)])).toEqual([
+      [(await channels())[0]?.data?.target, 1, 1, 0],
+    ]);
+  });
+});
+
+test("a session that is waited for as a promise is seen as any other", async () => {
+  observe();
+  const session = (await promisify(connect)(`http://127.0.0.1:${portOf(await serve())}`)) as ClientHttp2Session;
+  onTestFinished(() => session.destroy());
+  await get(session);
+  expect((await channels()).map(callsOf)).toEqual([[1, 1, 0]]);
+  await expect(promisify(connect)("http://127.0.0.1:1")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+});
+
+describe("a server that was there before", () => {
+  test("shows at once if it listens, with the connections that are made from then on", async () => {
+    const server = await serve();
+    observe();
+    expect(registry.size).toMatchObject({ servers: 1, sockets: 1 });
+    await get(open(`http://127.0.0.1:${portOf(server)}`));
+    await eventually(async () => expect((await registry.getServers()).server.map(callsOf)).toEqual([[1, 1, 0]]));
+  });
+
+  test("shows as soon as it listens", async () => {
+    const server = createServer((_request, response) => response.end("hello"));
+    observe();
+    expect(registry.size).toMatchObject({ servers: 0 });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    expect(registry.size).toMatchObject({ servers: 1, sockets: 1 });
+    server.close();
+  });
+
+  test("stays where the application shows it", async () => {
+    const server = await serve();
+    const own = createRegistry();
+    const handle = observeHttp2Server(own, server);
+    const stop = observe();
+    expect(registry.size).toMatchObject({ servers: 0 });
+    stop();
+    expect(handle.isClosed).toBe(false);
+  });
+});
+
+test("a server that the application comes to observe itself stays observed when all else stops", async () => {
+  const stop = observe();
+  const server = await serve();
+  const handle = observeHttp2Server(createRegistry(), server);
+  expect(registry.size).toMatchObject({ servers: 0 });
+  stop();
+  expect(handle.isClosed).toBe(false);
+  expect(stopObserving(server)).toBe(true);
+});
+
+test("observation is shared by who asks for the same registry, and refused for another", async () => {
+  const stops = [observe(), observe()];
+  expect(() => observeHttp2Module(createRegistry())).toThrow(
+    /^The servers and sessions of node:http2 are observed already/,
+  );
+  await serve();
+  expect(registry.size).toMatchObject({ servers: 1, sockets: 1 });
+  stops[0]!();
+  expect(registry.size).toMatchObject({ servers: 1, sockets: 1 });
+  stops[1]!();
+  expect(registry.size).toMatchObject(nothing);
+});
+
+function failedLookup(_host: string, _options: object, done: (error: Error) => void): void {
+  done(new Error("no such name"));
+}

@@ -1,80 +1,83 @@
-import http2, { type ClientHttp2Session, type Http2SecureServer, type Http2Server } from "node:http2";
-import { syncBuiltinESMExports } from "node:module";
-import type { Registry } from "@wirescope/channelz";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { ClientHttp2Session } from "node:http2";
+import type { Registry, ServerHandle } from "@wirescope/channelz";
+import { wasClosed } from "../listening.js";
 import { isObserved, stopObserving } from "../observation.js";
+import { openServers } from "../open-servers.js";
+import { SharedObservation } from "../shared-observation.js";
 import { WeakList } from "../weak-list.js";
-import { isMadeByLibrary } from "./made-by-library.js";
-import { observeHttp2Session } from "./observe-client.js";
 import { observeHttp2Server } from "./observe-server.js";
-import { sessionOwnerOf } from "./session-owner.js";
+import { hearSessionsWith, patchConnect } from "./patch-connect.js";
+import { type AnyHttp2Server, hearServersWith, isHttp2Server, patchCreate } from "./patch-create.js";
+import { hasSessions } from "./server-sessions.js";
+import { SessionChannels } from "./session-channels.js";
+import { type SessionTarget, sessionTargetOf } from "./session-target.js";
 
-type AnyServer = Http2Server | Http2SecureServer;
+export interface ObserveHttp2ModuleOptions {
+  /**
+   * How many channels are kept whose target has no session; beyond that, the one that was used longest ago is closed when
+   * the next target comes. Default 100.
+   */
+  readonly maxIdleChannels?: number;
+}
+
+const listenChannel = "tracing:net.server.listen:asyncStart";
+const observation = new SharedObservation("The servers and sessions of node:http2 are");
 
 /** What was made while the module was observed, so that it can be shown again after a pause. */
-const servers = new WeakList<AnyServer>();
+const servers = new WeakList<AnyHttp2Server>();
 const sessions = new WeakList<ClientHttp2Session>();
-const targets = new WeakMap<ClientHttp2Session, string>();
+const targets = new WeakMap<ClientHttp2Session, SessionTarget>();
 
 /**
- * Shows every server and every client session of HTTP/2 that this process makes from now on, whoever makes it. Returns
- * how to stop: what is observed then leaves the registry, and comes back when the module is observed again.
+ * Shows every server of HTTP/2, and every client session that this process makes from now on, whoever makes it: a channel for
+ * each target, under which its sessions come and go. Servers that were there before show if they listen, or once they do.
+ *
+ * Returns how to stop: what is observed then leaves the registry, and comes back when the module is observed again. Who asks
+ * again for the same registry shares the observation, and its options; for another one, that is a TypeError.
  */
-export function observeHttp2Module(registry: Registry): () => void {
-  const originals = { ...http2 };
-  let isOn = true;
-  const show = (server: AnyServer): void => {
-    if (isOn && !isObserved(server)) observeHttp2Server(registry, server);
+export function observeHttp2Module(registry: Registry, options: ObserveHttp2ModuleOptions = {}): () => void {
+  const stop = observation.join(registry, () => begin(registry, options));
+  return () => stop("no longer observed");
+}
+
+function begin(registry: Registry, { maxIdleChannels = 100 }: ObserveHttp2ModuleOptions): (reason: string) => void {
+  patchConnect();
+  patchCreate();
+  const channels = new SessionChannels(registry, maxIdleChannels);
+  const handles = new WeakMap<AnyHttp2Server, ServerHandle>();
+  const show = (server: AnyHttp2Server): void => {
+    // Whoever knows more of a server or session, such as the library that made it, went first.
+    if (!isObserved(server)) handles.set(server, observeHttp2Server(registry, server));
   };
-  const watch = (server: AnyServer): void => {
+  const showSession = (session: ClientHttp2Session): void => {
+    if (!isObserved(session) && !session.destroyed) channels.add(session, targets.get(session)!);
+  };
+  const onCreated = (server: AnyHttp2Server): void => {
     servers.add(server);
     show(server);
   };
-  const showSession = (session: ClientHttp2Session): void => {
-    // Whoever knows more of a session, such as the library that made it, went first.
-    if (!isOn || isObserved(session) || session.destroyed) return;
-    observeHttp2Session(registry, session, { target: targets.get(session) ?? "" });
+  const onListen = (message: unknown): void => {
+    const { server } = message as { readonly server: unknown };
+    if (isHttp2Server(server) && !isObserved(server)) onCreated(server);
   };
-
-  function connect(...args: Parameters<typeof http2.connect>): ClientHttp2Session {
-    const session = Reflect.apply(originals.connect, http2, args);
-    if (isMadeByLibrary() || sessionOwnerOf(args[1]) !== undefined) return session;
+  hearServersWith(onCreated);
+  hearSessionsWith((session, authority, connectOptions) => {
     sessions.add(session);
-    targets.set(session, authorityOf(args[0]));
+    targets.set(session, sessionTargetOf(authority, connectOptions));
     showSession(session);
-    return session;
-  }
-  function createServer(...args: unknown[]): Http2Server {
-    const server: Http2Server = Reflect.apply(originals.createServer, http2, args);
-    if (!isMadeByLibrary()) watch(server);
-    return server;
-  }
-  function createSecureServer(...args: unknown[]): Http2SecureServer {
-    const server: Http2SecureServer = Reflect.apply(originals.createSecureServer, http2, args);
-    if (!isMadeByLibrary()) watch(server);
-    return server;
-  }
-  const patches = { connect, createServer, createSecureServer };
-  Object.assign(http2, patches);
-  // What was imported by name is bound to the module's exports, and follows them when it is told.
-  syncBuiltinESMExports();
-  for (const server of servers) show(server);
+  });
+  subscribe(listenChannel, onListen);
+  for (const server of servers) if (!wasClosed(server) || hasSessions(server)) show(server);
   for (const session of sessions) showSession(session);
+  for (const server of openServers()) onListen({ server });
 
-  return () => {
-    isOn = false;
-    for (const name of ["connect", "createServer", "createSecureServer"] as const) {
-      // Another patch may stand on top of ours; then ours stays in the chain, and shows nothing.
-      if (http2[name] === patches[name]) Object.assign(http2, { [name]: originals[name] });
-    }
-    syncBuiltinESMExports();
-    for (const subject of [...servers, ...sessions]) stopObserving(subject);
+  return (reason) => {
+    hearServersWith(undefined);
+    hearSessionsWith(undefined);
+    unsubscribe(listenChannel, onListen);
+    // What the application has come to observe by itself is its own.
+    for (const server of servers) if (handles.get(server)?.isClosed === false) stopObserving(server, reason);
+    channels.close(reason);
   };
-}
-
-function authorityOf(authority: string | URL): string {
-  try {
-    return new URL(authority).host;
-  } catch {
-    return String(authority);
-  }
 }

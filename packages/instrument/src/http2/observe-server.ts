@@ -1,23 +1,11 @@
-import { errorMonitor } from "node:events";
-import type {
-  Http2SecureServer,
-  Http2Server,
-  IncomingHttpHeaders,
-  ServerHttp2Session,
-  ServerHttp2Stream,
-} from "node:http2";
+import type { Http2SecureServer, Http2Server, ServerHttp2Session } from "node:http2";
 import { Server as TlsServer } from "node:tls";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
 import { observeHttp1Connections } from "../http/observe-server.js";
 import { observeListening } from "../listening.js";
-import { isObserved, noteObserved, stopObserving } from "../observation.js";
-import { readEndpoints } from "../sockets/addresses.js";
-import { describeHttp2Session } from "./describe-session.js";
-import { errorCodeName } from "./error-codes.js";
-import { trackStream } from "./patch-streams.js";
-import { ResetFolder } from "./reset-folder.js";
+import { noteObserved, stopObserving } from "../observation.js";
+import { observeServerSession } from "./observe-server-session.js";
 import { sessionsOf } from "./server-sessions.js";
-import { type SessionTracker, trackSession, untrackSession } from "./session-tracker.js";
 
 export interface ObserveServerOptions {
   /** What the server is called. */
@@ -51,42 +39,4 @@ export function observeHttp2Server(
     handle.close(reason);
   });
   return handle;
-}
-
-/** Shows one session of a server that the application makes sessions for by hand. */
-export function observeServerSession(registry: Registry, session: ServerHttp2Session, server: ServerHandle): void {
-  // The application may have closed the handle itself, and then has seen enough.
-  if (server.isClosed || isObserved(session) || session.destroyed) return;
-  const endpoints = readEndpoints(session.socket);
-  const socket = registry.addSocket({ ...endpoints, server, subject: session, describe: describeHttp2Session });
-  const tracker: SessionTracker = {
-    isClient: false,
-    socket,
-    calls: [server],
-    resets: new ResetFolder(server),
-    early: [],
-  };
-  trackSession(session, tracker);
-  const onStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
-    trackStream(stream, tracker, headers["content-type"]);
-  };
-  let reason = "";
-  const onGoaway = (code: number): void => {
-    reason = `GOAWAY with ${errorCodeName(code)}`;
-  };
-  const onError = (error: Error & { readonly code?: string }): void => {
-    reason ||= error.code ?? error.name;
-  };
-  session.prependListener("stream", onStream);
-  session.on("goaway", onGoaway);
-  // Heard without being handled: what the application does about errors stays its own affair.
-  session.on(errorMonitor, onError);
-  session.once("close", () => stopObserving(session, reason));
-  noteObserved(session, (why) => {
-    session.off("stream", onStream);
-    session.off("goaway", onGoaway);
-    session.off(errorMonitor, onError);
-    untrackSession(session);
-    socket.close(why);
-  });
 }

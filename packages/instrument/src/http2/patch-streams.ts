@@ -8,10 +8,11 @@ const maxPooled = 1024;
 
 type WriteCallback = (error?: Error | null) => void;
 
-/** The methods of Node's streams that are watched. All but `push` are those that a Duplex must have. */
+/** The methods of Node's streams that are watched. */
 interface StreamMethods {
   [trackerKey]?: StreamTracker | undefined;
   push(chunk: unknown, encoding?: BufferEncoding): boolean;
+  destroy(error?: Error, callback?: WriteCallback): this;
   _write(chunk: Uint8Array, encoding: BufferEncoding, callback: WriteCallback): void;
   _writev(chunks: { readonly chunk: Uint8Array }[], callback: WriteCallback): void;
   _final(callback: WriteCallback): void;
@@ -22,31 +23,40 @@ interface ClientStreamMethods extends StreamMethods {
   emit(event: string | symbol, ...args: unknown[]): boolean;
 }
 
-/** What each way to answer may ask for among its options. */
+/** What an answer may ask for among its options. */
 interface AnswerOptions {
   readonly waitForTrailers?: boolean;
 }
 
+type PushCallback = (
+  error: Error | null,
+  pushed: Http2Stream,
+  headers: OutgoingHttpHeaders,
+  ...rest: unknown[]
+) => void;
+
 interface ServerStreamMethods extends StreamMethods {
+  readonly headersSent: boolean;
   readonly writableEnded: boolean;
   respond(headers?: OutgoingHttpHeaders, options?: AnswerOptions): void;
-  respondWithFD(fd: unknown, headers?: object, options?: AnswerOptions): void;
-  respondWithFile(path: unknown, headers?: object, options?: AnswerOptions): void;
+  respondWithFD(fd: unknown, headers?: object, options?: object): void;
+  respondWithFile(path: unknown, headers?: object, options?: object): void;
+  pushStream(headers: OutgoingHttpHeaders, options: unknown, callback?: unknown): void;
 }
 
 let areStreamsWatched = false;
 let areClientStreamsWatched = false;
 let areServerStreamsWatched = false;
 
-/** Follows a stream from now on. */
+/** Follows a stream from now on, which was asked for with these headers. */
 export function trackStream(
   stream: Http2Stream,
   counters: StreamCounters,
-  contentType: unknown,
+  asked: IncomingHttpHeaders | OutgoingHttpHeaders | undefined,
 ): StreamTracker | undefined {
   watchStreams(stream, counters.isClient);
   const tracker = pool.pop() ?? new StreamTracker();
-  tracker.begin(counters, contentType);
+  tracker.begin(counters, asked);
   if (stream.destroyed) {
     // It ended before it began: a request whose signal was aborted already.
     tracker.finish(stream);
@@ -67,10 +77,11 @@ function watchStreams(stream: Http2Stream, isClient: boolean): void {
   const own = Object.getPrototypeOf(stream);
   if (isClient) {
     areClientStreamsWatched = true;
-    watchAnswers(own);
+    watchReceivedAnswers(own);
   } else {
     areServerStreamsWatched = true;
-    watchTrailers(own);
+    watchSentAnswers(own);
+    watchPushes(own);
   }
   if (areStreamsWatched) return;
   areStreamsWatched = true;
@@ -108,15 +119,15 @@ function watchData(prototype: StreamMethods): void {
   };
 }
 
-/** What a client is answered comes as events. */
-function watchAnswers(prototype: ClientStreamMethods): void {
+/** What a client is answered comes as events, and for what it is pushed by another name. */
+function watchReceivedAnswers(prototype: ClientStreamMethods): void {
   const { emit } = prototype;
   prototype.emit = function (event) {
     const tracker = this[trackerKey];
     // biome-ignore lint/complexity/noArguments: passed on as they are, they cost no array an event
     const args = arguments;
     if (tracker !== undefined) {
-      if (event === "response") tracker.responded(args[1] as IncomingHttpHeaders);
+      if (event === "response" || event === "push") tracker.responded(args[1] as IncomingHttpHeaders);
       else if (event === "trailers") tracker.concluded(args[1] as IncomingHttpHeaders);
     }
     return emit.apply(this, args as unknown as [string]);
@@ -127,23 +138,49 @@ function watchAnswers(prototype: ClientStreamMethods): void {
  * Whether a server's last data is the end, or trailers are to come, is among the options of its answer. An answer without a
  * body has its writable side ended by Node, and then no trailers come whatever the options say.
  */
-function watchTrailers(prototype: ServerStreamMethods): void {
+function watchSentAnswers(prototype: ServerStreamMethods): void {
   const { respond, respondWithFD, respondWithFile } = prototype;
-  function answered(stream: ServerStreamMethods, options: AnswerOptions | undefined): void {
-    if (options?.waitForTrailers && !stream.writableEnded) stream[trackerKey]?.waitsForTrailers();
-  }
   prototype.respond = function (headers, options) {
-    // Before Node does, which ends an answer without a body at once.
-    this[trackerKey]?.answering(headers?.["content-type"]);
+    // Before Node does, which ends an answer without a body at once. It refuses a second answer.
+    if (!this.headersSent) this[trackerKey]?.answering(headers);
     respond.call(this, headers, options);
-    answered(this, options);
+    if (options?.waitForTrailers && !this.writableEnded) this[trackerKey]?.waitsForTrailers();
   };
   prototype.respondWithFD = function (fd, headers, options) {
+    if (!this.headersSent) followFile(this);
     respondWithFD.call(this, fd, headers, options);
-    answered(this, options);
   };
   prototype.respondWithFile = function (path, headers, options) {
+    if (!this.headersSent) followFile(this);
     respondWithFile.call(this, path, headers, options);
-    answered(this, options);
+  };
+}
+
+/** How far a file came is known only until its stream is destroyed, so that is watched too, on these few streams alone. */
+function followFile(stream: ServerStreamMethods): void {
+  const tracker = stream[trackerKey];
+  if (tracker === undefined) return;
+  tracker.answeringWithFile();
+  const { destroy } = stream;
+  const watched: typeof destroy = function (this: ServerStreamMethods, error, callback) {
+    this[trackerKey]?.closing(this as unknown as Http2Stream);
+    return destroy.call(this, error, callback) as ServerStreamMethods;
+  };
+  Object.defineProperty(stream, "destroy", { value: watched, configurable: true, writable: true, enumerable: false });
+}
+
+/** What a server pushes is a stream that it begins itself, beside one that it was asked for. */
+function watchPushes(prototype: ServerStreamMethods): void {
+  const { pushStream } = prototype;
+  prototype.pushStream = function (headers, options, callback) {
+    const counters = this[trackerKey]?.counters;
+    const told = (typeof options === "function" ? options : callback) as PushCallback | undefined;
+    if (counters === undefined || typeof told !== "function") return pushStream.call(this, headers, options, callback);
+    const pushes: StreamCounters = { ...counters, calls: [], arePushed: true };
+    const watched: PushCallback = (error, pushed, ...rest) => {
+      if (!error) trackStream(pushed, pushes, undefined);
+      told(error, pushed, ...rest);
+    };
+    return pushStream.call(this, headers, typeof options === "function" ? undefined : options, watched);
   };
 }

@@ -144,8 +144,8 @@ describe("a client, against a server that writes frames by hand", () => {
         const { subchannel } = await registry.getSubchannel(subchannelId);
         const words = subchannel!.data!.trace!.events.map(({ description }) => description);
         expect(words.filter((text) => text.includes("reset"))).toEqual([
-          "Stream reset with REFUSED_STREAM",
-          "39 more streams reset with REFUSED_STREAM within a second",
+          "Stream reset: REFUSED_STREAM",
+          "Stream reset, 39 more within a second: REFUSED_STREAM",
         ]);
       },
       { timeout: 10_000 },

@@ -10,6 +10,8 @@ export interface RawPeer {
   frame(fits: (frame: RawFrame) => boolean): Promise<RawFrame>;
   /** Cuts the connection without a word. */
   cut(): void;
+  /** Ends the connection in the words of TCP, but not of HTTP/2. */
+  end(): void;
 }
 
 export interface RawFrame {
@@ -114,6 +116,7 @@ function rawPeer(socket: Socket, skippedBytes: number): RawPeer {
         look();
       }),
     cut: () => socket.resetAndDestroy(),
+    end: () => void socket.end(),
   };
   return peer;
 }

@@ -17,3 +17,8 @@ export function sessionsOf(server: Http2Server | Http2SecureServer): ReadonlySet
   });
   return fresh;
 }
+
+/** Whether a server has a session now. Node does not tell the end of each that it destroys. */
+export function hasSessions(server: Http2Server | Http2SecureServer): boolean {
+  return [...sessionsOf(server)].some((session) => !session.destroyed);
+}

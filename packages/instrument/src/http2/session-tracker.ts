@@ -1,4 +1,4 @@
-import type { ClientHttp2Stream, Http2Session, IncomingHttpHeaders } from "node:http2";
+import type { ClientHttp2Stream, Http2Session, Http2Stream, IncomingHttpHeaders } from "node:http2";
 import type { SocketHandle } from "@wirescope/channelz";
 import { trackStream } from "./patch-streams.js";
 import type { StreamCounters, StreamTracker } from "./stream-tracker.js";
@@ -10,24 +10,43 @@ export interface SessionTracker extends StreamCounters {
   socket: SocketHandle | undefined;
   /** The calls of a client that began before the connection was up. */
   early: StreamTracker[];
+  /** Hears that this end takes leave, with the code of its GOAWAY. */
+  readonly onGoawaySent?: (code: number) => void;
 }
 
 interface SessionMethods {
   [sessionKey]?: SessionTracker;
+  readonly destroyed: boolean;
+  readonly socket: { readonly destroyed: boolean };
   ping(...args: unknown[]): boolean;
+  goaway(...args: unknown[]): void;
+  destroy(...args: unknown[]): void;
 }
 
 interface ClientMethods extends SessionMethods {
   request(headers?: IncomingHttpHeaders, options?: object): ClientHttp2Stream;
 }
 
+interface ServerMethods extends SessionMethods {
+  emit(event: string | symbol, ...args: unknown[]): boolean;
+}
+
 const patched = new WeakSet<object>();
 
-/** Counts the pings of a session, and the streams that it opens, from now on. */
+/** Counts the pings of a session, and the streams that a client asks for on it, from now on. */
 export function trackSession(session: Http2Session, tracker: SessionTracker): void {
-  const own = Object.getPrototypeOf(session) as ClientMethods;
-  patchPing(Object.getPrototypeOf(own) as SessionMethods);
-  if (tracker.isClient) patchRequest(own);
+  const own = Object.getPrototypeOf(session) as ClientMethods & ServerMethods;
+  const base = Object.getPrototypeOf(own) as SessionMethods;
+  if (!patched.has(base)) {
+    patched.add(base);
+    patchPing(base);
+    patchGoaway(base);
+  }
+  if (!patched.has(own)) {
+    patched.add(own);
+    if (tracker.isClient) patchRequest(own);
+    else patchEmit(own);
+  }
   (session as unknown as SessionMethods)[sessionKey] = tracker;
 }
 
@@ -44,8 +63,6 @@ export function sessionConnected(tracker: SessionTracker, socket: SocketHandle):
 }
 
 function patchPing(prototype: SessionMethods): void {
-  if (patched.has(prototype)) return;
-  patched.add(prototype);
   const { ping } = prototype;
   prototype.ping = function (...args) {
     const isSent = ping.apply(this, args);
@@ -54,17 +71,54 @@ function patchPing(prototype: SessionMethods): void {
   };
 }
 
+/** A session takes leave with GOAWAY when it is told to, when it is closed, and when it is destroyed with a code. */
+function patchGoaway(prototype: SessionMethods): void {
+  const { goaway, destroy } = prototype;
+  prototype.goaway = function (...args) {
+    goaway.apply(this, args);
+    if (isConnected(this)) this[sessionKey]?.onGoawaySent?.(Number(args[0] ?? 0));
+  };
+  prototype.destroy = function (...args) {
+    const [error, told] = args;
+    // Without an error Node takes no code.
+    const code = typeof error === "number" ? error : error !== undefined && told;
+    if (code && !this.destroyed && isConnected(this)) this[sessionKey]?.onGoawaySent?.(Number(code));
+    destroy.apply(this, args);
+  };
+}
+
+/** Node also says GOAWAY where there is nobody left to hear it. */
+function isConnected(session: SessionMethods): boolean {
+  try {
+    return !session.socket.destroyed;
+  } catch {
+    return false;
+  }
+}
+
 function patchRequest(prototype: ClientMethods): void {
-  if (patched.has(prototype)) return;
-  patched.add(prototype);
   const { request } = prototype;
   prototype.request = function (headers, options) {
     const stream = request.call(this, headers, options);
     const tracker = this[sessionKey];
     if (tracker !== undefined) {
-      const followed = trackStream(stream, tracker, headers?.["content-type"]);
+      const followed = trackStream(stream, tracker, headers);
       if (tracker.socket === undefined && followed !== undefined) tracker.early.push(followed);
     }
     return stream;
+  };
+}
+
+/** A server hears of its streams as an event, and pays for each listener of that with an array a stream, but not for this. */
+function patchEmit(prototype: ServerMethods): void {
+  const { emit } = prototype;
+  prototype.emit = function (event) {
+    // biome-ignore lint/complexity/noArguments: passed on as they are, they cost no array an event
+    const args = arguments;
+    if (event === "stream") {
+      const tracker = this[sessionKey];
+      if (tracker !== undefined) trackStream(args[1] as Http2Stream, tracker, args[2] as IncomingHttpHeaders);
+    }
+    return emit.apply(this, args as unknown as [string]);
   };
 }

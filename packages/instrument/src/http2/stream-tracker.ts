@@ -1,9 +1,11 @@
-import type { Http2Stream, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { Http2Stream, IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { SocketHandle } from "@wirescope/channelz";
-import { bodyShapeOf } from "../messages/body-shape.js";
+import type { EventFolder } from "../event-folder.js";
+import { answerShapeOf, type BodyShape, isAskedInPath, questionShapeOf } from "../messages/body-shape.js";
 import { isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
-import type { ResetFolder } from "./reset-folder.js";
+import { errorCodeName } from "./error-codes.js";
+import { hasSentBytes, hasSentEndOfStream } from "./stream-internals.js";
 
 /** What counts calls: a channel and its subchannel on a client, a server on a server. */
 export interface CallCounters {
@@ -16,11 +18,14 @@ export interface CallCounters {
 export interface StreamCounters {
   /** Undefined while a client is not connected. */
   readonly socket: SocketHandle | undefined;
+  /** None for what a server pushes, which nobody asked for. */
   readonly calls: readonly CallCounters[];
-  readonly resets: ResetFolder;
+  readonly resets: EventFolder;
   readonly isClient: boolean;
-  /** Whether the other end began it, although this is the client. */
-  readonly isPushed?: boolean;
+  /** Whether the server began them. */
+  readonly arePushed: boolean;
+  /** How many are under way. */
+  openStreams: number;
 }
 
 type WriteCallback = (error?: Error | null) => void;
@@ -36,9 +41,15 @@ export class StreamTracker {
   #counters: StreamCounters | undefined;
   readonly #sent = new MessageCounter();
   readonly #received = new MessageCounter();
+  #question: BodyShape = "whole";
+  #isAskedInPath = false;
   #hasReceivedEnd = false;
   #waitsForTrailers = false;
-  #contentType: unknown;
+  /** Whether the answer is a file, whose bytes do not pass here. */
+  #sendsFile = false;
+  #hasSentFile = false;
+  /** The shape of the answer; undefined until that begins, and for one of whose beginning a server says nothing. */
+  #answer: BodyShape | undefined;
   #httpStatus: number | undefined;
   #grpcStatus: unknown;
   #writeCallback: WriteCallback | undefined;
@@ -52,32 +63,45 @@ export class StreamTracker {
     callback?.(error);
   };
 
-  begin(counters: StreamCounters, contentType: unknown): void {
-    const { socket, calls, isClient, isPushed = false } = counters;
+  begin(counters: StreamCounters, asked: IncomingHttpHeaders | OutgoingHttpHeaders | undefined): void {
+    const { socket, calls, isClient, arePushed } = counters;
+    counters.openStreams += 1;
     this.#socket = socket;
     this.#counters = counters;
     this.#hasReceivedEnd = false;
     this.#waitsForTrailers = false;
+    this.#sendsFile = false;
+    this.#hasSentFile = false;
     this.#httpStatus = undefined;
     this.#grpcStatus = undefined;
-    this.#contentType = contentType;
+    this.#answer = undefined;
     this.#completing = 0;
-    this.#sent.begin(bodyShapeOf(contentType));
-    this.#received.begin(bodyShapeOf(contentType));
+    this.#isAskedInPath = asked !== undefined && isAskedInPath(asked[":method"], asked[":path"]);
+    this.#question = this.#isAskedInPath ? "unary" : questionShapeOf(asked);
+    this.#sent.begin(this.#isAskedInPath && isClient ? "none" : this.#question);
+    this.#received.begin(this.#isAskedInPath && !isClient ? "none" : this.#question);
     for (const counter of calls) counter.callStarted();
-    if (isClient && !isPushed) socket?.localStreamStarted();
-    else socket?.remoteStreamStarted();
+    if (isClient === arePushed) socket?.remoteStreamStarted();
+    else socket?.localStreamStarted();
+    if (this.#isAskedInPath) this.#countQuestionInPath(isClient);
+  }
+
+  /** Where it is counted, until it is over. */
+  get counters(): StreamCounters | undefined {
+    return this.#counters;
   }
 
   /** The connection came up after the call began. */
   connected(socket: SocketHandle): void {
     this.#socket = socket;
     socket.localStreamStarted();
+    if (this.#isAskedInPath) this.#countQuestionInPath(true);
   }
 
   /** Data came, or null for the end; Node also pushes null on a stream that is already closed, which is no end. */
   received(stream: Http2Stream, chunk: unknown): void {
     if (chunk === null) {
+      if (stream.closed) this.closing(stream);
       if (this.#hasReceivedEnd || stream.closed) return;
       this.#hasReceivedEnd = true;
       if (this.#received.end() > 0) this.#socket?.messageReceived();
@@ -88,10 +112,8 @@ export class StreamTracker {
 
   /** The headers of the answer came, on a client. */
   responded(headers: IncomingHttpHeaders): void {
-    this.#httpStatus = headers[":status"] as number | undefined;
-    this.#contentType = headers["content-type"];
     this.#grpcStatus = headers["grpc-status"];
-    this.#received.begin(bodyShapeOf(this.#contentType));
+    this.#received.begin(this.#beginAnswer(headers["content-type"], headers[":status"] as number | undefined));
   }
 
   /** The trailers came, on a client. */
@@ -116,8 +138,21 @@ export class StreamTracker {
   }
 
   /** A server begins its answer. */
-  answering(contentType: unknown): void {
-    this.#sent.begin(bodyShapeOf(contentType));
+  answering(headers: OutgoingHttpHeaders | undefined): void {
+    this.#sendsFile = false;
+    this.#waitsForTrailers = false;
+    this.#sent.begin(this.#beginAnswer(headers?.["content-type"], Number(headers?.[":status"] ?? 200)));
+  }
+
+  /** A server begins an answer whose body is a file, unless it thinks better of it. */
+  answeringWithFile(): void {
+    this.#sendsFile = true;
+    this.#answer = undefined;
+  }
+
+  /** The stream is about to close: the last moment at which it is known how far a file came. */
+  closing(stream: Http2Stream): void {
+    if (this.#sendsFile) this.#hasSentFile ||= hasSentEndOfStream(stream);
   }
 
   /** All that was to be sent is written: a body without envelopes was a message. Node also ends what was reset, unsent. */
@@ -129,31 +164,50 @@ export class StreamTracker {
 
   /** The stream is gone. True if the tracker can be used again. */
   finish(stream: Http2Stream): boolean {
-    const { calls, resets, isClient } = this.#counters!;
+    const counters = this.#counters!;
+    const { calls, resets, isClient } = counters;
+    counters.openStreams -= 1;
     const isComplete = isClient ? this.#hasReceivedEnd : this.#hasSentEnd(stream as ServerHttp2Stream);
     if (isComplete) this.#socket?.streamSucceeded();
     else this.#socket?.streamFailed();
-    if (stream.rstCode) resets.add(stream.rstCode);
-    const isSuccess =
-      isComplete && (isClient ? this.#isOkForClient() : this.#isOkOnServer(stream as ServerHttp2Stream));
-    for (const counter of calls) {
-      if (isSuccess) counter.callSucceeded();
-      else counter.callFailed();
+    if (stream.rstCode) resets.add(errorCodeName(stream.rstCode));
+    if (calls.length > 0) {
+      const isSuccess =
+        isComplete && (isClient ? this.#isOkForClient() : this.#isOkOnServer(stream as ServerHttp2Stream));
+      for (const counter of calls) {
+        if (isSuccess) counter.callSucceeded();
+        else counter.callFailed();
+      }
     }
     this.#socket = undefined;
     this.#counters = undefined;
     return this.#writeCallback === undefined;
   }
 
+  #countQuestionInPath(isClient: boolean): void {
+    if (isClient) this.#socket?.messageSent();
+    else this.#socket?.messageReceived();
+  }
+
+  #beginAnswer(contentType: unknown, httpStatus: number | undefined): BodyShape {
+    this.#httpStatus = httpStatus;
+    this.#answer = answerShapeOf(this.#question, contentType, httpStatus);
+    return this.#answer;
+  }
+
   #hasSentEnd(stream: ServerHttp2Stream): boolean {
     // A stream that is reset before its answer began is ended by Node all the same, and nothing of that is sent.
     if (!stream.headersSent || !stream.writableFinished) return false;
+    if (this.#sendsFile) {
+      if (this.#hasSentFile && hasSentBytes(stream)) this.#socket?.messageSent();
+      return this.#hasSentFile;
+    }
     return !this.#waitsForTrailers || stream.sentTrailers !== undefined;
   }
 
   #isOkForClient(): boolean {
     return isOk({
-      shape: bodyShapeOf(this.#contentType),
+      shape: this.#answer ?? "none",
       httpStatus: this.#httpStatus,
       grpcStatus: this.#grpcStatus,
       envelopeStatus: this.#received.status,
@@ -163,8 +217,8 @@ export class StreamTracker {
   #isOkOnServer(stream: ServerHttp2Stream): boolean {
     const { sentHeaders, sentTrailers } = stream;
     return isOk({
-      shape: bodyShapeOf(sentHeaders?.["content-type"]),
-      httpStatus: Number(sentHeaders?.[":status"] ?? 200),
+      shape: this.#answer ?? this.#beginAnswer(sentHeaders?.["content-type"], Number(sentHeaders?.[":status"] ?? 200)),
+      httpStatus: this.#httpStatus,
       grpcStatus: sentTrailers?.["grpc-status"] ?? sentHeaders?.["grpc-status"],
       envelopeStatus: this.#sent.status,
     });

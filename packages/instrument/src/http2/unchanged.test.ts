@@ -21,7 +21,18 @@ async function whatTheApplicationSees(
     if (path === "/reset") stream.close(constants.NGHTTP2_REFUSED_STREAM);
     else if (path === "/throw") stream.destroy(new Error("broken"));
     else if (path === "/hang") stream.respond();
-    else if (path === "/large") {
+    else if (path === "/file") stream.respondWithFile(import.meta.filename);
+    else if (path === "/missing") stream.respondWithFile("/nowhere/at/all");
+    else if (path === "/push") {
+      stream.pushStream({ ":path": "/pushed" }, (error, pushed, promised) => {
+        note(`pushes ${error} ${promised[":path"]} ${pushed.listenerCount("close")}`);
+        pushed.on("close", () => seen.push("server /pushed: close"));
+        pushed.respond();
+        pushed.end("extra");
+        stream.respond();
+        stream.end("hello");
+      });
+    } else if (path === "/large") {
       stream.respond();
       // Back-pressure: the answers of write() and the drains between them.
       const chunk = Buffer.alloc(40_000);
@@ -50,7 +61,12 @@ async function whatTheApplicationSees(
   const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   observe(server, session);
   for (const event of ["connect", "close", "goaway", "error"]) session.on(event, () => seen.push(`session ${event}`));
-  for (const path of ["/plain", "/large", "/reset", "/throw", "/hang", "/aborted"]) {
+  session.on("stream", (pushed, headers) => {
+    const note = (what: string): void => void seen.push(`client ${headers[":path"]}: ${what}`);
+    for (const event of ["push", "end", "close"]) pushed.on(event, () => note(event));
+    pushed.resume();
+  });
+  for (const path of ["/plain", "/large", "/file", "/missing", "/push", "/reset", "/throw", "/hang", "/aborted"]) {
     const note = (what: string): void => void seen.push(`client ${path}: ${what}`);
     const controller = new AbortController();
     if (path === "/aborted") controller.abort();

@@ -24,6 +24,8 @@ export function isOk({ shape, httpStatus, grpcStatus, envelopeStatus }: CallEnd)
     case "unary":
     case "whole":
       return true;
+    case "none":
+      return false;
   }
 }
 

@@ -37,7 +37,7 @@ export class MessageCounter {
   /** Takes the next bytes, and returns how many messages they completed. */
   add(chunk: Uint8Array): number {
     if (chunk.length > 0) this.#hasBody = true;
-    if (this.#shape === "whole" || this.#shape === "unary") return 0;
+    if (!hasEnvelopes(this.#shape)) return 0;
     let completed = 0;
     let at = 0;
     while (at < chunk.length) {
@@ -73,4 +73,8 @@ export class MessageCounter {
     if (this.#length > maxStatusBytes) return;
     this.#status = this.#status === undefined ? Buffer.from(bytes) : Buffer.concat([this.#status, bytes]);
   }
+}
+
+function hasEnvelopes(shape: BodyShape): boolean {
+  return shape === "grpc" || shape === "grpc-web" || shape === "connect-stream";
 }

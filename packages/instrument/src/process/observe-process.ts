@@ -2,6 +2,7 @@ import type { Registry } from "@wirescope/channelz";
 import { observeGrpcJs } from "../grpc-js/index.js";
 import { observeHttpModule } from "../http/observe-module.js";
 import { observeHttp2Module } from "../http2/observe-module.js";
+import { observeToolServers } from "../tool-server/index.js";
 
 /** Which of the runtimes of a process to observe; all of them by default. */
 export interface ObserveProcessOptions {
@@ -11,6 +12,13 @@ export interface ObserveProcessOptions {
   readonly http?: boolean;
   /** Every copy of `@grpc/grpc-js` that is loaded, now or later. */
   readonly grpcJs?: boolean;
+  /** Tool servers that are connected to with `@wirescope/tool-server`. */
+  readonly toolServers?: boolean;
+  /**
+   * How many channels of clients are kept that have nothing to show but their past, of HTTP/2 and of HTTP/1.1 each; beyond
+   * that, the one that was used longest ago is closed when the next comes. Default 100.
+   */
+  readonly maxIdleChannels?: number;
 }
 
 /** What observes a process, until it is stopped. */
@@ -21,7 +29,10 @@ export interface ProcessObservation {
 
 /**
  * Shows all RPC traffic of this process in the registry from now on, whoever makes it: every server and client of HTTP/2 and
- * HTTP/1.1, and every channel and server of grpc-js.
+ * HTTP/1.1, every channel and server of grpc-js, and every tool server. Servers that listen already show at once.
+ *
+ * Who asks again for the same registry shares what is observed, until the last has stopped. Throws a TypeError where another
+ * registry is filled already.
  */
 export function observeProcess(registry: Registry, options: ObserveProcessOptions = {}): ProcessObservation {
   const stops: (() => void)[] = [];
@@ -34,8 +45,9 @@ export function observeProcess(registry: Registry, options: ObserveProcessOption
       const grpcJs = observeGrpcJs(registry);
       stops.push(() => grpcJs.stop());
     }
-    if (options.http2 !== false) stops.push(observeHttp2Module(registry));
-    if (options.http !== false) stops.push(observeHttpModule(registry));
+    if (options.toolServers !== false) stops.push(observeToolServers({ registry }).stop);
+    if (options.http2 !== false) stops.push(observeHttp2Module(registry, options));
+    if (options.http !== false) stops.push(observeHttpModule(registry, options));
   } catch (error) {
     stop();
     throw error;

@@ -1,0 +1,17 @@
+import type { Socket } from "node:net";
+
+/** Weak, so that being claimed keeps no socket alive. */
+const claimed = new WeakSet<Socket>();
+
+/**
+ * Says that somebody shows a connection by itself, for it knows what the connection is for: who observes all requests of
+ * `node:http` leaves those out that are made over it, as the upgrade to WebSocket and the CONNECT to a proxy are.
+ */
+export function claimSocket(socket: Socket): void {
+  claimed.add(socket);
+}
+
+/** Whether somebody shows a connection by itself. */
+export function isClaimed(socket: Socket): boolean {
+  return claimed.has(socket);
+}

@@ -1,0 +1,61 @@
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { type Channel, createRegistry, type Registry } from "@wirescope/channelz";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { callsOf, eventually, traceOf } from "../http/both-ends.test.helper.js";
+import { observeProcess } from "../process/observe-process.js";
+import { Echo, serveEcho } from "./echo.test.helper.js";
+
+// What is seen of connect-node where the whole process is observed, and nobody says anything of its transports.
+
+let registry: Registry;
+
+beforeEach(() => {
+  registry = createRegistry();
+  const observation = observeProcess(registry);
+  onTestFinished(() => observation.stop());
+});
+
+const stateNames = ["UNKNOWN", "IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"];
+
+async function channels(): Promise<Channel[]> {
+  return (await registry.getTopChannels()).channel;
+}
+
+async function states(): Promise<(string | undefined)[]> {
+  return (await channels()).map(({ data }) => stateNames[data!.state!.state]);
+}
+
+test("[CZ-D-STATE-4] a target that nothing answers at shows as TRANSIENT_FAILURE for as long as that is so", async () => {
+  const sessionManager = new Http2SessionManager("http://127.0.0.1:1");
+  const client = createClient(Echo, createGrpcTransport({ baseUrl: "http://127.0.0.1:1", sessionManager }));
+  for (const _ of [1, 2, 3]) {
+    const error = await client.unary({ value: "hello" }).then(
+      () => undefined,
+      (reason: unknown) => ConnectError.from(reason),
+    );
+    expect(error?.code).toBe(Code.Unavailable);
+    await eventually(async () => expect(await states()).toEqual(["TRANSIENT_FAILURE"]));
+  }
+  const [channel] = await channels();
+  expect(channel?.data?.target).toBe("http://127.0.0.1:1");
+  expect(traceOf(channel!).filter((event) => event.startsWith("CONNECTING -> TRANSIENT_FAILURE"))).toHaveLength(3);
+});
+
+test("[CZ-DATA-3] a transport is one channel through its connections, with the calls of all of them", async () => {
+  const { baseUrl, cut } = await serveEcho({ httpVersion: "2" });
+  const sessionManager = new Http2SessionManager(baseUrl, { idleConnectionTimeoutMs: 20 });
+  onTestFinished(() => sessionManager.abort());
+  const client = createClient(Echo, createGrpcTransport({ baseUrl, sessionManager }));
+  await client.unary({ value: "hello" });
+  expect(await states()).toEqual(["READY"]);
+  await eventually(async () => expect(await states()).toEqual(["IDLE"]));
+  await client.unary({ value: "hello" });
+  expect(await states()).toEqual(["READY"]);
+  cut();
+  await eventually(async () => expect(await states()).not.toEqual(["READY"]));
+  await client.unary({ value: "hello" });
+  await expect(client.unary({ value: "fail" })).rejects.toThrow();
+  await eventually(async () => expect((await channels()).map(callsOf)).toEqual([[4, 3, 1]]));
+  expect((await channels())[0]?.data?.target).toBe(baseUrl);
+});

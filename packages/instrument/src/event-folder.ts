@@ -1,0 +1,48 @@
+import type { TraceSeverity } from "@wirescope/channelz";
+
+const windowMs = 1000;
+/** Causes that are told apart within a window; a peer may have a new one each time. */
+const maxCauses = 8;
+const otherCauses = "other causes";
+
+/** What logs an event: a channel, a subchannel, or a server. */
+interface Tracer {
+  trace(description: string, options?: { readonly severity?: TraceSeverity }): void;
+}
+
+/**
+ * Tells of events of one kind, without letting a storm of them wash everything else out of a trace: the first is told at
+ * once, and those of the next second together, by their cause and with their number.
+ */
+export class EventFolder {
+  readonly #tracer: Tracer;
+  readonly #what: string;
+  readonly #severity: TraceSeverity;
+  /** How many came since the first, by their cause; undefined while no window is open. */
+  #more: Map<string, number> | undefined;
+
+  constructor(tracer: Tracer, what: string, severity: TraceSeverity = "warning") {
+    this.#tracer = tracer;
+    this.#what = what;
+    this.#severity = severity;
+  }
+
+  add(cause: string): void {
+    const more = this.#more;
+    if (more !== undefined) {
+      const told = more.has(cause) || more.size < maxCauses ? cause : otherCauses;
+      more.set(told, (more.get(told) ?? 0) + 1);
+      return;
+    }
+    this.#more = new Map();
+    setTimeout(() => this.#closeWindow(), windowMs).unref();
+    this.#tracer.trace(`${this.#what}: ${cause}`, { severity: this.#severity });
+  }
+
+  #closeWindow(): void {
+    for (const [cause, count] of this.#more ?? []) {
+      this.#tracer.trace(`${this.#what}, ${count} more within a second: ${cause}`, { severity: this.#severity });
+    }
+    this.#more = undefined;
+  }
+}

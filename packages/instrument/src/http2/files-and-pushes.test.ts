@@ -1,0 +1,259 @@
+import { once } from "node:events";
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  createServer,
+  type Http2Server,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createRegistry, type Registry } from "@wirescope/channelz";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { allWell, eventually, Probe } from "../http/both-ends.test.helper.js";
+import { portOf } from "../sockets/connections.test.helper.js";
+import { observeHttp2Session } from "./observe-client.js";
+import { observeHttp2Server } from "./observe-server.js";
+
+let folder: string;
+const file = (name: string): string => join(folder, name);
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "wirescope-"));
+  writeFileSync(file("small"), "hello");
+  writeFileSync(file("empty"), "");
+  // More than the windows that a client which does not read grants.
+  writeFileSync(file("large"), Buffer.alloc(1_000_000));
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let registry: Registry;
+let server: Http2Server;
+let session: ClientHttp2Session;
+let accepted: ServerHttp2Session;
+let answer: (stream: ServerHttp2Stream) => void;
+
+beforeEach(async () => {
+  registry = createRegistry();
+  server = createServer();
+  observeHttp2Server(registry, server);
+  server.on("session", (one) => {
+    accepted = one;
+    one.on("error", () => {});
+  });
+  server.on("stream", (stream) => {
+    stream.on("error", () => {});
+    answer(stream);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  session = connect(`http://127.0.0.1:${portOf(server)}`);
+  session.on("error", () => {});
+  observeHttp2Session(registry, session);
+  onTestFinished(async () => {
+    // In peace: Node 20 crashes where a session is destroyed while it still reads the file of a stream that was reset.
+    if (!session.destroyed) await new Promise<void>((resolve) => session.close(resolve));
+    await new Promise((resolve) => server.close(resolve));
+  });
+});
+
+function ask(method = "GET"): ClientHttp2Stream {
+  const stream = session.request({ ":path": "/", ":method": method });
+  stream.on("error", () => {});
+  return stream;
+}
+
+async function over(stream: ClientHttp2Stream): Promise<void> {
+  if (!stream.destroyed) await new Promise((resolve) => stream.once("close", resolve));
+}
+
+describe("an answer that is a file", () => {
+  test.each([
+    ["small", 1],
+    ["large", 1],
+    ["empty", 0],
+  ] as const)("[CZ-SOCKET-6] [CZ-SOCKET-8] a %s one, by its path and by its descriptor", async (name, messages) => {
+    const fd = openSync(file(name), "r");
+    onTestFinished(() => closeSync(fd));
+    const ways = [
+      (stream: ServerHttp2Stream) => stream.respondWithFile(file(name), { "content-type": "text/plain" }),
+      (stream: ServerHttp2Stream) => stream.respondWithFD(fd, { "content-type": "text/plain" }),
+    ];
+    answer = (stream) => ways.shift()!(stream);
+    for (const _ of [1, 2]) await over(ask().resume());
+    await (await Probe.of(registry)).expect(allWell(2, 0, 2 * messages));
+  });
+
+  test("[CZ-SOCKET-6] with trailers", async () => {
+    answer = (stream) => {
+      stream.respondWithFile(file("small"), {}, { waitForTrailers: true });
+      stream.on("wantTrailers", () => stream.sendTrailers({ "x-end": "1" }));
+    };
+    await over(ask().resume());
+    await (await Probe.of(registry)).expect(allWell(1, 0, 1));
+  });
+
+  test("[CZ-SOCKET-6] sent to its end before the client, which had more to say, hangs up", async () => {
+    answer = (stream) => stream.respondWithFile(file("large"));
+    const stream = ask("POST").resume();
+    await once(stream, "end");
+    stream.close(constants.NGHTTP2_CANCEL);
+    await over(stream);
+    const probe = await Probe.of(registry);
+    await probe.expect({
+      serverStreams: [1, 1, 0],
+      clientStreams: [1, 1, 0],
+      answered: [1, 1],
+      serverCalls: [1, 1, 0],
+    });
+  });
+
+  const cuts: readonly (readonly [string, (stream: ClientHttp2Stream, answering: ServerHttp2Stream) => void])[] = [
+    ["is cancelled by the client", (stream) => stream.close(constants.NGHTTP2_CANCEL)],
+    ["is reset by the client without an error", (stream) => stream.close(constants.NGHTTP2_NO_ERROR)],
+    // Not without an error: that is one more way to let Node 20 crash.
+    ["is reset by the server", (_, answering) => answering.close(constants.NGHTTP2_INTERNAL_ERROR)],
+    ["is destroyed by the server", (_, answering) => answering.destroy()],
+    ["loses its connection", () => session.destroy()],
+    ["loses its session", () => accepted.destroy()],
+  ];
+  test.each(cuts)("[CZ-SOCKET-7] that %s half-way has failed, and is no message", async (_, cut) => {
+    let answering: ServerHttp2Stream | undefined;
+    answer = (stream) => {
+      answering = stream;
+      stream.respondWithFile(file("large"));
+    };
+    const stream = ask();
+    await once(stream, "response");
+    const probe = await Probe.of(registry);
+    await probe.expect({ serverStreams: [1, 0, 0] });
+    cut(stream, answering!);
+    stream.resume();
+    await over(stream);
+    await probe.expect({ serverStreams: [1, 0, 1], serverCalls: [1, 0, 1], answered: [0, 0] });
+  });
+
+  test("[CZ-SOCKET-7] that is missing resets the stream; and where the server answers in its place, that counts", async () => {
+    const ways = [
+      (stream: ServerHttp2Stream) => stream.respondWithFile(file("missing")),
+      (stream: ServerHttp2Stream) =>
+        stream.respondWithFile(
+          file("missing"),
+          {},
+          {
+            onError: () => {
+              stream.respond({ ":status": 404 });
+              stream.end("no such file");
+            },
+          },
+        ),
+    ];
+    answer = (stream) => ways.shift()!(stream);
+    for (const _ of [1, 2]) await over(ask().resume());
+    const probe = await Probe.of(registry);
+    await probe.expect({ serverStreams: [2, 1, 1], serverCalls: [2, 0, 2], answered: [1, 1] });
+  });
+});
+
+describe("a stream that the server pushes", () => {
+  /** Pushes a stream beside its answer, and leaves the rest to the test. */
+  function pushing(then: (pushed: ServerHttp2Stream) => void): void {
+    answer = (stream) => {
+      stream.pushStream({ ":path": "/pushed" }, (error, pushed) => {
+        if (error) throw error;
+        pushed.on("error", () => {});
+        then(pushed);
+      });
+      stream.respond();
+      stream.end("hello");
+    };
+  }
+
+  test("[CZ-SOCKET-5] [CZ-SOCKET-10] [CZ-SOCKET-11] is one that it began, on both ends, and no call", async () => {
+    pushing((pushed) => {
+      pushed.respond({ "content-type": "text/plain" });
+      pushed.end("extra");
+    });
+    session.on("stream", (pushed) => void pushed.resume());
+    await over(ask().resume());
+    const probe = await Probe.of(registry);
+    await probe.expect({
+      serverStreams: [2, 2, 0],
+      clientStreams: [2, 2, 0],
+      serverCalls: [1, 1, 0],
+      channelCalls: [1, 1, 0],
+      answered: [2, 2],
+    });
+    const { client, accepted: serving } = await probe.objects();
+    expect(client.data?.lastRemoteStreamCreatedTimestamp).toBeDefined();
+    expect(serving.data?.lastLocalStreamCreatedTimestamp).toBeDefined();
+  });
+
+  test("[CZ-SOCKET-6] [CZ-SOCKET-8] may be a file", async () => {
+    pushing((pushed) => pushed.respondWithFile(file("large")));
+    session.on("stream", (pushed) => void pushed.resume());
+    await over(ask().resume());
+    await (await Probe.of(registry)).expect({ serverStreams: [2, 2, 0], clientStreams: [2, 2, 0], answered: [2, 2] });
+  });
+
+  test("[CZ-SOCKET-7] has failed where the client refuses it", async () => {
+    pushing((pushed) => {
+      pushed.respond();
+      pushed.write("never enough");
+    });
+    session.on("stream", (pushed) => {
+      pushed.on("error", () => {});
+      pushed.close(constants.NGHTTP2_REFUSED_STREAM);
+    });
+    await over(ask().resume());
+    await (await Probe.of(registry)).expect({
+      serverStreams: [2, 1, 1],
+      clientStreams: [2, 1, 1],
+      serverCalls: [1, 1, 0],
+      answered: [1, 1],
+    });
+  });
+
+  test("comes through Node's response objects, and an error as it ever did", async () => {
+    const compat = createServer((_request, response) => {
+      response.createPushResponse({ ":path": "/pushed" }, (error, pushed) => {
+        if (error) throw error;
+        pushed.end("extra");
+        response.end("hello");
+      });
+    });
+    const seen = createRegistry();
+    observeHttp2Server(seen, compat);
+    compat.listen(0, "127.0.0.1");
+    await once(compat, "listening");
+    const client = connect(`http://127.0.0.1:${portOf(compat)}`);
+    client.on("stream", (pushed) => void pushed.resume());
+    await over(client.request({ ":path": "/" }).resume());
+    await eventually(async () => {
+      const { server: told } = await seen.getServers();
+      const { socketRef } = await seen.getServerSockets(told[0]!.ref!.serverId);
+      const { data } = (await seen.getSocket(socketRef[0]!.socketId)).socket!;
+      expect([data?.streamsStarted, data?.streamsSucceeded, data?.messagesSent]).toEqual([2n, 2n, 2n]);
+      expect(told[0]?.data?.callsStarted).toBe(1n);
+    });
+    client.destroy();
+    compat.close();
+    let refusal: unknown;
+    answer = (stream) => {
+      try {
+        // Without a function to call back.
+        stream.pushStream({ ":path": "/pushed" }, undefined as never);
+      } catch (error) {
+        refusal = error;
+      }
+      stream.respond({}, { endStream: true });
+    };
+    await over(ask().resume());
+    expect(refusal).toMatchObject({ code: "ERR_INVALID_ARG_TYPE" });
+  });
+});

@@ -1,0 +1,126 @@
+import { type EventEmitter, errorMonitor } from "node:events";
+import type { ClientHttp2Session, Http2Stream, IncomingHttpHeaders } from "node:http2";
+import type { ChannelHandle, Registry } from "@wirescope/channelz";
+import { causeOf } from "../cause.js";
+import type { Connectivity } from "../connectivity.js";
+import { EventFolder } from "../event-folder.js";
+import { noteObserved, stopObserving } from "../observation.js";
+import { readEndpoints } from "../sockets/addresses.js";
+import { describeHttp2Session } from "./describe-session.js";
+import { errorCodeName } from "./error-codes.js";
+import { trackStream } from "./patch-streams.js";
+import { addressOfTarget, type SessionTarget } from "./session-target.js";
+import { type SessionTracker, sessionConnected, trackSession, untrackSession } from "./session-tracker.js";
+import type { StreamCounters } from "./stream-tracker.js";
+
+/** What a client's session is shown as. */
+export interface FollowedSession extends SessionTarget {
+  /** Under which it stands. */
+  readonly channel: ChannelHandle;
+  /** Whether its streams are the calls of the channel; else somebody counts these who knows better what a call is. */
+  readonly countsCalls: boolean;
+  /** What follows from how the session does; undefined where that is somebody else's affair. */
+  readonly connectivity: Connectivity | undefined;
+  /** Hears that the session is shown no longer, and why. */
+  readonly onEnded?: (why: string) => void;
+}
+
+/** Shows a client's session under a channel, from now until it closes: a subchannel, its socket, and all calls. */
+export function followSession(registry: Registry, session: ClientHttp2Session, followed: FollowedSession): void {
+  stopObserving(session, "observed anew");
+  const { channel, target, path, connectivity } = followed;
+  const subchannel = registry.addSubchannel({ parent: channel, target: addressOfTarget(target) });
+  const tracker: SessionTracker = {
+    isClient: true,
+    arePushed: false,
+    socket: undefined,
+    calls: followed.countsCalls ? [channel, subchannel] : [subchannel],
+    resets: new EventFolder(subchannel, "Stream reset"),
+    openStreams: 0,
+    early: [],
+  };
+  trackSession(session, tracker);
+  subchannel.setState("CONNECTING");
+  connectivity?.begin();
+  let isConnected = false;
+  let cause: string | undefined;
+  let reason = "";
+
+  const onConnect = (): void => {
+    const endpoints = readEndpoints(session.socket, { target, path });
+    const socket = registry.addSocket({
+      ...endpoints,
+      parent: subchannel,
+      subject: session,
+      describe: describeHttp2Session,
+    });
+    isConnected = true;
+    subchannel.setState("READY");
+    connectivity?.succeed();
+    sessionConnected(tracker, socket);
+  };
+  let pushes: StreamCounters | undefined;
+  // What the other side pushes is a stream that it began, and no call.
+  const onStream = (stream: Http2Stream, headers: IncomingHttpHeaders): void => {
+    pushes ??= { ...tracker, calls: [], arePushed: true };
+    trackStream(stream, pushes, headers);
+  };
+  const onGoaway = (code: number): void => {
+    reason = `GOAWAY with ${errorCodeName(code)}`;
+    subchannel.trace(reason, { severity: code === 0 ? "info" : "warning" });
+  };
+  const onError = (error: Error): void => {
+    reason = causeOf(error);
+    if (isCancel(error)) return;
+    cause = reason;
+    subchannel.setState("TRANSIENT_FAILURE", cause);
+  };
+  const onClose = (): void => {
+    stopObserving(session, reason);
+  };
+  const stopAttempts = traceAttempts(session, channel);
+  if (session.connecting) session.prependOnceListener("connect", onConnect);
+  else if (!session.destroyed) onConnect();
+  session.prependListener("stream", onStream);
+  session.on("goaway", onGoaway);
+  // Heard without being handled: what the application does about errors stays its own affair.
+  session.on(errorMonitor, onError);
+  session.once("close", onClose);
+  noteObserved(session, (why) => {
+    session.off("connect", onConnect);
+    session.off("stream", onStream);
+    session.off("goaway", onGoaway);
+    session.off(errorMonitor, onError);
+    session.off("close", onClose);
+    stopAttempts();
+    untrackSession(session);
+    tracker.socket?.close(why);
+    subchannel.close(why);
+    if (isConnected) connectivity?.end(cause);
+    else connectivity?.fail(cause);
+    followed.onEnded?.(why);
+  });
+}
+
+/** Tells which addresses are tried, and what became of those that failed. Returns how to stop. */
+function traceAttempts(session: ClientHttp2Session, channel: ChannelHandle): () => void {
+  if (!session.connecting || session.destroyed) return () => {};
+  const socket: EventEmitter = session.socket;
+  const onAttempt = (ip: string, port: number): void => channel.trace(`Trying ${ip} port ${port}`);
+  const onFailed = (ip: string, port: number, _family: number, error: Error): void => {
+    channel.trace(`Tried ${ip} port ${port} in vain: ${causeOf(error)}`, { severity: "warning" });
+  };
+  socket.on("connectionAttempt", onAttempt);
+  socket.on("connectionAttemptFailed", onFailed);
+  return () => {
+    // A session that is over lets nobody at its socket.
+    if (session.destroyed) return;
+    socket.off("connectionAttempt", onAttempt);
+    socket.off("connectionAttemptFailed", onFailed);
+  };
+}
+
+/** Connect ends sessions that it no longer needs with an error that says so, and does not take that for a failure. */
+function isCancel(error: Error & { readonly code?: unknown }): boolean {
+  return error.name === "ConnectError" && error.code === 1;
+}

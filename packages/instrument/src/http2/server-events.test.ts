@@ -1,0 +1,174 @@
+import { once } from "node:events";
+import {
+  type ClientHttp2Session,
+  connect,
+  constants,
+  createServer,
+  type Http2Server,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { connect as connectRaw } from "node:net";
+import { createRegistry, type Registry, type Server } from "@wirescope/channelz";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { eventually, streamsOf, traceOf } from "../http/both-ends.test.helper.js";
+import { closeAfterTest, portOf } from "../sockets/connections.test.helper.js";
+import { observeHttp2Server } from "./observe-server.js";
+import { endHeaders, endStream, errorCode, frameTypes, rawClient, requestHeaders } from "./raw-peer.test.helper.js";
+
+let registry: Registry;
+let server: Http2Server;
+let sessions: ServerHttp2Session[];
+let answer: (stream: ServerHttp2Stream) => void;
+
+beforeEach(async () => {
+  registry = createRegistry();
+  sessions = [];
+  answer = (stream) => stream.respond({}, { endStream: true });
+  server = createServer();
+  observeHttp2Server(registry, server);
+  server.on("session", (session) => {
+    sessions.push(session);
+    session.on("error", () => {});
+  });
+  server.on("stream", (stream) => {
+    stream.on("error", () => {});
+    answer(stream);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(async () => {
+    for (const session of sessions) session.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+});
+
+async function told(): Promise<Server> {
+  return (await registry.getServers()).server[0]!;
+}
+
+/** What the trace says of sessions and streams. */
+async function trace(): Promise<string[]> {
+  return traceOf(await told()).filter((event) => event !== "Created" && event !== "Listening");
+}
+
+async function expectTrace(...expected: string[]): Promise<void> {
+  await eventually(async () => expect(await trace()).toEqual(expected));
+}
+
+async function open(): Promise<ClientHttp2Session> {
+  const session = connect(`http://127.0.0.1:${portOf(server)}`);
+  session.on("error", () => {});
+  onTestFinished(() => session.destroy());
+  const stream = session.request({ ":path": "/" });
+  stream.on("error", () => {});
+  stream.resume();
+  await once(stream, "response");
+  return session;
+}
+
+/** Waits until every connection is gone from the registry. */
+async function expectNoConnections(): Promise<void> {
+  await eventually(() => expect(registry.size.sockets).toBe(1));
+}
+
+test("a GOAWAY that the server sends is in its trace, with its code and its weight", async () => {
+  const client = await open();
+  sessions[0]!.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  await new Promise((resolve) => client.once("close", resolve));
+  // Node does not notice by itself that the client has gone.
+  sessions[0]!.destroy();
+  await expectNoConnections();
+  await expectTrace("GOAWAY sent: ENHANCE_YOUR_CALM");
+  await open();
+  sessions[1]!.close();
+  await expectTrace("GOAWAY sent: ENHANCE_YOUR_CALM", "GOAWAY sent: NO_ERROR");
+  const { events } = (await told()).data!.trace!;
+  expect(events.slice(-2).map(({ severity }) => severity)).toEqual([2, 1]);
+});
+
+test.each([
+  ["alone", (session: ServerHttp2Session) => session.destroy(constants.NGHTTP2_INADEQUATE_SECURITY as never)],
+  [
+    "and an error",
+    (session: ServerHttp2Session) => session.destroy(new Error("no"), constants.NGHTTP2_INADEQUATE_SECURITY),
+  ],
+])("a session that is destroyed with a code %s tells that code once", async (_, destroy) => {
+  await open();
+  destroy(sessions[0]!);
+  await expectNoConnections();
+  await expectTrace("GOAWAY sent: INADEQUATE_SECURITY");
+});
+
+test("a session that is destroyed without an error is no news, for its server wanted that", async () => {
+  await open();
+  sessions[0]!.destroy(undefined, constants.NGHTTP2_INADEQUATE_SECURITY);
+  await expectNoConnections();
+  expect(await trace()).toEqual([]);
+});
+
+test("clients that leave in good order are no news, nor is the answer to their GOAWAY", async () => {
+  for (const _ of [1, 2, 3]) {
+    const client = await open();
+    client.close();
+    await new Promise((resolve) => client.once("close", resolve));
+  }
+  await expectNoConnections();
+  expect(await trace()).toEqual([]);
+});
+
+test("a GOAWAY with an error that a client sends is in the trace, once", async () => {
+  const peer = await rawClient(portOf(server));
+  await eventually(() => expect(sessions).toHaveLength(1));
+  peer.write(frameTypes.goaway, 0, 0, Buffer.concat([errorCode(0), errorCode(2)]));
+  await expectNoConnections();
+  await expectTrace("GOAWAY received: INTERNAL_ERROR");
+});
+
+test("a connection that is reset is lost, also where nothing was under way", async () => {
+  const peer = await rawClient(portOf(server));
+  await peer.frame(({ type, flags }) => type === frameTypes.settings && flags === 1);
+  peer.cut();
+  await expectNoConnections();
+  await expectTrace("Connection lost: ECONNRESET");
+});
+
+test("a connection that ends without a word is lost where calls were under way", async () => {
+  answer = (stream) => stream.respond();
+  const peer = await rawClient(portOf(server));
+  for (const id of [1, 3]) peer.write(frameTypes.headers, endHeaders | endStream, id, requestHeaders);
+  await peer.frame(({ type, streamId }) => type === frameTypes.headers && streamId === 3);
+  const { socketRef } = await registry.getServerSockets((await told()).ref!.serverId);
+  peer.end();
+  await expectNoConnections();
+  await eventually(async () => {
+    expect((await trace()).slice(0, 2)).toEqual([
+      "Connection lost: closed with calls under way",
+      "Stream reset: CANCEL",
+    ]);
+  });
+  const { socket } = await registry.getSocket(socketRef[0]!.socketId);
+  expect(streamsOf(socket!)).toEqual([2, 0, 2]);
+});
+
+test("a client that does not speak HTTP/2 is told by what Node makes of it", async () => {
+  const stranger = connectRaw(portOf(server), "127.0.0.1");
+  closeAfterTest(stranger);
+  stranger.write("GET / HTTP/1.1\r\nHost: here\r\n\r\n");
+  await eventually(() => expect(sessions).toHaveLength(1));
+  await expectNoConnections();
+  await expectTrace("Connection lost: Received bad client magic byte string");
+});
+
+test("a hundred connections that are lost at once are few events", async () => {
+  const peers = await Promise.all(Array.from({ length: 100 }, () => rawClient(portOf(server))));
+  await eventually(() => expect(sessions).toHaveLength(100));
+  for (const peer of peers) peer.cut();
+  await expectNoConnections();
+  await eventually(async () => {
+    const events = await trace();
+    expect(events.length).toBeLessThan(10);
+    const lost = events.map((event) => Number(/^Connection lost, (\d+) more/.exec(event)?.[1] ?? 1));
+    expect(lost.reduce((sum, count) => sum + count)).toBe(100);
+  });
+});

@@ -1,0 +1,18 @@
+import type { Http2Stream } from "node:http2";
+
+/** What Node keeps on a stream beside its documented interface. Each may be missing. */
+interface Handle {
+  readonly bytesWritten?: unknown;
+}
+
+/** Whether the end-of-stream bit was sent, by what the library beneath Node knows. To be asked before the stream is destroyed. */
+export function hasSentEndOfStream(stream: Http2Stream): boolean {
+  return (stream.state as { readonly localClose?: number }).localClose === 1;
+}
+
+/** Whether a body was sent, whoever wrote it; taken for granted where it is not known. */
+export function hasSentBytes(stream: Http2Stream): boolean {
+  const key = Object.getOwnPropertySymbols(stream).find(({ description }) => description === "kHandle");
+  const handle = key && (stream as unknown as Readonly<Record<symbol, Handle | undefined>>)[key];
+  return handle?.bytesWritten !== 0;
+}

@@ -1,0 +1,91 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request } from "node:http";
+import { connect, type Socket } from "node:net";
+import { createRegistry, type Registry } from "@wirescope/channelz";
+import { expect, onTestFinished, test } from "vitest";
+import { observeProcess } from "../process/observe-process.js";
+import { closeAfterTest, listen, portOf } from "../sockets/connections.test.helper.js";
+import { connectionFacts, publish, readAll, socketWire, transportFacts } from "./facts.test.helper.js";
+
+/** A server that takes any upgrade. */
+async function upgradingServer(): Promise<number> {
+  const server = createServer();
+  server.on("upgrade", (_asked, socket: Socket) => {
+    closeAfterTest(socket);
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+  });
+  await listen(server, { host: "127.0.0.1", port: 0 });
+  return portOf(server);
+}
+
+/** Upgrades a connection that is there, as the library ws does. */
+async function upgrade(socket: Socket): Promise<void> {
+  const asked = request({
+    createConnection: () => socket,
+    headers: { connection: "Upgrade", upgrade: "websocket" },
+  });
+  asked.end();
+  const [answer] = (await once(asked, "upgrade")) as [IncomingMessage];
+  expect(answer.statusCode).toBe(101);
+}
+
+function observeWhole(): Registry {
+  const registry = createRegistry();
+  const observation = observeProcess(registry);
+  onTestFinished(() => observation.stop());
+  return registry;
+}
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  closeAfterTest(socket);
+  await once(socket, "connect");
+  return socket;
+}
+
+test("[TS-D-SEEN-4] a process that is observed shows its tool servers, and the upgrade to WebSocket only as one", async () => {
+  const registry = observeWhole();
+  const socket = await open(await upgradingServer());
+  const connection = connectionFacts({ kind: "ws", target: "wss://api.example.com/mcp" });
+  const wire = socketWire(socket, transportFacts(connection, "wss://api.example.com"));
+  publish("wire:opened", wire);
+  await upgrade(socket);
+  publish("wire:message-sent", wire);
+  const { channels, sockets } = await readAll(registry);
+  expect(channels.map(({ data }) => data?.target)).toEqual(["wss://api.example.com/mcp"]);
+  expect(sockets.map(({ data }) => data?.messagesSent)).toEqual([1n]);
+});
+
+test("[TS-D-SEEN-4] the tunnel that a proxy is asked for shows only as the wire that it becomes", async () => {
+  const registry = observeWhole();
+  const proxy = createServer();
+  proxy.on("connect", (_asked, socket: Socket) => {
+    closeAfterTest(socket);
+    socket.write("HTTP/1.1 200 Connected\r\n\r\n");
+  });
+  await listen(proxy, { host: "127.0.0.1", port: 0 });
+  const socket = await open(portOf(proxy));
+  publish("proxy:asked", socket);
+  const asked = request({ method: "CONNECT", path: "api.example.com:443", createConnection: () => socket });
+  asked.end();
+  await once(asked, "connect");
+  expect((await readAll(registry)).channels).toEqual([]);
+  publish("wire:opened", socketWire(socket));
+  expect((await readAll(registry)).sockets).toHaveLength(1);
+});
+
+test("an upgrade that belongs to no tool server is shown as the request that it is", async () => {
+  const registry = observeWhole();
+  const port = await upgradingServer();
+  await upgrade(await open(port));
+  const { channels } = await readAll(registry);
+  expect(channels).toHaveLength(1);
+});
+
+test("a process can be observed without its tool servers", async () => {
+  const registry = createRegistry();
+  const observation = observeProcess(registry, { toolServers: false });
+  onTestFinished(() => observation.stop());
+  publish("connection:opened", connectionFacts());
+  expect(registry.size).toMatchObject({ channels: 0 });
+});

@@ -1,0 +1,5 @@
+export {
+  type ObserveToolServersOptions,
+  observeToolServers,
+  type ToolServersObservation,
+} from "./observe-tool-servers.js";

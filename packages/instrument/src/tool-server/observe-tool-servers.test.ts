@@ -1,0 +1,228 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRegistry, type Registry } from "@wirescope/channelz";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { callsOf, streamsOf, traceOf } from "../http/both-ends.test.helper.js";
+import { connection, der, portOf, tlsConnection } from "../sockets/connections.test.helper.js";
+import { whyNoSocketOptions } from "../sockets/native.js";
+import {
+  childWire,
+  connectionFacts,
+  publish,
+  readAll,
+  readOne,
+  socketWire,
+  transportFacts,
+} from "./facts.test.helper.js";
+import { observeToolServers } from "./observe-tool-servers.js";
+
+const states = ["UNKNOWN", "IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"];
+const severities = ["unknown", "info", "warning", "error"];
+let registry: Registry;
+
+beforeEach(() => {
+  registry = createRegistry();
+  const observation = observeToolServers({ registry });
+  onTestFinished(() => observation.stop());
+});
+
+describe("a connection", () => {
+  test("[CZ-OP-2] [TS-D-SEEN-1] is a top channel with the entry's name and target", async () => {
+    publish("connection:opened", connectionFacts());
+    const { channels } = await readAll(registry);
+    expect(channels).toMatchObject([
+      { ref: { name: "github" }, data: { target: "https://api.example.com/mcp", state: { state: 1 } } },
+    ]);
+  });
+
+  test("of a tenant has the tenant in its name, and one of its own for each", async () => {
+    for (const [acme, region] of [
+      ["acme", "eu"],
+      ["umbrella", "us"],
+    ] as const) {
+      publish("connection:opened", connectionFacts({ tenant: { TENANT_ID: acme, REGION: region } }));
+    }
+    const { channels } = await readAll(registry);
+    expect(channels.map(({ ref }) => ref?.name)).toEqual([
+      "github (TENANT_ID=acme, REGION=eu)",
+      "github (TENANT_ID=umbrella, REGION=us)",
+    ]);
+  });
+
+  test("[CZ-D-STATE-4] tells its states, its story and how it signs in, in order and with their severity", async () => {
+    const subject = connectionFacts();
+    publish("connection:opened", subject);
+    publish("connection:state", { subject, state: "CONNECTING", reason: undefined });
+    publish("story", { subject, severity: "info", text: "Helper ended with code 0 after 12 ms" });
+    publish("story", { subject, severity: "warning", text: "401, asked again" });
+    publish("connection:state", { subject, state: "TRANSIENT_FAILURE", reason: "refused" });
+    publish("story", { subject, severity: "error", text: "Gave up" });
+    const { channels } = await readAll(registry);
+    const { state, trace } = channels[0]!.data!;
+    expect(states[state!.state]).toBe("TRANSIENT_FAILURE");
+    expect(trace?.events.map(({ severity, description }) => `${severities[severity]} ${description}`)).toEqual([
+      "info Created",
+      "info Signs in with no credentials",
+      "info IDLE -> CONNECTING",
+      "info Helper ended with code 0 after 12 ms",
+      "warning 401, asked again",
+      "warning CONNECTING -> TRANSIENT_FAILURE: refused",
+      "error Gave up",
+    ]);
+  });
+
+  test("[CZ-DATA-3] [CZ-DATA-4] [CZ-DATA-5] counts its calls, and each of its transports counts its own", async () => {
+    const connection = connectionFacts();
+    const transports = [transportFacts(connection), transportFacts(connection, "https://b.example.com")] as const;
+    publish("connection:opened", connection);
+    for (const transport of transports) publish("transport:opened", transport);
+    for (let i = 0; i < 3; i += 1) publish("connection:call-started", connection);
+    publish("transport:call-started", transports[0]);
+    publish("transport:call-started", transports[1]);
+    publish("transport:call-started", transports[1]);
+    publish("transport:call-succeeded", transports[0]);
+    publish("transport:call-failed", transports[1]);
+    publish("connection:call-succeeded", connection);
+    publish("connection:call-failed", connection);
+    const { channels, subchannels } = await readAll(registry);
+    expect(channels.map(callsOf)).toEqual([[3, 1, 1]]);
+    expect(channels[0]?.data?.lastCallStartedTimestamp).toBeDefined();
+    expect(subchannels.map(({ data }) => data?.target)).toEqual(["https://api.example.com", "https://b.example.com"]);
+    expect(subchannels.map(callsOf)).toEqual([
+      [1, 1, 0],
+      [2, 0, 1],
+    ]);
+  });
+});
+
+test("[CZ-SUBCHANNEL-1] [TS-D-SEEN-1] a transport is a subchannel with a state and a story of its own", async () => {
+  const subject = transportFacts();
+  publish("transport:opened", subject);
+  publish("transport:state", { subject, state: "CONNECTING", reason: undefined });
+  publish("transport:state", { subject, state: "READY", reason: undefined });
+  publish("story", { subject, severity: "info", text: "Speaks 2025-11-25" });
+  const { subchannels } = await readAll(registry);
+  expect(states[subchannels[0]!.data!.state!.state]).toBe("READY");
+  expect(traceOf(subchannels[0]!)).toEqual([
+    "Created",
+    "IDLE -> CONNECTING",
+    "CONNECTING -> READY",
+    "Speaks 2025-11-25",
+  ]);
+});
+
+describe("a wire", () => {
+  test("[CZ-SOCKET-1] of TCP has both addresses, and no name that the target already has", async () => {
+    const { client, server } = await connection();
+    publish("wire:opened", socketWire(client, transportFacts(connectionFacts(), "https://api.example.com")));
+    const { socket } = await readOne(registry);
+    expect(socket).toMatchObject({
+      ref: { name: "api.example.com:443" },
+      local: { address: { value: { ipAddress: new Uint8Array([127, 0, 0, 1]), port: client.localPort } } },
+      remote: { address: { value: { ipAddress: new Uint8Array([127, 0, 0, 1]), port: portOf(server) } } },
+      remoteName: "",
+    });
+    expect(socket.security).toBeUndefined();
+  });
+
+  test.each([
+    ["https://api.example.com", "api.example.com:443", ""],
+    ["https://api.example.com:8443", "api.example.com:8443", ""],
+    ["wss://api.example.com", "api.example.com:443", ""],
+    ["http://127.0.0.1:8080", "127.0.0.1:8080", ""],
+    ["http://[::1]:8080", "[::1]:8080", ""],
+    ["https://api.example.com", "login.example.com:443", "login.example.com:443"],
+    ["https://api.example.com", "api.example.com:8443", "api.example.com:8443"],
+  ])("[CZ-SOCKET-4] under %s to %s has the remote name %j", async (target, asked, told) => {
+    // The machine itself was looked up by name, as a proxy would be.
+    const { client } = await connection({ host: "localhost", port: 0 });
+    publish("wire:opened", socketWire(client, transportFacts(connectionFacts(), target), asked));
+    expect((await readOne(registry)).socket.remoteName).toBe(told);
+  });
+
+  test("[CZ-SEC-1] [CZ-SEC-2] of TLS has its cipher and certificates", async () => {
+    const { client } = await tlsConnection();
+    publish("wire:opened", socketWire(client));
+    const { model } = (await readOne(registry)).socket.security!;
+    expect(model.case).toBe("tls");
+    expect(model.value).toMatchObject({ cipherSuite: { case: "standardName", value: expect.stringMatching(/^TLS_/) } });
+    expect(model.value).toMatchObject({ remoteCertificate: new Uint8Array(der("server.pem")) });
+  });
+
+  test.skipIf(whyNoSocketOptions() !== undefined)(
+    "[CZ-OP-9] [CZ-OPT-3] tells its options live, and not in a summary",
+    async () => {
+      const { client } = await connection();
+      publish("wire:opened", socketWire(client));
+      const { socket } = await readOne(registry);
+      const option = (name: string): string | undefined => socket.data?.option.find((one) => one.name === name)?.value;
+      expect(option("TCP_INFO")).toBeDefined();
+      const before = option("SO_KEEPALIVE");
+      client.setKeepAlive(true, 5000);
+      const id = socket.ref!.socketId;
+      const after = (await registry.getSocket(id)).socket?.data?.option.find(
+        (one) => one.name === "SO_KEEPALIVE",
+      )?.value;
+      expect(after).not.toBe(before);
+      expect((await registry.getSocket(id, { summary: true })).socket?.data?.option).toEqual([]);
+    },
+  );
+
+  test("[CZ-ADDR-5] to a child has processes for addresses", async () => {
+    const child = spawn(process.execPath, ["-e", "process.stdin.resume()"]);
+    onTestFinished(() => void child.kill());
+    await once(child, "spawn");
+    const transport = transportFacts(connectionFacts({ kind: "stdio", target: "stdio:node" }), "node (2 arguments)");
+    publish("wire:opened", { kind: "child", transport, pid: child.pid!, command: process.execPath });
+    const { socket } = await readOne(registry);
+    expect(socket).toMatchObject({
+      ref: { name: `pid ${child.pid} node` },
+      local: { address: { case: "otherAddress", value: { name: `pid ${process.pid} node` } } },
+      remote: { address: { case: "otherAddress", value: { name: `pid ${child.pid} node` } } },
+    });
+  });
+
+  test("[CZ-SOCKET-6] [CZ-SOCKET-7] [CZ-SOCKET-8] [CZ-SOCKET-9] [CZ-SOCKET-10] counts streams, messages and keep-alives", async () => {
+    const wire = childWire(4711);
+    publish("wire:opened", wire);
+    for (let i = 0; i < 4; i += 1) publish("wire:stream-started", wire);
+    publish("wire:stream-succeeded", wire);
+    publish("wire:stream-failed", wire);
+    publish("wire:stream-failed", wire);
+    for (let i = 0; i < 5; i += 1) publish("wire:message-sent", wire);
+    for (let i = 0; i < 6; i += 1) publish("wire:message-received", wire);
+    for (let i = 0; i < 7; i += 1) publish("wire:keep-alive-sent", wire);
+    const { socket } = await readOne(registry);
+    expect(streamsOf(socket)).toEqual([4, 1, 2]);
+    expect(socket.data).toMatchObject({ messagesSent: 5n, messagesReceived: 6n, keepAlivesSent: 7n });
+    expect(socket.data?.lastLocalStreamCreatedTimestamp).toBeDefined();
+    expect(socket.data?.lastRemoteStreamCreatedTimestamp).toBeUndefined();
+  });
+});
+
+test("what cannot be understood is a warning, not the end of the process", async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error): void => void warnings.push(warning);
+  process.on("warning", onWarning);
+  onTestFinished(() => void process.off("warning", onWarning));
+  publish("wire:stream-started", undefined as never);
+  publish("connection:state", { subject: connectionFacts(), state: "FINE" as "READY", reason: undefined });
+  publish("story", { subject: connectionFacts(), severity: "loud" as "info", text: "" });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(warnings).toMatchObject([
+    { code: "WIRESCOPE_NOT_SHOWN", message: expect.stringContaining("of one version?") },
+  ]);
+});
+
+test("who asks again for the same registry shares the observation, until the last has stopped", async () => {
+  const own = createRegistry();
+  const [first, second] = [observeToolServers({ registry: own }), observeToolServers({ registry: own })];
+  const facts = connectionFacts();
+  publish("connection:call-started", facts);
+  first.stop();
+  first.stop();
+  publish("connection:call-succeeded", facts);
+  expect((await readAll(own)).channels.map(callsOf)).toEqual([[1, 1, 0]]);
+  second.stop();
+  expect(own.size).toMatchObject({ channels: 0 });
+});

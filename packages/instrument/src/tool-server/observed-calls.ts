@@ -1,0 +1,82 @@
+import type { ChannelHandle, SubchannelHandle } from "@wirescope/channelz";
+import { WeakList } from "../weak-list.js";
+
+/** What stands under a connection or a transport. */
+interface Child {
+  readonly isClosed: boolean;
+  close(reason: string): void;
+}
+
+/** A connection to a tool server, or a transport of one, in the registry. */
+export class ObservedCalls implements Child {
+  readonly handle: ChannelHandle | SubchannelHandle;
+  readonly parent: ObservedCalls | undefined;
+  /** Weak, as everything that refers to what is observed. */
+  readonly #children = new WeakList<Child>();
+  #inFlight = 0;
+  #ending: string | undefined;
+
+  constructor(handle: ChannelHandle | SubchannelHandle, parent: ObservedCalls | undefined) {
+    this.handle = handle;
+    this.parent = parent;
+    parent?.add(this);
+  }
+
+  get isClosed(): boolean {
+    return this.handle.isClosed;
+  }
+
+  callStarted(): void {
+    this.#inFlight += 1;
+    this.handle.callStarted();
+  }
+
+  callSucceeded(): void {
+    if (this.#callEnded()) this.handle.callSucceeded();
+  }
+
+  callFailed(): void {
+    if (this.#callEnded()) this.handle.callFailed();
+  }
+
+  add(child: Child): void {
+    this.#children.add(child);
+  }
+
+  /** It has ended. It is shown for as long as something under it has not: a child takes its time to go, a socket too. */
+  end(reason: string): void {
+    if (this.#ending !== undefined || this.isClosed) return;
+    this.#ending = reason;
+    if (this.#hasChildren()) this.handle.setState("SHUTDOWN", reason);
+    else this.#finish(reason);
+  }
+
+  /** Something under it has closed. */
+  childClosed(): void {
+    if (this.#ending !== undefined && !this.isClosed && !this.#hasChildren()) this.#finish(this.#ending);
+  }
+
+  /** Takes it out of the registry at once, with all that stands under it. */
+  close(reason: string): void {
+    for (const child of this.#children) child.close(reason);
+    this.handle.close(reason);
+  }
+
+  #finish(reason: string): void {
+    this.handle.close(reason);
+    this.parent?.childClosed();
+  }
+
+  #hasChildren(): boolean {
+    for (const child of this.#children) if (!child.isClosed) return true;
+    return false;
+  }
+
+  /** Whether the end of a call counts. A call that was under way before it was observed has begun, too. */
+  #callEnded(): boolean {
+    if (this.#inFlight > 0) this.#inFlight -= 1;
+    else if (this.isClosed) return false;
+    else this.handle.callStarted();
+    return true;
+  }
+}

@@ -1,0 +1,41 @@
+import type { Socket } from "node:net";
+import { basename } from "node:path";
+import type { SocketAddress, SocketInit } from "@wirescope/channelz";
+import type { ChildWire, SocketWire, WireFacts } from "@wirescope/tool-server";
+import { readEndpoints } from "../sockets/addresses.js";
+import { describeSocket } from "../sockets/describe-socket.js";
+
+const defaultPorts: Readonly<Record<string, string>> = { "http:": "80", "https:": "443", "ws:": "80", "wss:": "443" };
+
+/** How a wire shows as a socket: with the addresses of both ends, and its details where somebody asks for them. */
+export function wireSocket(wire: WireFacts): SocketInit<Socket> {
+  return wire.kind === "socket" ? connectionSocket(wire) : pipeSocket(wire);
+}
+
+function connectionSocket({ socket, remoteName, transport }: SocketWire): SocketInit<Socket> {
+  return {
+    name: remoteName,
+    ...readEndpoints(socket),
+    // What Node knows is the name of the proxy, where there is one.
+    remoteName: isTold(remoteName, transport.target) ? undefined : remoteName,
+    subject: socket,
+    describe: describeSocket,
+  };
+}
+
+/** The pipes of a child have no addresses: their ends are two processes. */
+function pipeSocket({ pid, command }: ChildWire): SocketInit<Socket> {
+  const remote = processAddress(pid, command);
+  return { name: remote.name, local: processAddress(process.pid, process.execPath), remote };
+}
+
+function processAddress(pid: number, file: string): Extract<SocketAddress, { readonly name: string }> {
+  return { name: `pid ${pid} ${basename(file)}` };
+}
+
+/** Whether the target already says which host and port that is. */
+function isTold(remoteName: string, target: string): boolean {
+  if (!URL.canParse(target)) return remoteName === target;
+  const { protocol, host, hostname, port } = new URL(target);
+  return remoteName === host || remoteName === `${hostname}:${port || defaultPorts[protocol]}`;
+}
