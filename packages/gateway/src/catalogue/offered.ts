@@ -1,0 +1,48 @@
+import type { JsonObject } from "../rpc/json-rpc.js";
+import { isObject } from "../rpc/json-rpc.js";
+import { exposedName } from "./exposed-name.js";
+import { type ParamHeader, paramHeadersOf } from "./param-headers.js";
+
+/** A tool or a prompt of a server, as it is offered. */
+export interface Offered {
+  /** The name by which it is offered. */
+  readonly name: string;
+  /** The name that the server knows it by. */
+  readonly original: string;
+  /** What is told of it, under the name by which it is offered. */
+  readonly definition: JsonObject;
+}
+
+export interface OfferedTool extends Offered {
+  readonly paramHeaders: readonly ParamHeader[];
+}
+
+/** A tool as it is offered; undefined where it is not one, or its headers are declared in a way that is not allowed. */
+export function offerTool(server: string, definition: JsonObject): OfferedTool | undefined {
+  const { name: original, execution: _, ...rest } = definition;
+  if (typeof original !== "string" || !isObject(definition.inputSchema)) return undefined;
+  const paramHeaders = paramHeadersOf(definition.inputSchema);
+  if (paramHeaders === undefined) return undefined;
+  const name = exposedName(server, original);
+  return { name, original, definition: { name, ...rest }, paramHeaders };
+}
+
+export function offerPrompt(server: string, definition: JsonObject): Offered | undefined {
+  const { name: original, ...rest } = definition;
+  if (typeof original !== "string") return undefined;
+  const name = exposedName(server, original);
+  return { name, original, definition: { name, ...rest } };
+}
+
+const indexes = new WeakMap<readonly Offered[], ReadonlyMap<string, Offered>>();
+
+/** What is offered under a name in a list. The list is indexed once. */
+export function offeredAs<Item extends Offered>(list: readonly Item[] | undefined, name: string): Item | undefined {
+  if (list === undefined) return undefined;
+  let index = indexes.get(list);
+  if (index === undefined) {
+    index = new Map(list.map((item) => [item.name, item]));
+    indexes.set(list, index);
+  }
+  return index.get(name) as Item | undefined;
+}

@@ -1,0 +1,21 @@
+/** Which tools of a server are offered. Patterns are names as the server has them, where `*` stands for any text. */
+export interface ToolFilter {
+  /** Only these. Default: all. */
+  readonly allow?: readonly string[] | undefined;
+  /** Not these, also where they are allowed. Default: none. */
+  readonly deny?: readonly string[] | undefined;
+}
+
+/** What judges a tool by its name. */
+export function createToolFilter({ allow, deny = [] }: ToolFilter = {}): (name: string) => boolean {
+  const allowed = allow?.map(patternOf);
+  const denied = deny.map(patternOf);
+  return (name) =>
+    (allowed === undefined || allowed.some((pattern) => pattern.test(name))) &&
+    !denied.some((pattern) => pattern.test(name));
+}
+
+function patternOf(text: string): RegExp {
+  const parts = text.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`, "s");
+}

@@ -1,0 +1,128 @@
+import { ToolServerError } from "@wirescope/tool-server";
+import type { GatewayListener } from "../events.js";
+import type { Hub } from "../hub/hub.js";
+import type { Metrics } from "../metrics.js";
+import type { JsonObject, RpcFault } from "../rpc/json-rpc.js";
+import { faultOf, RpcError, rpcCodes, statusOf } from "../rpc/rpc-error.js";
+import type { Caller } from "./caller.js";
+
+/** What a request came to. */
+export type Outcome =
+  | { readonly result: JsonObject; readonly fault?: undefined }
+  | { readonly fault: RpcFault; readonly status: number; readonly result?: undefined };
+
+/** Performs requests: within the limits of the client, counted and told. Never rejects: a failure is an outcome. */
+export interface Perform {
+  (method: string, params: JsonObject, caller: Caller): Promise<Outcome>;
+  /** Resolves when nothing is performed any more; at the latest then, having called off what still is. */
+  idle(graceMs: number): Promise<void>;
+}
+
+export interface PerformOptions {
+  readonly hub: Hub;
+  readonly metrics: Metrics;
+  readonly tell: GatewayListener;
+  /** Takes secrets out of words. */
+  readonly redact: (text: string) => string;
+  /** Whether arguments are told. */
+  readonly tellsArguments: boolean;
+}
+
+/** How long what was called off may take to end, in milliseconds. */
+const lastMs = 1000;
+
+export function createPerform(options: PerformOptions): Perform {
+  const { hub, metrics, tell, redact, tellsArguments } = options;
+  const running = new Set<Caller>();
+  let onIdle: (() => void) | undefined;
+
+  const finish = (method: string, params: JsonObject, caller: Caller, startedAt: number, outcome: Outcome): Outcome => {
+    const durationMs = performance.now() - startedAt;
+    const { result, fault } = outcome;
+    const { server, name } = caller.story;
+    const how =
+      fault !== undefined
+        ? isCalledOff(caller)
+          ? "cancelled"
+          : "error"
+        : result?.isError === true
+          ? "tool-error"
+          : result?.resultType === "input_required"
+            ? "input"
+            : "ok";
+    metrics.called(hub.has(method, caller.era) ? method : "unknown", server, how, durationMs);
+    tell({
+      kind: "call",
+      id: caller.id,
+      method,
+      server,
+      name,
+      client: caller.account.label,
+      session: caller.session?.shortId,
+      outcome: how,
+      reason: fault === undefined ? undefined : redact(fault.message),
+      durationMs,
+      ...(tellsArguments ? { arguments: params.arguments } : {}),
+    });
+    return outcome;
+  };
+
+  const perform = async (method: string, params: JsonObject, caller: Caller): Promise<Outcome> => {
+    const { account } = caller;
+    const startedAt = performance.now();
+    const full = account.enter();
+    if (full !== undefined) {
+      const fault = tooMuch(full);
+      metrics.refused(`client-${full}`);
+      tell({ kind: "refused", limit: `client-${full}`, reason: `${account.label}: ${fault.message}` });
+      return { fault: faultOf(fault), status: fault.status };
+    }
+    metrics.started();
+    running.add(caller);
+    try {
+      return finish(method, params, caller, startedAt, { result: await hub.perform(method, params, caller) });
+    } catch (error) {
+      if (!(error instanceof RpcError) && !ToolServerError.is(error)) {
+        tell({
+          kind: "defect",
+          reason: redact(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+        });
+      }
+      return finish(method, params, caller, startedAt, { fault: faultOf(error), status: statusOf(error) });
+    } finally {
+      account.leave();
+      metrics.ended();
+      running.delete(caller);
+      if (running.size === 0) onIdle?.();
+    }
+  };
+
+  return Object.assign(perform, {
+    async idle(graceMs: number) {
+      if (running.size === 0) return;
+      const idle = new Promise<void>((resolve) => {
+        onIdle = resolve;
+      });
+      const timer = setTimeout(() => {
+        for (const caller of running) caller.callOff.off(new RpcError(rpcCodes.failed, "The gateway stops."));
+      }, graceMs);
+      const last = new Promise<void>((resolve) => setTimeout(resolve, graceMs + lastMs).unref());
+      await Promise.race([idle, last]);
+      clearTimeout(timer);
+    },
+  });
+}
+
+/** Whether the client called the request off, so that it wants no answer. */
+export function isCalledOff({ callOff }: Pick<Caller, "callOff">): boolean {
+  return callOff.isOff && callOff.reason === undefined;
+}
+
+function tooMuch(limit: "concurrency" | "rate"): RpcError {
+  const what =
+    limit === "concurrency" ? "This client has too many requests in flight." : "This client sends requests too fast.";
+  return new RpcError(rpcCodes.failed, `${what} Wait for answers, and try again.`, {
+    data: { reason: "OVERLOADED" },
+    status: 429,
+  });
+}

@@ -1,0 +1,23 @@
+import type { Accounts } from "../clients/accounts.js";
+import type { Listenings } from "../clients/listenings.js";
+import type { ModernRequests } from "../clients/modern-requests.js";
+import type { Perform } from "../clients/perform.js";
+import type { Sessions } from "../clients/sessions.js";
+import type { Hub } from "../hub/hub.js";
+import type { GatewayLimits } from "../limits.js";
+import type { Metrics } from "../metrics.js";
+import type { EventStreams, HttpRequest } from "./event-streams.js";
+
+/** What every way to reach the gateway is made of. */
+export interface EndpointParts {
+  readonly hub: Hub;
+  readonly limits: GatewayLimits;
+  readonly metrics: Metrics;
+  readonly perform: Perform;
+  readonly sessions: Sessions;
+  readonly modern: ModernRequests;
+  readonly listenings: Listenings;
+  readonly accounts: Accounts;
+  readonly streams: EventStreams;
+  readonly principalOf: (request: HttpRequest) => string;
+}

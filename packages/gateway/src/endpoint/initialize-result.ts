@@ -1,0 +1,14 @@
+import type { Hub } from "../hub/hub.js";
+import type { JsonObject } from "../rpc/json-rpc.js";
+import { legacyVersions } from "../rpc/protocol.js";
+
+/** What the handshake of the older era is answered with: in the version asked for where it is spoken, else in the newest. */
+export function initializeResult(hub: Hub, requested: string): JsonObject & { readonly protocolVersion: string } {
+  const isSpoken = legacyVersions.includes(requested as (typeof legacyVersions)[number]);
+  return {
+    protocolVersion: isSpoken ? requested : legacyVersions[0],
+    capabilities: hub.capabilities,
+    serverInfo: hub.info,
+    instructions: hub.instructions(),
+  };
+}

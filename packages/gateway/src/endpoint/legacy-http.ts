@@ -1,0 +1,122 @@
+import { randomBytes } from "node:crypto";
+import { mismatch } from "../catalogue/param-headers.js";
+import { answerOf, readInitialize, type Session } from "../clients/session.js";
+import type { ReadMessage, RpcRequest } from "../rpc/json-rpc.js";
+import { isModernVersion, legacyVersions } from "../rpc/protocol.js";
+import { faultOf, RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import { accepts } from "./accepts.js";
+import type { EndpointParts } from "./endpoint-parts.js";
+import type { HttpRequest, HttpResponse } from "./event-streams.js";
+import { createHttpOutlet, sendJson } from "./http-outlet.js";
+import { initializeResult } from "./initialize-result.js";
+import { headerOf } from "./modern-headers.js";
+import { httpError, refuse } from "./refuse.js";
+
+/** Answers a message of the older era: the handshake begins a session, and everything else needs one. */
+export function serveLegacyPost(
+  parts: EndpointParts,
+  request: HttpRequest,
+  response: HttpResponse,
+  read: ReadMessage,
+): void {
+  const { kind, message } = read;
+  try {
+    if (kind === "request" && message.method === "initialize") {
+      initialize(parts, request, response, message);
+      return;
+    }
+    const session = sessionOf(parts, request);
+    if (kind === "request") {
+      const outlet = createHttpOutlet(response, parts.streams);
+      session.request(message, outlet, request.headers);
+      return;
+    }
+    if (kind === "notification") session.notified(message);
+    else session.answered(message);
+    response.writeHead(202).end();
+  } catch (error) {
+    refuse(request, response, error, kind === "request" ? message.id : null);
+  }
+}
+
+/** Opens the stream on which a session hears what relates to no request. */
+export function serveLegacyGet(parts: EndpointParts, request: HttpRequest, response: HttpResponse): void {
+  try {
+    if (!accepts(request.headers.accept, "text/event-stream"))
+      throw httpError(406, "The client must accept text/event-stream.");
+    const session = sessionOf(parts, request);
+    const stream = parts.streams.open(response, { "mcp-session-id": session.id });
+    const outlet = {
+      get isOpen() {
+        return stream.isOpen;
+      },
+      send: stream.send,
+      answer: stream.send,
+      end: stream.end,
+    };
+    session.setStream(outlet);
+    response.once("close", () => session.loseStream(outlet));
+  } catch (error) {
+    refuse(request, response, error);
+  }
+}
+
+/** Ends a session. */
+export function serveLegacyDelete(parts: EndpointParts, request: HttpRequest, response: HttpResponse): void {
+  try {
+    sessionOf(parts, request).close("The client ended it.");
+    response.writeHead(200).end();
+  } catch (error) {
+    refuse(request, response, error);
+  }
+}
+
+function initialize(parts: EndpointParts, request: HttpRequest, response: HttpResponse, message: RpcRequest): void {
+  const named = headerOf(request.headers, "mcp-protocol-version");
+  if (named !== undefined && isModernVersion(named)) {
+    throw mismatch("mcp-protocol-version", `initialize is of the older protocol, and the header names ${named}`);
+  }
+  if (headerOf(request.headers, "mcp-session-id") !== undefined) {
+    throw httpError(400, "The session is initialized already.", rpcCodes.invalidRequest);
+  }
+  const { id } = message;
+  let init: ReturnType<typeof readInitialize>;
+  try {
+    init = readInitialize(message.params);
+  } catch (error) {
+    sendJson(response, 200, { jsonrpc: "2.0", id, error: faultOf(error) });
+    return;
+  }
+  const { hub, perform, limits, accounts } = parts;
+  const result = initializeResult(hub, init.requested);
+  const session = parts.sessions.begin({
+    ...init,
+    id: randomBytes(24).toString("base64url"),
+    account: accounts.create(parts.principalOf(request), init.clientInfo),
+    protocolVersion: result.protocolVersion,
+    perform,
+    inputMs: limits.inputMs,
+  });
+  if (session === undefined) throw httpError(503, "There are as many sessions as there may be. Try again later.");
+  sendJson(response, 200, answerOf(id, { result }), { "mcp-session-id": session.id });
+}
+
+/** The session that a request names, where it is the caller's. Throws an RpcError. */
+function sessionOf(parts: EndpointParts, request: HttpRequest): Session {
+  const id = headerOf(request.headers, "mcp-session-id");
+  if (id === undefined) throw httpError(400, "The header Mcp-Session-Id is needed. Begin with initialize.");
+  const session = parts.sessions.find(id, parts.principalOf(request));
+  if (session === undefined) {
+    // Whoever's it is or was: to others it does not exist.
+    throw new RpcError(rpcCodes.sessionNotFound, "Session not found. Begin anew with initialize.", { status: 404 });
+  }
+  const version = headerOf(request.headers, "mcp-protocol-version");
+  if (version !== undefined && !legacyVersions.includes(version as (typeof legacyVersions)[number])) {
+    throw httpError(
+      400,
+      `The protocol version ${version} is not spoken in this session; it speaks ${session.protocolVersion}.`,
+    );
+  }
+  session.touch();
+  return session;
+}

@@ -1,0 +1,88 @@
+import { hasEnvelope } from "../rpc/envelope.js";
+import { type ReadMessage, readMessage } from "../rpc/json-rpc.js";
+import { isModernVersion } from "../rpc/protocol.js";
+import { rpcCodes } from "../rpc/rpc-error.js";
+import { accepts, isJson } from "./accepts.js";
+import type { EndpointParts } from "./endpoint-parts.js";
+import type { HttpRequest, HttpResponse } from "./event-streams.js";
+import { serveLegacyDelete, serveLegacyGet, serveLegacyPost } from "./legacy-http.js";
+import { headerOf } from "./modern-headers.js";
+import { serveModernPost } from "./modern-http.js";
+import { readBody } from "./read-body.js";
+import { httpError, refuse } from "./refuse.js";
+
+/** Answers a request of HTTP. */
+export type HttpHandler = (request: HttpRequest, response: HttpResponse) => void;
+
+/**
+ * The endpoint of Streamable HTTP, of both eras. What a body says decides which: a request of the newer one names its version
+ * in itself. Everything else is of the older, which has sessions.
+ */
+export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
+  const { limits } = parts;
+  return (request, response) => {
+    switch (request.method) {
+      case "POST":
+        break;
+      case "GET":
+        return serveLegacyGet(parts, request, response);
+      case "DELETE":
+        return serveLegacyDelete(parts, request, response);
+      default:
+        return refuse(request, response, httpError(405, "Method not allowed. Use POST, GET or DELETE."), null, {
+          allow: "GET, POST, DELETE",
+        });
+    }
+    if (!isJson(request.headers["content-type"])) {
+      return refuse(request, response, httpError(415, "The content type must be application/json."));
+    }
+    const { accept } = request.headers;
+    if (!accepts(accept, "application/json") || !accepts(accept, "text/event-stream")) {
+      return refuse(
+        request,
+        response,
+        httpError(406, "The client must accept application/json and text/event-stream."),
+      );
+    }
+    readBody(request, limits.messageBytes, (text) => {
+      if (text === undefined) {
+        parts.metrics.refused("message-bytes");
+        refuse(
+          request,
+          response,
+          httpError(413, `The message is larger than ${limits.messageBytes} bytes, the most that is taken.`),
+        );
+        return;
+      }
+      const read = parse(text);
+      if (typeof read === "string") {
+        const code = read === notJson ? rpcCodes.parseError : rpcCodes.invalidRequest;
+        refuse(request, response, httpError(400, read, code));
+        return;
+      }
+      if (isModern(read, request)) serveModernPost(parts, request, response, read);
+      else serveLegacyPost(parts, request, response, read);
+    });
+  };
+}
+
+const notJson = "The body is not JSON.";
+
+/** The message of a body, or what is wrong with it. */
+function parse(text: string): ReadMessage | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return notJson;
+  }
+  if (Array.isArray(value)) return "Batches are not taken. Send each message by itself.";
+  return readMessage(value) ?? "The body is not a message of JSON-RPC.";
+}
+
+function isModern({ kind, message }: ReadMessage, request: HttpRequest): boolean {
+  if (kind === "answer") return false;
+  const version = headerOf(request.headers, "mcp-protocol-version");
+  const isHandshake = message.method === "initialize";
+  return hasEnvelope(message.params) || (version !== undefined && isModernVersion(version) && !isHandshake);
+}

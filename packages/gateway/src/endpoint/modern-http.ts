@@ -1,0 +1,45 @@
+import { hasEnvelope, missingEnvelopeKeys, readEnvelope } from "../rpc/envelope.js";
+import type { ReadMessage } from "../rpc/json-rpc.js";
+import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import { isCalledOffBy } from "./disconnect.js";
+import type { EndpointParts } from "./endpoint-parts.js";
+import type { HttpRequest, HttpResponse } from "./event-streams.js";
+import { createHttpOutlet } from "./http-outlet.js";
+import { assertModernHeaders, assertNotificationHeaders, headerOf } from "./modern-headers.js";
+import { refuse } from "./refuse.js";
+
+/** Answers a message of the newer era. */
+export function serveModernPost(
+  parts: EndpointParts,
+  request: HttpRequest,
+  response: HttpResponse,
+  { kind, message }: Exclude<ReadMessage, { readonly kind: "answer" }> | ReadMessage,
+): void {
+  const { headers } = request;
+  try {
+    if (kind === "notification") {
+      if (hasEnvelope(message.params)) readEnvelope(message.params);
+      assertNotificationHeaders(message, headers);
+      response.writeHead(202).end();
+      return;
+    }
+    if (kind === "answer") throw new RpcError(rpcCodes.invalidRequest, "Answers are not taken here.", { status: 400 });
+    if (!hasEnvelope(message.params)) {
+      const missing = missingEnvelopeKeys(message.params);
+      const version = headerOf(headers, "mcp-protocol-version");
+      const text = `The header names the version ${version}, and the request lacks ${missing.join(", ")}.`;
+      throw new RpcError(rpcCodes.invalidParams, text, { data: { envelope: { missing } }, status: 400 });
+    }
+    const envelope = readEnvelope(message.params);
+    assertModernHeaders(message, envelope, headers);
+    const outlet = createHttpOutlet(response, parts.streams);
+    if (message.method === "subscriptions/listen") {
+      isCalledOffBy(response, parts.listenings.begin(message, outlet));
+      return;
+    }
+    const account = parts.accounts.shared(parts.principalOf(request), envelope.clientInfo);
+    isCalledOffBy(response, parts.modern.request({ request: message, envelope, account, headers }, outlet));
+  } catch (error) {
+    refuse(request, response, error, "id" in message ? message.id : null);
+  }
+}

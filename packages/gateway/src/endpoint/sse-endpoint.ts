@@ -1,0 +1,138 @@
+import { randomBytes } from "node:crypto";
+import type { Outlet } from "../clients/outlet.js";
+import { answerOf, readInitialize, type Session } from "../clients/session.js";
+import { type ReadMessage, type RpcRequest, readMessage } from "../rpc/json-rpc.js";
+import { faultOf, RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import { accepts, isJson } from "./accepts.js";
+import type { EndpointParts } from "./endpoint-parts.js";
+import type { HttpRequest, HttpResponse } from "./event-streams.js";
+import { initializeResult } from "./initialize-result.js";
+import type { HttpHandler } from "./mcp-endpoint.js";
+import { readBody } from "./read-body.js";
+import { httpError, refuse } from "./refuse.js";
+
+/** One stream of the transport that was before Streamable HTTP, from its beginning to its end. */
+interface SseClient {
+  readonly principal: string;
+  readonly outlet: Outlet;
+  session: Session | undefined;
+}
+
+/** The transport that was before Streamable HTTP: one stream for all that the server says, and posts for the rest. */
+export interface SseEndpoint {
+  readonly open: HttpHandler;
+  readonly post: HttpHandler;
+}
+
+/** Where messages are posted to. */
+export const messagesPath = "/messages";
+
+export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
+  const { limits, streams, sessions, hub, perform, accounts, principalOf } = parts;
+  const clients = new Map<string, SseClient>();
+
+  const initialize = (id: string, client: SseClient, message: RpcRequest): void => {
+    try {
+      if (client.session !== undefined)
+        throw new RpcError(rpcCodes.invalidRequest, "The session is initialized already.");
+      const init = readInitialize(message.params);
+      const result = initializeResult(hub, init.requested);
+      const account = accounts.create(client.principal, init.clientInfo);
+      const { protocolVersion } = result;
+      client.session = sessions.begin({ ...init, id, account, protocolVersion, perform, inputMs: limits.inputMs });
+      if (client.session === undefined)
+        throw new RpcError(rpcCodes.failed, "There are as many sessions as there may be.");
+      client.session.setStream(client.outlet);
+      client.outlet.answer(answerOf(message.id, { result }), 200);
+    } catch (error) {
+      client.outlet.answer({ jsonrpc: "2.0", id: message.id, error: faultOf(error) }, 200);
+    }
+  };
+
+  const receive = (id: string, client: SseClient, { kind, message }: ReadMessage): void => {
+    const { session, outlet } = client;
+    if (kind === "request" && message.method === "initialize") initialize(id, client, message);
+    else if (session === undefined) {
+      if (kind !== "request") return;
+      const error = { code: rpcCodes.invalidRequest, message: "Begin with initialize." };
+      outlet.answer({ jsonrpc: "2.0", id: message.id, error }, 200);
+    } else if (kind === "request") session.request(message, { ...outlet, end: () => {}, isOpen: true }, undefined);
+    else if (kind === "notification") session.notified(message);
+    else session.answered(message);
+  };
+
+  return {
+    open(request, response) {
+      if (request.method !== "GET") {
+        refuse(request, response, httpError(405, "Method not allowed. Use GET."), null, { allow: "GET" });
+        return;
+      }
+      if (!accepts(request.headers.accept, "text/event-stream")) {
+        refuse(request, response, httpError(406, "The client must accept text/event-stream."));
+        return;
+      }
+      const id = randomBytes(24).toString("base64url");
+      const stream = streams.open(response);
+      const outlet: Outlet = {
+        get isOpen() {
+          return stream.isOpen;
+        },
+        send: stream.send,
+        answer: stream.send,
+        end: stream.end,
+      };
+      const client: SseClient = { principal: principalOf(request), outlet, session: undefined };
+      clients.set(id, client);
+      response.once("close", () => {
+        clients.delete(id);
+        client.session?.close("The client went away.");
+      });
+      stream.sendEvent("endpoint", `${messagesPath}?sessionId=${id}`);
+    },
+    post(request, response) {
+      post(request, response, (id, principal) => {
+        const client = clients.get(id);
+        return client?.principal === principal ? (read) => receive(id, client, read) : undefined;
+      });
+    },
+  };
+
+  function post(
+    request: HttpRequest,
+    response: HttpResponse,
+    find: (id: string, principal: string) => ((read: ReadMessage) => void) | undefined,
+  ): void {
+    if (request.method !== "POST") {
+      refuse(request, response, httpError(405, "Method not allowed. Use POST."), null, { allow: "POST" });
+      return;
+    }
+    const id = new URLSearchParams(request.url?.split("?", 2)[1] ?? "").get("sessionId") ?? "";
+    const take = find(id, principalOf(request));
+    if (take === undefined) {
+      refuse(request, response, httpError(404, "Session not found. Open the stream anew.", rpcCodes.sessionNotFound));
+    } else if (!isJson(request.headers["content-type"])) {
+      refuse(request, response, httpError(415, "The content type must be application/json."));
+    } else {
+      readBody(request, limits.messageBytes, (text) => {
+        const read = text === undefined ? undefined : parse(text);
+        if (text === undefined)
+          refuse(request, response, httpError(413, `The message is larger than ${limits.messageBytes} bytes.`));
+        else if (read === undefined)
+          refuse(request, response, httpError(400, "The body is not a message of JSON-RPC.", rpcCodes.parseError));
+        else {
+          response.writeHead(202);
+          response.end("Accepted");
+          take(read);
+        }
+      });
+    }
+  }
+}
+
+function parse(text: string): ReadMessage | undefined {
+  try {
+    return readMessage(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}

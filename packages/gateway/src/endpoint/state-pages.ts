@@ -1,0 +1,15 @@
+import type { HttpRequest, HttpResponse } from "./event-streams.js";
+
+/** Answers with a short text. */
+export function sendText(
+  request: HttpRequest,
+  response: HttpResponse,
+  status: number,
+  text: string,
+  type = "text/plain; charset=utf-8",
+): void {
+  const body = Buffer.from(text);
+  response.writeHead(status, { "content-type": type, "content-length": body.length, "cache-control": "no-store" });
+  if (request.method === "HEAD") response.end();
+  else response.end(body);
+}

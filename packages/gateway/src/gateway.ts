@@ -1,0 +1,200 @@
+import { randomBytes } from "node:crypto";
+import type { Readable, Writable } from "node:stream";
+import { type ChannelzListener, createRegistry, listenChannelz, type Registry } from "@wirescope/channelz";
+import { observeToolServers } from "@wirescope/instrument/tool-server";
+import { type OAuthSession, systemClock } from "@wirescope/tool-server";
+import { createAccounts } from "./clients/accounts.js";
+import { createListenings } from "./clients/listenings.js";
+import { createModernRequests } from "./clients/modern-requests.js";
+import { createParkedCalls } from "./clients/parked-calls.js";
+import { createPerform } from "./clients/perform.js";
+import { createSessions, type Sessions } from "./clients/sessions.js";
+import type { EndpointParts } from "./endpoint/endpoint-parts.js";
+import { createEventStreams } from "./endpoint/event-streams.js";
+import { createPrincipals } from "./endpoint/principal.js";
+import { createRoutes, publicPaths } from "./endpoint/routes.js";
+import { createTeller } from "./events.js";
+import type { GatewayListenOptions, GatewayOptions } from "./gateway-options.js";
+import { createHub, type Hub } from "./hub/hub.js";
+import { completeLimits } from "./limits.js";
+import { createMetrics } from "./metrics.js";
+import { createNotices } from "./notices.js";
+import { observeListener } from "./observe/observe-listener.js";
+import { type StdioClient, serveStdio } from "./stdio/serve-stdio.js";
+import type { PluginServers } from "./upstream/plugin-servers.js";
+import type { ServerStatus } from "./upstream/upstream.js";
+import { createUpstreams, type Filters } from "./upstream/upstreams.js";
+
+/** How a gateway stops. */
+export interface GatewayCloseOptions {
+  /** Milliseconds for calls in flight to end by themselves; then they are called off. Default 5000. */
+  readonly graceMs?: number | undefined;
+}
+
+/** A running gateway. */
+export interface Gateway extends AsyncDisposable {
+  /** The base URL, `http://host:port`; undefined where it does not listen. */
+  readonly url: string | undefined;
+  /** The endpoint for clients of Streamable HTTP; undefined where it does not listen. */
+  readonly endpoint: string | undefined;
+  /** The target for clients of Channelz; undefined where it does not listen. */
+  readonly address: string | undefined;
+  /** The token that requests must carry; undefined where there is none, or it stands in a file. */
+  readonly token: string | undefined;
+  readonly registry: Registry;
+  /** The servers behind, as of now. */
+  servers(): readonly ServerStatus[];
+  /** Takes up a changed configuration. What did not change goes on as it is. */
+  reload(plugins: readonly PluginServers[], tools?: Filters): Promise<void>;
+  /** Tries a server at once, where it is not connected. Rejects with SERVER_UNKNOWN. */
+  reconnect(server: string): Promise<void>;
+  /** To sign in and out of a server by OAuth; undefined where its entry brings its own credential. Rejects with SERVER_UNKNOWN. */
+  oauth(server: string): Promise<OAuthSession | undefined>;
+  /** Serves one client over pipes, until its input ends. */
+  serveStdio(input: Readable, output: Writable): StdioClient;
+  /** Stops: takes nothing new, lets calls in flight end, and leaves nothing open. May be called twice. */
+  close(options?: GatewayCloseOptions): Promise<void>;
+}
+
+/**
+ * Starts a gateway: one port for Channelz and for the servers behind, as one. Resolves when it listens; the servers connect
+ * meanwhile. Rejects as `listenChannelz` does: LISTEN_EXPOSED, LISTEN_FAILED, TOKEN_UNUSABLE; with a TypeError for a limit
+ * that is none.
+ */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { secrets, clock = systemClock, info = { name: "wirescope", version: "0.1.0" } } = options;
+  const registry = options.registry ?? createRegistry();
+  const limits = completeLimits(options.limits);
+  const tell = createTeller(options.onEvent);
+  const metrics = createMetrics();
+  const notices = createNotices();
+  const observation = observeToolServers({ registry });
+  const sessions: Sessions = createSessions({ limits, notices, tell });
+  const upstreams = createUpstreams({
+    secrets,
+    info,
+    limits,
+    clock,
+    tell,
+    notices,
+    onNotification: (upstream, method, params, mark) => hub.hear(upstream, method, params, mark),
+  });
+  const hub: Hub = createHub({ info, upstreams: () => upstreams.all, notices, sessions: () => sessions });
+  const perform = createPerform({
+    hub,
+    metrics,
+    tell,
+    redact: secrets.redact,
+    tellsArguments: options.tellsArguments ?? false,
+  });
+  const parked = createParkedCalls({ most: limits.parkedCalls, timeoutMs: limits.inputMs });
+  const parts: EndpointParts = {
+    hub,
+    limits,
+    metrics,
+    perform,
+    sessions,
+    modern: createModernRequests({ hub, perform, parked }),
+    listenings: createListenings({ hub, notices, most: limits.listeners }),
+    accounts: createAccounts(limits),
+    streams: createEventStreams(),
+    principalOf: createPrincipals(),
+  };
+  const stdioClients = new Set<StdioClient>();
+  let isClosing = false;
+
+  const closeAll = async (graceMs: number): Promise<void> => {
+    isClosing = true;
+    parts.listenings.close();
+    // Nobody can come back for them.
+    parked.close();
+    await perform.idle(graceMs);
+    sessions.close("The gateway stops.");
+    for (const client of stdioClients) client.close();
+    parts.streams.close();
+    await listener?.close({ deadlineMs: Math.min(graceMs, closeMs) });
+    await upstreams.close();
+    notices.close();
+    observation.stop();
+  };
+
+  const routes = createRoutes(parts, upstreams, { parked, isClosing: () => isClosing, pages: options.pages ?? {} });
+  let listener: ChannelzListener | undefined;
+  let token: string | undefined;
+  await upstreams.reload(options.plugins, options.tools ?? {});
+  if (options.listen !== false) {
+    const listen = options.listen ?? {};
+    token = tokenOf(listen);
+    if (token !== undefined) secrets.add(token);
+    try {
+      listener = await listenChannelz(registry, {
+        ...listenOptionsOf(listen, token),
+        fallback: routes,
+        publicPaths: [...publicPaths, ...Object.keys(options.pages ?? {})],
+        requiresTls: true,
+        observer: observeListener(registry, info.name),
+      });
+    } catch (error) {
+      await closeAll(0);
+      throw error;
+    }
+  }
+  let closed: Promise<void> | undefined;
+  const isTcp = listener !== undefined && !listener.url.startsWith("unix:");
+
+  const gateway: Gateway = {
+    url: listener?.url,
+    endpoint: isTcp ? `${listener?.url}/mcp` : undefined,
+    address: listener?.address,
+    token,
+    registry,
+    servers: upstreams.statuses,
+    reload: (plugins, tools = options.tools ?? {}) => upstreams.reload(plugins, tools),
+    reconnect: upstreams.reconnect,
+    oauth: upstreams.oauth,
+    serveStdio(input, output) {
+      const client = serveStdio(parts, input, output);
+      stdioClients.add(client);
+      void client.closed.then(() => stdioClients.delete(client));
+      return client;
+    },
+    close: ({ graceMs = 5000 } = {}) => {
+      closed ??= closeAll(graceMs);
+      return closed;
+    },
+    [Symbol.asyncDispose]: () => gateway.close(),
+  };
+  return gateway;
+}
+
+/** How long connections may take to end once nothing runs on them, in milliseconds. */
+const closeMs = 1000;
+
+function tokenOf({ token, tokenFile }: GatewayListenOptions): string | undefined {
+  if (token === false || tokenFile !== undefined) return token === false ? undefined : token;
+  return token ?? randomBytes(24).toString("base64url");
+}
+
+/** The options of the listener: what is undefined is left out, and there is room for streams that stay open. */
+function listenOptionsOf(
+  listen: GatewayListenOptions,
+  token: string | undefined,
+): Parameters<typeof listenChannelz>[1] {
+  const { host, port, path, tls, tokenFile, allowedHosts, allowedOrigins, limits } = listen;
+  return {
+    ...(host !== undefined && { host }),
+    ...(port !== undefined && { port }),
+    ...(path !== undefined && { path }),
+    ...(tls !== undefined && { tls }),
+    ...(token !== undefined && { token }),
+    ...(tokenFile !== undefined && { tokenFile }),
+    ...(allowedHosts !== undefined && { allowedHosts }),
+    ...(allowedOrigins !== undefined && { allowedOrigins }),
+    limits: { maxConnections: 8192, ...limits },
+    cors: {
+      methods: ["DELETE"],
+      requestHeaders: ["mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id", "accept"],
+      responseHeaders: ["mcp-session-id"],
+    },
+  };
+}

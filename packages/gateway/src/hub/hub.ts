@@ -1,0 +1,131 @@
+import type { Caller } from "../clients/caller.js";
+import type { Sessions } from "../clients/sessions.js";
+import type { Notices } from "../notices.js";
+import type { JsonObject } from "../rpc/json-rpc.js";
+import { type Era, type Implementation, isLevelAtLeast, isLogLevel } from "../rpc/protocol.js";
+import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import type { Upstream } from "../upstream/upstream.js";
+import type { UpstreamCall } from "../upstream/upstream-call.js";
+import { complete, getPrompt, listPrompts } from "./prompts.js";
+import { createResourceRoutes, type ResourceRoutes } from "./resource-routes.js";
+import { readResource, subscribeResource, unsubscribeResource } from "./resources.js";
+import { callTool, listTools } from "./tools.js";
+
+/** All servers as one: what a client asks is asked of the server that has it. */
+export interface Hub {
+  readonly info: Implementation;
+  readonly routes: ResourceRoutes;
+  readonly capabilities: JsonObject;
+  /** What the servers say of how they are used. */
+  instructions(): string;
+  /** Whether there is such a method in an era, besides those that the transport answers itself. */
+  has(method: string, era: Era): boolean;
+  /** Answers a request. Rejects with an RpcError or a ToolServerError. */
+  perform(method: string, params: JsonObject, caller: Caller): Promise<JsonObject>;
+  /** Hears what a server said by itself. */
+  hear(upstream: Upstream, method: string, params: JsonObject, mark: UpstreamCall | undefined): void;
+}
+
+export interface HubOptions {
+  readonly info: Implementation;
+  readonly upstreams: () => readonly Upstream[];
+  readonly notices: Notices;
+  readonly sessions: () => Sessions;
+}
+
+type Method = (params: JsonObject, caller: Caller) => Promise<JsonObject>;
+
+/** What clients are told that there is. Servers come and go, so it is all of it at all times. */
+const capabilities: JsonObject = {
+  tools: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  prompts: { listChanged: true },
+  completions: {},
+  logging: {},
+};
+
+export function createHub({ info, upstreams, notices, sessions }: HubOptions): Hub {
+  const routes = createResourceRoutes(upstreams);
+  const common: Readonly<Record<string, Method>> = {
+    "tools/list": onePage((_, { era }) => listTools(upstreams(), era)),
+    "tools/call": (params, caller) => callTool(upstreams(), routes, params, caller),
+    "prompts/list": onePage(() => listPrompts(upstreams())),
+    "prompts/get": (params, caller) => getPrompt(upstreams(), routes, params, caller),
+    "resources/list": onePage(async () => ({ resources: await routes.list() })),
+    "resources/templates/list": onePage(async () => ({ resourceTemplates: await routes.listTemplates() })),
+    "resources/read": (params, caller) => readResource(routes, params, caller),
+    "completion/complete": (params, caller) => complete(upstreams(), routes, params, caller),
+  };
+  const legacy: Readonly<Record<string, Method>> = {
+    ping: async () => ({}),
+    "resources/subscribe": (params, caller) => subscribeResource(routes, params, caller),
+    "resources/unsubscribe": (params, caller) => unsubscribeResource(params, caller),
+    "logging/setLevel": async ({ level }, { session }) => {
+      if (!isLogLevel(level)) throw new RpcError(rpcCodes.invalidParams, "level must be one of debug to emergency.");
+      session?.setLogLevel(level);
+      for (const { wishes } of upstreams()) wishes.setLogLevel(sessions().leastLogLevel());
+      return {};
+    },
+  };
+  const tables: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
+    legacy: { ...common, ...legacy },
+    modern: common,
+  };
+
+  const log = (upstream: Upstream, params: JsonObject, mark: UpstreamCall | undefined): void => {
+    const { level, logger } = params;
+    if (!isLogLevel(level)) return;
+    const told = {
+      ...params,
+      logger: typeof logger === "string" && logger !== "" ? `${upstream.name}/${logger}` : upstream.name,
+    };
+    if (mark === undefined) {
+      notices.onLog(level, told);
+      return;
+    }
+    const { caller } = mark;
+    const least = caller.logLevel ?? (caller.era === "legacy" ? "debug" : undefined);
+    if (least !== undefined && isLevelAtLeast(level, least)) caller.notify("notifications/message", told);
+  };
+
+  return {
+    info,
+    routes,
+    capabilities,
+    instructions() {
+      const parts = upstreams().flatMap(({ name, description }) =>
+        description?.instructions === undefined ? [] : [`## ${name}\n\n${description.instructions}`],
+      );
+      const intro = "Tools and prompts of several servers, named server__name.";
+      return [intro, ...parts].join("\n\n");
+    },
+    has: (method, era) => Object.hasOwn(tables[era], method),
+    perform(method, params, caller) {
+      const table = tables[caller.era];
+      const perform = Object.hasOwn(table, method) ? table[method] : undefined;
+      if (perform === undefined) throw methodNotFound(method);
+      return perform(params, caller);
+    },
+    hear(upstream, method, params, mark) {
+      if (method === "notifications/message") log(upstream, params, mark);
+      else if (method === "notifications/resources/updated" && typeof params.uri === "string") {
+        notices.onResourceUpdated(upstream.name, params.uri);
+      } else if (method === "notifications/elicitation/complete" && typeof params.elicitationId === "string") {
+        notices.onVisitCompleted(params.elicitationId, params);
+      }
+    },
+  };
+}
+
+/** That a method does not exist; over HTTP, in the newer era, with 404. */
+export function methodNotFound(method: string): RpcError {
+  return new RpcError(rpcCodes.methodNotFound, `There is no method ${JSON.stringify(method)}.`, { status: 404 });
+}
+
+/** A list that is one page, so that there is no cursor to go on from. */
+function onePage(list: Method): Method {
+  return async (params, caller) => {
+    if (params.cursor === undefined) return list(params, caller);
+    throw new RpcError(rpcCodes.invalidParams, "The cursor is unknown: the gateway gives its lists in one page.");
+  };
+}

@@ -1,0 +1,66 @@
+import type { Caller } from "../clients/caller.js";
+import { isObject, type JsonObject } from "../rpc/json-rpc.js";
+import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import type { Upstream } from "../upstream/upstream.js";
+import { findOffered } from "./find-offered.js";
+import type { ResourceRoutes } from "./resource-routes.js";
+
+/** The prompts of all servers that answered in time. */
+export async function listPrompts(upstreams: readonly Upstream[]): Promise<JsonObject> {
+  const lists = await Promise.all(upstreams.map((upstream) => upstream.prompts.get()));
+  return { prompts: lists.flatMap((list) => list ?? []).map(({ definition }) => definition) };
+}
+
+/** Gets a prompt of whichever server has it. */
+export async function getPrompt(
+  upstreams: readonly Upstream[],
+  routes: ResourceRoutes,
+  params: JsonObject,
+  caller: Caller,
+): Promise<JsonObject> {
+  const { name } = params;
+  if (typeof name !== "string") throw new RpcError(rpcCodes.invalidParams, "A prompt is got by its name, a text.");
+  const { upstream, item } = await findOffered(upstreams, "prompts", name);
+  caller.story.name = item.original;
+  const result = await upstream.call({ method: "prompts/get", params: { ...params, name: item.original } }, caller);
+  const messages = Array.isArray(result.messages) ? result.messages : [];
+  routes.learn(
+    upstream,
+    messages.map((message: unknown) => (isObject(message) ? message.content : undefined)),
+  );
+  return result;
+}
+
+/** Completes an argument of a prompt or of a template. */
+export async function complete(
+  upstreams: readonly Upstream[],
+  routes: ResourceRoutes,
+  params: JsonObject,
+  caller: Caller,
+): Promise<JsonObject> {
+  const ref = isObject(params.ref) ? params.ref : {};
+  if (ref.type === "ref/prompt" && typeof ref.name === "string") {
+    const { upstream, item } = await findOffered(upstreams, "prompts", ref.name);
+    caller.story.name = item.original;
+    const known = { ...params, ref: { ...ref, name: item.original } };
+    return completeAt(upstream, known, caller);
+  }
+  if (ref.type === "ref/resource" && typeof ref.uri === "string") {
+    const { upstream, uri } = await routes.find(ref.uri);
+    caller.story.name = uri;
+    return completeAt(upstream, { ...params, ref: { ...ref, uri } }, caller);
+  }
+  throw new RpcError(
+    rpcCodes.invalidParams,
+    "A completion needs ref: of a prompt with its name, or of a resource with its uri.",
+  );
+}
+
+/** A server that completes nothing has nothing to say, which is no failure. */
+async function completeAt(upstream: Upstream, params: JsonObject, caller: Caller): Promise<JsonObject> {
+  const { description } = upstream;
+  if (description !== undefined && description.capabilities.completions === undefined) {
+    return { completion: { values: [], hasMore: false } };
+  }
+  return upstream.call({ method: "completion/complete", params }, caller);
+}

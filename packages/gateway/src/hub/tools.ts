@@ -1,0 +1,51 @@
+import { assertParamHeaders, buildParamHeaders } from "../catalogue/param-headers.js";
+import type { Caller } from "../clients/caller.js";
+import { isObject, type JsonObject } from "../rpc/json-rpc.js";
+import type { Era } from "../rpc/protocol.js";
+import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import type { Upstream } from "../upstream/upstream.js";
+import { findOffered } from "./find-offered.js";
+import type { ResourceRoutes } from "./resource-routes.js";
+
+/** The tools of all servers that answered in time. */
+export async function listTools(upstreams: readonly Upstream[], era: Era): Promise<JsonObject> {
+  const lists = await Promise.all(upstreams.map((upstream) => upstream.tools.get()));
+  const tools = lists.flatMap((list) => list ?? []).map(({ definition }) => definition);
+  return { tools: era === "legacy" ? tools.map(asLegacyTool) : tools };
+}
+
+/** Calls a tool of whichever server has it. */
+export async function callTool(
+  upstreams: readonly Upstream[],
+  routes: ResourceRoutes,
+  params: JsonObject,
+  caller: Caller,
+): Promise<JsonObject> {
+  const { name } = params;
+  if (typeof name !== "string")
+    throw new RpcError(rpcCodes.invalidParams, "A call of a tool needs its name, as a text.");
+  const { upstream, item } = await findOffered(upstreams, "tools", name);
+  caller.story.name = item.original;
+  const { paramHeaders, original } = item;
+  const args = params.arguments;
+  if (caller.era === "modern" && caller.headers !== undefined) assertParamHeaders(paramHeaders, args, caller.headers);
+  const headers = paramHeaders.length === 0 ? undefined : buildParamHeaders(paramHeaders, args);
+  const result = await upstream.call({ method: "tools/call", params: { ...params, name: original }, headers }, caller);
+  routes.learn(upstream, result.content);
+  return caller.era === "legacy" ? asLegacyResult(result) : result;
+}
+
+/** A client of the older era takes only schemas of objects for what a tool gives. */
+function asLegacyTool(tool: JsonObject): JsonObject {
+  const { outputSchema, ...rest } = tool;
+  return outputSchema === undefined || (isObject(outputSchema) && outputSchema.type === "object") ? tool : rest;
+}
+
+/** A client of the older era takes only objects as structured content; what else there is, it reads as text. */
+function asLegacyResult(result: JsonObject): JsonObject {
+  const { structuredContent, ...rest } = result;
+  if (structuredContent === undefined || isObject(structuredContent)) return result;
+  const content = Array.isArray(rest.content) ? rest.content : [];
+  const hasText = content.some((block) => isObject(block) && block.type === "text");
+  return hasText ? rest : { ...rest, content: [...content, { type: "text", text: JSON.stringify(structuredContent) }] };
+}

@@ -1,0 +1,11 @@
+export type { ToolFilter } from "./catalogue/tool-filter.js";
+export type { HttpHandler } from "./endpoint/mcp-endpoint.js";
+export type { CallerFacts, GatewayEvent, GatewayListener } from "./events.js";
+export { type Gateway, type GatewayCloseOptions, startGateway } from "./gateway.js";
+export type { GatewayListenOptions, GatewayOptions } from "./gateway-options.js";
+export type { GatewayLimits } from "./limits.js";
+export type { Implementation } from "./rpc/protocol.js";
+export type { StdioClient } from "./stdio/serve-stdio.js";
+export type { PluginServers } from "./upstream/plugin-servers.js";
+export type { ServerFailure, ServerStatus } from "./upstream/upstream.js";
+export type { Filters } from "./upstream/upstreams.js";

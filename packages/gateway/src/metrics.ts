@@ -1,0 +1,114 @@
+/** Counts what passes, for Prometheus. */
+export interface Metrics {
+  started(): void;
+  ended(): void;
+  called(method: string, server: string | undefined, outcome: string, durationMs: number): void;
+  refused(limit: string): void;
+  /** The text that Prometheus reads, with these gauges. */
+  render(gauges: readonly Gauge[]): string;
+}
+
+/** A value as of now. */
+export interface Gauge {
+  readonly name: string;
+  readonly help: string;
+  readonly values: readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[];
+}
+
+/** The upper ends of the buckets of durations, in seconds. */
+const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+/** Past so many different calls the rest are counted together: what a client makes up must not fill the memory. */
+const mostSeries = 2000;
+
+interface Series {
+  readonly labels: string;
+  readonly outcomes: Map<string, number>;
+  readonly counts: Uint32Array;
+  count: number;
+  sumSeconds: number;
+}
+
+export function createMetrics(): Metrics {
+  const series = new Map<string, Series>();
+  const refusals = new Map<string, number>();
+  let inFlight = 0;
+
+  const seriesOf = (method: string, server: string | undefined): Series => {
+    const key = `${server ?? ""}\n${method}`;
+    let found = series.get(key);
+    if (found === undefined) {
+      if (series.size >= mostSeries && method !== "other") return seriesOf("other", undefined);
+      const labels = labelsOf({ method, server: server ?? "" });
+      found = { labels, outcomes: new Map(), counts: new Uint32Array(buckets.length), count: 0, sumSeconds: 0 };
+      series.set(key, found);
+    }
+    return found;
+  };
+
+  return {
+    started() {
+      inFlight += 1;
+    },
+    ended() {
+      inFlight -= 1;
+    },
+    called(method, server, outcome, durationMs) {
+      const found = seriesOf(method, server);
+      const seconds = durationMs / 1000;
+      found.outcomes.set(outcome, (found.outcomes.get(outcome) ?? 0) + 1);
+      found.count += 1;
+      found.sumSeconds += seconds;
+      const at = buckets.findIndex((end) => seconds <= end);
+      if (at >= 0) found.counts[at] = (found.counts[at] ?? 0) + 1;
+    },
+    refused(limit) {
+      refusals.set(limit, (refusals.get(limit) ?? 0) + 1);
+    },
+    render(gauges) {
+      const lines: string[] = [];
+      const head = (name: string, type: string, help: string): void =>
+        void lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+      head(
+        "wirescope_gateway_calls_total",
+        "counter",
+        "Requests of clients that were answered, by method, server and outcome.",
+      );
+      for (const { labels, outcomes } of series.values()) {
+        for (const [outcome, count] of outcomes) {
+          lines.push(`wirescope_gateway_calls_total{${labels},${labelsOf({ outcome })}} ${count}`);
+        }
+      }
+      head("wirescope_gateway_call_duration_seconds", "histogram", "How long requests of clients took.");
+      for (const { labels, counts, count, sumSeconds } of series.values()) {
+        let sum = 0;
+        for (const [index, end] of buckets.entries()) {
+          sum += counts[index] ?? 0;
+          lines.push(`wirescope_gateway_call_duration_seconds_bucket{${labels},le="${end}"} ${sum}`);
+        }
+        lines.push(`wirescope_gateway_call_duration_seconds_bucket{${labels},le="+Inf"} ${count}`);
+        lines.push(`wirescope_gateway_call_duration_seconds_sum{${labels}} ${sumSeconds}`);
+        lines.push(`wirescope_gateway_call_duration_seconds_count{${labels}} ${count}`);
+      }
+      head("wirescope_gateway_calls_in_flight", "gauge", "Requests of clients under way.");
+      lines.push(`wirescope_gateway_calls_in_flight ${inFlight}`);
+      head("wirescope_gateway_refused_total", "counter", "What was refused, by the limit that it would have passed.");
+      for (const [limit, count] of refusals)
+        lines.push(`wirescope_gateway_refused_total{${labelsOf({ limit })}} ${count}`);
+      for (const { name, help, values } of gauges) {
+        head(name, "gauge", help);
+        for (const { labels, value } of values) {
+          const text = labelsOf(labels);
+          lines.push(`${name}${text === "" ? "" : `{${text}}`} ${value}`);
+        }
+      }
+      return `${lines.join("\n")}\n`;
+    },
+  };
+}
+
+function labelsOf(labels: Readonly<Record<string, string>>): string {
+  const escaped = (text: string): string => text.replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n");
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}="${escaped(value)}"`)
+    .join(",");
+}

@@ -1,0 +1,162 @@
+import { randomBytes } from "node:crypto";
+import type { Readable, Writable } from "node:stream";
+import type { Outlet } from "../clients/outlet.js";
+import { answerOf, readInitialize, type Session } from "../clients/session.js";
+import type { EndpointParts } from "../endpoint/endpoint-parts.js";
+import { initializeResult } from "../endpoint/initialize-result.js";
+import { unsupportedVersion } from "../endpoint/modern-headers.js";
+import { hasEnvelope, readEnvelope } from "../rpc/envelope.js";
+import {
+  isId,
+  type ReadMessage,
+  type RequestId,
+  type RpcMessage,
+  type RpcRequest,
+  readMessage,
+} from "../rpc/json-rpc.js";
+import { modernVersions } from "../rpc/protocol.js";
+import { faultOf, RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import { createLineSplitter } from "./line-splitter.js";
+
+/** A client that is served over pipes. */
+export interface StdioClient {
+  /** Resolves when it is gone: its input ended, or it was closed. */
+  readonly closed: Promise<void>;
+  close(): void;
+}
+
+/** Whoever holds the pipes; there is no other. */
+const principal = "stdio";
+
+/**
+ * Serves one client over pipes, a message a line, in both eras: the handshake begins a session, and a request that names its
+ * version is served by itself. Nothing else may be written to the output.
+ */
+export function serveStdio(parts: EndpointParts, input: Readable, output: Writable): StdioClient {
+  const { hub, perform, sessions, accounts, modern, listenings, limits } = parts;
+  /** How to call off requests of the newer era. */
+  const running = new Map<RequestId, () => void>();
+  let session: Session | undefined;
+  let isOver = false;
+  let settle = (): void => {};
+  const closed = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+
+  const write = (message: RpcMessage): void => {
+    if (!isOver && !output.writableEnded && !output.destroyed) output.write(`${JSON.stringify(message)}\n`);
+  };
+  const wire: Outlet = {
+    get isOpen() {
+      return !isOver;
+    },
+    send: write,
+    answer: write,
+    end: () => {},
+  };
+
+  const initialize = (message: RpcRequest): void => {
+    if (session !== undefined) throw new RpcError(rpcCodes.invalidRequest, "The session is initialized already.");
+    const init = readInitialize(message.params);
+    const result = initializeResult(hub, init.requested);
+    session = sessions.begin({
+      ...init,
+      id: randomBytes(24).toString("base64url"),
+      account: accounts.create(principal, init.clientInfo),
+      protocolVersion: result.protocolVersion,
+      perform,
+      inputMs: limits.inputMs,
+    });
+    if (session === undefined) throw new RpcError(rpcCodes.failed, "There are as many sessions as there may be.");
+    session.setStream(wire);
+    write(answerOf(message.id, { result }));
+  };
+
+  const serveModern = (request: RpcRequest): void => {
+    const envelope = readEnvelope(request.params);
+    if (!modernVersions.includes(envelope.version as (typeof modernVersions)[number])) {
+      throw unsupportedVersion(envelope.version);
+    }
+    const { id } = request;
+    if (running.has(id)) throw new RpcError(rpcCodes.invalidRequest, "A request of this id is in flight already.");
+    const outlet: Outlet = {
+      get isOpen() {
+        return wire.isOpen;
+      },
+      send: write,
+      answer(message) {
+        running.delete(id);
+        write(message);
+      },
+      end: () => void running.delete(id),
+    };
+    // What is answered at once is over before it is known how to call it off.
+    running.set(id, () => {});
+    const callOff =
+      request.method === "subscriptions/listen"
+        ? listenings.begin(request, outlet)
+        : modern.request(
+            { request, envelope, account: accounts.shared(principal, envelope.clientInfo), headers: undefined },
+            outlet,
+          );
+    if (running.has(id)) running.set(id, callOff);
+  };
+
+  const receive = ({ kind, message }: ReadMessage): void => {
+    if (kind === "answer") session?.answered(message);
+    else if (kind === "notification") {
+      const cancelled = message.method === "notifications/cancelled" ? message.params?.requestId : undefined;
+      if (isId(cancelled) && running.has(cancelled)) {
+        running.get(cancelled)?.();
+        running.delete(cancelled);
+      } else session?.notified(message);
+    } else {
+      try {
+        if (hasEnvelope(message.params)) serveModern(message);
+        else if (message.method === "initialize") initialize(message);
+        else if (session === undefined) throw new RpcError(rpcCodes.invalidRequest, "Begin with initialize.");
+        else session.request(message, wire);
+      } catch (error) {
+        write({ jsonrpc: "2.0", id: message.id, error: faultOf(error) });
+      }
+    }
+  };
+
+  const lines = createLineSplitter(limits.messageBytes, (line) => {
+    if (isOver) return;
+    if (line === undefined) {
+      const message = `The message is larger than ${limits.messageBytes} bytes.`;
+      write({ jsonrpc: "2.0", id: null, error: { code: rpcCodes.invalidRequest, message } });
+      return;
+    }
+    if (line.trim() === "") return;
+    const read = parse(line);
+    if (read !== undefined) receive(read);
+    else
+      write({ jsonrpc: "2.0", id: null, error: { code: rpcCodes.parseError, message: "Not a message of JSON-RPC." } });
+  });
+  const onData = (chunk: Buffer): void => lines.push(chunk);
+  const close = (): void => {
+    if (isOver) return;
+    isOver = true;
+    input.off("data", onData);
+    for (const callOff of running.values()) callOff();
+    running.clear();
+    session?.close("The client went away.");
+    settle();
+  };
+  input.on("data", onData);
+  input.once("end", close);
+  input.once("close", close);
+  input.once("error", close);
+  output.on("error", close);
+  return { closed, close };
+}
+
+function parse(line: string): ReadMessage | undefined {
+  try {
+    return readMessage(JSON.parse(line));
+  } catch {
+    return undefined;
+  }
+}

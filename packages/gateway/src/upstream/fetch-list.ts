@@ -1,0 +1,56 @@
+import type { Connection } from "@wirescope/tool-server";
+import type { LoadedList } from "../catalogue/cached-list.js";
+import { isObject, type JsonObject } from "../rpc/json-rpc.js";
+import { requestRaw } from "./raw-request.js";
+
+/** The lists that a server has. */
+export const listKinds = {
+  tools: { method: "tools/list", field: "tools", capability: "tools" },
+  prompts: { method: "prompts/list", field: "prompts", capability: "prompts" },
+  resources: { method: "resources/list", field: "resources", capability: "resources" },
+  templates: { method: "resources/templates/list", field: "resourceTemplates", capability: "resources" },
+} as const;
+
+export type ListKind = keyof typeof listKinds;
+
+/** Past these a server that never ends its list is believed no more. */
+const mostPages = 100;
+const mostItems = 20_000;
+
+/** How long a list holds whose server does not tell of changes, in milliseconds. */
+const quietTtlMs = 30_000;
+
+/** The whole list of a server, page by page; empty where it has none. Rejects as the connection does. */
+export async function fetchList(
+  connection: Connection,
+  kind: ListKind,
+  timeoutMs: number,
+): Promise<LoadedList<JsonObject>> {
+  const { method, field, capability } = listKinds[kind];
+  const deadline = Date.now() + timeoutMs;
+  const server = await connectedServer(connection, timeoutMs);
+  const offered = server?.capabilities[capability];
+  if (server !== undefined && offered === undefined) return { items: [], ttlMs: Number.POSITIVE_INFINITY };
+  const ttlMs = offered?.listChanged === true ? Number.POSITIVE_INFINITY : quietTtlMs;
+  const items: JsonObject[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < mostPages && items.length < mostItems; page += 1) {
+    const result = await requestRaw(connection, {
+      method,
+      params: cursor === undefined ? {} : { cursor },
+      totalTimeoutMs: Math.max(1, deadline - Date.now()),
+    });
+    const found = result[field];
+    if (Array.isArray(found)) items.push(...found.filter(isObject));
+    const next = result.nextCursor;
+    if (typeof next !== "string" || next === cursor) break;
+    cursor = next;
+  }
+  return { items, ttlMs };
+}
+
+/** Connects where nothing failed. What failed rests, and is not woken for a list: then the request says why. */
+async function connectedServer(connection: Connection, timeoutMs: number): Promise<Connection["server"]> {
+  if (connection.state === "READY" || connection.state === "TRANSIENT_FAILURE") return connection.server;
+  return connection.connect({ signal: AbortSignal.timeout(timeoutMs) });
+}

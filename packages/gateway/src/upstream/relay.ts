@@ -1,0 +1,116 @@
+import { randomUUID } from "node:crypto";
+import { type Connection, ToolServerError } from "@wirescope/tool-server";
+import type { Caller } from "../clients/caller.js";
+import { isObject, type JsonObject, metaOf } from "../rpc/json-rpc.js";
+import { type Era, metaKeys } from "../rpc/protocol.js";
+import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import { canAnswer, passedOnCapabilities } from "./client-capability.js";
+import type { UpstreamCall } from "./upstream-call.js";
+
+/** A request that goes on to a server. */
+export interface Relayed {
+  readonly method: string;
+  /** As the server knows things; with the `_meta` of the client. */
+  readonly params: JsonObject;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** How often a server may ask for input during one call. */
+const mostRounds = 10;
+/** How long to wait before a request that only was put off is made again, in milliseconds. */
+const pacingMs = 250;
+
+/**
+ * Passes a request on to a server, and what the server says of it meanwhile back to the client. Where the server asks for
+ * input in its result, a client of the newer era gets that result; one of the older is asked, and the request made again.
+ */
+export async function relay(
+  connection: Connection,
+  { method, params, headers }: Relayed,
+  call: UpstreamCall,
+): Promise<JsonObject> {
+  const { caller } = call;
+  let more: JsonObject | undefined;
+  for (let round = 0; ; round += 1) {
+    const extra = more;
+    const relayed = connection.relay({
+      method,
+      paramsFor: ({ era }) => withMeta(extra === undefined ? params : { ...params, ...extra }, era, caller),
+      headers,
+      mark: call,
+      onProgress(progress) {
+        call.activeAt = Date.now();
+        const { progressToken } = caller;
+        if (progressToken !== undefined) caller.notify("notifications/progress", { ...progress, progressToken });
+      },
+    });
+    const forget = caller.callOff.onOff((reason) => relayed.cancel(ToolServerError.is(reason) ? reason : undefined));
+    const result = await relayed.result.finally(forget);
+    if (caller.era === "modern" || result.resultType === undefined) return result;
+    if (result.resultType !== "input_required") {
+      const { resultType: _, ...rest } = result;
+      return rest;
+    }
+    if (round === mostRounds) {
+      const message = `The server ${JSON.stringify(call.server)} asked for input ${mostRounds} times.`;
+      throw new RpcError(rpcCodes.failed, message);
+    }
+    more = await inputOf(result, call);
+  }
+}
+
+/** What a client of the older era says to the questions in a result. */
+async function inputOf({ inputRequests, requestState }: JsonObject, call: UpstreamCall): Promise<JsonObject> {
+  const questions = isObject(inputRequests) ? Object.entries(inputRequests) : [];
+  if (questions.length === 0) await new Promise((resolve) => setTimeout(resolve, pacingMs));
+  call.questions += 1;
+  try {
+    const answers = await Promise.all(
+      questions.map(async ([key, question]) => [key, await ask(question, call.caller)] as const),
+    );
+    return {
+      ...(answers.length === 0 ? {} : { inputResponses: Object.fromEntries(answers) }),
+      ...(typeof requestState === "string" ? { requestState } : {}),
+    };
+  } finally {
+    call.questions -= 1;
+    call.activeAt = Date.now();
+  }
+}
+
+async function ask(question: unknown, caller: Caller): Promise<JsonObject> {
+  const { method, params } = isObject(question) ? question : {};
+  const asked = isObject(params) ? params : undefined;
+  if (typeof method !== "string" || !canAnswer(caller.capabilities, method, asked)) {
+    throw new RpcError(rpcCodes.failed, `The server asks for ${String(method)}, which this client cannot answer.`);
+  }
+  // In the older era a visit to a page has an id.
+  const isVisit = method === "elicitation/create" && asked?.mode === "url" && asked.elicitationId === undefined;
+  return caller.ask(method, isVisit ? { ...asked, elicitationId: randomUUID() } : asked);
+}
+
+const ownKeys: ReadonlySet<string> = new Set([
+  "progressToken",
+  metaKeys.protocolVersion,
+  metaKeys.clientInfo,
+  metaKeys.clientCapabilities,
+  metaKeys.logLevel,
+  metaKeys.subscriptionId,
+]);
+
+/** Parameters with the `_meta` that goes on: what the client says for the server, not what it says to the gateway. */
+function withMeta(params: JsonObject, era: Era, caller: Caller): JsonObject {
+  const given = metaOf(params);
+  const kept = given === undefined ? [] : Object.entries(given).filter(([key]) => !ownKeys.has(key));
+  if (era === "legacy" && kept.length === 0) {
+    if (params._meta === undefined) return params;
+    const { _meta, ...rest } = params;
+    return rest;
+  }
+  const meta: Record<string, unknown> = Object.fromEntries(kept);
+  if (era === "modern") {
+    meta[metaKeys.clientCapabilities] = passedOnCapabilities(caller.capabilities);
+    if (caller.logLevel !== undefined) meta[metaKeys.logLevel] = caller.logLevel;
+  }
+  return { ...params, _meta: meta };
+}

@@ -1,0 +1,302 @@
+import {
+  type Clock,
+  type Connection,
+  type CredentialDescription,
+  channels,
+  createToolServers,
+  type Entry,
+  type MessageOrigin,
+  type OAuthSession,
+  ToolServerError,
+  type ToolServers,
+} from "@wirescope/tool-server";
+import { type Admission, createAdmission } from "../admission.js";
+import { type CachedList, createCachedList } from "../catalogue/cached-list.js";
+import { exposedPrefix } from "../catalogue/exposed-name.js";
+import { type Offered, type OfferedTool, offerPrompt, offerTool } from "../catalogue/offered.js";
+import { createToolFilter, type ToolFilter } from "../catalogue/tool-filter.js";
+import type { Caller } from "../clients/caller.js";
+import type { GatewayListener } from "../events.js";
+import type { GatewayLimits } from "../limits.js";
+import type { NoticedList } from "../notices.js";
+import type { JsonObject } from "../rpc/json-rpc.js";
+import type { Implementation } from "../rpc/protocol.js";
+import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import { offeredCapabilities } from "./client-capability.js";
+import { fetchList, type ListKind, listKinds } from "./fetch-list.js";
+import type { PluginServers } from "./plugin-servers.js";
+import { type Relayed, relay } from "./relay.js";
+import { passOnQuestion } from "./server-question.js";
+import { createServerWishes, type ServerWishes } from "./server-wishes.js";
+import type { SilenceWatch, UpstreamCall } from "./upstream-call.js";
+
+/** What is known of a server behind the gateway; a snapshot. */
+export interface ServerStatus {
+  readonly name: string;
+  /** The state of its connection, in the words of Channelz. */
+  readonly state: Connection["state"];
+  /** The url, or `stdio:` and the command; undefined where the entry could not be used yet. */
+  readonly target: string | undefined;
+  /** What it calls itself, and the revision of the protocol, while it is connected. */
+  readonly server: { readonly name: string | undefined; readonly version: string | undefined } | undefined;
+  readonly protocolVersion: string | undefined;
+  /** How it signs in, in one line. */
+  readonly credential: string | undefined;
+  readonly authentication: CredentialDescription | undefined;
+  /** Why it failed last, and when; undefined where it did not since it last connected. */
+  readonly failure: ServerFailure | undefined;
+  /** How many tools it offers through the gateway; undefined where that is not known. */
+  readonly tools: number | undefined;
+  readonly callsInFlight: number;
+}
+
+export interface ServerFailure {
+  /** A code of ToolServerError; undefined where only words are known. */
+  readonly code: string | undefined;
+  readonly message: string;
+  /** In milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** One server behind the gateway: its connection, its lists and its calls. */
+export interface Upstream {
+  readonly name: string;
+  readonly entry: Entry;
+  /** What the names of all that it offers begin with. */
+  readonly prefix: string;
+  readonly tools: CachedList<OfferedTool>;
+  readonly prompts: CachedList<Offered>;
+  readonly resources: CachedList<JsonObject>;
+  readonly templates: CachedList<JsonObject>;
+  /** What the server is asked to tell of by itself. */
+  readonly wishes: ServerWishes;
+  /** What the server says of itself, while it is connected. */
+  readonly description: Connection["server"];
+  /** Whether it has connected or failed, for the first time. */
+  readonly isSettled: boolean;
+  readonly callsInFlight: number;
+  /** Passes a request on. Rejects with an RpcError or a ToolServerError. */
+  call(request: Relayed, caller: Caller): Promise<JsonObject>;
+  /** Tries at once, where it is not connected. Resolves when that is decided. */
+  reconnect(): Promise<void>;
+  /** To sign in and out by OAuth; undefined where the entry brings its own credential. */
+  oauth(): Promise<OAuthSession | undefined>;
+  status(): ServerStatus;
+  /** Closes the connection; calls in flight end with CONNECTION_CLOSED. */
+  close(): Promise<void>;
+}
+
+export interface UpstreamOptions {
+  readonly entry: Entry;
+  readonly plugin: PluginServers;
+  readonly secrets: Parameters<typeof createToolServers>[0]["secrets"];
+  readonly info: Implementation;
+  readonly limits: GatewayLimits;
+  readonly filter: ToolFilter | undefined;
+  readonly clock: Clock;
+  readonly silence: SilenceWatch;
+  readonly tell: GatewayListener;
+  readonly onListChanged: (list: NoticedList) => void;
+  /** The connection is there, from now on: to hear of its state. */
+  readonly onOpened: (connection: Connection, upstream: UpstreamEvents) => void;
+  /** A notification that is for clients. */
+  readonly onNotification: (method: string, params: JsonObject, mark: UpstreamCall | undefined) => void;
+}
+
+/** What an upstream is told of its connection. */
+export interface UpstreamEvents {
+  onState(state: Connection["state"], reason: string | undefined, code?: string | undefined): void;
+}
+
+const changedLists: Readonly<Record<string, readonly ListKind[]>> = {
+  "notifications/tools/list_changed": ["tools"],
+  "notifications/prompts/list_changed": ["prompts"],
+  "notifications/resources/list_changed": ["resources", "templates"],
+};
+
+/** How long an entry that could not be opened is left alone, in milliseconds. */
+const openPauseMs = 2000;
+/** How long the list of a server may take in all, however long who asks waits. */
+const loadMs = 60_000;
+
+export function createUpstream(options: UpstreamOptions): Upstream {
+  const { entry, plugin, secrets, info, limits, clock, silence, tell } = options;
+  const { name } = entry;
+  const calls = new Set<UpstreamCall>();
+  const admission: Admission = createAdmission({
+    concurrency: limits.serverConcurrency,
+    rate: limits.serverRate,
+    now: () => clock.now(),
+  });
+  let connection: Connection | undefined;
+  let opening: Promise<Connection> | undefined;
+  let failure: ServerFailure | undefined;
+  let isSettled = false;
+  let isClosed = false;
+
+  const servers: ToolServers = createToolServers({
+    ...plugin,
+    secrets,
+    isEager: true,
+    settings: {
+      info,
+      capabilities: offeredCapabilities,
+      onRequest: ({ method, params }, origin) => passOnQuestion(name, { method, params, origin }, calls),
+      onNotification: ({ method, params }, origin) => hear(method, params ?? {}, origin),
+    },
+  });
+
+  const open = (): Promise<Connection> => {
+    if (opening !== undefined && !(failure !== undefined && connection === undefined && isRested())) return opening;
+    opening = servers.open(name).then(
+      (opened) => {
+        connection = opened;
+        failure = undefined;
+        options.onOpened(opened, { onState });
+        onState(opened.state, undefined);
+        return opened;
+      },
+      (error: unknown) => {
+        isSettled = true;
+        const message = error instanceof Error ? error.message : String(error);
+        failure = { code: ToolServerError.is(error) ? error.code : undefined, message, at: clock.now() };
+        tell({ kind: "server-state", server: name, state: "TRANSIENT_FAILURE", reason: message });
+        throw error;
+      },
+    );
+    opening.catch(() => {});
+    return opening;
+  };
+  const isRested = (): boolean => clock.now() - (failure?.at ?? 0) >= openPauseMs;
+
+  const onState = (state: Connection["state"], reason: string | undefined, code?: string | undefined): void => {
+    if (isClosed) return;
+    if (state === "READY") {
+      isSettled = true;
+      failure = undefined;
+      for (const list of Object.values(lists)) list.invalidate();
+      wishes.renew();
+      // So that the first who asks need not wait.
+      for (const list of Object.values(lists)) void list.get();
+    } else if (state === "TRANSIENT_FAILURE") {
+      isSettled = true;
+      failure = { code, message: reason ?? "The connection failed.", at: clock.now() };
+      for (const list of Object.values(lists)) list.clear();
+    }
+  };
+
+  const hear = (method: string, params: JsonObject, origin: MessageOrigin): void => {
+    if (method === "notifications/progress" || method === "notifications/cancelled") return;
+    const changed = changedLists[method];
+    if (changed === undefined) options.onNotification(method, params, origin.mark as UpstreamCall | undefined);
+    else for (const kind of changed) refresh(kind);
+  };
+
+  const refresh = (kind: ListKind): void => {
+    lists[kind].invalidate();
+    options.onListChanged(kind === "templates" ? "resources" : kind);
+  };
+
+  const listOf = <Item>(kind: ListKind, offer: (definition: JsonObject) => Item | undefined): CachedList<Item> =>
+    createCachedList<Item>({
+      limitMs: limits.listMs,
+      clock,
+      async load() {
+        const { items, ttlMs } = await fetchList(await open(), kind, loadMs);
+        return { items: items.flatMap((item) => offer(item) ?? []), ttlMs };
+      },
+      onChanged: () => options.onListChanged(kind === "templates" ? "resources" : kind),
+      onLeftOut(error) {
+        if (isClosed) return;
+        const late = `It did not come within ${limits.listMs} ms; it is added when it does.`;
+        const reason = error === undefined ? late : error instanceof Error ? error.message : String(error);
+        tell({ kind: "left-out", server: name, list: listKinds[kind].method, reason });
+        if (connection === undefined || !channels.story.hasSubscribers) return;
+        const text = secrets.redact(`Left out of ${listKinds[kind].method} of the gateway: ${reason}`);
+        channels.story.publish({ subject: connection.facts, severity: "warning", text });
+      },
+    });
+  const isOffered = createToolFilter(options.filter);
+  const tools = listOf("tools", (tool) => (isOffered(String(tool.name)) ? offerTool(name, tool) : undefined));
+  const prompts = listOf("prompts", (prompt) => offerPrompt(name, prompt));
+  const resources = listOf("resources", (resource) => (typeof resource.uri === "string" ? resource : undefined));
+  const templates = listOf("templates", (item) => (typeof item.uriTemplate === "string" ? item : undefined));
+  const lists = { tools, prompts, resources, templates } satisfies Record<ListKind, CachedList<never> | object>;
+  const wishes = createServerWishes({ connection: () => connection });
+
+  void open().catch(() => {});
+
+  return {
+    name,
+    entry,
+    prefix: exposedPrefix(name),
+    tools,
+    prompts,
+    resources,
+    templates,
+    wishes,
+    get description() {
+      return connection?.server;
+    },
+    get isSettled() {
+      return isSettled;
+    },
+    get callsInFlight() {
+      return calls.size;
+    },
+    async call(request, caller) {
+      caller.story.server = name;
+      const full = admission.enter();
+      if (full !== undefined) throw overloaded(name, full, limits);
+      const call: UpstreamCall = { caller, server: name, method: request.method, activeAt: clock.now(), questions: 0 };
+      calls.add(call);
+      silence.begin(call);
+      try {
+        return await relay(connection ?? (await open()), request, call);
+      } finally {
+        calls.delete(call);
+        silence.end(call);
+        admission.leave();
+      }
+    },
+    oauth: () => servers.oauth(name),
+    async reconnect() {
+      if (connection === undefined) {
+        failure = failure && { ...failure, at: 0 };
+        await open().catch(() => {});
+      } else if (connection.state !== "READY") {
+        await connection.connect().catch(() => {});
+      }
+    },
+    status() {
+      const authentication = connection?.facts.credential();
+      const server = connection?.server;
+      return {
+        name,
+        state: connection?.state ?? (failure === undefined ? "IDLE" : "TRANSIENT_FAILURE"),
+        target: connection?.facts.target,
+        server: server === undefined ? undefined : { name: server.name, version: server.version },
+        protocolVersion: server?.protocolVersion,
+        credential: authentication?.summary,
+        authentication,
+        failure,
+        tools: tools.known?.length,
+        callsInFlight: calls.size,
+      };
+    },
+    async close() {
+      isClosed = true;
+      await opening?.catch(() => {});
+      await servers.close();
+    },
+  };
+}
+
+function overloaded(server: string, limit: "concurrency" | "rate", limits: GatewayLimits): RpcError {
+  const who = `The server ${JSON.stringify(server)}`;
+  const what =
+    limit === "concurrency"
+      ? `${who} has ${limits.serverConcurrency} calls in flight, which is the most that it gets.`
+      : `${who} gets at most ${limits.serverRate} calls in a second.`;
+  return new RpcError(rpcCodes.failed, `${what} Call again later.`, { data: { reason: "OVERLOADED" } });
+}

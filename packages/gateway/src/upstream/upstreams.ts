@@ -1,0 +1,178 @@
+import { createHash } from "node:crypto";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import {
+  type Clock,
+  type Connection,
+  type ConnectionFacts,
+  channelPrefix,
+  type Entry,
+  type OAuthSession,
+  type SecretRegistry,
+  type StateChange,
+  ToolServerError,
+} from "@wirescope/tool-server";
+import type { ToolFilter } from "../catalogue/tool-filter.js";
+import type { GatewayListener } from "../events.js";
+import type { GatewayLimits } from "../limits.js";
+import type { Notices } from "../notices.js";
+import type { JsonObject } from "../rpc/json-rpc.js";
+import type { Implementation } from "../rpc/protocol.js";
+import type { PluginServers } from "./plugin-servers.js";
+import { createUpstream, type ServerStatus, type Upstream, type UpstreamEvents } from "./upstream.js";
+import { type UpstreamCall, watchSilence } from "./upstream-call.js";
+
+/** All servers behind the gateway. */
+export interface Upstreams {
+  /** In the order of the configuration. */
+  readonly all: readonly Upstream[];
+  named(name: string): Upstream | undefined;
+  /** Takes up a changed configuration: what did not change goes on as it is. */
+  reload(plugins: readonly PluginServers[], filters: Filters): Promise<void>;
+  /** Tries a server at once. Rejects with SERVER_UNKNOWN. */
+  reconnect(name: string): Promise<void>;
+  /** To sign in and out by OAuth; undefined where the entry brings its own credential. Rejects with SERVER_UNKNOWN. */
+  oauth(name: string): Promise<OAuthSession | undefined>;
+  statuses(): readonly ServerStatus[];
+  close(): Promise<void>;
+}
+
+/** Which tools are offered, by server. */
+export type Filters = Readonly<Record<string, ToolFilter>>;
+
+export interface UpstreamsOptions {
+  readonly secrets: SecretRegistry;
+  readonly info: Implementation;
+  readonly limits: GatewayLimits;
+  readonly clock: Clock;
+  readonly tell: GatewayListener;
+  readonly notices: Notices;
+  readonly onNotification: (
+    upstream: Upstream,
+    method: string,
+    params: JsonObject,
+    mark: UpstreamCall | undefined,
+  ) => void;
+}
+
+interface Kept {
+  readonly upstream: Upstream;
+  /** What it was made of: where that is the same, it is the same. */
+  readonly digest: string;
+}
+
+const stateChannel = `${channelPrefix}connection:state`;
+
+export function createUpstreams(options: UpstreamsOptions): Upstreams {
+  const { secrets, info, limits, clock, tell, notices } = options;
+  const silence = watchSilence(limits.callIdleMs, () => clock.now());
+  const hearers = new WeakMap<ConnectionFacts, UpstreamEvents>();
+  let kept: readonly Kept[] = [];
+  let all: readonly Upstream[] = [];
+  let byName = new Map<string, Upstream>();
+  let reloading: Promise<unknown> = Promise.resolve();
+  let isClosed = false;
+
+  const onState = (message: unknown): void => {
+    const { subject, state, reason, code } = message as StateChange<ConnectionFacts>;
+    const hearer = hearers.get(subject);
+    if (hearer === undefined) return;
+    tell({ kind: "server-state", server: subject.name, state, reason });
+    hearer.onState(state, reason, code);
+  };
+  subscribe(stateChannel, onState);
+
+  const create = (entry: Entry, plugin: PluginServers, filter: ToolFilter | undefined): Upstream => {
+    const upstream: Upstream = createUpstream({
+      entry,
+      plugin,
+      secrets,
+      info,
+      limits,
+      filter,
+      clock,
+      silence,
+      tell,
+      onListChanged: (list) => notices.onListChanged(list),
+      onOpened: (connection: Connection, events) => void hearers.set(connection.facts, events),
+      onNotification: (method, params, mark) => options.onNotification(upstream, method, params, mark),
+    });
+    return upstream;
+  };
+
+  const load = async (plugins: readonly PluginServers[], filters: Filters): Promise<void> => {
+    const next: Kept[] = [];
+    const added: string[] = [];
+    const changed: string[] = [];
+    const before = new Map(kept.map((one) => [one.upstream.name, one]));
+    for (const plugin of plugins) {
+      for (const entry of plugin.configuration.entries) {
+        const { name } = entry;
+        if (next.some(({ upstream }) => upstream.name === name)) {
+          const reason = `Two plugins have a server ${JSON.stringify(name)}: the first is used. Rename the other.`;
+          tell({ kind: "defect", reason });
+          continue;
+        }
+        const filter = Object.hasOwn(filters, name) ? filters[name] : undefined;
+        const digest = digestOf(entry, plugin, filter);
+        const old = before.get(name);
+        if (old?.digest === digest) {
+          next.push(old);
+          continue;
+        }
+        if (isClosed) return;
+        (old === undefined ? added : changed).push(name);
+        next.push({ upstream: create(entry, plugin, filter), digest });
+      }
+    }
+    const gone = kept.filter((one) => !next.includes(one)).map(({ upstream }) => upstream);
+    const removed = gone.map(({ name }) => name).filter((name) => !changed.includes(name));
+    kept = next;
+    all = next.map(({ upstream }) => upstream);
+    byName = new Map(all.map((upstream) => [upstream.name, upstream]));
+    if (before.size > 0) tell({ kind: "reloaded", added, removed, changed });
+    if (gone.length === 0) return;
+    for (const list of ["tools", "prompts", "resources"] as const) notices.onListChanged(list);
+    await Promise.allSettled(gone.map((upstream) => upstream.close()));
+  };
+
+  const find = (name: string): Upstream => {
+    const upstream = byName.get(name);
+    if (upstream !== undefined) return upstream;
+    const list = all.map((one) => one.name).join(", ") || "none";
+    const message = `There is no server ${JSON.stringify(name)} behind the gateway. There are: ${list}.`;
+    throw new ToolServerError("SERVER_UNKNOWN", message);
+  };
+
+  return {
+    get all() {
+      return all;
+    },
+    named: (name) => byName.get(name),
+    reload(plugins, filters) {
+      const done = reloading.then(() => load(plugins, filters));
+      reloading = done.catch(() => {});
+      return done;
+    },
+    reconnect: async (name) => find(name).reconnect(),
+    oauth: async (name) => find(name).oauth(),
+    statuses: () => all.map((upstream) => upstream.status()),
+    async close() {
+      isClosed = true;
+      await reloading;
+      unsubscribe(stateChannel, onState);
+      silence.close();
+      await Promise.allSettled(all.map((upstream) => upstream.close()));
+    },
+  };
+}
+
+/** Of the entry as it is written, the errors in it, its filter, and the values of the variables that it uses. */
+function digestOf(entry: Entry, plugin: PluginServers, filter: ToolFilter | undefined): string {
+  const { pluginRoot, variables, configuration } = plugin;
+  const written = JSON.stringify(entry.written);
+  const names = [...written.matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, name]) => name ?? "");
+  const values = [...new Set(names)].sort().map((name) => [name, variables[name] ?? null]);
+  const errors = configuration.findings.filter(({ server, severity }) => severity === "error" && server === entry.name);
+  const parts = [written, pluginRoot, values, errors.map(({ message }) => message), filter ?? null];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("base64");
+}
