@@ -1,9 +1,9 @@
-// npm start: the demonstration, in this very process, so that a signal sent to it reaches who must obey it. For the same
-// reason package.json says `exec node`: the shell that npm starts would die of the signal and leave its child behind.
+// npm start: the gateway, in this very process, so that a signal sent to it reaches who must obey it. For the same reason
+// package.json says `exec node`: the shell that npm starts would die of the signal and leave its child behind.
 
 import { command } from "./setup.mjs";
 
 await command(async (args) => {
-  const { runDemo } = await import("../packages/cli/dist/demo/demo.js");
-  return runDemo(args);
+  const { main, processIo } = await import("../packages/cli/dist/index.js");
+  return main(["up", ...args], { ...processIo(), program: "npx wirescope" });
 });

@@ -16,9 +16,12 @@ import { socketsCommand } from "./commands/sockets.js";
 import { toolsCommand } from "./commands/tools.js";
 import { treeCommand } from "./commands/tree.js";
 import { trustCommand } from "./commands/trust.js";
+import { upCommand } from "./commands/up.js";
+import { whyCommand } from "./commands/why.js";
 
 /** Every verb, in the order of the help. */
 export const commands: readonly Command[] = [
+  upCommand,
   channelsCommand,
   serversCommand,
   socketsCommand,
@@ -31,6 +34,7 @@ export const commands: readonly Command[] = [
   resourcesCommand,
   promptsCommand,
   pingCommand,
+  whyCommand,
   loginCommand,
   logoutCommand,
   authCommand,

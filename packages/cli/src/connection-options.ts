@@ -9,6 +9,7 @@ import {
 import { parseDuration } from "./duration.js";
 import type { Io } from "./io.js";
 import type { OptionValues } from "./options.js";
+import { findGateway } from "./up/gateway-file.js";
 import { UsageError } from "./usage-error.js";
 
 /** The peer to read unless told: where `npm start` listens. */
@@ -19,7 +20,7 @@ export const connectionOptions = {
   target: {
     type: "string",
     placeholder: "host:port|unix:/path|url",
-    help: "the peer to read; default WIRESCOPE_TARGET, else 127.0.0.1:4690",
+    help: "the peer to read; default WIRESCOPE_TARGET, else the gateway that runs, else 127.0.0.1:4690",
   },
   tls: { type: "boolean", help: "speak TLS; the options on certificates imply it" },
   ca: { type: "string", placeholder: "file", help: "trust this authority (PEM) instead of the usual ones" },
@@ -41,18 +42,23 @@ export const connectionOptions = {
   timeout: { type: "string", placeholder: "duration", help: "how long a call may take, like 500ms or 5s; default 10s" },
 } as const;
 
-/** Connects to the peer that the options and the environment name. Throws a UsageError, or what connectChannelz throws. */
+/**
+ * Connects to the peer that the options and the environment name, else to the gateway of this user that runs. Throws a UsageError,
+ * or what connectChannelz throws.
+ */
 export function connectByOptions(values: OptionValues<typeof connectionOptions>, env: Io["env"]): ChannelzConnection {
+  const named = values.target ?? (env.WIRESCOPE_TARGET || undefined);
+  const running = named === undefined ? findGateway(env) : undefined;
   const options: ConnectChannelzOptions = {
     tls: tlsOf(values),
-    token: tokenOf(values, env),
+    token: tokenOf(values, env) ?? running?.token,
     allowInsecureToken: values["allow-insecure-token"],
     headers: values.header.map(parseHeader),
     package: packageOf(values.package),
     timeoutMs: values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout"),
   };
   try {
-    return connectChannelz(values.target ?? (env.WIRESCOPE_TARGET || defaultTarget), options);
+    return connectChannelz(named ?? running?.channelz ?? defaultTarget, options);
   } catch (error) {
     throw error instanceof TypeError ? new UsageError(error.message) : error;
   }

@@ -14,6 +14,11 @@ const environment = [
   "  WIRESCOPE_TARGET       the peer to read where --target is not given",
   "  WIRESCOPE_TOKEN        the bearer token where --token-file is not given",
   "  WIRESCOPE_POLICY       the policy that says which tool servers may act",
+  "  WIRESCOPE_PROFILE      whose tokens to use where --profile is not given",
+  "  WIRESCOPE_VAULT        where tokens rest where --vault is not given",
+  "  WIRESCOPE_VAULT_KEY    the key of the encrypted file; also WIRESCOPE_VAULT_KEY_FILE, WIRESCOPE_VAULT_PASSPHRASE",
+  "  WIRESCOPE_OAUTH_FILE   clients and scopes, in place of wirescope/oauth.json of the configuration folder",
+  "  BROWSER                what opens the page of a sign-in, on Linux",
   "  WIRESCOPE_DEBUG        1 shows the whole of an error, with its causes",
   "  NO_COLOR, FORCE_COLOR  colours off, or on",
 ];

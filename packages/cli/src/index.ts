@@ -1,2 +1,2 @@
-export type { Io, Output } from "./io.js";
+export { type Io, type Output, processIo } from "./io.js";
 export { main, runProcess } from "./main.js";

@@ -13,6 +13,8 @@ export interface Io {
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
   now(): Date;
+  /** How this command is called, for commands that it tells to run. Default `wirescope`. */
+  readonly program?: string | undefined;
   /** Asks the person at the terminal a question and gives the answer, until the signal aborts; undefined where nobody is there. */
   readonly ask?: ((question: string, signal?: AbortSignal) => Promise<string>) | undefined;
 }
@@ -23,12 +25,30 @@ export function processIo(): Io {
   return { stdout, stderr, env, now: () => new Date(), ask: stdin.isTTY && stderr.isTTY ? askTerminal : undefined };
 }
 
-/** Asks on standard error, so that the answer of the command stays alone on standard output. */
-async function askTerminal(question: string, signal?: AbortSignal): Promise<string> {
+let lastQuestion: Promise<unknown> = Promise.resolve();
+
+/** Asks on standard error, so that the answer of the command stays alone on standard output. One question at a time. */
+function askTerminal(question: string, signal?: AbortSignal): Promise<string> {
+  const answer = lastQuestion.then(() => askNow(question, signal));
+  lastQuestion = answer.catch(() => {});
+  return answer;
+}
+
+async function askNow(question: string, signal: AbortSignal | undefined): Promise<string> {
+  signal?.throwIfAborted();
   const reader = createInterface({ input: process.stdin, output: process.stderr });
+  // While a line is read, the terminal sends keys and no signals.
+  reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
+  let isAnswered = false;
+  // The end of the input is no answer, and the reader would wait on.
+  const ended = new Promise<string>((resolve) => reader.once("close", () => resolve("")));
   try {
-    return await (signal === undefined ? reader.question(question) : reader.question(question, { signal }));
+    const line = await Promise.race([reader.question(question, signal === undefined ? {} : { signal }), ended]);
+    isAnswered = line !== "";
+    return line;
   } finally {
     reader.close();
+    // The cursor still stands behind the question.
+    if (!isAnswered) process.stderr.write("\n");
   }
 }

@@ -53,7 +53,7 @@ test("--version prints the version", async () => {
 test.each([
   [[], "Usage: wirescope"],
   [["chanels"], "Did you mean channels?"],
-  [["wibble"], "Commands: channels, servers"],
+  [["wibble"], "Commands: up, channels, servers"],
   [["channels", "--taget", "x"], "Did you mean --target?"],
   [["channels", "extra"], 'takes no argument "extra"'],
   [["show"], "show needs <id>"],

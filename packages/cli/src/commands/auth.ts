@@ -1,18 +1,19 @@
 import { printableText } from "@wirescope/channelz";
 import type { CredentialDescription, OAuthDescription } from "@wirescope/tool-server";
+import { type Field, renderFields } from "../output/fields.js";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
 import { type Column, renderTable } from "../output/table.js";
-import { formatRelative } from "../output/time.js";
+import { formatRelative, formatTime } from "../output/time.js";
 import { defineServerCommand } from "../tool-server/define-server-command.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import type { Command } from "./command.js";
 
 interface Row {
   readonly name: string;
-  readonly credential: CredentialDescription | undefined;
-  readonly oauth: OAuthDescription | undefined;
-  readonly problem: string | undefined;
+  readonly credential?: CredentialDescription | undefined;
+  readonly oauth?: OAuthDescription | undefined;
+  readonly problem?: string | undefined;
 }
 
 /** Shows how servers are signed in to. */
@@ -22,53 +23,88 @@ export const authCommand: Command = defineServerCommand({
   parameters: ["[server]"],
   options: {},
   notes: ["Nothing is connected to, and no token is ever shown."],
-  async use({ servers, screen, values, positionals }) {
+  async use({ servers, screen, io, values, positionals }) {
     const { ToolServerError } = await import("@wirescope/tool-server");
     const rows: Row[] = [];
     for (const name of servers.namesOf(positionals[0])) {
       try {
         const { facts } = await servers.open(name);
         const oauth = await (await servers.oauth(name))?.status();
-        rows.push({ name, credential: facts.credential(), oauth, problem: undefined });
+        rows.push({ name, credential: facts.credential(), oauth });
       } catch (error) {
         if (!ToolServerError.is(error) || positionals.length > 0) throw error;
-        rows.push({ name, credential: undefined, oauth: undefined, problem: error.message });
+        rows.push({ name, problem: error.message });
       }
     }
     const vault = servers.vault.describe();
+    const problems = rows.flatMap(({ problem }) => problem ?? []);
     if (values.json) {
       const all = Object.fromEntries(rows.map(({ name, ...row }) => [name, row]));
       screen.print(formatJson(jsonOf({ vault, servers: all })));
-      return 0;
+    } else {
+      screen.print(printableText(vault.warning ?? vault.summary));
+      screen.print("");
+      const [only] = rows;
+      if (positionals.length > 0 && only !== undefined)
+        screen.printAll(renderFields(fieldsOf(only, screen), screen, ""));
+      else screen.printAll(renderTable(columns(screen), rows, screen.width));
+      for (const problem of problems) io.stderr.write(`wirescope: ${printableText(problem)}\n`);
     }
-    screen.print(printableText(vault.warning ?? vault.summary));
-    screen.print("");
-    screen.printAll(renderTable(columns(screen), rows, screen.width));
-    return 0;
+    return problems.length > 0 ? 1 : 0;
   },
 });
 
 function columns({ palette, now }: Screen): Column<Row>[] {
   const ago = (ms: number | undefined): string => (ms === undefined ? "-" : formatRelative(new Date(ms), now));
+  const isWell = ({ problem, oauth }: Row): boolean =>
+    problem === undefined && oauth?.isSignedIn !== false && !hasEnded(oauth, now);
   return [
     { title: "SERVER", least: 8, text: ({ name }) => name, paint: () => palette.strong },
     {
       title: "SIGN-IN",
       least: 14,
-      text: signInText,
-      paint: ({ oauth, problem }) =>
-        problem !== undefined || oauth?.isSignedIn === false ? palette.warning : palette.good,
+      text: (row) => signInText(row, now),
+      paint: (row) => (isWell(row) ? palette.good : palette.warning),
     },
     { title: "AS", least: 8, text: ({ oauth }) => oauth?.account ?? "-" },
     { title: "EXPIRES", text: ({ oauth }) => ago(oauth?.expiresAt) },
-    { title: "OBTAINED", text: ({ oauth }) => ago(oauth?.obtainedAt) },
+    { title: "RENEWED", text: ({ oauth }) => ago(oauth?.obtainedAt) },
     { title: "PERMISSIONS", least: 10, text: ({ oauth }) => oauth?.scopes?.join(" ") || "-" },
     { title: "WITH", least: 12, text: ({ oauth }) => oauth?.issuer ?? "-" },
   ];
 }
 
-function signInText({ credential, oauth, problem }: Row): string {
-  if (problem !== undefined) return problem;
+/** All about one server, nothing cut. */
+function fieldsOf(row: Row, { now }: Screen): Field[] {
+  const { name, oauth } = row;
+  const time = (ms: number | undefined, none: string): string =>
+    ms === undefined ? none : formatTime(new Date(ms), now);
+  const fields: Field[] = [
+    ["server", name],
+    ["sign-in", signInText(row, now)],
+  ];
+  if (oauth === undefined) return fields;
+  fields.push(["with", oauth.issuer ?? "not known yet"]);
+  if (!oauth.isSignedIn) return fields;
+  fields.push(
+    ["as", oauth.account ?? "the authorization server does not say"],
+    ["permissions", oauth.scopes?.join(" ") || "not told"],
+    ["expires", time(oauth.expiresAt, "not told: it is used until it is refused")],
+    ["renewed", time(oauth.obtainedAt, "-")],
+    ["renews itself", oauth.canRefresh ? "yes" : "no: then you sign in again"],
+    ["token", oauth.tokenType === "DPoP" ? "bound to a key (DPoP)" : "Bearer"],
+  );
+  return fields;
+}
+
+function signInText({ credential, oauth, problem }: Row, now: Date): string {
+  if (problem !== undefined) return "cannot be used, see below";
   if (oauth === undefined) return credential?.summary ?? "-";
-  return oauth.isSignedIn ? "signed in" : "not signed in";
+  if (!oauth.isSignedIn) return "not signed in";
+  return hasEnded(oauth, now) ? "expired" : "signed in";
+}
+
+/** Whether a token is over that cannot be renewed. It is sent all the same: the server has the last word. */
+function hasEnded(oauth: OAuthDescription | undefined, now: Date): boolean {
+  return oauth?.expiresAt !== undefined && oauth.expiresAt <= now.getTime() && !oauth.canRefresh;
 }

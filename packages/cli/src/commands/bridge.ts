@@ -17,7 +17,7 @@ const options = {
     type: "string",
     multiple: true,
     placeholder: "'name: value'",
-    help: "send this header; ${NAME} in it is taken from the environment",
+    help: "send this header; $NAME and ${NAME} in it are taken from the environment",
   },
   "allow-insecure-loopback": { type: "boolean", help: "accept http and ws to this machine" },
   debug: { type: "boolean", help: "tell on standard error what happens; no secrets" },
@@ -33,13 +33,16 @@ export const bridgeCommand: Command = {
   notes: [
     "Name it as the command of an entry, which has no fields for certificates of its own:",
     '  {"command": "wirescope", "args": ["bridge", "--cert", "${CLIENT_CERT}", "--key", "${CLIENT_KEY}", "https://…"]}',
-    "It speaks the protocol on standard input and output, and ends when its input does.",
+    "It speaks the protocol on standard input and output, and ends when its input does. A server that is away, or forgets",
+    "the session, is tried again with the next request. For a header that is secret, write $NAME into the args and give NAME",
+    "in env: others on this machine can read arguments.",
   ],
   async run(args, io) {
     const { values, positionals } = parseOptions(options, args);
     const [address, ...rest] = positionals;
     if (address === undefined) throw new UsageError("bridge needs <url>.");
-    if (rest.length > 0) throw new UsageError(`bridge takes no argument "${rest[0]}".`);
+    // What was given too much is not repeated: it may be a header that lost its option.
+    if (rest.length > 0) throw new UsageError("bridge takes one <url>, and no more arguments.");
     if ((values.cert === undefined) !== (values.key === undefined)) {
       throw new UsageError("--cert and --key go together.");
     }
@@ -83,6 +86,9 @@ function endpointOf(
 ): { readonly url: URL; readonly type: "http" | "sse" | "ws" } {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined) throw new UsageError("The url is not an absolute URL. Write https://host/path.");
+  if (url.username !== "" || url.password !== "") {
+    throw new UsageError("The url has a user name or password in it. Send them with --header, as Authorization.");
+  }
   const isWebSocket = url.protocol === "wss:" || url.protocol === "ws:";
   const type = isWebSocket ? "ws" : given === "sse" ? "sse" : "http";
   if (given !== undefined && given !== type) throw new UsageError(`A server of type ${given} has another kind of url.`);

@@ -1,4 +1,5 @@
 import { dirname, relative, resolve } from "node:path";
+import type { JsonObject } from "@bufbuild/protobuf";
 import {
   type CheckReport,
   checkConfiguration,
@@ -10,10 +11,14 @@ import {
 import { renderReport } from "../check/render-report.js";
 import { reportToJson } from "../check/report-json.js";
 import { exitCodeOf } from "../check/severity.js";
+import { exitCode } from "../failure.js";
+import type { Io } from "../io.js";
 import { commonOptions, type OptionValues, parseOptions } from "../options.js";
 import { formatJson } from "../output/json.js";
-import { createScreen } from "../output/screen.js";
+import { createScreen, type Screen } from "../output/screen.js";
 import { fileOf, readable, readVariables } from "../tool-server/configuration-input.js";
+import { jsonOf } from "../tool-server/json-of.js";
+import { serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
 
@@ -32,6 +37,13 @@ const options = {
   "file-only": { type: "boolean", help: "judge the file without the values of variables, as in a build" },
   "allow-insecure-loopback": { type: "boolean", help: "accept http and ws to this machine" },
   strict: { type: "boolean", help: "exit with 1 for warnings too" },
+  live: { type: "boolean", help: "then walk each server up to a token, and say what it does not meet; needs trust" },
+  trust: { type: "boolean", help: "with --live: trust the entries for this run, without remembering" },
+  ca: { type: "string", placeholder: "file", help: "with --live: trust this authority (PEM) besides the usual ones" },
+  profile: serverOptions.profile,
+  vault: serverOptions.vault,
+  timeout: { type: "string", placeholder: "duration", help: "with --live: how long an answer may take; default 10s" },
+  debug: { type: "boolean", help: "with --live: tell on standard error what happens; no secrets" },
   json: { type: "boolean", help: "print JSON in place of text" },
   ...commonOptions,
 } as const;
@@ -44,8 +56,9 @@ export const checkCommand: Command = {
   options,
   notes: [
     `Without a file, it is ${configurationFileName} here or, in a git repository, in a directory above.`,
-    "Nothing of it is run, and nothing is connected to. Secrets are never printed.",
+    "Without --live nothing of it is run, and nothing is connected to. Secrets are never printed.",
     "It exits with 1 where there are errors; warnings and notes alone are 0, unless --strict says otherwise.",
+    "With --live it also exits with 1 where a server does not meet what the protocol demands.",
   ],
   async run(args, io) {
     const { values, positionals } = parseOptions(options, args);
@@ -57,11 +70,34 @@ export const checkCommand: Command = {
       const short = relative(here, path);
       return short.startsWith("..") ? path : short;
     };
-    if (values.json) screen.print(formatJson(reportToJson(report, file)));
-    else screen.printAll(renderReport(report, file, nameOf, screen));
-    return exitCodeOf(report.findings, values.strict);
+    if (values.live && values["file-only"])
+      throw new UsageError("--live needs the variables, and --file-only has none.");
+    if (!values.json) screen.printAll(renderReport(report, file, nameOf, screen));
+    const live = values.live ? await checkLive(file, values, io, screen) : undefined;
+    if (values.json)
+      screen.print(formatJson({ ...reportToJson(report, file), ...(live === undefined ? {} : live.json) }));
+    return live?.isMet === false ? exitCode.failure : exitCodeOf(report.findings, values.strict);
   },
 };
+
+/** Walks the servers of the file, and prints what they meet, unless it is for scripts. */
+async function checkLive(
+  file: string,
+  values: OptionValues<typeof options>,
+  io: Io,
+  screen: Screen,
+): Promise<{ readonly isMet: boolean; readonly json: JsonObject }> {
+  const { openExplainableServers } = await import("../why/explain-configured.js");
+  const { isMet, renderLive, walkAll } = await import("../check/live.js");
+  const servers = await openExplainableServers({ ...values, config: file }, io);
+  try {
+    const explanations = await walkAll(servers);
+    if (!values.json) screen.printAll(renderLive(explanations, screen));
+    return { isMet: explanations.every(isMet), json: { live: jsonOf(explanations) } };
+  } finally {
+    servers.close();
+  }
+}
 
 async function check(
   argument: string | undefined,

@@ -1,19 +1,18 @@
-import { runDemo } from "../demo/demo.js";
+import { parseOptions } from "../options.js";
+import { upOptions } from "../up/up-options.js";
+import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
 
-/** Runs the demonstration; its options are its own. */
+/** Runs the gateway on the demonstration. */
 export const demoCommand: Command = {
   name: "demo",
-  summary: "run a process with traffic to look at, as npm start does",
+  summary: "run the gateway with a demonstration behind it, as npm start does where there is no configuration",
   parameters: [],
-  options: {
-    port: {
-      type: "string",
-      placeholder: "number",
-      help: "port of the Channelz service; 0 takes a free one; default 4690",
-    },
-    json: { type: "boolean", help: "print one line of JSON on standard output once all is ready" },
-    help: { type: "boolean", help: "show this help" },
+  options: upOptions,
+  async run(args, io) {
+    const { values, positionals } = parseOptions(upOptions, args);
+    if (positionals.length > 0) throw new UsageError(`demo takes no argument "${positionals[0]}".`);
+    const { runUp } = await import("../up/run-up.js");
+    return runUp({ ...values, demo: true }, io);
   },
-  run: (args) => runDemo(args, "wirescope demo"),
 };

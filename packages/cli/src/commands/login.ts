@@ -1,5 +1,7 @@
 import { printableText } from "@wirescope/channelz";
+import { formatJson } from "../output/json.js";
 import { defineServerCommand } from "../tool-server/define-server-command.js";
+import { jsonOf } from "../tool-server/json-of.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
 
@@ -9,6 +11,7 @@ export const loginCommand: Command = defineServerCommand({
   summary: "sign in to a server that asks for OAuth",
   parameters: ["<server>"],
   options: {
+    scope: { type: "string", multiple: true, placeholder: "name", help: "ask for this permission too" },
     device: { type: "boolean", help: "sign in on another device, with a code, where the server has that" },
   },
   notes: [
@@ -19,29 +22,40 @@ export const loginCommand: Command = defineServerCommand({
   async use({ servers, screen, io, values, positionals }) {
     const [name = ""] = positionals;
     const session = await servers.oauth(name);
+    for (const scope of values.scope) {
+      if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope))
+        throw new UsageError(`--scope "${scope}" is no name of a permission.`);
+    }
     if (session === undefined) {
       throw new UsageError(`${name} brings its own credential, so there is nothing to sign in to. See wirescope auth.`);
     }
-    const { parseResourceChallenge } = await import("@wirescope/tool-server");
+    const { parseResourceChallenge, ToolServerError } = await import("@wirescope/tool-server");
     const { personAtTerminal } = await import("../tool-server/person-at-terminal.js");
     const interruption = new AbortController();
-    const onInterrupt = (): void => interruption.abort(new Error("It was interrupted."));
+    const onInterrupt = (): void => {
+      interruption.abort(new ToolServerError("SIGN_IN_FAILED", `The sign-in to ${name} was interrupted.`));
+    };
     process.once("SIGINT", onInterrupt);
     try {
       if (session.isMachine) await session.replace(undefined, parseResourceChallenge(undefined), interruption.signal);
       else {
-        await session.signIn(personAtTerminal(io), { way: values.device ? "device" : undefined }, interruption.signal);
+        const wish = { way: values.device ? "device" : undefined, scopes: values.scope } as const;
+        await session.signIn(personAtTerminal(io), wish, interruption.signal);
       }
     } finally {
       process.removeListener("SIGINT", onInterrupt);
     }
-    const { account, issuer, scopes } = await session.status();
-    const who = account === undefined ? "" : ` as ${account}`;
-    screen.print(printableText(`Signed in to ${name}${who} with ${issuer ?? "its authorization server"}.`));
-    if (scopes !== undefined && scopes.length > 0) screen.print(printableText(`Permissions: ${scopes.join(", ")}.`));
+    const status = await session.status();
+    const { account, issuer, scopes } = status;
+    if (!values.json) {
+      const who = account === undefined ? "" : ` as ${account}`;
+      screen.print(printableText(`Signed in to ${name}${who} with ${issuer ?? "its authorization server"}.`));
+      if (scopes !== undefined && scopes.length > 0) screen.print(printableText(`Permissions: ${scopes.join(", ")}.`));
+    }
     const connection = await servers.open(name);
     const server = await connection.connect();
-    screen.print(printableText(`${name} answers: ${server.name ?? "a server"} ${server.version ?? ""}`.trim()));
+    if (values.json) screen.print(formatJson(jsonOf({ server: name, ...status, answers: server })));
+    else screen.print(printableText(`${name} answers: ${server.name ?? "a server"} ${server.version ?? ""}`.trim()));
     return 0;
   },
 });

@@ -1,21 +1,31 @@
 import { type HeaderSource, parseTemplate, type Variables } from "@wirescope/tool-server";
 import { UsageError } from "../usage-error.js";
 
-/** Headers of the command line with the variables of the environment put in. Throws a UsageError that repeats no value. */
+/**
+ * Headers of the command line with the variables of the environment put in: `${NAME}`, `${NAME:-default}` and `$NAME`, which is
+ * what an entry can write into its `args` without its being put in there. Throws a UsageError that repeats no value.
+ */
 export function bridgeHeaders(texts: readonly string[], env: Variables): HeaderSource[] {
   return texts.map((text) => {
     const colon = text.indexOf(":");
     const name = text.slice(0, Math.max(0, colon)).trim();
     if (name === "") throw new UsageError("--header takes a header like 'name: value'.");
+    const { parts, malformed } = parseTemplate(text.slice(colon + 1).trim());
+    if (malformed.length > 0) throw new UsageError(`The header ${name} has a ${"${"} that refers to nothing.`);
     const variables: string[] = [];
-    const { parts } = parseTemplate(text.slice(colon + 1).trim());
-    const value = parts.map((part) => {
-      if (part.kind === "text") return part.text;
-      variables.push(part.name);
-      const found = env[part.name] || part.fallback;
-      if (!found) throw new UsageError(`${part.name} is not set, and the header ${name} needs it.`);
+    const lookUp = (variable: string, fallback?: string): string => {
+      variables.push(variable);
+      const found = env[variable] || fallback;
+      if (!found) throw new UsageError(`${variable} is not set, and the header ${name} needs it.`);
       return found;
-    });
-    return { name, value: value.join(""), variables };
+    };
+    const values = parts.map((part) =>
+      part.kind === "variable"
+        ? lookUp(part.name, part.fallback)
+        : part.text.replace(/\$([A-Za-z_]\w*)/g, (_, variable: string) => lookUp(variable)),
+    );
+    const value = values.join("");
+    if (value.includes("${")) throw new UsageError(`The header ${name} would hold a ${"${"}, which is never sent.`);
+    return { name, value, variables };
   });
 }

@@ -20,9 +20,12 @@ import { createTrustAsker } from "./ask-for-trust.js";
 import { readConfigurationAtHand } from "./configuration-at-hand.js";
 import { readable, readVariables } from "./configuration-input.js";
 import { printDebug } from "./debug-printer.js";
+import { gatewayAtHand } from "./gateway-at-hand.js";
 import { readOAuthFile } from "./oauth-file.js";
 import { openVault } from "./open-vault.js";
 import { personAtTerminal } from "./person-at-terminal.js";
+import { redactingConnection } from "./redacting-connection.js";
+import { redactingIo } from "./redacting-io.js";
 import type { serverOptions } from "./server-options.js";
 
 /** The servers of the configuration that the options name. */
@@ -46,11 +49,19 @@ export async function openConfiguredServers(
   io: Io,
 ): Promise<ConfiguredServers> {
   const asksPerson = io.ask !== undefined;
-  const { file, pluginRoot, configuration, secrets } = await readConfigurationAtHand(values);
+  const gateway = values.endpoint ? gatewayAtHand(io) : undefined;
+  const { file, pluginRoot, configuration, secrets } = gateway ?? (await readConfigurationAtHand(values));
   const envFiles = values["env-file"].map((each) => resolve(each));
-  const { variables } = await readable(() => readVariables(envFiles, io.env));
-  const stopDebugging = values.debug ? printDebug(io, channelPrefix) : () => {};
-  const assertTrusted = createTrustAsker({ file, pluginRoot, io, isFlagged: values.trust });
+  const { variables } = gateway ?? (await readable(() => readVariables(envFiles, io.env)));
+  const safeIo = redactingIo(io, secrets);
+  const stopDebugging = values.debug ? printDebug(safeIo, channelPrefix) : () => {};
+  // A person sees what is written, for nothing may hide from who approves it; a log does not.
+  const assertTrusted = createTrustAsker({ file, pluginRoot, io: asksPerson ? io : safeIo, isFlagged: values.trust });
+  // The gateway is this user's own.
+  const isTrusted = async (): Promise<void> => {};
+  const overrides = readOAuthFile(io, variables);
+  const ca = values.ca === undefined ? undefined : readCa(values.ca);
+  const idleTimeoutMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
   // A keychain may ask a person, or take its time: where nobody signs in it is left alone.
   const needsVault = configuration.entries.some(usesOAuth);
   const vault = needsVault ? await openVault(values.vault, io, secrets) : createMemoryVault();
@@ -60,23 +71,23 @@ export async function openConfiguredServers(
       profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
       signIn: asksPerson ? personAtTerminal(io) : undefined,
       allowInsecureLoopback: values["allow-insecure-loopback"],
-      overrides: readOAuthFile(io),
+      overrides,
     },
     configuration,
     variables,
     pluginRoot,
     secrets,
-    assertTrusted,
+    assertTrusted: gateway === undefined ? assertTrusted : isTrusted,
     settings: { info: { name: "wirescope", version: version() } },
-    ca: values.ca === undefined ? undefined : readCa(values.ca),
-    idleTimeoutMs: values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout"),
+    ca,
+    idleTimeoutMs,
   });
   return {
     file,
     entries: configuration.entries,
     secrets,
     vault,
-    open: (name) => servers.open(name),
+    open: async (name) => redactingConnection(await servers.open(name), secrets),
     oauth: (name) => servers.oauth(name),
     namesOf: (name) => (name === undefined ? configuration.entries.map((entry) => entry.name) : [name]),
     async [Symbol.asyncDispose]() {
@@ -87,7 +98,8 @@ export async function openConfiguredServers(
   };
 }
 
-function readCa(path: string): string {
+/** The certificates of the file of `--ca`. Throws a UsageError where it cannot be read. */
+export function readCa(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {

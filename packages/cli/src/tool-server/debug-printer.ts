@@ -3,6 +3,7 @@ import { printableText } from "@wirescope/channelz";
 import type {
   ConnectionFacts,
   Ending,
+  HeaderDescription,
   StateChange,
   StoryEvent,
   TransportFacts,
@@ -20,13 +21,23 @@ export function printDebug(io: Io, prefix: string): () => void {
     const seconds = ((io.now().getTime() - start) / 1000).toFixed(3).padStart(8);
     for (const line of text.split("\n")) io.stderr.write(`${seconds}s ${printableText(`${server}: ${line}`)}\n`);
   };
+  const toldHeaders = new WeakMap<ConnectionFacts, string>();
+  /** Tells the headers that are sent, where they are others than before: a helper gives them only when it has run. */
+  const sayHeaders = (facts: ConnectionFacts): void => {
+    const headers = facts.credential().headers.map(describeHeader).join("; ");
+    if (headers === "" || toldHeaders.get(facts) === headers) return;
+    toldHeaders.set(facts, headers);
+    say(facts.name, `sends ${headers}`);
+  };
   const handlers: Record<string, (message: unknown) => void> = {
     "connection:opened": (message) => {
       const facts = message as ConnectionFacts;
       say(facts.name, `${facts.kind} ${facts.target}; signs in with ${facts.credential().summary}`);
+      sayHeaders(facts);
     },
     "connection:state": (message) => {
       const { subject, state, reason } = message as StateChange<ConnectionFacts>;
+      sayHeaders(subject);
       say(subject.name, `${state}${reason === undefined ? "" : `: ${reason}`}`);
     },
     "transport:state": (message) => {
@@ -44,14 +55,21 @@ export function printDebug(io: Io, prefix: string): () => void {
     },
     story: (message) => {
       const { subject, severity, text } = message as StoryEvent;
-      const { name } = "connection" in subject ? subject.connection : subject;
-      say(name, `${severity === "info" ? "" : `${severity}: `}${text}`);
+      const facts = "connection" in subject ? subject.connection : subject;
+      say(facts.name, `${severity === "info" ? "" : `${severity}: `}${text}`);
+      sayHeaders(facts);
     },
   };
   for (const [name, handler] of Object.entries(handlers)) subscribe(prefix + name, handler);
   return () => {
     for (const [name, handler] of Object.entries(handlers)) unsubscribe(prefix + name, handler);
   };
+}
+
+/** A header without its value. */
+function describeHeader({ name, scheme, variables, from }: HeaderDescription): string {
+  const origin = variables.length > 0 ? ` (${variables.join(", ")})` : from === "configuration" ? "" : ` (${from})`;
+  return `${name}: ${scheme === undefined ? "" : `${scheme} `}[redacted]${origin}`;
 }
 
 function describeWire(wire: WireFacts): string {

@@ -1,4 +1,5 @@
 import type { Command } from "../commands/command.js";
+import { reportFailure } from "../failure.js";
 import type { Io } from "../io.js";
 import { type OptionTable, type OptionValues, parseOptions } from "../options.js";
 import { createScreen, type Screen } from "../output/screen.js";
@@ -43,11 +44,18 @@ export function defineServerCommand<T extends OptionTable>(spec: {
       if (positionals.length < needed.length) throw new UsageError(`${name} needs ${needed.join(" ")}.`);
       // Within the generic table the compiler no longer sees the part that every such command has.
       const common: OptionValues<typeof serverOptions> = values;
-      const screen = createScreen(io, common["no-color"]);
       // Loaded late: the commands that read Channelz start without it.
       const { openConfiguredServers } = await import("./configured-servers.js");
+      const { redactingIo } = await import("./redacting-io.js");
       await using servers = await openConfiguredServers(common, io);
-      return await use({ servers, screen, io, values, positionals });
+      const safeIo = redactingIo(io, servers.secrets);
+      const screen = createScreen(safeIo, common["no-color"]);
+      try {
+        return await use({ servers, screen, io: safeIo, values, positionals });
+      } catch (error) {
+        // Told here, where the secrets are known.
+        return reportFailure(error, safeIo, name);
+      }
     },
   };
 }

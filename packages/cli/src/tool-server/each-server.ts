@@ -8,29 +8,26 @@ export type ServerOutcome<T> =
   | { readonly server: string; readonly value: T }
   | { readonly server: string; readonly error: ToolServerError };
 
-/** Does a task with each server at once; one that fails does not keep the others. Trust is asked for one after the other. */
+/**
+ * Does a task with each server at once; one that fails does not keep the others. Trust is asked for first, one after the other: a
+ * task may ask a person as well.
+ */
 export async function withEachServer<T>(
   servers: ConfiguredServers,
   names: readonly string[],
   task: (connection: Connection) => Promise<T>,
 ): Promise<ServerOutcome<T>[]> {
-  const running: Promise<ServerOutcome<T>>[] = [];
+  const opened: (() => Promise<ServerOutcome<T>>)[] = [];
   for (const server of names) {
-    let connection: Connection;
     try {
-      connection = await servers.open(server);
+      const connection = await servers.open(server);
+      opened.push(async () => ({ server, value: await task(connection) }));
     } catch (error) {
-      running.push(Promise.resolve(failed(server, error)));
-      continue;
+      const outcome = failed(server, error);
+      opened.push(async () => outcome);
     }
-    running.push(
-      task(connection).then(
-        (value) => ({ server, value }),
-        (error: unknown) => failed(server, error),
-      ),
-    );
   }
-  return Promise.all(running);
+  return Promise.all(opened.map((run, index) => run().catch((error: unknown) => failed(names[index] ?? "", error))));
 }
 
 /** Says on standard error which servers failed, and why; gives whether any did. */

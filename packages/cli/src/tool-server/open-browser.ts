@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { scrubbedEnvironment } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
 
 /** What opens a url, by platform. The url is an argument of its own: no shell reads it. */
@@ -8,21 +9,37 @@ const openers: Readonly<Record<string, readonly [string, ...string[]]>> = {
   linux: ["xdg-open"],
 };
 
-/** Whether a browser on this machine can be opened for the person who is asked. */
-export function hasBrowser({ env }: Io, platform: string = process.platform): boolean {
+/** Whether a browser can be opened for the person who is asked. */
+export function hasBrowser({ env }: Pick<Io, "env">, platform: string = process.platform): boolean {
+  // Who sets it means it, also over SSH: editors do so that bring the url to where the person is.
+  if (platform === "linux" && env.BROWSER) return true;
   if (env.SSH_CONNECTION || env.SSH_TTY) return false;
-  if (platform === "linux") return Boolean(env.DISPLAY || env.WAYLAND_DISPLAY || env.BROWSER);
+  if (platform === "linux") return Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
   return platform in openers;
 }
 
-/** Opens an https or loopback url in the person's browser. Tells whether that could be started. */
-export async function openBrowser(url: string, { env }: Io, platform: string = process.platform): Promise<boolean> {
-  const { protocol, href } = new URL(url);
-  if (protocol !== "https:" && protocol !== "http:") return false;
+/**
+ * Opens a url of https, or of http on this machine, in the person's browser; nothing else. The browser gets none of our
+ * variables, of which one may be the key to the tokens. Tells whether it could be started.
+ */
+export async function openBrowser(
+  url: string,
+  { env }: Pick<Io, "env">,
+  platform: string = process.platform,
+): Promise<boolean> {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname, href } = new URL(url);
+  const isLocal = hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
+  if (protocol !== "https:" && !(protocol === "http:" && isLocal)) return false;
   const [command, ...args] = env.BROWSER && platform === "linux" ? [env.BROWSER] : (openers[platform] ?? []);
   if (command === undefined) return false;
   return new Promise((resolve) => {
-    const child = spawn(command, [...args, href], { stdio: "ignore", detached: true, shell: false });
+    const child = spawn(command, [...args, href], {
+      stdio: "ignore",
+      detached: true,
+      shell: false,
+      env: scrubbedEnvironment(env, []),
+    });
     child.once("error", () => resolve(false));
     child.once("spawn", () => {
       child.unref();

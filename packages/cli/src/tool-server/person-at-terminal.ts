@@ -10,23 +10,40 @@ const reasons: Readonly<Record<SignInRequest["reason"], string>> = {
   "step-up": "for it needs more permissions",
 };
 
-/** Lets the person at the terminal sign in: shows what will be asked for, opens the browser, and takes a pasted address. */
+/**
+ * Lets the person at the terminal sign in: shows what will be asked for, opens the browser, and takes a pasted address. Where
+ * several servers ask, one comes after the other.
+ */
 export function personAtTerminal(io: Io): SignIn {
   const say = (text = ""): void => {
     io.stderr.write(`${printableText(text)}\n`);
   };
+  let last: Promise<unknown> = Promise.resolve();
+
+  const show = ({ server, issuer, reason, scopes, newScopes, vault }: SignInRequest): void => {
+    say(`Sign in to ${server} with ${issuer}, ${reasons[reason]}.`);
+    if (scopes.length > 0) {
+      say("It will be asked for these permissions:");
+      // At a first sign-in all of them are.
+      const isTold = reason === "step-up" || newScopes.length < scopes.length;
+      for (const scope of scopes) say(`  ${scope}${isTold && newScopes.includes(scope) ? "  (new)" : ""}`);
+    } else say("Which permissions it gets, the authorization server says.");
+    say(vault.warning ?? vault.summary);
+  };
+
   return {
     async begin(request, signal) {
-      const { server, issuer, scopes, newScopes, way, vault } = request;
-      say(`Sign in to ${server} with ${issuer}, ${reasons[request.reason]}.`);
-      if (scopes.length > 0) {
-        say("It will be asked for these permissions:");
-        for (const scope of scopes) say(`  ${scope}${newScopes.includes(scope) ? "  (new)" : ""}`);
-      } else say("Which permissions it gets, the authorization server says.");
-      say(vault.warning ?? vault.summary);
+      const over = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      const before = last;
+      last = Promise.all([before, over]);
+      await Promise.race([before, over]);
+      signal.throwIfAborted();
+      show(request);
+      const { way } = request;
       if (way.kind === "device") {
         say(`Open ${way.url} on any device and enter the code ${way.userCode}`);
         if (way.completeUrl !== undefined) say(`or open ${way.completeUrl}`);
+        say("Waiting until that is done.");
         return undefined;
       }
       const isOpened = hasBrowser(io) && (await openBrowser(way.url, io));
@@ -40,10 +57,10 @@ export function personAtTerminal(io: Io): SignIn {
       const pasted = (await io.ask(question, signal)).trim();
       return pasted === "" ? undefined : { pasted };
     },
-    async confirmIssuer({ server, from, to }) {
+    async confirmIssuer({ server, from, to }, signal) {
       say(`${server} wants another authorization server than before: ${to} in place of ${from}.`);
       say("That is a move of its operator, or somebody who wants your credentials.");
-      const answer = await io.ask?.("Sign in there? [y/N] ");
+      const answer = await io.ask?.("Sign in there? [y/N] ", signal);
       return answer !== undefined && /^y(?:es)?$/i.test(answer.trim());
     },
   };

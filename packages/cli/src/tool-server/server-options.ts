@@ -22,6 +22,7 @@ const ownOptions = {
     placeholder: "file",
     help: "take variables from this file too; what the environment sets counts before it",
   },
+  endpoint: { type: "boolean", help: "use the gateway that runs in place of a configuration, as the server gateway" },
   trust: { type: "boolean", help: "trust the entry for this run, without asking and without remembering" },
   profile: {
     type: "string",

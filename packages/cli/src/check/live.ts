@@ -1,0 +1,50 @@
+import { printableText } from "@wirescope/channelz";
+import { type Cause, type Demand, type Explanation, ToolServerError } from "@wirescope/tool-server";
+import type { Screen } from "../output/screen.js";
+import type { ExplainableServers } from "../why/explain-configured.js";
+import { markOf } from "../why/mark.js";
+import { wrap } from "./wrap.js";
+
+/** Walks each server of a configuration, all at once. One that cannot be found in it any more is left out. */
+export async function walkAll(servers: ExplainableServers): Promise<Explanation[]> {
+  const names = servers.configuration.entries.map(({ name }) => name);
+  const walks = await Promise.allSettled(names.map((name) => servers.explain(name)));
+  return walks.flatMap((walk) => {
+    if (walk.status === "fulfilled") return [walk.value];
+    if (ToolServerError.is(walk.reason, "SERVER_UNKNOWN")) return [];
+    throw walk.reason;
+  });
+}
+
+/** Whether a server meets all that is demanded of it. One that could not be walked does not. */
+export function isMet({ demands }: Explanation): boolean {
+  const outcomes = demands.map(({ outcome }) => outcome);
+  return outcomes.includes("ok") && !outcomes.includes("failed");
+}
+
+/** The demands of each server as a checklist. */
+export function renderLive(explanations: readonly Explanation[], screen: Screen): string[] {
+  const { palette } = screen;
+  return explanations.flatMap((explanation) => {
+    const { server, type, demands, causes } = explanation;
+    const title = palette.strong(`${printableText(server)} (${type ?? "unknown"})`);
+    const [cause] = causes;
+    const next = isMet(explanation) || cause === undefined ? [] : renderNext(cause, screen);
+    return ["", title, ...demands.flatMap((demand) => renderDemand(demand, screen)), ...next];
+  });
+}
+
+function renderDemand({ demand, outcome, evidence }: Demand, { palette, width }: Screen): string[] {
+  const [first, ...rest] = evidence.map((line) => printableText(line));
+  const head = `  ${markOf(outcome, palette)} ${demand}`;
+  const lines = outcome === "failed" ? [first, ...rest] : [first];
+  return [head, ...lines.flatMap((line) => (line === undefined ? [] : wrap(line, width, "      ").map(palette.faint)))];
+}
+
+function renderNext({ message, mend }: Cause, { palette, width }: Screen): string[] {
+  return [
+    ...wrap(printableText(message), width, "  "),
+    ...wrap(printableText(`→ ${mend.what}`), width, "  ").map(palette.good),
+    ...(mend.command === undefined ? [] : [`    ${palette.strong(printableText(mend.command))}`]),
+  ];
+}

@@ -1,0 +1,19 @@
+// A tool server over pipes: node clock-server.js
+
+import { createInterface } from "node:readline";
+import { answerRequest, type DemoTool } from "./tool-set.js";
+
+const tools: readonly DemoTool[] = [
+  { name: "now", description: "Tells the time", parameters: [], call: () => new Date().toISOString() },
+  {
+    name: "until",
+    description: "Tells how long it is until a date, such as 2030-01-01",
+    parameters: ["date"],
+    call: ({ date }) => `${Math.round((Date.parse(String(date)) - Date.now()) / 86_400_000)} days`,
+  },
+];
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const answer = await answerRequest("clock", tools, JSON.parse(line));
+  if (answer !== undefined) process.stdout.write(`${JSON.stringify(answer)}\n`);
+}

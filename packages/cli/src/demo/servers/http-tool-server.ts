@@ -1,0 +1,60 @@
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { answerRequest, type DemoTool } from "./tool-set.js";
+
+/** What a server says to a request that it does not accept. */
+export interface Refusal {
+  readonly status: 401 | 403;
+  readonly challenge: string;
+}
+
+export interface HttpToolServerOptions {
+  readonly name: string;
+  readonly tools: readonly DemoTool[];
+  /** Judges a request before it is answered; undefined lets it pass. */
+  readonly judge: (request: IncomingMessage, body: string) => Refusal | undefined;
+  /** Documents that it publishes, by path. */
+  readonly documents?: (origin: string) => Readonly<Record<string, object>>;
+}
+
+/** A tool server over Streamable HTTP, on a loopback port that is free. */
+export interface HttpToolServer {
+  readonly origin: string;
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export async function startHttpToolServer(options: HttpToolServerOptions): Promise<HttpToolServer> {
+  const { name, tools, judge } = options;
+  const server: Server = createServer(async (request, response) => {
+    const document = options.documents?.(origin)[request.url ?? ""];
+    if (document !== undefined) {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(document));
+      return;
+    }
+    if (request.method !== "POST" || request.url !== "/mcp") {
+      response.writeHead(request.url === "/mcp" ? 405 : 404).end();
+      return;
+    }
+    const body = await text(request);
+    const refusal = judge(request, body);
+    if (refusal !== undefined) {
+      response.writeHead(refusal.status, { "www-authenticate": refusal.challenge }).end();
+      return;
+    }
+    const answer = await answerRequest(name, tools, JSON.parse(body));
+    if (answer === undefined) response.writeHead(202).end();
+    else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    origin,
+    url: `${origin}/mcp`,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import { createSecretRegistry, parseConfiguration, type Variables } from "@wirescope/tool-server";
+import type { Io } from "../io.js";
+import { findGateway } from "../up/gateway-file.js";
+import { UsageError } from "../usage-error.js";
+import type { ConfigurationAtHand } from "./configuration-at-hand.js";
+
+/** The gateway of this user that runs, as the one server `gateway` of a configuration. Throws a UsageError where none runs. */
+export function gatewayAtHand({ env }: Io): ConfigurationAtHand & { readonly variables: Variables } {
+  const running = findGateway(env);
+  if (running === undefined) throw new UsageError("No gateway of yours runs on this machine. Start one: wirescope up.");
+  const secrets = createSecretRegistry();
+  const headers = running.token === undefined ? {} : { headers: { Authorization: "Bearer ${GATEWAY_TOKEN}" } };
+  const entry = { type: "http", url: running.endpoint, ...headers };
+  return {
+    file: "",
+    pluginRoot: process.cwd(),
+    configuration: parseConfiguration(JSON.stringify({ gateway: entry }), { allowInsecureLoopback: true, secrets }),
+    secrets,
+    variables: { ...env, GATEWAY_TOKEN: running.token },
+  };
+}

@@ -1,0 +1,30 @@
+import { type CallOptions, type Connection, redactValue, type SecretRegistry } from "@wirescope/tool-server";
+
+/**
+ * A connection for people: a secret that the server repeats is taken out of what it says, before any of it is cut to the
+ * width of a terminal. Whoever needs what a server said to the letter uses the library.
+ */
+export function redactingConnection(connection: Connection, { redact }: Pick<SecretRegistry, "redact">): Connection {
+  const cleaned = async <T>(answer: Promise<T>): Promise<T> => redactValue(await answer, redact) as T;
+  const heard = (options: CallOptions = {}): CallOptions => {
+    const { onProgress } = options;
+    if (onProgress === undefined) return options;
+    return { ...options, onProgress: (step) => onProgress(redactValue(step, redact) as typeof step) };
+  };
+  const over: Partial<Connection> = {
+    get server() {
+      return redactValue(connection.server, redact) as Connection["server"];
+    },
+    connect: (options) => cleaned(connection.connect(options)),
+    listTools: (options) => cleaned(connection.listTools(heard(options))),
+    callTool: (params, options) => cleaned(connection.callTool(params, heard(options))),
+    listResources: (options) => cleaned(connection.listResources(heard(options))),
+    listResourceTemplates: (options) => cleaned(connection.listResourceTemplates(heard(options))),
+    readResource: (params, options) => cleaned(connection.readResource(params, heard(options))),
+    listPrompts: (options) => cleaned(connection.listPrompts(heard(options))),
+    getPrompt: (params, options) => cleaned(connection.getPrompt(params, heard(options))),
+    complete: (params, options) => cleaned(connection.complete(params, heard(options))),
+  };
+  // All else is as it is.
+  return Object.create(connection, Object.getOwnPropertyDescriptors(over)) as Connection;
+}

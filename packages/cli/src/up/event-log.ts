@@ -1,0 +1,42 @@
+import { printableText } from "@wirescope/channelz";
+import type { GatewayEvent, GatewayListener } from "@wirescope/gateway";
+import type { Io } from "../io.js";
+
+/** Writes what happens in a gateway to standard error, a line each: for people, or as JSON for machines. */
+export function createEventLog(io: Io, form: "pretty" | "json" | "off"): GatewayListener {
+  if (form === "off") return () => {};
+  return (event) => {
+    const time = io.now().toISOString();
+    if (form === "json") io.stderr.write(`${JSON.stringify({ time, ...event })}\n`);
+    else io.stderr.write(`${time.slice(11, 23)} ${printableText(describe(event))}\n`);
+  };
+}
+
+function describe(event: GatewayEvent): string {
+  switch (event.kind) {
+    case "call": {
+      const { method, server, name, outcome, durationMs, reason, client } = event;
+      const what = [method, server, name].filter(Boolean).join(" ");
+      return `${client} ${what}: ${outcome} in ${Math.round(durationMs)} ms${reason === undefined ? "" : `; ${reason}`}`;
+    }
+    case "session-opened":
+    case "session-closed":
+      return `${event.client} ${event.kind === "session-opened" ? "came" : "left"}: ${event.reason}`;
+    case "server-state":
+      return `${event.server} is ${event.state}${event.reason === undefined ? "" : `: ${event.reason}`}`;
+    case "left-out":
+      return `${event.server} is left out of ${event.list}: ${event.reason}`;
+    case "refused":
+      return `refused (${event.limit}): ${event.reason}`;
+    case "reloaded": {
+      const parts = [
+        event.added.length > 0 ? `added ${event.added.join(", ")}` : "",
+        event.changed.length > 0 ? `changed ${event.changed.join(", ")}` : "",
+        event.removed.length > 0 ? `removed ${event.removed.join(", ")}` : "",
+      ].filter((part) => part !== "");
+      return `configuration taken up: ${parts.join("; ") || "nothing changed"}`;
+    }
+    case "defect":
+      return event.reason;
+  }
+}

@@ -1,0 +1,60 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join } from "node:path";
+import type { Io } from "../io.js";
+
+/** How a running gateway of this user is reached. */
+export interface RunningGateway {
+  readonly pid: number;
+  readonly endpoint: string;
+  /** The target for clients of Channelz. */
+  readonly channelz: string;
+  readonly token?: string | undefined;
+}
+
+/** Where a gateway leaves word of itself, for this user's other commands. */
+export function gatewayFile(env: Io["env"]): string {
+  const runtime = env.XDG_RUNTIME_DIR ?? "";
+  const base = isAbsolute(runtime) ? runtime : join(env.HOME || homedir(), ".local", "state");
+  return join(base, "wirescope", "gateway.json");
+}
+
+/** Leaves word; returns how to take it back. Only this user may read it. Where it cannot be written, others need options. */
+export function announceGateway(env: Io["env"], gateway: RunningGateway): () => void {
+  const path = gatewayFile(env);
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    rmSync(path, { force: true });
+    writeFileSync(path, `${JSON.stringify(gateway)}\n`, { mode: 0o600, flag: "wx" });
+  } catch {
+    return () => {};
+  }
+  return () => {
+    if (readGatewayFile(env)?.pid === gateway.pid) rmSync(path, { force: true });
+  };
+}
+
+/** The gateway of this user that runs; undefined where none does. */
+export function findGateway(env: Io["env"]): RunningGateway | undefined {
+  const found = readGatewayFile(env);
+  return found !== undefined && isAlive(found.pid) ? found : undefined;
+}
+
+function readGatewayFile(env: Io["env"]): RunningGateway | undefined {
+  try {
+    const { pid, endpoint, channelz, token } = JSON.parse(readFileSync(gatewayFile(env), "utf8"));
+    if (!Number.isSafeInteger(pid) || typeof endpoint !== "string" || typeof channelz !== "string") return undefined;
+    return { pid, endpoint, channelz, ...(typeof token === "string" ? { token } : {}) };
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}

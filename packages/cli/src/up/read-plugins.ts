@@ -1,0 +1,85 @@
+import { dirname, resolve } from "node:path";
+import type { PluginServers } from "@wirescope/gateway";
+import {
+  createMemoryVault,
+  type OAuthSettings,
+  parseConfiguration,
+  readConfigurationFile,
+  type SecretRegistry,
+  usesOAuth,
+  type Variables,
+} from "@wirescope/tool-server";
+import type { Io } from "../io.js";
+import type { OptionValues } from "../options.js";
+import { createTrustAsker } from "../tool-server/ask-for-trust.js";
+import { readable, readVariables } from "../tool-server/configuration-input.js";
+import { readOAuthFile } from "../tool-server/oauth-file.js";
+import { openVault } from "../tool-server/open-vault.js";
+import { readPem } from "../tool-server/read-pem.js";
+import { UsageError } from "../usage-error.js";
+import type { upOptions } from "./up-options.js";
+
+/** Reads the configurations of a gateway, at its start and whenever one has changed. */
+export interface PluginReader {
+  readonly files: readonly string[];
+  /** Throws a UsageError that names the place where a file cannot be used. */
+  read(): Promise<readonly PluginServers[]>;
+}
+
+/** Reads plugins: each configuration is one, and its folder is its root. */
+export function createPluginReader(
+  files: readonly string[],
+  values: OptionValues<typeof upOptions>,
+  io: Io,
+  { secrets, extra = {} }: { readonly secrets: SecretRegistry; readonly extra?: Variables },
+): PluginReader {
+  let oauth: Promise<OAuthSettings> | undefined;
+  const oauthOf = (isNeeded: boolean): Promise<OAuthSettings> => {
+    if (isNeeded) oauth ??= openOAuth(values, io, secrets);
+    return oauth ?? Promise.resolve({ vault: createMemoryVault() });
+  };
+  const isSilent = { ...io, ask: undefined, stderr: { write: () => {} } };
+  return {
+    files,
+    async read() {
+      const envFiles = values["env-file"].map((each) => resolve(each));
+      const { variables } = await readable(() => readVariables(envFiles, io.env));
+      return Promise.all(
+        files.map(async (file): Promise<PluginServers> => {
+          const text = await readable(() => readConfigurationFile(file));
+          const allowInsecureLoopback = values["allow-insecure-loopback"];
+          const configuration = parseConfiguration(text, { allowInsecureLoopback, secrets });
+          const broken = configuration.findings.find(
+            ({ server, severity }) => severity === "error" && server === undefined,
+          );
+          if (broken !== undefined) {
+            throw new UsageError(`${file}:${broken.line}:${broken.column}: ${broken.message} ${broken.fix}`);
+          }
+          const pluginRoot = dirname(file);
+          return {
+            configuration,
+            variables: { ...variables, ...extra },
+            pluginRoot,
+            // Nobody is asked here: what is not trusted stands in the list of what to do.
+            assertTrusted: createTrustAsker({ file, pluginRoot, io: isSilent, isFlagged: values.trust }),
+            ca: readPem(values.ca, "--ca"),
+            oauth: await oauthOf(configuration.entries.some(usesOAuth)),
+          };
+        }),
+      );
+    },
+  };
+}
+
+async function openOAuth(
+  values: OptionValues<typeof upOptions>,
+  io: Io,
+  secrets: SecretRegistry,
+): Promise<OAuthSettings> {
+  return {
+    vault: await openVault(values.vault, io, secrets),
+    profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
+    allowInsecureLoopback: values["allow-insecure-loopback"],
+    overrides: readOAuthFile(io),
+  };
+}

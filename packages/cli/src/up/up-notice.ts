@@ -1,0 +1,68 @@
+import { printableText } from "@wirescope/channelz";
+import type { Gateway, ServerStatus } from "@wirescope/gateway";
+import { wrap } from "../check/wrap.js";
+import type { Screen } from "../output/screen.js";
+import { type Column, renderTable } from "../output/table.js";
+import { toDoOf } from "./to-do.js";
+
+const widest = 80;
+
+/** What the notice says besides what the gateway knows. */
+export interface NoticeWords {
+  readonly title: string;
+  /** How commands begin. */
+  readonly program: string;
+  /** The link by which a person signs in to a server. */
+  readonly linkFor: (server: string) => string;
+}
+
+/** What a person is told once the gateway is up: where it is, what is connected, what is left to do, how to look at it. */
+export function upNotice(gateway: Gateway, { program, title, linkFor }: NoticeWords, screen: Screen): string[] {
+  const { palette, width = widest } = screen;
+  const servers = gateway.servers();
+  const rows: [string, string][] = [
+    ["Endpoint", gateway.endpoint ?? "standard input and output"],
+    ["Token", gateway.token ?? "none: every program of this machine may call"],
+    ["Channelz", gateway.address ?? "-"],
+  ];
+  const label = Math.max(...rows.map(([name]) => name.length));
+  const lines = [title, "", ...rows.map(([name, text]) => `  ${palette.strong(name.padEnd(label))}  ${text}`), ""];
+  lines.push(...renderTable(columns(screen), servers, Math.min(width, 120)), "");
+  const todo = toDoOf(servers, program, linkFor);
+  if (todo.length > 0) {
+    lines.push(palette.warning("To do:"));
+    for (const { server, problem, command } of todo) {
+      lines.push(
+        ...wrap(printableText(`${server}: ${problem}`), width, "  "),
+        `    ${palette.strong(printableText(command))}`,
+      );
+    }
+    lines.push("");
+  }
+  lines.push(
+    "Look at it from another terminal:",
+    "",
+    `  ${program} tree`,
+    `  ${program} tools --endpoint`,
+    `  ${program} channels`,
+    "",
+    "Ctrl-C ends it.",
+  );
+  return lines;
+}
+
+function columns({ palette }: Screen): Column<ServerStatus>[] {
+  return [
+    { title: "SERVER", least: 8, text: ({ name }) => name, paint: () => palette.strong },
+    {
+      title: "STATE",
+      least: 10,
+      text: ({ state }) => state,
+      paint: ({ state }) =>
+        state === "READY" ? palette.good : state === "TRANSIENT_FAILURE" ? palette.bad : palette.plain,
+    },
+    { title: "TOOLS", align: "right", text: ({ tools }) => (tools === undefined ? "-" : String(tools)) },
+    { title: "SIGNS IN WITH", least: 12, text: ({ credential }) => credential ?? "-" },
+    { title: "TARGET", least: 12, text: ({ target }) => target ?? "-" },
+  ];
+}

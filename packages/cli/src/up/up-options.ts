@@ -1,0 +1,49 @@
+import { commonOptions } from "../options.js";
+
+const ownOptions = {
+  config: {
+    type: "string",
+    multiple: true,
+    placeholder: "file",
+    help: "a configuration; default: .mcp.json here or, in a git repository, above; else a demonstration",
+  },
+  demo: { type: "boolean", help: "run the demonstration, whatever configuration there is" },
+  port: { type: "string", placeholder: "number", help: "the port; 0 takes a free one; default 4690" },
+  host: { type: "string", placeholder: "address", help: "the address; default 127.0.0.1; another one needs TLS" },
+  cert: { type: "string", placeholder: "file", help: "certificate of the gateway (PEM), with --key" },
+  key: { type: "string", placeholder: "file", help: "private key of the certificate (PEM)" },
+  "token-file": {
+    type: "string",
+    placeholder: "file",
+    help: "the token that clients send; default: a new one each time",
+  },
+  "no-token": { type: "boolean", help: "let every program of this machine in" },
+  stdio: { type: "boolean", help: "serve one client on standard input and output, and listen nowhere" },
+  log: {
+    type: "string",
+    choices: ["pretty", "json", "off"],
+    help: "what is told of calls and servers, on standard error",
+  },
+  "env-file": {
+    type: "string",
+    multiple: true,
+    placeholder: "file",
+    help: "take variables from this file too; what the environment sets counts before it",
+  },
+  "allow-insecure-loopback": { type: "boolean", help: "accept http and ws to this machine" },
+  trust: { type: "boolean", help: "trust all entries for this run, without remembering" },
+  profile: {
+    type: "string",
+    placeholder: "name",
+    help: "whose tokens to use; default WIRESCOPE_PROFILE, else default",
+  },
+  vault: { type: "string", choices: ["auto", "keychain", "file", "memory"], help: "where tokens rest" },
+  ca: { type: "string", placeholder: "file", help: "trust this authority (PEM) besides the usual ones" },
+  json: { type: "boolean", help: "print one line of JSON on standard output once all is ready" },
+} as const;
+
+/** Options of the gateway. */
+export const upOptions: typeof ownOptions & typeof commonOptions = { ...ownOptions, ...commonOptions };
+
+/** Where the gateway listens unless told otherwise. */
+export const defaultPort = 4690;

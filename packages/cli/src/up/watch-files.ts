@@ -1,0 +1,35 @@
+import { type FSWatcher, watch } from "node:fs";
+import { basename, dirname } from "node:path";
+
+const settleMs = 200;
+
+/**
+ * Calls `onChange` after one of the files has changed, also where an editor replaced it. Their folders are watched, for a
+ * file that is replaced is another. Returns how to stop.
+ */
+export function watchFiles(files: readonly string[], onChange: () => void): () => void {
+  const folders = new Map<string, Set<string>>();
+  for (const file of files) {
+    const folder = dirname(file);
+    folders.set(folder, (folders.get(folder) ?? new Set()).add(basename(file)));
+  }
+  let timer: NodeJS.Timeout | undefined;
+  const watchers = [...folders].flatMap(([folder, names]): FSWatcher[] => {
+    try {
+      const watcher = watch(folder, (_, name) => {
+        if (name !== null && !names.has(name)) return;
+        clearTimeout(timer);
+        timer = setTimeout(onChange, settleMs);
+      });
+      watcher.on("error", () => watcher.close());
+      return [watcher];
+    } catch {
+      // A folder that is not there yet cannot be watched; what comes into being in it is found at the next start.
+      return [];
+    }
+  });
+  return () => {
+    clearTimeout(timer);
+    for (const watcher of watchers) watcher.close();
+  };
+}

@@ -1,0 +1,103 @@
+import { relative, resolve } from "node:path";
+import { type Configuration, channelPrefix, type Explanation, explainServer, judgeTrust } from "@wirescope/tool-server";
+import { parseDuration } from "../duration.js";
+import type { Io } from "../io.js";
+import type { OptionValues } from "../options.js";
+import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
+import { readConfigurationAtHand } from "../tool-server/configuration-at-hand.js";
+import { readable, readVariables } from "../tool-server/configuration-input.js";
+import { readCa } from "../tool-server/configured-servers.js";
+import { printDebug } from "../tool-server/debug-printer.js";
+import { readOAuthFile } from "../tool-server/oauth-file.js";
+import { openVault } from "../tool-server/open-vault.js";
+import type { serverOptions } from "../tool-server/server-options.js";
+import { version } from "../version.js";
+
+/** The servers of a configuration, which can be walked. */
+export interface ExplainableServers {
+  readonly file: string;
+  readonly configuration: Configuration;
+  /** Walks a server. Nobody is asked for trust: what is not trusted is told of. Rejects with SERVER_UNKNOWN. */
+  explain(server: string): Promise<Explanation>;
+  close(): void;
+}
+
+/** The options that a walk takes. */
+export type ExplainValues = Pick<
+  OptionValues<typeof serverOptions>,
+  | "config"
+  | "plugin-root"
+  | "allow-insecure-loopback"
+  | "env-file"
+  | "trust"
+  | "profile"
+  | "vault"
+  | "ca"
+  | "timeout"
+  | "debug"
+>;
+
+/** The time that a walk has, in answers. */
+const answersInAWalk = 6;
+
+/** Reads the configuration that the options name. Nothing of it acts yet. */
+export async function openExplainableServers(values: ExplainValues, io: Io): Promise<ExplainableServers> {
+  const { file, pluginRoot, configuration, secrets } = await readConfigurationAtHand(values);
+  const envFiles = values["env-file"].map((each) => resolve(each));
+  const { variables } = await readable(() => readVariables(envFiles, io.env));
+  const ca = values.ca === undefined ? undefined : readCa(values.ca);
+  const answerMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
+  const stopDebugging = values.debug ? printDebug(io, channelPrefix) : () => {};
+  const overrides = readOAuthFile(io);
+  const store = approvalsOf(io);
+  const mode = values.trust ? "flag" : "approval";
+  return {
+    file,
+    configuration,
+    explain: (server) =>
+      explainServer({
+        server,
+        configuration,
+        configurationPath: nameOf(file),
+        variables,
+        pluginRoot,
+        secrets,
+        ca,
+        answerMs,
+        totalMs: answerMs === undefined ? undefined : answersInAWalk * answerMs,
+        allowInsecureLoopback: values["allow-insecure-loopback"],
+        commandArguments: configurationArguments(values),
+        signInArguments: signInArguments(values),
+        settings: { info: { name: "wirescope", version: version() } },
+        judgeTrust: async (entry) =>
+          judgeTrust({ entry, configurationPath: file, pluginRoot, store, policy: await policyOf(io), mode }),
+        oauth: {
+          profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
+          overrides,
+          openVault: () => openVault(values.vault, io, secrets),
+        },
+      }),
+    close: stopDebugging,
+  };
+}
+
+/** What another command needs to mean the same server. */
+function configurationArguments(values: ExplainValues): string[] {
+  const { config, "plugin-root": root } = values;
+  return [
+    ...(config === undefined ? [] : ["--config", config]),
+    ...(root === undefined ? [] : ["--plugin-root", root]),
+    ...(values["allow-insecure-loopback"] ? ["--allow-insecure-loopback"] : []),
+  ];
+}
+
+/** And the same tokens. */
+function signInArguments({ profile, vault }: ExplainValues): string[] {
+  return [...(profile === undefined ? [] : ["--profile", profile]), ...(vault === undefined ? [] : ["--vault", vault])];
+}
+
+/** A file as people name it here. */
+function nameOf(file: string): string {
+  const short = relative(process.cwd(), file);
+  return short.startsWith("..") ? file : short;
+}

@@ -1,0 +1,8 @@
+import type { Outcome } from "@wirescope/tool-server";
+import type { Palette } from "../output/colour.js";
+
+/** The mark of an outcome in a checklist. */
+export function markOf(outcome: Outcome, { good, bad, faint }: Palette): string {
+  if (outcome === "ok") return good("✓");
+  return outcome === "failed" ? bad("✗") : faint("-");
+}

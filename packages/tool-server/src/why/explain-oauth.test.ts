@@ -1,0 +1,328 @@
+import type { Quirk } from "@wirescope/quirks";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { channels, type StoryEvent } from "../diagnostics/channels.js";
+import { ToolServerError } from "../errors.js";
+import { startHostileServer } from "../http/hostile-http-server.test.helper.js";
+import { createOAuthWorld, type OAuthWorld } from "../oauth/oauth-world.test.helper.js";
+import { vaultKeyOf } from "../oauth/session/session-options.js";
+import { answerJson } from "../transports/streamable-http.test.helper.js";
+import { codesOf, explainEntry, firstOf, outcomesOf, startToolServer } from "./explain.test.helper.js";
+import type { ExplainOptions } from "./explain-options.js";
+import type { Explanation } from "./explanation.js";
+
+const login = { command: "wirescope login api" };
+const anew = { command: "wirescope logout api && wirescope login api" };
+
+/** A session of the server that is explained, so that both look into the same places of the vault. */
+const sessionOf = (world: OAuthWorld) => world.session({ server: "api", tenant: "[]" });
+
+async function signIn(world: OAuthWorld): Promise<string> {
+  const { record } = await sessionOf(world).signIn(world.person);
+  return record.accessToken;
+}
+
+/** Explains the tool server of a world; no secret of the world may be told. */
+async function explainWorld(
+  world: OAuthWorld,
+  options: Partial<ExplainOptions> = {},
+  url = world.tool.url,
+): Promise<Explanation> {
+  const explained = await explainEntry(
+    { type: "http", url },
+    {
+      secrets: world.secrets,
+      oauth: { profile: "test", openVault: async () => ({ ...world.vault, dispose: async () => {} }) },
+      ...options,
+    },
+  );
+  const told = JSON.stringify(explained);
+  for (const token of world.authorization.issued()) expect(told).not.toContain(token);
+  return explained;
+}
+
+describe("a sign-in", () => {
+  test("that nobody has made is asked for, and nothing but metadata is looked at", async () => {
+    const world = await createOAuthWorld();
+    const explained = await explainWorld(world);
+    expect(firstOf(explained)).toMatchObject({ cause: "sign-in-needed", weight: 0.9, mend: login });
+    expect(outcomesOf(explained)).toMatchObject({
+      "sign-in": "skipped",
+      http: "ok",
+      credential: "failed",
+      "authorization-server": "ok",
+      client: "skipped",
+    });
+    expect(new Set(world.authorization.requests.map(({ method }) => method))).toEqual(new Set(["GET"]));
+    expect(world.asked).toEqual([]);
+  });
+
+  test("that is good leads to the protocol, and all is well", async () => {
+    const world = await createOAuthWorld();
+    const tool = await startToolServer(({ url, headers }, response) => {
+      const token = headers.authorization?.replace("Bearer ", "") ?? "";
+      if (url.startsWith("/.well-known/oauth-protected-resource")) {
+        answerJson(
+          response,
+          JSON.stringify({ resource: tool.url, authorization_servers: [world.authorization.issuer] }),
+        );
+      } else if (world.authorization.scopesOf(token) === undefined) response.writeHead(401).end();
+    });
+    const url = tool.url.href;
+    await world.session({ server: "api", url, tenant: "[]" }).signIn(world.person);
+    const explained = await explainWorld(world, {}, url);
+    expect(explained).toMatchObject({ isWell: true, causes: [] });
+    expect(outcomesOf(explained)).toMatchObject({
+      "sign-in": "ok",
+      credential: "ok",
+      "authorization-server": "ok",
+      protocol: "ok",
+    });
+    expect(explained.demands.find(({ demand }) => demand === "there is a token that the server accepts")?.outcome).toBe(
+      "ok",
+    );
+  });
+
+  test("[TS-ERR-4] that is refused again and again is a loop: sign out and in, then look at the server", async () => {
+    const world = await createOAuthWorld();
+    await signIn(world);
+    world.tool.quirks.add("resource-refuses-all");
+    const explained = await explainWorld(world);
+    expect(firstOf(explained)).toMatchObject({ cause: "sign-in-loop", mend: anew });
+    expect(firstOf(explained).mend.what).toMatch(
+      /redirect URL of the client, and the OAuth configuration of the server/,
+    );
+    expect(world.asked.length).toBe(1);
+  });
+
+  test("[TS-ERR-4] that somebody made several times says so", async () => {
+    const world = await createOAuthWorld(["token-without-refresh"]);
+    await signIn(world);
+    await signIn(world);
+    world.tool.quirks.add("resource-refuses-all");
+    const openVault = async () => ({ ...world.vault, dispose: async () => {} });
+    const explained = await explainWorld(world, { oauth: { profile: "test", openVault, events: world.events } });
+    expect(firstOf(explained)).toMatchObject({ cause: "sign-in-loop", mend: anew });
+    expect(firstOf(explained).message).toContain("Somebody signed in 2 times.");
+  });
+
+  test("[TS-ERR-5] whose token expired is renewed, and then all is well with it", async () => {
+    const world = await createOAuthWorld();
+    await signIn(world);
+    world.authorization.endAllAccess();
+    const explained = await explainWorld(world);
+    expect(outcomesOf(explained)["sign-in"]).toBe("ok");
+    expect(explained.steps.find(({ step }) => step === "sign-in")?.evidence.join("\n")).toContain(
+      "The token was renewed.",
+    );
+    expect(world.authorization.count("/token", "refresh_token")).toBe(1);
+  });
+
+  test("[TS-ERR-5] whose token cannot be renewed any more is asked for again", async () => {
+    const world = await createOAuthWorld();
+    await signIn(world);
+    world.authorization.endAllAccess();
+    world.authorization.endRefreshTokens();
+    const explained = await explainWorld(world);
+    expect(firstOf(explained)).toMatchObject({ cause: "refresh-token-dead", mend: login });
+    expect(firstOf(explained).evidence.join("\n")).toContain("invalid_grant");
+  });
+
+  test("[TS-ERR-5] whose token expired without a refresh token is asked for again", async () => {
+    const world = await createOAuthWorld(["token-without-refresh"]);
+    await signIn(world);
+    world.authorization.endAllAccess();
+    const clock = { now: () => Date.now() + 7_200_000, after: (ms: number, wake: () => void) => later(ms, wake) };
+    const explained = await explainWorld(world, { clock });
+    expect(firstOf(explained)).toMatchObject({ cause: "token-expired", mend: login });
+  });
+
+  test("[TS-ERR-5] whose renewal fails for a reason that passes is left alone", async () => {
+    const world = await createOAuthWorld();
+    await signIn(world);
+    world.authorization.endAllAccess();
+    world.authorization.quirks.add("refresh-failing");
+    const explained = await explainWorld(world);
+    expect(firstOf(explained)).toMatchObject({ cause: "refresh-failing", mend: { command: "wirescope ping api" } });
+  });
+
+  test("[TS-ERR-3] that lacks a permission is made again with it", async () => {
+    const world = await createOAuthWorld();
+    await signIn(world);
+    world.tool.neededScope = "notes:write";
+    const explained = await explainWorld(world);
+    expect(firstOf(explained)).toMatchObject({ cause: "scope-missing", mend: login });
+    expect(firstOf(explained).message).toContain("notes:write");
+  });
+
+  test("whose tokens cannot be read is told of, and the vault is left as it is", async () => {
+    const world = await createOAuthWorld();
+    const openVault = async () => {
+      throw new ToolServerError("VAULT_KEY_WRONG", "The key is another.");
+    };
+    const explained = await explainWorld(world, { oauth: { profile: "test", openVault } });
+    expect(firstOf(explained)).toMatchObject({ cause: "vault-unreadable", mend: { command: "wirescope auth api" } });
+    expect(outcomesOf(explained)["sign-in"]).toBe("failed");
+  });
+});
+
+describe("an authorization server", () => {
+  test.each([
+    ["resource-of-another", "resource-mismatch"],
+    ["metadata-of-another", "issuer-mismatch"],
+    ["metadata-issuer-slash", "issuer-mismatch"],
+    ["metadata-absent", "metadata-missing"],
+    ["metadata-failing", "metadata-unreachable"],
+    ["metadata-redirects-away", "metadata-missing"],
+    ["pkce-absent", "pkce-missing"],
+    ["pkce-plain", "pkce-missing"],
+    ["endpoint-http", "endpoint-unsafe"],
+    ["endpoint-file", "endpoint-unsafe"],
+    ["endpoint-metadata-service", "endpoint-unsafe"],
+    ["registration-absent", "registration-refused"],
+  ] as const satisfies readonly (readonly [Quirk, string])[])("with %s is told of as %s", async (quirk, cause) => {
+    const explained = await explainWorld(await createOAuthWorld([quirk]));
+    expect(firstOf(explained)).toMatchObject({ cause });
+    expect(firstOf(explained).evidence.length).toBeGreaterThan(0);
+    expect(codesOf(explained)).toContain("sign-in-needed");
+  });
+
+  test.each([
+    "metadata-html",
+    "metadata-openid-only",
+    "resource-metadata-at-root",
+    "resource-challenge-silent",
+  ] as const)("with %s is found all the same", async (quirk) => {
+    const explained = await explainWorld(await createOAuthWorld([quirk]));
+    expect(firstOf(explained).cause).toBe("sign-in-needed");
+    expect(outcomesOf(explained)["authorization-server"]).toBe("ok");
+  });
+
+  test("whose metadata lacks what a sign-in needs is told of", async () => {
+    const world = await createOAuthWorld();
+    const other = await startHostileServer((_, response) =>
+      answerJson(response, JSON.stringify({ issuer: other.url.origin })),
+    );
+    world.tool.authorizationServers = [other.url.origin];
+    const explained = await explainWorld(world);
+    expect(firstOf(explained)).toMatchObject({ cause: "metadata-invalid" });
+    expect(firstOf(explained).evidence.join("\n")).toContain("its token_endpoint cannot be used");
+  });
+
+  test("that is silent does not hold the walk up for long", async () => {
+    const world = await createOAuthWorld(["metadata-silent"]);
+    const explained = await explainWorld(world, { answerMs: 400 });
+    expect(firstOf(explained).cause).toBe("metadata-unreachable");
+  });
+
+  test("that is another than before is told of before anything else", async () => {
+    const world = await createOAuthWorld();
+    await signIn(world);
+    const other = await createOAuthWorld();
+    world.tool.authorizationServers = [other.authorization.issuer];
+    world.authorization.endAllAccess();
+    world.authorization.endRefreshTokens();
+    const explained = await explainWorld(world);
+    expect(firstOf(explained)).toMatchObject({ cause: "issuer-changed", mend: login });
+    expect(firstOf(explained).message).toContain(other.authorization.issuer);
+  });
+
+  test("that does not know the client any more is signed in to again", async () => {
+    const world = await createOAuthWorld(["token-without-refresh"]);
+    await signIn(world);
+    world.authorization.endAllAccess();
+    world.authorization.forgetClients();
+    const explained = await explainWorld(world);
+    expect(firstOf(explained)).toMatchObject({ cause: "client-dead", mend: login });
+    expect(outcomesOf(explained).client).toBe("failed");
+  });
+
+  test("[TS-ERR-4] that does not accept the redirect URI is told with it", async () => {
+    const world = await createOAuthWorld(["token-without-refresh"]);
+    await signIn(world);
+    world.authorization.endAllAccess();
+    const options = { server: "api", url: world.tool.url, profile: "test", tenant: "[]" } as Parameters<
+      typeof vaultKeyOf
+    >[0];
+    const key = vaultKeyOf(options, world.authorization.issuer, "client");
+    const client = await world.vault.get(key);
+    await world.vault.put(key, { ...client?.value, redirectUri: "http://127.0.0.1:1/callback" });
+    const explained = await explainWorld(world);
+    expect(firstOf(explained)).toMatchObject({ cause: "redirect-mismatch", mend: anew });
+    expect(firstOf(explained).message).toContain("http://127.0.0.1:1/callback");
+  });
+
+  test.each([
+    ["REGISTRATION_REFUSED", "registration-refused", "The authorization server did not register this client."],
+    ["SIGN_IN_FAILED", "sign-in-failed", "The person said no."],
+    ["SIGN_IN_FAILED", "approval-needed", "The sign-in was refused: an administrator has to approve this client."],
+    ["SIGN_IN_FAILED", "redirect-mismatch", "The sign-in was refused: redirect_uri did not match."],
+  ] as const)("whose last failure was %s is told of as %s", async (code, cause, message) => {
+    const world = await createOAuthWorld();
+    const explained = await explainWorld(world, { lastFailure: new ToolServerError(code, message) });
+    expect(firstOf(explained)).toMatchObject({ cause, message });
+    expect(codesOf(explained)).toContain("sign-in-needed");
+  });
+
+  test("that refuses the registration is told by the failure of the sign-in", async () => {
+    const world = await createOAuthWorld(["registration-refused"]);
+    const lastFailure = await sessionOf(world)
+      .signIn(world.person)
+      .catch((error: ToolServerError) => error);
+    if (!ToolServerError.is(lastFailure)) throw new Error("It did not fail.");
+    const explained = await explainWorld(world, { lastFailure });
+    expect(firstOf(explained)).toMatchObject({ cause: "registration-refused" });
+    expect(firstOf(explained).message).toContain("Not you.");
+  });
+});
+
+test("[TS-DIAG-1] who watches sees sanitized headers, the progress of OAuth, attempts to refresh, and failures", async () => {
+  const world = await createOAuthWorld();
+  const token = await signIn(world);
+  world.authorization.endAllAccess();
+  world.authorization.endRefreshTokens();
+  const told: string[] = [];
+  const listen = (message: unknown): void => void told.push((message as StoryEvent).text);
+  channels.story.subscribe(listen);
+  onTestFinished(() => void channels.story.unsubscribe(listen));
+  await explainWorld(world);
+  const story = told.join("\n");
+  expect(story).toMatch(/POST \S+ with Authorization: Bearer \[redacted\] was answered with 401; it asks for: Bearer/);
+  expect(story).toContain("The token is renewed.");
+  expect(story).toMatch(/The token cannot be renewed: .*invalid_grant/);
+  expect(story).toMatch(/\.well-known\/oauth-authorization-server: it is there/);
+  expect(story).toMatch(/refused the request/);
+  expect(story).not.toContain(token);
+});
+
+describe("the demands of the protocol", () => {
+  const outcomes = ({ demands }: Explanation) =>
+    Object.fromEntries(demands.map(({ demand, outcome }) => [demand, outcome]));
+
+  test("are met by a good server, but for the token that nobody has yet", async () => {
+    const explained = await explainWorld(await createOAuthWorld());
+    expect(Object.values(outcomes(explained))).not.toContain("failed");
+    expect(outcomes(explained)).toMatchObject({
+      "401 comes with a challenge that names the resource metadata": "ok",
+      "resource metadata (RFC 9728) is published": "ok",
+      "its issuer is the one that was named, letter by letter": "ok",
+      "PKCE with S256 is offered": "ok",
+      "there is a way to a client": "ok",
+      "there is a token that the server accepts": "skipped",
+    });
+  });
+
+  test("are failed by name", async () => {
+    const explained = await explainWorld(await createOAuthWorld(["pkce-absent", "endpoint-http"]));
+    expect(outcomes(explained)).toMatchObject({
+      "PKCE with S256 is offered": "failed",
+      "every endpoint is of https": "failed",
+    });
+    const without = await explainWorld(await createOAuthWorld(["resource-without-metadata"]));
+    expect(outcomes(without)["resource metadata (RFC 9728) is published"]).toBe("failed");
+  });
+});
+
+function later(ms: number, wake: () => void): () => void {
+  const timer = setTimeout(wake, ms);
+  return () => clearTimeout(timer);
+}

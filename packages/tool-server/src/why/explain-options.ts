@@ -1,0 +1,51 @@
+import type { Entry } from "../configuration/entry.js";
+import type { Configuration } from "../configuration/parse-configuration.js";
+import type { ClientSettings } from "../connection/client-session.js";
+import type { ToolServerError } from "../errors.js";
+import type { OAuthEvent } from "../oauth/oauth-event.js";
+import type { Clock } from "../process/clock.js";
+import type { SecretRegistry } from "../secrets/redactor.js";
+import type { OAuthSettings } from "../servers/entry-oauth.js";
+import type { Variables } from "../substitution/substitute-entry.js";
+import type { TrustJudgement } from "../trust/judge-trust.js";
+import type { Vault } from "../vault/vault.js";
+
+export interface ExplainOptions {
+  /** The name of the server. */
+  readonly server: string;
+  readonly configuration: Configuration;
+  /** The file of the configuration, as people are told of it. */
+  readonly configurationPath: string;
+  readonly variables: Variables;
+  readonly pluginRoot: string;
+  readonly secrets: SecretRegistry;
+  /** Judges the entry, and does so again before each start and connection: `judgeTrust` does. Nothing is asked of a person here. */
+  readonly judgeTrust: (entry: Entry) => Promise<TrustJudgement>;
+  /** Who we are, to the server. */
+  readonly settings: ClientSettings;
+  /** Certificates of authorities to trust besides those that Node knows, in PEM. */
+  readonly ca?: string | undefined;
+  /** Whether http is accepted for a loopback host. Default false. */
+  readonly allowInsecureLoopback?: boolean | undefined;
+  /** How an entry without credentials signs in. Default: it cannot, and goes without. */
+  readonly oauth?: ExplainOAuth | undefined;
+  /** The last failure that the caller saw, where it was another than the walk will meet: that of a sign-in, say. */
+  readonly lastFailure?: ToolServerError | undefined;
+  /** What the commands of a mend have to be given besides the server, such as `--config`. */
+  readonly commandArguments?: readonly string[] | undefined;
+  /** The same, for commands that use tokens, such as `--profile`. */
+  readonly signInArguments?: readonly string[] | undefined;
+  /** How long one answer may take, in milliseconds. Default 10,000; for a stdio server 30,000. */
+  readonly answerMs?: number | undefined;
+  /** How long the walk may take in all, in milliseconds; what is not come to by then is skipped. Default 60,000. */
+  readonly totalMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** What is needed to look at a sign-in by OAuth. */
+export interface ExplainOAuth extends Pick<OAuthSettings, "profile" | "overrides"> {
+  /** Opens the vault, once, when the entry turns out to need it; the walk disposes of it. */
+  readonly openVault: () => Promise<Vault>;
+  /** What OAuth did before, where the caller knows: sign-ins that repeat are a loop. */
+  readonly events?: readonly OAuthEvent[] | undefined;
+}

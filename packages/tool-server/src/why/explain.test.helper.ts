@@ -1,0 +1,68 @@
+import { parseConfiguration } from "../configuration/parse-configuration.js";
+import {
+  type HostileOptions,
+  type HostileServer,
+  startHostileServer,
+} from "../http/hostile-http-server.test.helper.js";
+import { createSecretRegistry } from "../secrets/redactor.js";
+import { answerJson, type McpHandler, resultOf, serveWell } from "../transports/streamable-http.test.helper.js";
+import type { TrustJudgement } from "../trust/judge-trust.js";
+import type { CauseCode } from "./cause-table.js";
+import type { ExplainOptions } from "./explain-options.js";
+import { explainServer } from "./explain-server.js";
+import type { Cause, Explanation, Outcome, StepName } from "./explanation.js";
+
+/** The judgement of an entry that may act. */
+export const trusted: TrustJudgement = {
+  state: "trusted",
+  by: "flag",
+  fingerprint: { digest: "", entry: "", files: [], isComplete: true },
+};
+
+/** Explains a server of this entry, which is named `api`, in a configuration of its own. */
+export function explainEntry(entry: unknown, options: Partial<ExplainOptions> = {}): Promise<Explanation> {
+  const secrets = options.secrets ?? createSecretRegistry();
+  const text = JSON.stringify({ mcpServers: { api: entry } }, null, 2);
+  return explainServer({
+    server: "api",
+    configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
+    configurationPath: "/plugin/.mcp.json",
+    variables: { PATH: process.env.PATH },
+    pluginRoot: process.cwd(),
+    judgeTrust: async () => trusted,
+    settings: { info: { name: "wirescope-test", version: "0.0.0" } },
+    allowInsecureLoopback: true,
+    ...options,
+    secrets,
+  });
+}
+
+/** A tool server over HTTP that is well, but for what `over` does. Ends with the test. */
+export function startToolServer(over: McpHandler = () => {}, options: HostileOptions = {}): Promise<HostileServer> {
+  const serve = serveWell((request, response, index) => {
+    over(request, response, index);
+    if (response.headersSent || request.message.method !== "tools/list") return;
+    answerJson(response, resultOf(request.message, { tools: [] }));
+  });
+  return startHostileServer((request, response, index) => {
+    const message = request.body === "" ? {} : JSON.parse(request.body);
+    return serve({ ...request, message }, response, index);
+  }, options);
+}
+
+/** The codes of the causes, in their order. */
+export function codesOf({ causes }: Explanation): CauseCode[] {
+  return causes.map(({ cause }) => cause);
+}
+
+/** The cause that stands first; fails where there is none. */
+export function firstOf({ causes }: Explanation): Cause {
+  const [first] = causes;
+  if (first === undefined) throw new Error("There is no cause.");
+  return first;
+}
+
+/** How each step went. */
+export function outcomesOf({ steps }: Explanation): Partial<Record<StepName, Outcome>> {
+  return Object.fromEntries(steps.map(({ step, outcome }) => [step, outcome]));
+}

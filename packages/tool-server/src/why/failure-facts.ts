@@ -1,0 +1,21 @@
+import { ToolServerError, type ToolServerErrorCode } from "../errors.js";
+
+/** What is known of a failure. Holds no secret. */
+export interface FailureFacts {
+  readonly code: ToolServerErrorCode;
+  readonly message: string;
+  readonly status?: number | undefined;
+  readonly rpcCode?: number | undefined;
+}
+
+/** The facts of a failure. Throws what is none of ours: that is a defect here, and not of the server. */
+export function failureFactsOf(error: unknown, redact: (text: string) => string): FailureFacts {
+  if (!ToolServerError.is(error)) throw error;
+  const { code, message, details } = error;
+  return { code, message: redact(message), status: details.status, rpcCode: details.rpcCode };
+}
+
+/** Whether an error is part of what a walk finds: a failure of ours, but that the entry may not act, which ends the walk. */
+export function isFinding(error: unknown): error is ToolServerError {
+  return ToolServerError.is(error) && error.code !== "NOT_TRUSTED";
+}

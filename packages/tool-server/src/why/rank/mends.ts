@@ -1,0 +1,51 @@
+import type { Mend } from "../explanation.js";
+import type { WalkFacts } from "../facts.js";
+
+type Place = Pick<WalkFacts, "file" | "places">;
+type Target = Pick<WalkFacts, "server" | "commandArguments" | "signInArguments">;
+
+/** By what is written in the configuration, at the place of a field. */
+export function mendField({ file, places }: Place, field: string, what: string, write?: string): Mend {
+  const at = places[field] ?? places.entry;
+  const place = at === undefined ? undefined : { file, line: at.line, column: at.column };
+  return { what, place, ...(write === undefined ? {} : { write }) };
+}
+
+/** By the value of a variable. */
+export function mendVariable(variable: string, what: string): Mend {
+  return { what, command: `export ${variable}=…` };
+}
+
+/** By a command of ours for the server. */
+export function mendBy(facts: Target, verbs: readonly string[], what: string): Mend {
+  const { server, commandArguments, signInArguments } = facts;
+  const commands = verbs.map((verb) => {
+    // Which tokens are meant matters to all that use them; trust takes none.
+    const more = verb === "trust" ? [] : signInArguments;
+    return ["wirescope", verb, server, ...commandArguments, ...more].map(shellWord).join(" ");
+  });
+  return { what, command: commands.join(" && ") };
+}
+
+/** By a client that somebody registers by hand. */
+export function clientMend({ server }: Pick<WalkFacts, "server">): Mend {
+  return {
+    what: "Have a client registered by the operator of the authorization server, and put its id into wirescope/oauth.json of your configuration folder.",
+    write: `${JSON.stringify(server)}: {"clientId": "…"}`,
+  };
+}
+
+/** By the wrapper that brings a client certificate. */
+export function bridgeMend(facts: Place): Mend {
+  return mendField(
+    facts,
+    "entry",
+    "Reach it through the wrapper that brings a client certificate.",
+    '"command": "wirescope", "args": ["bridge", "--cert", "${CLIENT_CERT}", "--key", "${CLIENT_KEY}", "<url>"]',
+  );
+}
+
+/** A word as a shell takes it for one. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,85 @@
+import { createEntryCredential } from "../../credentials/entry-credential.js";
+import { ToolServerError } from "../../errors.js";
+import { childEnvironment } from "../../process/child-environment.js";
+import { resolveCommand } from "../../process/resolve-command.js";
+import type { ResolvedEntry, Variables } from "../../substitution/substitute-entry.js";
+import type { StdioTransport } from "../../transports/stdio-transport.js";
+import type { AttemptFacts, ChildFacts } from "../facts.js";
+import { failureFactsOf } from "../failure-facts.js";
+import { attempt, connectionFactsOf } from "./attempt.js";
+import type { Walk } from "./walk.js";
+
+/** Starts the process of a stdio server, speaks with it, and ends it. */
+export async function lookAtChild(
+  walk: Walk,
+  resolved: ResolvedEntry & { readonly type: "stdio" },
+): Promise<{ readonly child: ChildFacts; readonly attempt?: AttemptFacts }> {
+  const { entry, options, variables, pluginRoot, secrets, clock, say, redact } = walk;
+  const { command, env } = resolved;
+  const environment = childEnvironment(variables, env);
+  const found = await resolveCommand(command, pluginRoot, environment.PATH ?? "");
+  const base = {
+    command: say(command, 200),
+    path: found.kind === "found" ? say(found.path, 500) : undefined,
+    searched: found.kind === "not-found" ? found.searched.map((folder) => say(folder, 200)) : [],
+    stderr: [],
+    stray: undefined,
+    missing: [],
+  };
+  if (found.kind !== "found") return { child: { ...base, notStarted: found.kind } };
+
+  const { entries } = options.configuration;
+  const credential = createEntryCredential({ entry, resolved, entries, variables, pluginRoot, secrets, clock });
+  const transports: StdioTransport[] = [];
+  let stray: string | undefined;
+  const watched: Walk = {
+    ...walk,
+    tell(subject, severity, text) {
+      stray ??= /^The server wrote to its standard output what is no message of the protocol: (.*)$/s.exec(text)?.[1];
+      walk.tell(subject, severity, text);
+    },
+  };
+  const facts = { ...connectionFactsOf(walk, resolved), credential: () => credential.describe() };
+  const { connected, failure } = await attempt(watched, {
+    resolved,
+    credential,
+    http: undefined,
+    facts,
+    onTransport: (transport) => transports.push(transport as StdioTransport),
+  });
+  await credential.dispose();
+  const stderr = transports.at(-1)?.stderr() ?? [];
+  const isNotStarted = ToolServerError.is(failure, "CHILD_NOT_RUNNABLE");
+  return {
+    child: {
+      ...base,
+      notStarted: isNotStarted ? "not-started" : undefined,
+      exit: failure?.details.exit,
+      stderr: stderr.map((line) => say(line, 300)),
+      stray: stray === undefined ? undefined : say(stray, 300),
+      missing: connected === undefined ? missingVariables(stderr, env, variables) : [],
+    },
+    attempt: {
+      credential: credential.kind,
+      connected,
+      failure: failure === undefined ? undefined : failureFactsOf(failure, redact),
+    },
+  };
+}
+
+const lament =
+  /\b(required|missing|not set|unset|must be set|undefined|not defined|not found|please set|set the|provide)\b/i;
+
+/** The variables that the last words of a process miss, and that the entry does not pass on. */
+export function missingVariables(
+  stderr: readonly string[],
+  passed: Readonly<Record<string, string>>,
+  variables: Variables,
+): ChildFacts["missing"] {
+  const named = stderr
+    .filter((line) => lament.test(line))
+    .flatMap((line) => [...line.matchAll(/\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/g)].map(([name]) => name))
+    // Of the errors of the system, too.
+    .filter((name) => !Object.hasOwn(passed, name) && !/^(ERR|E)_/.test(name));
+  return [...new Set(named)].slice(0, 5).map((variable) => ({ variable, isSetHere: Boolean(variables[variable]) }));
+}

@@ -1,0 +1,74 @@
+import { type Entry, textFieldsOf } from "../../configuration/entry.js";
+import { formatPath } from "../../configuration/finding.js";
+import type { Position } from "../../configuration/json-with-positions.js";
+import { suggest } from "../../configuration/suggest.js";
+import { ToolServerError } from "../../errors.js";
+import { type ResolvedEntry, substituteEntry, variableUses } from "../../substitution/substitute-entry.js";
+import type { ExplainOptions } from "../explain-options.js";
+import type { ValueFinding, WalkFacts } from "../facts.js";
+import { failureFactsOf } from "../failure-facts.js";
+
+/** An entry as it stands in the configuration, and with its variables put in. */
+export interface EntryLook {
+  readonly facts: WalkFacts;
+  /** Undefined where the entry cannot be understood. */
+  readonly entry: Entry | undefined;
+  /** Undefined where anything is wrong with the entry or its variables. */
+  readonly resolved: ResolvedEntry | undefined;
+}
+
+/** Looks at an entry and at its variables. Nothing is run or connected to. Throws SERVER_UNKNOWN. */
+export function lookAtEntry(options: ExplainOptions): EntryLook {
+  const { server, configuration, configurationPath, secrets, lastFailure } = options;
+  const entry = configuration.entries.find(({ name }) => name === server);
+  const findings = configuration.findings.filter((finding) => finding.server === server);
+  if (entry === undefined && findings.length === 0) throw unknownServer(options);
+  const substitution = entry === undefined ? undefined : substituteEntry(entry, options);
+  const uses = entry === undefined ? [] : variableUses(entry);
+  const isBroken = findings.some(({ severity }) => severity === "error");
+  return {
+    entry,
+    resolved: isBroken ? undefined : substitution?.entry,
+    facts: {
+      server: secrets.redact(server),
+      type: entry?.type,
+      file: configurationPath,
+      places: entry === undefined ? placesOfFindings(findings) : placesOf(entry),
+      commandArguments: options.commandArguments ?? [],
+      signInArguments: options.signInArguments ?? [],
+      findings,
+      values: (substitution?.findings ?? [])
+        // The rest of the text is told of already.
+        .filter(({ code, path }) => !findings.some((known) => known.code === code && isSamePath(known.path, path)))
+        .map((finding): ValueFinding => {
+          const named = uses.map(({ variable }) => variable);
+          return { ...finding, variable: named.find((name) => new RegExp(`\\b${name}\\b`).test(finding.message)) };
+        }),
+      variables: [...new Set(uses.map(({ variable }) => variable))],
+      tenants: entry === undefined || entry.type === "stdio" ? [] : entry.tenants,
+      earlier: lastFailure === undefined ? undefined : failureFactsOf(lastFailure, (text) => secrets.redact(text)),
+    },
+  };
+}
+
+function placesOf(entry: Entry): Record<string, Position> {
+  const fields = textFieldsOf(entry).map(({ field, line, column }) => [field, { line, column }] as const);
+  return { entry: { line: entry.line, column: entry.column }, ...Object.fromEntries(fields) };
+}
+
+function placesOfFindings([first]: readonly Position[]): Record<string, Position> {
+  return first === undefined ? {} : { entry: { line: first.line, column: first.column } };
+}
+
+function isSamePath(a: Parameters<typeof formatPath>[0], b: Parameters<typeof formatPath>[0]): boolean {
+  return formatPath(a) === formatPath(b);
+}
+
+function unknownServer({ server, configuration, secrets }: ExplainOptions): ToolServerError {
+  const names = configuration.entries.map(({ name }) => name);
+  const near = suggest(server, names);
+  const guess = near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`;
+  const list = names.length === 0 ? "The configuration has none." : `There are: ${names.join(", ")}.`;
+  const message = `There is no server ${JSON.stringify(server)} in the configuration.${guess} ${list}`;
+  return new ToolServerError("SERVER_UNKNOWN", secrets.redact(message));
+}

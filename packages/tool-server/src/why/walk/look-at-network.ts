@@ -1,0 +1,102 @@
+import { lookup } from "node:dns/promises";
+import { isIP, type Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import { ToolServerError } from "../../errors.js";
+import { codeOf } from "../../http/connect-failure.js";
+import { nameOf } from "../../http/connect-socket.js";
+import type { HttpClient } from "../../http/http-client.js";
+import { hostOf, portOf } from "../../http/loopback.js";
+import { type ProxyServer, proxyFor } from "../../http/proxy-settings.js";
+import type { NetworkFacts, NetworkFailure } from "../facts.js";
+import { isFinding } from "../failure-facts.js";
+import { isoOf } from "../time-text.js";
+import { lookAtCertificate } from "./look-at-certificate.js";
+import { within } from "./time-limit.js";
+import type { Walk } from "./walk.js";
+
+/** Looks at the way to the host of a url: proxy, name, connection, TLS. A connection is made, and nothing is sent over it. */
+export async function lookAtNetwork(walk: Walk, url: URL, http: HttpClient): Promise<NetworkFacts> {
+  const { variables, secrets, ca } = walk;
+  const base = {
+    host: hostOf(url.hostname),
+    port: portOf(url),
+    isSecure: url.protocol === "https:" || url.protocol === "wss:",
+    authorities: [
+      ...(ca === undefined ? [] : ["--ca"]),
+      ...(variables.NODE_EXTRA_CA_CERTS ? ["NODE_EXTRA_CA_CERTS"] : []),
+    ],
+    addresses: [],
+  };
+  let proxy: ProxyServer | undefined;
+  try {
+    proxy = proxyFor(url, { variables, includesLoopback: false, secrets });
+  } catch (error) {
+    return { ...base, failure: { stage: "proxy", code: "", message: walk.redact(messageOf(error)) } };
+  }
+  const facts = {
+    ...base,
+    proxy: proxy && { name: walk.say(nameOf(proxy.host, proxy.port)), variable: proxy.variable },
+    addresses: await addressesOf(walk, proxy?.host ?? base.host),
+  };
+  try {
+    await walk.ensureTrusted();
+    const socket = await within(walk, (signal) => http.openSocket(url, { signal }));
+    const connected = { address: addressOf(socket), tls: walk.redact(describeTls(socket)) || undefined };
+    socket.destroy();
+    return { ...facts, connected };
+  } catch (error) {
+    if (!isFinding(error)) throw error;
+    const failure = classify(error, proxy);
+    const isCertificate = failure.stage === "tls" && !/^(ECONNRESET|EPROTO)?$/.test(failure.code);
+    const certificate = isCertificate ? await lookAtCertificate(walk, url, proxy) : undefined;
+    return { ...facts, failure: { ...failure, message: walk.redact(failure.message) }, certificate };
+  }
+}
+
+const tlsCode = /^(?:CERT_|CRL_|ERR_SSL_|ERR_TLS_|EPROTO$|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+
+/** How far a connection came that failed. The error's own words tell apart what its code does not. */
+export function classify(error: ToolServerError, proxy: ProxyServer | undefined): NetworkFailure {
+  const code = codeOf(error.cause);
+  const { message } = error;
+  if (!ToolServerError.is(error, "SERVER_UNREACHABLE")) {
+    return { stage: ToolServerError.is(error, "CALL_TIMEOUT") ? "connection" : "settings", code, message };
+  }
+  const status = /the proxy answered (\d{3})/.exec(message)?.[1];
+  if (status !== undefined) return { stage: "proxy", code, proxyStatus: Number(status), message };
+  if (proxy !== undefined && /no proxy that knows CONNECT/.test(message)) return { stage: "proxy", code, message };
+  const isTls = tlsCode.test(code) || /during the TLS handshake|the TLS handshake failed/.test(message);
+  // Behind a proxy, the names that we look up and the ports that we knock at are its own.
+  if (proxy !== undefined && (!isTls || message.includes(`certificate of ${proxy.host} `))) {
+    return { stage: "proxy", code, message };
+  }
+  if (isTls) return { stage: "tls", code, message };
+  return { stage: code === "ENOTFOUND" || code === "EAI_AGAIN" ? "name" : "connection", code, message };
+}
+
+/** The addresses of a host, for people: the connection looks them up by itself. */
+async function addressesOf(walk: Walk, host: string): Promise<readonly string[]> {
+  if (isIP(host) !== 0) return [host];
+  try {
+    const found = await within(walk, () => lookup(host, { all: true }));
+    return found.map(({ address }) => address);
+  } catch {
+    return [];
+  }
+}
+
+function addressOf({ remoteAddress, remotePort }: Socket): string {
+  return nameOf(remoteAddress ?? "", remotePort ?? 0);
+}
+
+function describeTls(socket: Socket): string {
+  if (!(socket instanceof TLSSocket)) return "";
+  const { valid_to: validTo, issuer } = socket.getPeerCertificate();
+  const until = validTo === undefined ? "" : `, its certificate valid until ${isoOf(validTo)}`;
+  const by = issuer?.O ?? issuer?.CN;
+  return `${socket.getProtocol() ?? "TLS"}${until}${by === undefined ? "" : `, signed by ${String(by)}`}`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+import { ToolServerError } from "../../errors.js";
+import { createFakeClock } from "../../process/fake-clock.test.helper.js";
+import { createSecretRegistry } from "../../secrets/redactor.js";
+import { missingVariables } from "./look-at-child.js";
+import { judgeClientAnswer } from "./look-at-client.js";
+import { classify } from "./look-at-network.js";
+import { walkOver, within } from "./time-limit.js";
+import { isMeantFor } from "./token-facts.js";
+import { candidatesOf } from "./try-alternatives.js";
+import { createWalk } from "./walk.js";
+
+test("other places are tried from the likeliest on, and the one that was asked for is not among them", () => {
+  const list = (url: string, type: "http" | "sse" | "ws") =>
+    candidatesOf(new URL(url), type).map((candidate) => `${candidate.type} ${candidate.url.pathname}`);
+  expect(list("https://a.example/api", "http")).toEqual([
+    "sse /api",
+    "http /api/",
+    "http /mcp",
+    "sse /sse",
+    "http /api/mcp",
+    "sse /api/sse",
+    "http /",
+  ]);
+  expect(list("https://a.example/", "sse")).toEqual(["http /", "http /mcp", "sse /sse"]);
+  const [first] = candidatesOf(new URL("wss://a.example/mcp"), "ws");
+  expect(first?.url.href).toBe("https://a.example/mcp");
+});
+
+test("an audience is this server by its origin, another by another's, and a name tells nothing", () => {
+  const server = new URL("https://api.example.com/mcp");
+  expect(isMeantFor(["https://api.example.com"], server)).toBe(true);
+  expect(isMeantFor(["https://other.example", "https://api.example.com/v1"], server)).toBe(true);
+  expect(isMeantFor(["https://other.example"], server)).toBe(false);
+  expect(isMeantFor(["https://other.example", "a-name"], server)).toBeUndefined();
+  expect(isMeantFor([], server)).toBeUndefined();
+  expect(isMeantFor(["https://api.example.com"], new URL("wss://api.example.com/"))).toBe(true);
+});
+
+test("variables are missed only where a line laments them, and the entry does not pass them on", () => {
+  const find = (line: string, env = {}) => missingVariables([line], env, { SET_HERE: "x" });
+  expect(find("Please set SET_HERE and OTHER_KEY")).toEqual([
+    { variable: "SET_HERE", isSetHere: true },
+    { variable: "OTHER_KEY", isSetHere: false },
+  ]);
+  expect(find("OTHER_KEY is required", { OTHER_KEY: "" })).toEqual([]);
+  expect(find("using OTHER_KEY")).toEqual([]);
+  expect(find("Error [ERR_MODULE_NOT_FOUND]: not found")).toEqual([]);
+});
+
+test("what takes too long is given up, and so is what the walk has no time for", async () => {
+  const clock = createFakeClock();
+  const walk = new AbortController();
+  const limit = { clock, answerMs: 1000, signal: walk.signal };
+  let seen: AbortSignal | undefined;
+  const forEver = (signal: AbortSignal): Promise<never> => {
+    seen = signal;
+    return new Promise(() => {});
+  };
+  const slow = within(limit, forEver);
+  clock.advance(1000);
+  await expect(slow).rejects.toMatchObject({ code: "CALL_TIMEOUT" });
+  expect(seen?.aborted).toBe(true);
+  const late = within(limit, forEver);
+  walk.abort(walkOver(5000));
+  await expect(late).rejects.toThrow("The walk took longer than 5 s, and was ended.");
+  await expect(within(limit, async () => "done")).rejects.toMatchObject({ code: "CALL_TIMEOUT" });
+  expect(clock.waiting).toBe(0);
+});
+
+test("text of others is cut only after its secrets are taken out, so that no part of one stays", () => {
+  const secrets = createSecretRegistry();
+  secrets.add("a-secret-of-some-length");
+  const options = { secrets, variables: {}, pluginRoot: "/" } as unknown as Parameters<typeof createWalk>[0];
+  const { say } = createWalk(options, { type: "http", name: "api" } as never, new AbortController().signal);
+  expect(say(`${"x".repeat(15)} a-secret-of-some-length`, 30)).toBe(`${"x".repeat(15)} [redacted]`);
+  expect(say("one\n\u001b[31mtwo")).toBe("one \\x1b[31mtwo");
+});
+
+describe("the answer of an authorization endpoint", () => {
+  const context = { secrets: createSecretRegistry() };
+  const judge = (status: number, body = "", location = "") =>
+    judgeClientAnswer(context, { status, body, headers: { location } }, "http://127.0.0.1:1/callback").outcome;
+
+  test("tells whether it knows the client and its redirect", () => {
+    expect(judge(200, "<form>Sign in</form>")).toBe("accepted");
+    expect(judge(302, "", "https://as.example/login")).toBe("accepted");
+    expect(judge(302, "", "http://127.0.0.1:1/callback?code=abc")).toBe("accepted");
+    expect(judge(302, "", "http://127.0.0.1:1/callback?error=unauthorized_client")).toBe("dead");
+    expect(judge(302, "", "http://127.0.0.1:1/callback?error=access_denied")).toBe("unclear");
+    expect(judge(400, "<h1>invalid_client</h1>")).toBe("dead");
+    expect(judge(400, "Invalid redirect_uri for client")).toBe("redirect-mismatch");
+    expect(judge(503, "invalid_client")).toBe("unclear");
+  });
+
+  test("is told without the code that it carries", () => {
+    const headers = { location: "http://127.0.0.1:1/callback?code=a-secret-code" };
+    const told = judgeClientAnswer(context, { status: 302, body: "", headers }, "http://127.0.0.1:1/callback");
+    expect(JSON.stringify(told)).not.toContain("a-secret-code");
+  });
+});
+
+test("a connection's failure is placed by its code, and behind a proxy at the proxy", () => {
+  const failed = (code: string, message = "") =>
+    new ToolServerError("SERVER_UNREACHABLE", message, { cause: Object.assign(new Error(code), { code }) });
+  const proxy = {
+    host: "proxy.example",
+    port: 3128,
+    isSecure: true,
+    authorization: undefined,
+    variable: "HTTPS_PROXY",
+  };
+  expect(classify(failed("ENOTFOUND"), undefined).stage).toBe("name");
+  expect(classify(failed("ECONNREFUSED"), undefined).stage).toBe("connection");
+  expect(classify(failed("CERT_HAS_EXPIRED"), undefined).stage).toBe("tls");
+  expect(classify(failed("ECONNREFUSED"), proxy).stage).toBe("proxy");
+  expect(classify(failed("CERT_HAS_EXPIRED", "the certificate of proxy.example has expired"), proxy).stage).toBe(
+    "proxy",
+  );
+  expect(classify(failed("CERT_HAS_EXPIRED", "the certificate of a.example has expired"), proxy).stage).toBe("tls");
+});

@@ -1,0 +1,51 @@
+import type { Entry } from "../../configuration/entry.js";
+import { createTell, type Tell } from "../../diagnostics/tell.js";
+import { type Clock, systemClock } from "../../process/clock.js";
+import { printableText } from "../../process/printable-text.js";
+import { notTrusted } from "../../trust/trust-error.js";
+import type { ExplainOptions } from "../explain-options.js";
+
+/** A walk that is under way: what all of its steps work with. */
+export interface Walk extends Pick<ExplainOptions, "variables" | "pluginRoot" | "secrets" | "settings" | "ca"> {
+  readonly options: ExplainOptions;
+  readonly entry: Entry;
+  readonly clock: Clock;
+  /** How long one answer may take, in milliseconds. */
+  readonly answerMs: number;
+  /** Aborts when the time of the walk is over. */
+  readonly signal: AbortSignal;
+  readonly tell: Tell;
+  /** Rejects, with NOT_TRUSTED, where the entry may not act any more. */
+  ensureTrusted(): Promise<void>;
+  /** Text of others: without secrets, on one line, and cut. */
+  say(text: string, maxLength?: number): string;
+  redact(text: string): string;
+}
+
+/** The walk of an entry, which ends when `signal` aborts. */
+export function createWalk(options: ExplainOptions, entry: Entry, signal: AbortSignal): Walk {
+  const { secrets, variables, pluginRoot, settings, ca, clock = systemClock } = options;
+  // The first start of a program may have to download it.
+  const answerMs = options.answerMs ?? (entry.type === "stdio" ? 30_000 : 10_000);
+  const redact = (text: string): string => secrets.redact(text);
+  return {
+    options,
+    entry,
+    variables,
+    pluginRoot,
+    secrets,
+    settings,
+    ca,
+    clock,
+    answerMs,
+    signal,
+    tell: createTell(secrets),
+    async ensureTrusted() {
+      const judgement = await options.judgeTrust(entry);
+      if (judgement.state !== "trusted") throw notTrusted(entry.name, judgement);
+    },
+    // Cut only after secrets are taken out, so that no part of one stays.
+    say: (text, maxLength = 300) => printableText(redact(text).replace(/\s+/g, " ").trim(), maxLength),
+    redact,
+  };
+}

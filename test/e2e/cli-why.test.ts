@@ -1,0 +1,266 @@
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
+import { type Io, main } from "@wirescope/cli";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { activeResources, until } from "./tool-server-world.test.helper.js";
+
+const modules = fileURLToPath(new URL("../../node_modules/@modelcontextprotocol", import.meta.url));
+const everything = { command: process.execPath, args: [join(modules, "server-everything/dist/index.js"), "stdio"] };
+
+let plugin: string;
+let home: string;
+
+beforeEach(() => {
+  plugin = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-why-")));
+  home = join(plugin, "home");
+  mkdirSync(home);
+});
+
+afterEach(() => {
+  rmSync(plugin, { recursive: true });
+});
+
+interface Run {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(argv: readonly string[], env: Io["env"] = {}, columns?: number): Promise<Run> {
+  let stdout = "";
+  let stderr = "";
+  const code = await main([...argv, "--vault", "memory"], {
+    stdout: {
+      write: (text) => {
+        stdout += text;
+      },
+      ...(columns === undefined ? {} : { isTTY: true, columns }),
+    },
+    stderr: {
+      write: (text) => {
+        stderr += text;
+      },
+    },
+    env: { PATH: process.env.PATH, HOME: home, ...env },
+    now: () => new Date(),
+  });
+  return { code, stdout, stderr };
+}
+
+const file = (): string => join(plugin, ".mcp.json");
+const why = (server: string, ...more: readonly string[]): string[] => [
+  ...["why", server, "--config", file(), "--trust", "--allow-insecure-loopback"],
+  ...more,
+];
+
+function configure(servers: Record<string, unknown>): void {
+  writeFileSync(file(), JSON.stringify({ mcpServers: servers }, null, 2));
+}
+
+/** A server on this machine; ends with the test. */
+async function serve(
+  handler: (request: IncomingMessage, response: ServerResponse, origin: string) => void,
+): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on("end", () => handler(request, response, origin));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return origin;
+}
+
+function tokenThatExpired(): string {
+  const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  return `${part({ alg: "HS256" })}.${part({ iat: 1_700_000_000, exp: 1_700_003_600 })}.c2lnbmF0dXJl`;
+}
+
+const refusing = (status: number) =>
+  serve((_, response) => {
+    response.writeHead(status, { "www-authenticate": 'Bearer error="invalid_token"' }).end();
+  });
+
+const bearer = (origin: string) => ({
+  type: "http",
+  url: `${origin}/mcp`,
+  headers: { Authorization: "Bearer ${API_TOKEN}" },
+});
+
+describe("why", () => {
+  test("[TS-ERR-2] tells the likely cause first, its evidence, the command that mends it, then the walk", async () => {
+    configure({ api: bearer(await refusing(401)) });
+    const token = tokenThatExpired();
+    const { code, stdout, stderr } = await run(why("api"), { API_TOKEN: token });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
+    const lines = stdout.split("\n");
+    expect(lines[0]).toBe("✗ api: The token has expired. (token-expired, found)");
+    expect(stdout).toContain("The token in Authorization (from API_TOKEN) expired at 2023-11-14T23:13:20Z");
+    expect(lines.indexOf("    export API_TOKEN=…")).toBeGreaterThan(0);
+    expect(lines.indexOf("    export API_TOKEN=…")).toBeLessThan(lines.indexOf("The walk:"));
+    expect(stdout).toMatch(/ {2}✓ configuration +\S*\.mcp\.json:3: An entry of the type http\./);
+    expect(stdout).toMatch(/ {2}✗ credential +The server answered 401 to the headers of the entry\./);
+    expect(stdout).toMatch(/ {2}- protocol\n$/);
+    expect(stdout).not.toContain(token);
+  });
+
+  test("fits the terminal", async () => {
+    configure({ api: bearer(await refusing(401)) });
+    const { stdout } = await run(why("api"), { API_TOKEN: tokenThatExpired() }, 70);
+    const [title = "", ...rest] = stripVTControlCharacters(stdout).split("\n");
+    expect(title).toContain("✗ api");
+    // Commands are not broken, so that they can be copied, and neither are long paths.
+    for (const line of rest) expect(line.length <= 70 || !line.trim().includes(" ") || line.includes("/")).toBe(true);
+  });
+
+  test("is JSON for scripts", async () => {
+    configure({ api: bearer(await refusing(403)) });
+    const { code, stdout } = await run(why("api", "--json"), { API_TOKEN: "a-token-of-mine" });
+    const explained = JSON.parse(stdout);
+    expect(code).toBe(1);
+    expect(explained).toMatchObject({ server: "api", type: "http", isWell: false });
+    expect(explained.causes[0]).toMatchObject({ cause: "permission-missing", weight: 0.5 });
+    expect(explained.steps[0]).toMatchObject({ step: "configuration", outcome: "ok" });
+    expect(stdout).not.toContain("a-token-of-mine");
+  });
+
+  test("exits with 0 where all is well", async () => {
+    configure({ everything });
+    const { code, stdout } = await run(why("everything"));
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^✓ everything works\.\n\nThe walk:\n/);
+    expect(stdout).toMatch(/✓ protocol +\S.*, protocol 20\d\d-\d\d-\d\d .*; \d+ tools\./);
+  });
+
+  test("asks nobody for trust, and runs nothing without it", async () => {
+    const witness = join(plugin, "ran");
+    configure({ local: { command: process.execPath, args: ["-e", "fs.writeFileSync('ran', '')"] } });
+    const { code, stdout } = await run(["why", "local", "--config", file()]);
+    expect(code).toBe(1);
+    expect(stdout).toContain("✗ local: Nobody approved the entry yet. (not-approved, found)");
+    expect(stdout).toContain(`    wirescope trust local --config ${file()}\n`);
+    expect(() => readFileSync(witness)).toThrow();
+  });
+
+  test("names the servers that there are where there is none of the name", async () => {
+    configure({ everything });
+    const { code, stderr } = await run(why("evrything"));
+    expect(code).toBe(2);
+    expect(stderr).toContain('There is no server "evrything" in the configuration. Did you mean "everything"?');
+    expect((await run(["why"])).code).toBe(2);
+    expect((await run(why("a", "b"))).code).toBe(2);
+  });
+
+  test("[TS-DIAG-1] shows with --debug the headers without their values, and each refusal", async () => {
+    configure({ api: bearer(await refusing(401)) });
+    const { stderr } = await run(why("api", "--debug"), { API_TOKEN: "a-token-of-mine" });
+    expect(stderr).toMatch(
+      /api: POST http:\S+\/mcp with Authorization: Bearer \[redacted\] was answered with 401; it asks for: Bearer error="invalid_token"/,
+    );
+    expect(stderr).not.toContain("a-token-of-mine");
+  });
+});
+
+describe("a server that signs in by OAuth", () => {
+  /** A tool server and its authorization server in one, of which nothing but the metadata is asked. */
+  const start = (more: Record<string, unknown> = {}) =>
+    serve(({ url = "" }, response, origin) => {
+      const answer = (value: unknown): void => {
+        response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value));
+      };
+      if (url === "/.well-known/oauth-protected-resource/mcp") {
+        answer({ resource: `${origin}/mcp`, authorization_servers: [origin] });
+      } else if (url === "/.well-known/oauth-authorization-server") {
+        answer({
+          issuer: origin,
+          authorization_endpoint: `${origin}/authorize`,
+          token_endpoint: `${origin}/token`,
+          registration_endpoint: `${origin}/register`,
+          code_challenge_methods_supported: ["S256"],
+          ...more,
+        });
+      } else {
+        const place = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
+        response.writeHead(401, { "www-authenticate": `Bearer ${place}` }).end();
+      }
+    });
+
+  test("is told to be signed in to", async () => {
+    configure({ notes: { type: "http", url: `${await start()}/mcp` } });
+    const { code, stdout, stderr } = await run(why("notes", "--debug", "--profile", "work"));
+    expect(code).toBe(1);
+    expect(stdout).toContain("✗ notes: Nobody has signed in yet. (sign-in-needed, found)");
+    expect(stdout).toContain(
+      `wirescope login notes --config ${file()} --allow-insecure-loopback --profile work --vault memory`,
+    );
+    expect(stdout).toMatch(/✓ authorization-server +http:/);
+    expect(stderr).toMatch(/notes: http:\S+\/\.well-known\/oauth-authorization-server: it is there/);
+  });
+
+  test("is held against the demands of the protocol by check --live", async () => {
+    configure({ notes: { type: "http", url: `${await start()}/mcp` } });
+    const check = ["check", file(), "--live", "--trust", "--allow-insecure-loopback"];
+    const { code, stdout } = await run(check);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/1 server, 1 note\n\nnotes \(http\)\n {2}✓ it can be reached\n/);
+    expect(stdout).toContain("✓ PKCE with S256 is offered");
+    expect(stdout).toContain("✓ there is a way to a client");
+    expect(stdout).toContain("- there is a token that the server accepts");
+    const json = await run([...check, "--json"]);
+    expect(JSON.parse(json.stdout).live[0].demands.length).toBeGreaterThan(10);
+  });
+
+  test("fails check --live where it does not meet them", async () => {
+    configure({ notes: { type: "http", url: `${await start({ code_challenge_methods_supported: undefined })}/mcp` } });
+    const { code, stdout } = await run(["check", file(), "--live", "--trust", "--allow-insecure-loopback"]);
+    expect(code).toBe(1);
+    expect(stdout).toContain("✗ PKCE with S256 is offered");
+  });
+});
+
+describe("check --live", () => {
+  test("walks each server, and says of each what it meets", async () => {
+    configure({ everything, api: bearer(await refusing(401)) });
+    const argv = ["check", file(), "--live", "--trust", "--allow-insecure-loopback"];
+    const { code, stdout } = await run(argv, { API_TOKEN: "a-token-of-mine" });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/\neverything \(stdio\)\n {2}✓ the command is found and can be run\n/);
+    expect(stdout).toContain("✗ the credential is accepted\n      It answered 401 to the headers of the entry.\n");
+    expect(stdout).toContain("    export API_TOKEN=…\n");
+    expect(stdout).not.toContain("a-token-of-mine");
+  });
+
+  test("needs trust, and is not for the file alone", async () => {
+    configure({ everything });
+    const untrusted = await run(["check", file(), "--live"]);
+    expect(untrusted.code).toBe(1);
+    expect(untrusted.stdout).toContain(`wirescope trust everything --config ${file()}`);
+    expect(await run(["check", file(), "--live", "--file-only"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--live needs the variables"),
+    });
+  });
+});
+
+test("a walk leaves nothing behind: no process, socket or timer", async () => {
+  configure({ everything, api: bearer(await refusing(401)) });
+  const walk = async (): Promise<void> => {
+    await run(why("everything"));
+    await run(why("api"), { API_TOKEN: "a-token-of-mine" });
+  };
+  // What all walks share stays after the first.
+  await walk();
+  const before = activeResources();
+  await walk();
+  await until(() => {
+    for (const [kind, count] of Object.entries(activeResources())) expect(count).toBeLessThanOrEqual(before[kind] ?? 0);
+  });
+});
