@@ -8,10 +8,14 @@ import { fileURLToPath } from "node:url";
 
 const scope = "@wirescope/";
 
-/** Which packages a package may import, and in what way: "value", "type" for types alone, or the only subpath allowed. */
+/**
+ * Which packages a package may import, and in what way: "value", "type" for types alone, "test" in its tests alone, or the
+ * only subpath allowed.
+ */
 const packageDirections = {
   channelz: {},
-  "tool-server": {},
+  quirks: {},
+  "tool-server": { quirks: "test" },
   instrument: { channelz: "value", "tool-server": "type" },
   gateway: { instrument: "value", channelz: "value", "tool-server": "value" },
   cli: { gateway: "value", instrument: "value", channelz: "value", "tool-server": "value" },
@@ -90,6 +94,9 @@ function broken(path, { specifier, line, typeOnly }) {
   }
   if (allowed === "type" && !typeOnly) {
     return [at(`${from} takes only types from ${to}.`, "Write `import type`, or hand the value in from above.")];
+  }
+  if (allowed === "test" && !/\.test(\.helper)?\.ts$/.test(path)) {
+    return [at(`${from} imports ${to} in its tests alone.`, "Hand in what is needed, or move it to a test.")];
   }
   if (allowed.startsWith("/") && `/${rest.join("/")}` !== allowed) {
     return [at(`${from} may import only ${scope}${to}${allowed}.`, `Import from "${scope}${to}${allowed}".`)];

@@ -55,3 +55,4 @@ export { parseTemplate, type Template, type TemplatePart, type VariableReference
 export * from "./transports/index.js";
 export * from "./trust/index.js";
 export * from "./vault/index.js";
+export * from "./why/index.js";

@@ -36,6 +36,8 @@ export interface GuardOptions {
 
 const pass: Verdict = { outcome: "pass" };
 
+const mostJudged = 100;
+
 /**
  * The access guard, mounted once for everything on a listener.
  *
@@ -48,7 +50,17 @@ export function createGuard(options: GuardOptions): Guard {
   const hosts = new Set(options.allowedHosts.map(parseAllowedHost));
   const origins = new Set(options.allowedOrigins.map(parseAllowedOrigin));
 
+  // The same few names come with every request, and to look at an address costs more than the rest of the guard.
+  const judged = new Map<string, boolean>();
   const isOurHost = (authority: string): boolean => {
+    const known = judged.get(authority);
+    if (known !== undefined) return known;
+    if (judged.size >= mostJudged) judged.clear();
+    const verdict = judgeHost(authority);
+    judged.set(authority, verdict);
+    return verdict;
+  };
+  const judgeHost = (authority: string): boolean => {
     const host = hostNameOf(authority);
     if (host === undefined) return false;
     if (host === "localhost" || host.endsWith(".localhost") || hosts.has(host)) return true;

@@ -3,16 +3,21 @@ import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { ToolServerError } from "../errors.js";
 import { answeredIdOf, cancelledIdOf, parseMessages, requestIdOf } from "../transports/json-rpc.js";
 import { createLineReader } from "../transports/stdio-lines.js";
+import { isModernRequest } from "../transports/streamable-http-session.js";
 import type { ToolTransport } from "../transports/transport.js";
+import { createUpstream } from "./upstream.js";
 
 export interface RelayOptions {
-  /** The way to the server, not yet started. */
-  readonly transport: ToolTransport;
+  /** A new transport to the server, not yet started. */
+  readonly openTransport: () => ToolTransport;
   /** Where the client's messages come from, one a line, and where those of the server go. */
   readonly input: Readable;
   readonly output: Writable;
   /** The largest message that is read from the client, in bytes. */
   readonly messageBytes: number;
+  readonly redact: (text: string) => string;
+  /** What may be behind it where the server ends the connection and was never heard, as a sentence. */
+  readonly hint: string;
   readonly onProblem: (text: string) => void;
 }
 
@@ -20,101 +25,109 @@ export interface RelayOptions {
 const failedOnTheWay = -32_000;
 const parseError = -32_700;
 
+/** A request of the client on its way. */
+interface OpenRequest {
+  readonly controller: AbortController;
+  readonly isModern: boolean;
+}
+
 /**
  * Carries messages between a client that speaks over pipes and a server behind a transport, without looking into them more
  * than that takes. Every request of the client is answered: by the server, or with an error that says why not. Resolves when
- * the client is gone. Rejects with the failure of the transport where the server is, or could not be reached at all.
+ * the client is gone, and then `input` is destroyed. Rejects with MESSAGE_TOO_LARGE where the client sends a message past the limit.
  */
 export async function relay(options: RelayOptions): Promise<void> {
-  const { transport, input, output, messageBytes, onProblem } = options;
-  const open = new Map<RequestId, AbortController>();
-  let initialization: RequestId | undefined;
+  const { openTransport, input, output, messageBytes, redact, hint, onProblem } = options;
+  const open = new Map<RequestId, OpenRequest>();
+  let hasStreams = false;
+  let wasHeard = false;
 
-  const write = (message: JSONRPCMessage): void => {
+  const write = (message: object): void => {
     output.write(`${JSON.stringify(message)}\n`);
   };
   const refuse = (id: RequestId, error: unknown): void => {
     if (!open.delete(id)) return;
-    const message = error instanceof Error ? error.message : String(error);
+    const isUnheard = !wasHeard && ToolServerError.is(error, "CONNECTION_LOST");
+    const message = redact(isUnheard ? `${messageOf(error)} ${hint}`.trim() : messageOf(error));
+    onProblem(message);
     write({ jsonrpc: "2.0", id, error: { code: failedOnTheWay, message } });
   };
+  const upstream = createUpstream({
+    openTransport() {
+      const transport = openTransport();
+      hasStreams = transport.hasPerRequestStream === true;
+      return transport;
+    },
+    onMessage(message) {
+      wasHeard = true;
+      const id = answeredIdOf(message);
+      if (id !== undefined) open.delete(id);
+      write(message);
+    },
+    onLost(requests, failure) {
+      for (const id of requests) refuse(id, failure);
+    },
+    onProblem,
+  });
+
+  const callOff = (id: RequestId, message: JSONRPCMessage): void => {
+    const request = open.get(id);
+    open.delete(id);
+    request?.controller.abort();
+    // Where each request has a stream of its own, the newer era calls it off by the end of that; the older one is told.
+    if (!hasStreams || request?.isModern !== true) tell(message);
+  };
+  const tell = (message: JSONRPCMessage): void => {
+    upstream.send(message).catch((error: unknown) => onProblem(messageOf(error)));
+  };
   const forward = (message: JSONRPCMessage): void => {
+    const cancelled = cancelledIdOf(message);
     const id = requestIdOf(message);
-    if (id === undefined) {
-      const cancelled = cancelledIdOf(message);
-      // Where each request has a stream of its own, its end is what calls it off; a server of the older era is told besides.
-      const controller = cancelled === undefined ? undefined : open.get(cancelled);
-      transport.send(message).catch((error: unknown) => onProblem(messageOf(error)));
-      if (cancelled !== undefined) open.delete(cancelled);
-      controller?.abort();
-      return;
+    if (cancelled !== undefined) {
+      callOff(cancelled, message);
+    } else if (id === undefined) {
+      tell(message);
+    } else {
+      const controller = new AbortController();
+      open.set(id, { controller, isModern: isModernRequest(message) });
+      upstream.send(message, controller.signal).catch((error: unknown) => refuse(id, error));
     }
-    if ("method" in message && message.method === "initialize") initialization = id;
-    const controller = new AbortController();
-    open.set(id, controller);
-    transport.send(message, { requestSignal: controller.signal }).catch((error: unknown) => refuse(id, error));
   };
 
-  const closed = new Promise<void>((resolve, reject) => {
-    transport.onclose = () => {
-      const failure = transport.failure;
-      for (const id of [...open.keys()]) refuse(id, failure ?? lost());
-      if (failure === undefined) resolve();
-      else reject(failure);
-    };
-  });
-  closed.catch(() => {});
-  transport.onerror = (error) => onProblem(error.message);
-  transport.onmessage = (message) => {
-    const id = answeredIdOf(message);
-    if (id !== undefined) {
-      if (id === initialization) adoptVersion(message, transport);
-      open.delete(id);
-    }
-    write(message);
-  };
-  await transport.start();
-
-  const reader = createLineReader(
-    messageBytes,
-    (line) => {
-      const messages = parseMessages(line);
-      if (messages === undefined) {
-        output.write(
-          `${JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: parseError, message: notJson } })}\n`,
-        );
-        return;
-      }
-      for (const message of messages) forward(message);
-    },
-    () => {
-      onProblem(`The client sent a message of more than ${messageBytes} bytes, and is not heard any more.`);
-      input.destroy();
-    },
-  );
-  input.on("data", (chunk: Buffer) => reader.push(chunk));
-  const gone = new Promise<void>((resolve) => {
-    input.once("end", () => {
-      reader.end();
-      resolve();
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const reader = createLineReader(
+        messageBytes,
+        (line) => {
+          const messages = parseMessages(line);
+          if (messages === undefined)
+            write({ jsonrpc: "2.0", id: null, error: { code: parseError, message: notJson } });
+          for (const message of messages ?? []) forward(message);
+        },
+        () => reject(tooLarge(messageBytes)),
+      );
+      input.on("data", (chunk: Buffer) => reader.push(chunk));
+      input.once("end", () => {
+        reader.end();
+        resolve();
+      });
+      input.once("close", resolve);
+      input.on("error", () => resolve());
+      output.on("error", () => resolve());
     });
-    input.once("close", resolve);
-    output.once("error", () => resolve());
-  });
-  await Promise.race([gone, closed]);
-  await transport.close();
+  } finally {
+    // Nobody is there to be answered.
+    open.clear();
+    input.destroy();
+    await upstream.close();
+  }
 }
 
 const notJson = "The line is no message of JSON-RPC.";
 
-/** From the handshake of the older era on, the transport names the version that was agreed on. */
-function adoptVersion(message: JSONRPCMessage, transport: ToolTransport): void {
-  const version = "result" in message ? message.result.protocolVersion : undefined;
-  if (typeof version === "string") transport.setProtocolVersion?.(version);
-}
-
-function lost(): ToolServerError {
-  return new ToolServerError("CONNECTION_LOST", "The connection to the server ended.");
+function tooLarge(limitBytes: number): ToolServerError {
+  const message = `The client sent a message of more than ${limitBytes} bytes, and is not heard any more. Send less at once.`;
+  return new ToolServerError("MESSAGE_TOO_LARGE", message, { details: { wasSent: false } });
 }
 
 function messageOf(error: unknown): string {

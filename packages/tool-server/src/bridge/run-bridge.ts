@@ -9,9 +9,10 @@ import { createHttpClient } from "../http/create-http-client.js";
 import type { TlsSettings } from "../http/tls-settings.js";
 import { systemClock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
+import { findSecretShapes } from "../secrets/secret-shapes.js";
 import type { Variables } from "../substitution/substitute-entry.js";
 import { networkTransports } from "../transports/network-transports.js";
-import { defaultLimits } from "../transports/transport.js";
+import { defaultLimits, type TransportLimits } from "../transports/transport.js";
 import { relay } from "./relay.js";
 
 export interface BridgeOptions {
@@ -26,40 +27,62 @@ export interface BridgeOptions {
   readonly secrets: SecretRegistry;
   readonly input: Readable;
   readonly output: Writable;
+  readonly limits?: Partial<TransportLimits> | undefined;
   /** Told of what goes wrong without ending the bridge. */
   readonly onProblem: (text: string) => void;
 }
 
 /**
  * A stdio server that is another one, behind TLS with a client certificate: what an entry has no fields for, its `command`
- * does. Resolves when the client is gone; rejects with a ToolServerError.
+ * does. Nothing is connected to before the first message; each request that fails on the way is answered with an error. Resolves
+ * when the client is gone. Rejects with CREDENTIAL_UNUSABLE, CREDENTIAL_CONFLICT or MESSAGE_TOO_LARGE.
  */
 export async function runBridge(options: BridgeOptions): Promise<void> {
-  const { url, type, tls, headers = [], variables, secrets, input, output, onProblem } = options;
+  const { url, type, tls, headers = [], variables, secrets, input, output } = options;
   const server = url.host;
+  const { redact } = secrets;
+  const limits = { ...defaultLimits, ...options.limits };
+  for (const secret of secretsOfUrl(url)) secrets.add(secret);
   const credential =
     headers.length === 0 ? createNoCredential({ server }) : createHeaderCredential({ server, secrets, headers });
   const connection: ConnectionFacts = {
     kind: type,
     name: server,
-    target: secrets.redact(url.href),
+    target: redact(url.href),
     tenant: {},
     credential: () => credential.describe(),
   };
   const facts: TransportFacts = { connection, target: `${url.protocol}//${url.host}` };
   const clock = systemClock;
   const tell = createTell(secrets);
-  const http = createHttpClient({ server, transport: () => facts, tls, variables, secrets, clock });
-  const context = { server, facts, credential, secrets, tell, clock, limits: defaultLimits, url, http };
+  const { connectMs } = limits;
+  const http = createHttpClient({ server, transport: () => facts, tls, variables, secrets, clock, connectMs });
+  const context = { server, facts, credential, secrets, tell, clock, limits, url, http };
   publish("connection:opened", connection);
   publish("transport:opened", facts);
   try {
-    const transport = networkTransports[type](context);
-    await relay({ transport, input, output, messageBytes: defaultLimits.messageBytes, onProblem });
+    await relay({
+      openTransport: () => networkTransports[type](context),
+      input,
+      output,
+      messageBytes: limits.messageBytes,
+      redact,
+      // With TLS 1.3 a server judges the certificate after the handshake, and not every one says why it ends then.
+      hint: url.protocol === "https:" || url.protocol === "wss:" ? certificateHint : "",
+      onProblem: (text) => options.onProblem(redact(text)),
+    });
   } finally {
     await http.close();
     await credential.dispose();
     publish("transport:closed", { subject: facts, reason: "The bridge ended." });
     publish("connection:closed", { subject: connection, reason: "The bridge ended." });
   }
+}
+
+const certificateHint =
+  "A server that does not accept the client certificate, or misses one, may end the connection like this: check --cert and --key.";
+
+/** What may be secret in a url whose variables were put in by somebody else. */
+function secretsOfUrl({ href, searchParams }: URL): string[] {
+  return [...searchParams.values(), ...findSecretShapes(href).map(({ value }) => value)];
 }

@@ -42,12 +42,7 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
   }
   switch (error.code) {
     case SdkErrorCode.RequestTimeout:
-      return new ToolServerError(
-        "CALL_TIMEOUT",
-        `The server ${who} neither answered ${method} nor told of progress for ${describeDuration(idleTimeoutMs)}. ` +
-          "It was told to stop. Allow more time, or look at what the server does.",
-        { details: { wasSent: true } },
-      );
+      return tooSilent(server, method, idleTimeoutMs);
     case SdkErrorCode.ConnectionClosed:
     case SdkErrorCode.NotConnected:
     case SdkErrorCode.SendFailed:
@@ -63,6 +58,16 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
     default:
       return invalid(`The server ${who} answered ${method} with what cannot be used: ${said(error.message)}`);
   }
+}
+
+/** That a server was silent for too long during a call. */
+export function tooSilent(server: string, method: string, idleTimeoutMs: number): ToolServerError {
+  return new ToolServerError(
+    "CALL_TIMEOUT",
+    `The server ${JSON.stringify(server)} neither answered ${method} nor told of progress for ${describeDuration(idleTimeoutMs)}. ` +
+      "It was told to stop. Allow more time, or look at what the server does.",
+    { details: { wasSent: true } },
+  );
 }
 
 /** The failure that a transport or a credential of ours gave, also where the SDK wrapped it. */

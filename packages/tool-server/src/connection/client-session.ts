@@ -1,4 +1,4 @@
-import { Client, type ServerCapabilities } from "@modelcontextprotocol/client";
+import { Client } from "@modelcontextprotocol/client";
 import { publish } from "../diagnostics/channels.js";
 import type { ConnectivityState, TransportFacts } from "../diagnostics/facts.js";
 import type { Tell } from "../diagnostics/tell.js";
@@ -6,32 +6,25 @@ import { ToolServerError } from "../errors.js";
 import type { Clock } from "../process/clock.js";
 import type { ToolTransport } from "../transports/transport.js";
 import { callFailure } from "./call-failure.js";
-import type { ClientSettings } from "./client-settings.js";
+import { timerMs } from "./call-limit.js";
+import type { ClientSettings, ServerDescription } from "./client-settings.js";
 import { describeDuration } from "./duration.js";
+import { afterSilence } from "./idle-limit.js";
 import { type ChangedList, listChangeHandlers, watchSubscription } from "./list-changes.js";
-import { markCalls } from "./marked-calls.js";
-import { connectClient, type EraMemory } from "./negotiate-era.js";
+import { connectClient, type EraMemory, handshakeTimes } from "./negotiate-era.js";
+import { createRelayedCalls, type RelayRequest, type SentRequest } from "./relayed-calls.js";
 
-export type { ClientSettings } from "./client-settings.js";
-
-/** What a server says of itself. */
-export interface ServerDescription {
-  /** Undefined where the server does not say. */
-  readonly name: string | undefined;
-  readonly version: string | undefined;
-  readonly protocolVersion: string;
-  readonly era: "modern" | "legacy";
-  readonly capabilities: ServerCapabilities;
-  readonly instructions: string | undefined;
-}
+export type { ClientSettings, ServerDescription } from "./client-settings.js";
 
 /** A client of the SDK on one transport, from the handshake to the end. */
 export interface ClientSession {
   readonly transport: ToolTransport;
   readonly facts: TransportFacts;
   readonly server: ServerDescription;
-  /** Makes a call over it, and counts it. `mark` is told with what the server sends on the stream of the call. */
-  run<Value>(invoke: (client: Client) => Promise<Value>, mark?: object): Promise<Value>;
+  /** Makes a call over it, and counts it. */
+  run<Value>(invoke: (client: Client) => Promise<Value>): Promise<Value>;
+  /** Passes a request on over it, and counts it. */
+  relay(request: RelayRequest): SentRequest;
   /** Ends it, for this reason, once the calls in flight have ended: each hears for itself what became of it. */
   retire(reason: string): void;
   /** Ends it now. */
@@ -45,6 +38,8 @@ export interface SessionOptions {
   readonly era: EraMemory;
   /** How long the handshake may take, with all its steps. */
   readonly connectTimeoutMs: number;
+  /** Whether a person is asked right now: their time does not count. Default: nobody ever is. */
+  readonly isPersonAsked?: (() => boolean) | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly tell: Tell;
@@ -58,6 +53,9 @@ export interface SessionOptions {
 export async function openSession(options: SessionOptions): Promise<ClientSession> {
   const { transport, facts, settings, signal, redact, tell, connectTimeoutMs, clock } = options;
   const { name: server } = facts.connection;
+  const { isPersonAsked } = options;
+  // The SDK's own limit knows nothing of people.
+  const requestMs = isPersonAsked === undefined ? connectTimeoutMs : timerMs(Number.POSITIVE_INFINITY);
   let session: ClientSession | undefined;
   let isOver = false;
   const setState = (state: ConnectivityState, reason?: string): void =>
@@ -70,36 +68,41 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     publish("transport:closed", { subject: facts, reason });
   };
 
+  const relayed = createRelayedCalls(transport, facts, settings);
+
   publish("transport:opened", facts);
   setState("CONNECTING");
   transport.onclose = () => {
     const wasOver = isOver;
+    relayed.end();
     end(transport.failure?.message ?? "The transport closed.");
     if (session !== undefined && !wasOver) options.onLost(session, transport.failure);
   };
+  const times = handshakeTimes(transport, options.era, requestMs);
   const client = new Client(settings.info, {
     capabilities: settings.capabilities ?? {},
     listChanged: listChangeHandlers(options.onListChanged),
-    versionNegotiation: { mode: "auto", probe: { timeoutMs: probeMs(transport, connectTimeoutMs) } },
+    versionNegotiation: { mode: "auto", probe: { timeoutMs: times.probeMs } },
   });
   client.onerror = (error) => {
     if (!isOver) tell(facts, "info", `Out of band: ${error.message}`);
   };
-  const marks = markCalls(transport, client, settings, facts);
+  relayed.prepare(client);
   settings.prepare?.(client, facts);
 
   const giveUp = (): void => void transport.close().catch(() => {});
   signal.addEventListener("abort", giveUp, { once: true });
   // The SDK limits the requests of a handshake, and not its notification.
   let tooLong: ToolServerError | undefined;
-  const callOff = clock.after(connectTimeoutMs, () => {
+  const silence = { timeoutMs: connectTimeoutMs, isPersonAsked: isPersonAsked ?? (() => false), clock };
+  const callOff = afterSilence(silence, () => {
     tooLong = slowHandshake(server, connectTimeoutMs);
     giveUp();
   });
   publish("transport:call-started", facts);
   try {
     signal.throwIfAborted();
-    await connectClient(client, transport, options.era, connectTimeoutMs);
+    await connectClient(client, transport, options.era, times);
     signal.throwIfAborted();
   } catch (error) {
     publish("transport:call-failed", facts);
@@ -139,23 +142,44 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     await client.close().catch(() => {});
     await transport.close().catch(() => {});
   };
+  const description = describeServer(client);
+  relayed.begin(description);
+  const callEnded = (): void => {
+    inFlight -= 1;
+    if (inFlight === 0 && retirement !== undefined) void close(retirement);
+  };
   session = {
     transport,
     facts,
-    server: describeServer(client),
-    async run(invoke, mark) {
+    server: description,
+    relay(request) {
+      publish("transport:call-started", facts);
+      inFlight += 1;
+      const sent = relayed.send(request);
+      sent.result.then(
+        () => {
+          publish("transport:call-succeeded", facts);
+          callEnded();
+        },
+        () => {
+          publish("transport:call-failed", facts);
+          callEnded();
+        },
+      );
+      return sent;
+    },
+    async run(invoke) {
       publish("transport:call-started", facts);
       inFlight += 1;
       try {
-        const result = await (mark === undefined ? invoke(client) : marks.during(mark, () => invoke(client)));
+        const result = await invoke(client);
         publish("transport:call-succeeded", facts);
         return result;
       } catch (error) {
         publish("transport:call-failed", facts);
         throw error;
       } finally {
-        inFlight -= 1;
-        if (inFlight === 0 && retirement !== undefined) void close(retirement);
+        callEnded();
       }
     },
     retire(reason) {
@@ -165,15 +189,6 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     close,
   };
   return session;
-}
-
-/**
- * How long the question for the newer protocol waits. Over one wire silence means the older one: some servers never answer
- * what they do not know, and time must be left to ask them in the older way. Elsewhere it is a failure.
- */
-function probeMs(transport: ToolTransport, connectTimeoutMs: number): number {
-  const hasOneWire = transport.kind === "stdio" || transport.kind === "ws";
-  return hasOneWire ? Math.min(connectTimeoutMs / 2, 3000) : connectTimeoutMs;
 }
 
 function slowHandshake(server: string, timeoutMs: number): ToolServerError {

@@ -5,6 +5,7 @@ import type {
   JSONRPCNotification,
   JSONRPCRequest,
   Result,
+  ServerCapabilities,
 } from "@modelcontextprotocol/client";
 import type { TransportFacts } from "../diagnostics/facts.js";
 
@@ -24,8 +25,19 @@ export interface ClientSettings {
 /** Where a message of a server comes from. */
 export interface MessageOrigin {
   readonly facts: TransportFacts;
-  /** The mark of the call on whose stream it came; undefined where that cannot be known, as where all share one wire. */
+  /** The mark of the relayed request on whose stream it came; undefined where that cannot be known, as where all share one wire. */
   readonly mark: object | undefined;
   /** For a request: aborted where the server does not wait for the answer any more. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** What a server says of itself. */
+export interface ServerDescription {
+  /** Undefined where the server does not say. */
+  readonly name: string | undefined;
+  readonly version: string | undefined;
+  readonly protocolVersion: string;
+  readonly era: "modern" | "legacy";
+  readonly capabilities: ServerCapabilities;
+  readonly instructions: string | undefined;
 }

@@ -16,8 +16,10 @@ import type {
   RequestOptions,
 } from "@modelcontextprotocol/client";
 import type { ConnectionFacts, ConnectivityState } from "../diagnostics/facts.js";
-import type { ServerDescription } from "./client-session.js";
+import type { ToolServerError } from "../errors.js";
+import type { ServerDescription } from "./client-settings.js";
 import type { ChangedList } from "./list-changes.js";
+import type { RelayRequest, WireObject } from "./relayed-calls.js";
 
 /** How a call is made. */
 export interface CallOptions {
@@ -28,11 +30,14 @@ export interface CallOptions {
   /** How long the call may take in all, in milliseconds. Default: for ever, as long as there is progress. */
   readonly totalTimeoutMs?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /**
-   * Comes back, as `origin`, with what the server sends on the stream of this call: see ClientSettings. Only where `invoke`
-   * makes its request before it first waits. Default: none.
-   */
-  readonly mark?: object | undefined;
+}
+
+/** A request that is passed on. */
+export interface RelayedCall {
+  /** The result as it came, also one that asks for input. Rejects with a ToolServerError. */
+  readonly result: Promise<WireObject>;
+  /** Gives up: the server is told, and the result rejects with the reason, or with CALL_CANCELLED where there is none. */
+  cancel(reason?: ToolServerError): void;
 }
 
 /**
@@ -64,6 +69,11 @@ export interface Connection {
     invoke: (client: Client, options: RequestOptions) => Promise<Result>,
     options?: CallOptions,
   ): Promise<Result>;
+  /**
+   * Passes a request on as it is, past the client of the SDK, whose views on it nobody asks for. It has no time limit: who
+   * waits no more cancels it.
+   */
+  relay(request: RelayRequest): RelayedCall;
   /** Tells of a list that changed, until the returned function is called. */
   onListChanged(listener: (list: ChangedList) => void): () => void;
   /** Ends it and all calls in flight, which reject with CONNECTION_CLOSED. */

@@ -6,16 +6,18 @@ import { ToolServerError, type ToolServerErrorCode } from "../errors.js";
 import { backOffMs, withJitter } from "../process/back-off.js";
 import type { Clock } from "../process/clock.js";
 import type { ToolTransport } from "../transports/transport.js";
-import { callFailure } from "./call-failure.js";
+import { callFailure, tooSilent } from "./call-failure.js";
 import { limitCall, timerMs } from "./call-limit.js";
 import { type ClientSession, openSession, type ServerDescription } from "./client-session.js";
 import type { ClientSettings } from "./client-settings.js";
 import type { CallOptions, Connection } from "./connection.js";
 import { type ConnectionState, connectivityOf } from "./connection-state.js";
 import { describeDuration } from "./duration.js";
+import { limitIdle } from "./idle-limit.js";
 import type { ChangedList } from "./list-changes.js";
 import { createEraMemory } from "./negotiate-era.js";
 import { redactFailure } from "./redact-failure.js";
+import { type RelayHost, relayCall } from "./relay.js";
 import { isSafeMethod } from "./safe-methods.js";
 
 export interface ConnectionOptions {
@@ -34,6 +36,11 @@ export interface ConnectionOptions {
   readonly idleTimeoutMs?: number | undefined;
   /** How long the handshake may take, in milliseconds. Default 30,000. */
   readonly connectTimeoutMs?: number | undefined;
+  /**
+   * Whether a person is asked to sign in right now, for a request that waits for it. Their time does not count as silence of the
+   * server. Default: nobody ever is.
+   */
+  readonly isPersonAsked?: (() => boolean) | undefined;
   /** The pauses after failures, in milliseconds: the first, doubled each time, up to the longest. Default 500 to 30,000. */
   readonly backOff?: { readonly firstMs: number; readonly mostMs: number } | undefined;
   readonly random?: (() => number) | undefined;
@@ -74,6 +81,7 @@ const endsSession: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCod
 export function createConnection(options: ConnectionOptions): Connection {
   const { facts, tell, redact, clock, isEager = false, settings, random = Math.random } = options;
   const { idleTimeoutMs = 60_000, connectTimeoutMs = 30_000, backOff = { firstMs: 500, mostMs: 30_000 } } = options;
+  const { isPersonAsked } = options;
   const era = createEraMemory();
   const listeners = new Set<(list: ChangedList) => void>();
   let state: ConnectionState = { kind: "idle" };
@@ -90,7 +98,8 @@ export function createConnection(options: ConnectionOptions): Connection {
     state = next;
     if (before.kind !== next.kind) {
       const words = reason === undefined ? undefined : redact(reason);
-      publish("connection:state", { subject: facts, state: connectivityOf(next), reason: words });
+      const code = next.kind === "failing" ? next.error.code : undefined;
+      publish("connection:state", { subject: facts, state: connectivityOf(next), reason: words, code });
     }
     for (const wake of resting) wake();
   };
@@ -153,6 +162,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           settings,
           era,
           connectTimeoutMs: timerMs(connectTimeoutMs),
+          isPersonAsked,
           clock,
           signal,
           tell,
@@ -163,8 +173,9 @@ export function createConnection(options: ConnectionOptions): Connection {
           },
         });
       } catch (error) {
-        if (!era.failedAtProbe || signal.aborted) throw error;
-        tell(facts, "info", "It failed at the question for the newer protocol, and is tried once more without it.");
+        if (!era.isWorthAnother || signal.aborted) throw error;
+        const how = era.isSlow ? "with more patience" : "without it";
+        tell(facts, "info", `It failed at the question for the newer protocol, and is tried once more ${how}.`);
       }
     }
   };
@@ -231,31 +242,64 @@ export function createConnection(options: ConnectionOptions): Connection {
     callOptions: CallOptions,
     mayRepeat: boolean,
   ): Promise<Result> => {
-    const { signal, onProgress, mark } = callOptions;
     const timeout = timerMs(callOptions.idleTimeoutMs ?? idleTimeoutMs);
-    const session = state.kind === "ready" ? state.session : await ensure(signal, false);
+    const session = state.kind === "ready" ? state.session : await ensure(callOptions.signal, false);
+    const limit =
+      isPersonAsked &&
+      limitIdle(callOptions, { timeoutMs: timeout, isPersonAsked, clock }, () =>
+        tooSilent(facts.name, method, timeout),
+      );
+    const { signal, onProgress } = limit ?? callOptions;
     const request: RequestOptions = {
-      timeout,
+      timeout: limit === undefined ? timeout : timerMs(Number.POSITIVE_INFINITY),
       resetTimeoutOnProgress: true,
       onprogress: onProgress ?? ignoreProgress,
       ...(signal === undefined ? {} : { signal }),
     };
     try {
-      const result = await session.run((client) => invoke(client, request), mark);
+      const result = await session.run((client) => invoke(client, request));
       hasAnswered = true;
       failures = 0;
       return result;
     } catch (cause) {
-      const transportFailure = session.transport.failure;
-      const error =
-        closing === undefined || signal?.aborted
-          ? callFailure(cause, { server: facts.name, method, signal, idleTimeoutMs: timeout, transportFailure, redact })
-          : closedConnection(facts.name);
-      if (endsSession.has(error.code)) lose(session, error);
-      if (!mayRepeat || !isRepeatable(error, method)) throw error;
+      const { error, isRepeated } = judge(session, cause, method, { signal, timeout });
+      if (!mayRepeat || !isRepeated) throw error;
       tell(facts, "warning", `${method} is sent once more: ${error.message}`);
+    } finally {
+      limit?.end();
     }
     return attempt(method, invoke, callOptions, false);
+  };
+
+  /** What a request failed for over a session, which may be over with it. */
+  const judge = (
+    session: ClientSession,
+    cause: unknown,
+    method: string,
+    { signal, timeout }: { readonly signal?: AbortSignal | undefined; readonly timeout: number },
+  ): { readonly error: ToolServerError; readonly isRepeated: boolean } => {
+    const transportFailure = session.transport.failure;
+    const error =
+      closing === undefined || signal?.aborted
+        ? callFailure(cause, { server: facts.name, method, signal, idleTimeoutMs: timeout, transportFailure, redact })
+        : closedConnection(facts.name);
+    if (endsSession.has(error.code)) lose(session, error);
+    return { error, isRepeated: isRepeatable(error, method) };
+  };
+
+  const relayHost: RelayHost = {
+    facts,
+    session: () => (state.kind === "ready" ? state.session : undefined),
+    ensure: () => ensure(undefined, false),
+    onAnswered() {
+      hasAnswered = true;
+      failures = 0;
+    },
+    judge(session, cause, method) {
+      const judged = judge(session, cause, method, { timeout: idleTimeoutMs });
+      if (judged.isRepeated) tell(facts, "warning", `${method} may be sent once more: ${judged.error.message}`);
+      return judged;
+    },
   };
 
   publish("connection:opened", facts);
@@ -304,6 +348,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     complete: (params, callOptions) =>
       call("completion/complete", (client, request) => client.complete(params, request), callOptions),
     call,
+    relay: (request) => relayCall(relayHost, request),
     onListChanged(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -1,5 +1,6 @@
-export type { ServerDescription } from "./client-session.js";
-export type { ClientSettings, MessageOrigin } from "./client-settings.js";
-export type { CallOptions, Connection } from "./connection.js";
+export type { ClientSettings, MessageOrigin, ServerDescription } from "./client-settings.js";
+export type { CallOptions, Connection, RelayedCall } from "./connection.js";
 export { type ConnectionOptions, createConnection } from "./create-connection.js";
 export type { ChangedList } from "./list-changes.js";
+export { redactValue } from "./redact-failure.js";
+export type { RelayRequest, WireObject } from "./relayed-calls.js";

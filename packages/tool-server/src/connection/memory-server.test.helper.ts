@@ -20,6 +20,8 @@ export interface MemoryServer {
   readonly opened: number;
   /** How often the tool ran. */
   readonly runs: number;
+  /** Called where the tool `wait` is called off. */
+  onCancelled: ((value?: unknown) => void) | undefined;
   /** Lets the tool `wait` go on. */
   release(): void;
   readonly server: McpServer;
@@ -51,7 +53,10 @@ export function createMemoryServer(): MemoryServer {
       runs += 1;
       await new Promise<void>((resolve) => {
         waiting.add(resolve);
-        context.mcpReq.signal.addEventListener("abort", () => resolve());
+        context.mcpReq.signal.addEventListener("abort", () => {
+          memory.onCancelled?.();
+          resolve();
+        });
       });
       return { content: [{ type: "text", text: "released" }] };
     });
@@ -61,8 +66,9 @@ export function createMemoryServer(): MemoryServer {
     return server;
   };
 
-  return {
+  const memory: MemoryServer = {
     facts,
+    onCancelled: undefined,
     startFailure: undefined,
     sendFailure: undefined,
     openTransport() {
@@ -91,6 +97,7 @@ export function createMemoryServer(): MemoryServer {
       return latest.server;
     },
   };
+  return memory;
 }
 
 function wrap(

@@ -34,6 +34,19 @@ describe("the first diagnosis of a refusal", () => {
     expect(first?.message).toContain("asks for Bearer or Basic");
   });
 
+  test("[TS-ERR-2] names the command that signs in, where nobody has", () => {
+    const [first] = diagnoseRefusal({
+      refusal: { status: 401, sent: {}, attempt: 1, challenge: "Bearer" },
+      server: "notes",
+      credential: { kind: "oauth", summary: "", headers: [], environment: [] },
+      now: 0,
+      redact: (text) => text,
+    });
+    expect(first?.message).toBe(
+      "The request carried no credential. The server asks for Bearer. Nobody has signed in: wirescope login notes",
+    );
+  });
+
   test("[TS-ERR-2] sees that the prefix is missing, and names the variable", async () => {
     const [first] = await diagnose([authorization("s3cr3t-t0ken")]);
     expect(first).toEqual({

@@ -50,6 +50,8 @@ export interface RefusalFinding {
 /** What is known of a refusal. */
 export interface RefusalFacts {
   readonly refusal: Refusal;
+  /** The name of the server, for commands that are told. Default: they are told without. */
+  readonly server?: string | undefined;
   /** What the credential tells of itself. */
   readonly credential: CredentialDescription;
   /** The time, in milliseconds since the epoch. */
@@ -68,7 +70,7 @@ export function diagnoseRefusal(facts: RefusalFacts): RefusalFinding[] {
   const challenges = parseChallenges(refusal.challenge ?? "");
   const findings: RefusalFinding[] = [];
   const sent = Object.entries(refusal.sent);
-  if (sent.length === 0 && refusal.status === 401) findings.push(nothingSent(credential, challenges));
+  if (sent.length === 0 && refusal.status === 401) findings.push(nothingSent(facts, challenges));
   for (const [name, value] of sent) {
     const described = credential.headers.find((header) => header.name.toLowerCase() === name.toLowerCase());
     const origin = described ?? { name, from: "configuration", scheme: undefined, variables: [] };
@@ -82,16 +84,19 @@ export function diagnoseRefusal(facts: RefusalFacts): RefusalFinding[] {
   return findings.sort((a, b) => Number(a.weight === "check") - Number(b.weight === "check"));
 }
 
-function nothingSent({ kind }: CredentialDescription, challenges: readonly Challenge[]): RefusalFinding {
+function nothingSent({ credential, server }: RefusalFacts, challenges: readonly Challenge[]): RefusalFinding {
+  const { kind } = credential;
   const asked = [
     ...new Set(challenges.map(({ scheme }) => schemeName(scheme)).filter((scheme) => scheme !== undefined)),
   ];
   const wish = asked.length === 0 ? "" : ` The server asks for ${asked.join(" or ")}.`;
   const place = kind === "environment" ? "in its env" : "in headers or headersHelper";
+  const advice =
+    kind === "oauth" ? `Nobody has signed in: wirescope login ${server ?? "<server>"}` : `Give the entry one ${place}.`;
   return {
     cause: "nothing-sent",
     weight: "explains",
-    message: `The request carried no credential.${wish} Give the entry one ${place}.`,
+    message: `The request carried no credential.${wish} ${advice}`,
     variables: [],
   };
 }

@@ -1,5 +1,6 @@
 import { type Channel, channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
+import type { ToolServerErrorCode } from "../errors.js";
 import type { ConnectionFacts, ConnectivityState, TransportFacts, WireFacts } from "./facts.js";
 
 /** That a connection or a transport is in another state now. */
@@ -8,6 +9,8 @@ export interface StateChange<Subject> {
   readonly state: ConnectivityState;
   /** Why, for people; redacted. */
   readonly reason: string | undefined;
+  /** The failure that led there, where one did. */
+  readonly code?: ToolServerErrorCode | undefined;
 }
 
 /** That something has ended. */

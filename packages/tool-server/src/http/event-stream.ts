@@ -11,6 +11,8 @@ export interface StreamEvent {
 }
 
 export interface EventStreamOptions {
+  /** Whose stream it is, as messages begin with it. Default: `The server`. */
+  readonly subject?: string | undefined;
   /** The largest event that is read, in bytes. */
   readonly limitBytes: number;
   /** Called for each event that has data or an id. */
@@ -34,7 +36,7 @@ const byteOrderMark: Buffer = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** A parser at the start of a stream. An event that the end of the stream cuts off is dropped. */
 export function createEventStreamParser(options: EventStreamOptions): EventStreamParser {
-  const { limitBytes, onEvent, onRetry } = options;
+  const { subject = "The server", limitBytes, onEvent, onRetry } = options;
   /** The pieces of a line whose end has not come. */
   let pending: Buffer[] = [];
   /** How large the event is so far, with the line that is pending. */
@@ -48,7 +50,7 @@ export function createEventStreamParser(options: EventStreamOptions): EventStrea
   const count = (bytes: number): void => {
     eventBytes += bytes;
     if (eventBytes > limitBytes) {
-      const message = `An event of the server's stream is larger than ${limitBytes} bytes. Ask for less, or raise the limit.`;
+      const message = `${subject} sent an event of more than ${limitBytes} bytes. Ask for less, or raise the limit.`;
       throw new ToolServerError("MESSAGE_TOO_LARGE", message, { details: { wasSent: true } });
     }
   };

@@ -1,7 +1,6 @@
-import { type IncomingMessage, request } from "node:http";
+import { type IncomingMessage, request, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { publish } from "../diagnostics/channels.js";
-import { printableText } from "../process/printable-text.js";
 import { ConnectObstacle } from "./connect-failure.js";
 import type { ProxyServer } from "./proxy-settings.js";
 
@@ -43,13 +42,11 @@ export function openTunnel(socket: Socket, target: string, proxy: ProxyServer, s
   });
 }
 
-function obstacleOf(
-  { statusCode = 0, statusMessage }: IncomingMessage,
-  proxy: ProxyServer,
-): ConnectObstacle | undefined {
+function obstacleOf({ statusCode = 0 }: IncomingMessage, proxy: ProxyServer): ConnectObstacle | undefined {
   if (statusCode >= 200 && statusCode < 300) return undefined;
   const { variable, authorization } = proxy;
-  const words = `the proxy answered ${statusCode} ${printableText(statusMessage ?? "", 100)}`.trim();
+  // In the usual words: its own may repeat the password, also in part.
+  const words = `the proxy answered ${statusCode} ${STATUS_CODES[statusCode] ?? ""}`.trim();
   if (statusCode === 407) {
     const advice =
       authorization === undefined

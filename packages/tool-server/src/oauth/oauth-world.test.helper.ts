@@ -1,3 +1,10 @@
+import {
+  type HostileAuthorizationServer,
+  type HostileToolServer,
+  type Quirk,
+  startHostileAuthorizationServer,
+  startHostileToolServer,
+} from "@wirescope/quirks";
 import { onTestFinished } from "vitest";
 import type { Credential } from "../credentials/credential.js";
 import type { TransportFacts } from "../diagnostics/facts.js";
@@ -8,12 +15,6 @@ import { createMemoryVault } from "../vault/memory-vault.js";
 import type { Vault } from "../vault/vault.js";
 import { createOAuthCredential } from "./credential/oauth-credential.js";
 import type { OAuthEvent } from "./oauth-event.js";
-import {
-  type HostileAuthorizationServer,
-  startHostileAuthorizationServer,
-} from "./quirks/hostile-authorization-server.test.helper.js";
-import { type HostileToolServer, startHostileToolServer } from "./quirks/hostile-tool-server.test.helper.js";
-import type { Quirk } from "./quirks/quirk-table.test.helper.js";
 import { createOAuthSession, type OAuthSession } from "./session/oauth-session.js";
 import type { OAuthSessionOptions } from "./session/session-options.js";
 import type { SignIn, SignInRequest } from "./sign-in/sign-in.js";

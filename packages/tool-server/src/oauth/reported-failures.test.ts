@@ -1,9 +1,9 @@
 import { createServer } from "node:net";
+import type { Quirk } from "@wirescope/quirks";
 import { describe, expect, test } from "vitest";
 import { createFakeClock, type FakeClock } from "../process/fake-clock.test.helper.js";
 import type { Vault } from "../vault/vault.js";
 import { browse, callTool, createOAuthWorld, type OAuthWorld } from "./oauth-world.test.helper.js";
-import type { Quirk } from "./quirks/quirk-table.test.helper.js";
 import type { OAuthSessionOptions } from "./session/session-options.js";
 import type { SignIn } from "./sign-in/sign-in.js";
 

@@ -24,6 +24,8 @@ describe("a secret", () => {
     ["JSON-escaped in ASCII", JSON.stringify(secret).slice(1, -1).replace("ö", "\\u00f6")],
     ["base64", Buffer.from(secret).toString("base64")],
     ["base64url", Buffer.from(secret).toString("base64url")],
+    ["in upper case", secret.toUpperCase()],
+    ["percent-encoded, all in lower case", encodeURIComponent(secret).toLowerCase()],
   ])("is replaced %s", (_, form) => {
     expect(redact(`before ${form} after`)).toBe("before [redacted] after");
   });

@@ -10,7 +10,10 @@ export interface SecretRegistry {
    * process which runs for months does not know more and more. Default 16: what was said of older ones has been said.
    */
   rotating(keep?: number): Pick<SecretRegistry, "add">;
-  /** The text with a mark in place of every known secret, also where it is percent-encoded, base64 or JSON-escaped. */
+  /**
+   * The text with a mark in place of every known secret, also where it is percent-encoded, base64 or JSON-escaped, and in
+   * upper or lower case: names of hosts and types of content are written anew in theirs.
+   */
   redact(text: string): string;
   /** How many secrets are known. */
   readonly size: number;
@@ -152,11 +155,17 @@ type Span = [start: number, end: number];
 /** Where the needles stand, overlaps joined: of two secrets that share letters, neither leaves a rest. */
 function spansOf(text: string, needles: Iterable<Needle>): Span[] {
   const found: Span[] = [];
+  const lower = text.toLowerCase();
+  // Where a letter has another length in lower case, places would be others.
+  const hasSamePlaces = lower.length === text.length;
   for (const { text: needle, isWord } of needles) {
-    for (let start = text.indexOf(needle); start !== -1; start = text.indexOf(needle, start + 1)) {
+    for (const start of placesOf(needle, text)) {
       const end = start + needle.length;
       if (!isWord || (isBoundary(text, start) && isBoundary(text, end))) found.push([start, end]);
     }
+    const lowerNeedle = needle.toLowerCase();
+    if (isWord || !hasSamePlaces || lowerNeedle.length !== needle.length) continue;
+    for (const start of placesOf(lowerNeedle, lower)) found.push([start, start + needle.length]);
   }
   found.sort(([a], [b]) => a - b);
   const joined: Span[] = [];
@@ -166,6 +175,10 @@ function spansOf(text: string, needles: Iterable<Needle>): Span[] {
     else joined.push(span);
   }
   return joined;
+}
+
+function* placesOf(needle: string, text: string): Generator<number> {
+  for (let start = text.indexOf(needle); start !== -1; start = text.indexOf(needle, start + 1)) yield start;
 }
 
 function isBoundary(text: string, index: number): boolean {
@@ -186,7 +199,7 @@ function isApart(mark: string, needles: Iterable<string>): boolean {
   const first = mark.charAt(0);
   const last = mark.charAt(mark.length - 1);
   for (const needle of needles) {
-    if (needle.includes(first) || needle.includes(last) || mark.includes(needle)) return false;
+    if (needle.includes(first) || needle.includes(last) || mark.includes(needle.toLowerCase())) return false;
   }
   return true;
 }

@@ -27,7 +27,8 @@ export interface OAuthSettings {
   readonly signIn?: SignIn | undefined;
   /** Whether http is accepted for a loopback host. Default false. */
   readonly allowInsecureLoopback?: boolean | undefined;
-  readonly overrides?: ((server: string) => OAuthOverrides) | undefined;
+  /** What is to be said of a server of this name and url. */
+  readonly overrides?: ((server: string, url: string) => OAuthOverrides) | undefined;
 }
 
 /**
@@ -54,12 +55,17 @@ export interface EntryOAuthOptions {
 
 /** All that OAuth is about a server. Its steps are told in the story of the connection. */
 export function createEntryOAuth(options: EntryOAuthOptions): OAuthSession {
+  return createOAuthSession(entryOAuthOptions(options));
+}
+
+/** The options of a session of OAuth for a server: whoever looks for its tokens finds them by these. */
+export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptions {
   const { settings, facts, server, url, http, secrets, clock, tell } = options;
   const { vault, profile = "default", allowInsecureLoopback } = settings;
   // Tokens, codes and verifiers come and go for as long as the process runs.
   const { add } = secrets.rotating(256);
-  return createOAuthSession({
-    ...settings.overrides?.(server),
+  return {
+    ...settings.overrides?.(server, url),
     server,
     url,
     profile,
@@ -70,5 +76,5 @@ export function createEntryOAuth(options: EntryOAuthOptions): OAuthSession {
     clock,
     allowInsecureLoopback,
     onEvent: ({ severity, text }) => tell(facts, severity, text),
-  });
+  };
 }

@@ -103,6 +103,7 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
     tell,
     redact: secrets.redact,
     clock,
+    isPersonAsked: oauth && options.oauth?.signIn ? () => oauth.isSigningIn : undefined,
     beforeOpen: () => options.assertTrusted(entry),
     openTransport() {
       const parts = { resolved, connection: facts, credential, http, variables, pluginRoot, context };

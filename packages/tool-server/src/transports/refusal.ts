@@ -1,5 +1,5 @@
 import type { CredentialRequest, Refusal } from "../credentials/credential.js";
-import { diagnoseRefusal, type RefusalFinding } from "../credentials/diagnose-refusal.js";
+import { diagnoseRefusal, type RefusalCause, type RefusalFinding } from "../credentials/diagnose-refusal.js";
 import type { HeaderFields } from "../credentials/header-fields.js";
 import { isRefusal } from "../credentials/refusal-rules.js";
 import { ToolServerError } from "../errors.js";
@@ -39,12 +39,17 @@ export async function settleRefusal(context: TransportContext, request: RefusedR
   }
   const findings = diagnoseRefusal({
     refusal,
+    server,
     credential: credential.describe(),
     now: clock.now(),
     redact: (text) => secrets.redact(text),
   });
-  const words = [decision.reason, ...likeliest(findings)].join(" ");
-  const message = secrets.redact(`The server ${JSON.stringify(server)} refused the request. ${words}`);
+  const words =
+    credential.kind === "oauth"
+      ? // What OAuth says itself is not said twice, and what to do about it comes last.
+        [...likeliest(findings.filter(({ cause }) => beyondOAuth(cause, sent))), decision.reason]
+      : [decision.reason, ...likeliest(findings)];
+  const message = secrets.redact(`The server ${JSON.stringify(server)} refused the request. ${words.join(" ")}`);
   tell(facts, "error", message);
   const code = decision.code ?? (status === 401 ? "UNAUTHORIZED" : "FORBIDDEN");
   throw new ToolServerError(code, message, { details: { status, findings } });
@@ -81,4 +86,9 @@ export async function askWithCredential<Answer extends AnswerHead>(
 function likeliest(findings: readonly RefusalFinding[]): string[] {
   const explaining = findings.filter(({ weight }) => weight === "explains");
   return (explaining.length > 0 ? explaining : findings).slice(0, toldFindings).map(({ message }) => message);
+}
+
+/** Whether a cause is news to who signs in by OAuth: where nothing was sent, nothing else matters. */
+function beyondOAuth(cause: RefusalCause, sent: HeaderFields): boolean {
+  return Object.keys(sent).length > 0 && cause !== "scope-missing";
 }

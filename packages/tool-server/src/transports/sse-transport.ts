@@ -68,6 +68,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
         resolve();
       };
       const parser = createEventStreamParser({
+        subject,
         limitBytes: limits.messageBytes,
         onEvent(event) {
           if (life.isOver) return;
@@ -157,7 +158,8 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
         });
       } catch (error) {
         // Whoever does not know the session never will again, and answers would come by its stream.
-        if (ToolServerError.is(error, "SESSION_LOST")) end(error);
+        // That is told first, for this call was not taken, and others may have been.
+        if (ToolServerError.is(error, "SESSION_LOST")) setImmediate(() => end(error));
         throw error;
       } finally {
         posts.delete(post);

@@ -8,7 +8,7 @@ import { ToolServerError } from "../errors.js";
 import { createEventStreamParser } from "../http/event-stream.js";
 import type { HttpAnswer } from "../http/http-client.js";
 import { answeredIdOf, mendAnswer, parseMessages } from "./json-rpc.js";
-import { answerInvalid, answerLost, notAMessage } from "./streamable-http-failures.js";
+import { answerInvalid, answerLost, notAMessage, subjectOf } from "./streamable-http-failures.js";
 import { resumeEvents } from "./streamable-http-resumption.js";
 import type { HttpSession } from "./streamable-http-session.js";
 
@@ -55,6 +55,7 @@ export async function readEventAnswer(session: HttpSession, first: HttpAnswer, r
   let answer = first;
   const parser = () =>
     createEventStreamParser({
+      subject: subjectOf(context),
       limitBytes: limits.messageBytes,
       onRetry: (delayMs) => {
         retryMs = delayMs;

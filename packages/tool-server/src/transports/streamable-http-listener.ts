@@ -2,7 +2,7 @@ import { ToolServerError } from "../errors.js";
 import { createEventStreamParser } from "../http/event-stream.js";
 import type { HttpAnswer } from "../http/http-client.js";
 import { parseMessages } from "./json-rpc.js";
-import { readForeign, statusFailure } from "./streamable-http-failures.js";
+import { readForeign, statusFailure, subjectOf } from "./streamable-http-failures.js";
 import { isPassing, pause, retryDelayMs } from "./streamable-http-resumption.js";
 import { askForEvents, eventStream, type HttpSession, mediaTypeOf } from "./streamable-http-session.js";
 
@@ -83,6 +83,7 @@ async function hearStream(
     return statusFailure(session, await readForeign(answer, context.clock), "GET");
   }
   const parser = createEventStreamParser({
+    subject: subjectOf(context),
     limitBytes: context.limits.messageBytes,
     onRetry: (delayMs) => {
       state.retryMs = delayMs;

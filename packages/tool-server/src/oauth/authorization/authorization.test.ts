@@ -1,8 +1,8 @@
+import type { Quirk } from "@wirescope/quirks";
 import { describe, expect, test, vi } from "vitest";
 import { createFakeClock } from "../../process/fake-clock.test.helper.js";
 import { discover } from "../discovery/discover.js";
 import { createOAuthWorld } from "../oauth-world.test.helper.js";
-import type { Quirk } from "../quirks/quirk-table.test.helper.js";
 import type { SignIn } from "../sign-in/sign-in.js";
 import { createAuthorizationAttempt } from "./authorization-attempt.js";
 import { processAuthorizationResponse } from "./authorization-response.js";

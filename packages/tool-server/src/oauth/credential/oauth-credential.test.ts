@@ -1,9 +1,9 @@
+import { startHostileAuthorizationServer } from "@wirescope/quirks";
 import { describe, expect, test } from "vitest";
 import { describeCredentialContract } from "../../credentials/credential-contract.test.helper.js";
 import { createFakeClock } from "../../process/fake-clock.test.helper.js";
 import type { Vault } from "../../vault/vault.js";
 import { callTool, createOAuthWorld } from "../oauth-world.test.helper.js";
-import { startHostileAuthorizationServer } from "../quirks/hostile-authorization-server.test.helper.js";
 import { createOAuthCredential } from "./oauth-credential.js";
 
 describeCredentialContract("OAuth", async (secrets) => {

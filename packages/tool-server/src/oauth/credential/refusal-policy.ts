@@ -48,9 +48,10 @@ export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | unde
     { challenge, token }: RefusedToken,
     signal: AbortSignal,
   ): Promise<RefusalDecision> => {
-    if (signIn === undefined) return giveUpWith("SIGN_IN_NEEDED", `${why} Sign in with: ${login}`);
+    const advice = `Sign in with: ${login}${reason === "step-up" ? scopeOptions(challenge.scopes) : ""}`;
+    if (signIn === undefined) return giveUpWith("SIGN_IN_NEEDED", `${why} ${advice}`);
     if (pause !== undefined && clock.now() < pause.until) {
-      return giveUpWith("SIGN_IN_NEEDED", `${why} ${pause.why} Sign in with: ${login}`);
+      return giveUpWith("SIGN_IN_NEEDED", `${why} ${pause.why} ${advice}`);
     }
     try {
       await session.signIn(signIn, { challenge, reason, refused: token }, signal);
@@ -117,6 +118,14 @@ export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | unde
       return ask(session.describe().issuer === undefined ? "first" : "dead", why, refused, signal);
     },
   };
+}
+
+/** What asks for these permissions on the command line. One that a shell would act on is not told: people paste commands. */
+function scopeOptions(scopes: readonly string[]): string {
+  return scopes
+    .filter((scope) => /^[\w.:/-]+$/.test(scope))
+    .map((scope) => ` --scope ${scope}`)
+    .join("");
 }
 
 function giveUpWith(code: ToolServerErrorCode, reason: string): RefusalDecision {

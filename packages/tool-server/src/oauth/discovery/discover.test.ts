@@ -1,8 +1,7 @@
+import { type Quirk, startHostileAuthorizationServer } from "@wirescope/quirks";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFakeClock } from "../../process/fake-clock.test.helper.js";
 import { createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
-import { startHostileAuthorizationServer } from "../quirks/hostile-authorization-server.test.helper.js";
-import type { Quirk } from "../quirks/quirk-table.test.helper.js";
 import { serverMetadataUrls } from "./authorization-server.js";
 import { type Discovery, type DiscoveryRequest, discover, discoverIssuer, resourceOf } from "./discover.js";
 import { coversResource, resourceMetadataUrls } from "./resource-metadata.js";

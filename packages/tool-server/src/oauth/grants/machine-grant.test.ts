@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { type LoggedRequest, readRequest } from "@wirescope/quirks";
 import { expect, onTestFinished, test } from "vitest";
 import { createFakeClock } from "../../process/fake-clock.test.helper.js";
 import { callTool, createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
-import { type LoggedRequest, readRequest } from "../quirks/hostile-authorization-server.test.helper.js";
 
 type Answers = (request: LoggedRequest) => readonly [status: number, body: unknown];
 

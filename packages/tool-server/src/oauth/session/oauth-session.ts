@@ -26,6 +26,8 @@ export interface OAuthSession {
   readonly context: OAuthContext;
   /** Whether tokens are got without a person. */
   readonly isMachine: boolean;
+  /** Whether a person is asked to sign in right now. */
+  readonly isSigningIn: boolean;
   /** A token to send now; undefined where there is none. See `TokenManager`. */
   current(signal?: AbortSignal): Promise<HeldToken | undefined>;
   /** Another token than the one that was refused, or than none; undefined where a person has to sign in. */
@@ -129,6 +131,9 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
   return {
     context,
     isMachine: acquirer !== undefined,
+    get isSigningIn() {
+      return signingIn !== undefined;
+    },
     current: async (signal) => (await pinned())?.current(signal),
     async replace(refused, challenge, signal) {
       const manager = await pinned(refused === undefined);

@@ -1,6 +1,6 @@
 import { ToolServerError } from "../../errors.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
-import { scopesBeyond, selectScopes } from "../authorization/scopes.js";
+import { scopesBeyond, selectScopes, unionOf } from "../authorization/scopes.js";
 import { type Discovery, discover } from "../discovery/discover.js";
 import { createProofKey } from "../grants/proof-key.js";
 import type { OAuthContext } from "../oauth-context.js";
@@ -13,6 +13,7 @@ import type { TokenManager } from "../tokens/token-manager.js";
 import { scopesOf, type TokenRecord } from "../tokens/token-record.js";
 import type { HeldToken } from "../tokens/token-store.js";
 import { isExpired } from "../tokens/token-times.js";
+import { askForChallenge } from "./ask-for-challenge.js";
 import { issuerChanged } from "./issuer-changed.js";
 import type { IssuerStore } from "./issuer-store.js";
 import type { ResourceChallenge } from "./resource-challenge.js";
@@ -20,8 +21,10 @@ import { type OAuthSessionOptions, vaultKeyOf } from "./session-options.js";
 
 /** What a sign-in is for. */
 export interface SignInWish {
-  /** What the tool server asked for. */
+  /** What the tool server asked for. Default: it is asked, without a token. */
   readonly challenge?: ResourceChallenge | undefined;
+  /** More permissions to ask for, beside those that the server names. */
+  readonly scopes?: readonly string[] | undefined;
   /** Default "asked": then a person is asked in any case; else not where another process has signed in in the meantime. */
   readonly reason?: SignInReason | undefined;
   /** Default: with a browser, unless the authorization server can only do the other. */
@@ -68,13 +71,14 @@ async function signInAlone(
   signal: AbortSignal,
 ): Promise<HeldToken> {
   const { context, options, clients, issuers, managerOf, pinned } = parts;
-  const { challenge, reason = "asked", refused } = wish;
+  const { reason = "asked", refused } = wish;
   if (reason !== "asked") {
     const other = await (await pinned(true))?.reload();
-    if (other !== undefined && isEnough(context, other, refused, challenge)) return other;
+    if (other !== undefined && isEnough(context, other, refused, wish.challenge)) return other;
   }
+  const challenge = wish.challenge ?? (await askForChallenge(context, signal));
   const discovery = await discover(context, {
-    resourceMetadata: challenge?.resourceMetadata,
+    resourceMetadata: challenge.resourceMetadata,
     knownIssuer: await issuers.read(),
     pinnedIssuer: options.issuer,
     signal,
@@ -82,18 +86,19 @@ async function signInAlone(
   const { server } = discovery;
   await confirmIssuer(context, discovery, options, signIn, signal);
   const manager = managerOf(server.issuer);
-  const previous = refused?.record ?? manager.describe().held?.record;
-  const scopes = selectScopes({
-    challenged: challenge?.scopes ?? [],
+  const previous = refused?.record ?? (await heldBefore(manager));
+  const selected = selectScopes({
+    challenged: challenge.scopes,
     configured: options.scopes ?? [],
     resourceScopes: discovery.resourceScopes,
     previous: discovery.changedFrom === undefined ? (previous?.requestedScopes ?? []) : [],
     server,
   });
+  const scopes = unionOf(selected, wish.scopes ?? []);
   const way =
     wish.way ??
     (server.authorizationEndpoint === undefined && server.deviceEndpoint !== undefined ? "device" : "browser");
-  const isBound = options.bindsTokens === true || discovery.bindsTokens || challenge?.wantsProof === true;
+  const isBound = options.bindsTokens === true || discovery.bindsTokens || challenge.wantsProof;
   tellEvent(
     context,
     "sign-in-started",
@@ -121,6 +126,16 @@ async function signInAlone(
   const held = await manager.keep(record);
   tellEvent(context, "sign-in-done", doneText(record));
   return held;
+}
+
+/** What was granted before; what cannot be read is replaced by the sign-in. */
+async function heldBefore(manager: TokenManager): Promise<TokenRecord | undefined> {
+  try {
+    return (await manager.reload())?.record;
+  } catch (error) {
+    if (ToolServerError.is(error, "VAULT_UNREADABLE")) return undefined;
+    throw error;
+  }
 }
 
 /** Whether a token is another than the one that was refused, and has the time and the permissions that are needed. */

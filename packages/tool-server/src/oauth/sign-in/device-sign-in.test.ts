@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { readRequest } from "@wirescope/quirks";
 import { expect, onTestFinished, test } from "vitest";
 import { createFakeClock, type FakeClock } from "../../process/fake-clock.test.helper.js";
 import { createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
-import { readRequest } from "../quirks/hostile-authorization-server.test.helper.js";
 import type { SignIn, SignInRequest } from "./sign-in.js";
 
 interface DeviceWorld {

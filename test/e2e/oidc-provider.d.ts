@@ -5,10 +5,14 @@ declare module "oidc-provider" {
     addOIDCScope(scope: string): void;
     addResourceScope(resource: string, scope: string): void;
     save(): Promise<string>;
+    destroy(): Promise<void>;
   }
   interface StoredToken {
     readonly scope?: string;
     readonly accountId?: string;
+    readonly clientId: string;
+    /** In seconds since the epoch. */
+    readonly exp: number;
     readonly isExpired: boolean;
     readonly aud?: string | string[];
     destroy(): Promise<void>;

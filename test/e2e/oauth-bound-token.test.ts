@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createOAuthCredential } from "@wirescope/tool-server";
 import { EmbeddedJWK, jwtVerify } from "jose";
 import { expect, onTestFinished, test } from "vitest";
-import { callTool, createOAuthWorld } from "../oauth-world.test.helper.js";
-import { startRealAuthorizationServer } from "../real/authorization-server.test.helper.js";
-import { createBrowsingPerson } from "../real/browser.test.helper.js";
+import { callTool, createRealWorld, type RealWorld } from "./oauth-world.test.helper.js";
 
 interface BoundToolServer {
   readonly url: string;
@@ -17,8 +16,7 @@ interface BoundToolServer {
 
 /** A tool server that takes only tokens with a proof, each proof once, and wants a nonce where it has one. */
 async function startBoundToolServer(
-  issuer: string,
-  scopesOf: (token: string) => Promise<unknown>,
+  { authorization: { issuer, find } }: RealWorld,
   nonce?: () => string,
 ): Promise<BoundToolServer> {
   const seen = new Set<unknown>();
@@ -46,7 +44,7 @@ async function startBoundToolServer(
     }
     const [scheme, token = ""] = (request.headers.authorization ?? "").split(" ");
     if (scheme === "") return refuse("");
-    if (scheme !== "DPoP" || (await scopesOf(token)) === undefined) {
+    if (scheme !== "DPoP" || (await find(token)) === undefined) {
       self.defects.push(`scheme ${scheme}`);
       return refuse('error="invalid_token", ');
     }
@@ -73,23 +71,19 @@ async function startBoundToolServer(
 }
 
 test("a tool server that asks for it gets bound tokens, with a new proof for each request", async () => {
-  const authorization = await startRealAuthorizationServer();
-  onTestFinished(() => authorization.close());
-  const tool = await startBoundToolServer(authorization.issuer, authorization.scopesOf);
-  const world = await createOAuthWorld();
-  const { credential } = world.credential({ url: tool.url }, createBrowsingPerson().person);
+  const world = await createRealWorld();
+  const tool = await startBoundToolServer(world);
+  const credential = createOAuthCredential({ session: world.session({ url: tool.url }), signIn: world.person });
   for (let call = 0; call < 5; call += 1) expect((await callTool(tool, credential)).status).toBe(200);
   expect(tool).toMatchObject({ defects: [], served: 5 });
   expect(credential.describe().headers).toMatchObject([{ name: "Authorization", scheme: "DPoP" }]);
 });
 
 test("a nonce that a tool server demands is taken up, also when it changes", async () => {
-  const authorization = await startRealAuthorizationServer({ requiresNonce: true });
-  onTestFinished(() => authorization.close());
+  const world = await createRealWorld({ requiresNonce: true });
   let nonce = "first";
-  const tool = await startBoundToolServer(authorization.issuer, authorization.scopesOf, () => nonce);
-  const world = await createOAuthWorld();
-  const { credential } = world.credential({ url: tool.url }, createBrowsingPerson().person);
+  const tool = await startBoundToolServer(world, () => nonce);
+  const credential = createOAuthCredential({ session: world.session({ url: tool.url }), signIn: world.person });
   expect(await callTool(tool, credential)).toMatchObject({ status: 200, attempts: 3 });
   expect(await callTool(tool, credential)).toMatchObject({ status: 200, attempts: 1 });
   nonce = "second";
@@ -98,15 +92,13 @@ test("a nonce that a tool server demands is taken up, also when it changes", asy
 });
 
 test("a nonce that is never enough is given up", async () => {
-  const authorization = await startRealAuthorizationServer();
-  onTestFinished(() => authorization.close());
+  const world = await createRealWorld();
   let nonces = 0;
-  const tool = await startBoundToolServer(authorization.issuer, authorization.scopesOf, () => {
+  const tool = await startBoundToolServer(world, () => {
     nonces += 1;
     return `n${nonces}`;
   });
-  const world = await createOAuthWorld();
-  const { credential } = world.credential({ url: tool.url }, createBrowsingPerson().person);
+  const credential = createOAuthCredential({ session: world.session({ url: tool.url }), signIn: world.person });
   const call = await callTool(tool, credential);
   expect(call.status).toBe(401);
   expect(call.reason).toContain("nonce");

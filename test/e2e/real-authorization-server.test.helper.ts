@@ -2,14 +2,25 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { onTestFinished, vi } from "vitest";
 
-/** oidc-provider, as it comes: registration, rotation, revocation, device flow, resource indicators, DPoP. */
+/** oidc-provider, as it comes: registration, rotation, revocation, device flow, resource indicators, DPoP. Ends with the test. */
 export interface RealAuthorizationServer {
   readonly issuer: string;
+  /** Every access and refresh token that was given. */
+  readonly issued: readonly string[];
   /** How often a path was asked for. */
   count(path: string): number;
-  /** The scopes that a token is good for; undefined where it is not. */
-  scopesOf(accessToken: string): Promise<readonly string[] | undefined>;
+  /** What an access token is good for; undefined where it is not. */
+  find(accessToken: string): Promise<GoodToken | undefined>;
+  /** Ends all refresh tokens, and what came of them. */
+  endGrants(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface GoodToken {
+  readonly scopes: readonly string[];
+  readonly clientId: string;
+  /** In seconds since the epoch. */
+  readonly expiresAt: number;
 }
 
 export interface RealServerOptions {
@@ -19,15 +30,19 @@ export interface RealServerOptions {
   readonly lifetimeS?: number;
   /** Whether proofs need a nonce. */
   readonly requiresNonce?: boolean;
+  /** Whether people are shown forms; else everybody has signed in and agrees. Default false. */
+  readonly hasForms?: boolean;
 }
 
 const account = "ada";
 
 export async function startRealAuthorizationServer(options: RealServerOptions = {}): Promise<RealAuthorizationServer> {
-  const { clients = [], lifetimeS = 3600, requiresNonce = false } = options;
+  const { clients = [], lifetimeS = 3600, requiresNonce = false, hasForms = false } = options;
   muteProvider();
   const { Provider } = await import("oidc-provider");
   const paths: string[] = [];
+  const issued: string[] = [];
+  const grants = new Set<string>();
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -69,10 +84,20 @@ export async function startRealAuthorizationServer(options: RealServerOptions = 
       },
     },
   });
+  for (const event of ["access_token.saved", "refresh_token.saved", "client_credentials.saved"]) {
+    provider.on(event, ({ jti, grantId }: { readonly jti: string; readonly grantId?: string }) => {
+      issued.push(jti);
+      if (grantId !== undefined) grants.add(grantId);
+    });
+  }
 
-  /** Signs in and agrees to everything, as soon as anybody asks. */
-  const agree = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  /** Shows a form for what is asked, and takes it for answered when it comes back. */
+  const interact = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { prompt, params, session, grantId } = await provider.interactionDetails(request, response);
+    if (hasForms && request.method === "GET") {
+      response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(formFor(prompt.name, params));
+      return undefined;
+    }
     if (prompt.name === "login")
       return provider.interactionFinished(request, response, { login: { accountId: account } });
     const known = grantId === undefined ? undefined : await provider.Grant.find(grantId);
@@ -82,7 +107,7 @@ export async function startRealAuthorizationServer(options: RealServerOptions = 
     if (missingOIDCScope.length > 0) grant.addOIDCScope(missingOIDCScope.join(" "));
     for (const [resource, scopes] of Object.entries(missingResourceScopes))
       grant.addResourceScope(resource, scopes.join(" "));
-    await provider.interactionFinished(
+    return provider.interactionFinished(
       request,
       response,
       { consent: { grantId: await grant.save() } },
@@ -94,21 +119,37 @@ export async function startRealAuthorizationServer(options: RealServerOptions = 
   server.on("request", (request, response) => {
     const { pathname } = new URL(request.url ?? "", issuer);
     paths.push(pathname);
-    if (pathname.startsWith("/interaction/")) void agree(request, response);
+    if (pathname.startsWith("/interaction/")) void interact(request, response);
     else answer(request, response);
   });
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  onTestFinished(close);
   return {
     issuer,
+    issued,
     count: (path) => paths.filter((asked) => asked === path).length,
-    async scopesOf(token) {
+    async find(token) {
       const found = (await provider.AccessToken.find(token)) ?? (await provider.ClientCredentials.find(token));
-      return found === undefined || found.isExpired ? undefined : (found.scope ?? "").split(" ");
+      if (found === undefined || found.isExpired) return undefined;
+      return { scopes: (found.scope ?? "").split(" "), clientId: found.clientId, expiresAt: found.exp };
     },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+    async endGrants() {
+      for (const id of grants) await (await provider.Grant.find(id))?.destroy();
     },
+    close,
   };
+}
+
+function formFor(prompt: string, { scope = "" }: Readonly<Record<string, string>>): string {
+  const fields =
+    prompt === "login"
+      ? `<label>Name <input name="name" value=""></label><button>Sign in</button>`
+      : `<p>It asks for: ${scope}</p><button>Allow</button>`;
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${prompt}</title><link rel="icon" href="data:,">
+<form method="post">${fields}</form></html>`;
 }
 
 /** It says much on the console that is not for tests. */

@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+import { runProcess } from "../dist/index.js";
+
+await runProcess();

@@ -1,0 +1,43 @@
+import type { Answer } from "../answer.js";
+import type { LoggedRequest } from "../logged-request.js";
+import type { Quirk } from "../quirk-table.js";
+import type { ClientBook } from "./client-book.js";
+import { grantOf, type TokenBook } from "./token-book.js";
+
+export interface AuthorizeParts {
+  readonly quirks: ReadonlySet<Quirk>;
+  readonly issuer: string;
+  readonly clients: ClientBook;
+  readonly tokens: TokenBook;
+}
+
+const page = { "content-type": "text/html" };
+
+/** The answer of the authorization endpoint. Nobody is asked: whoever comes has signed in and agreed. */
+export function authorize({ quirks, issuer, clients, tokens }: AuthorizeParts, request: LoggedRequest): Answer {
+  const { query } = request;
+  const has = (quirk: Quirk): boolean => quirks.has(quirk);
+  const redirectUri = query.get("redirect_uri") ?? "";
+  const client = clients.find(query.get("client_id") ?? "");
+  if (client === undefined) return [400, "<h1>invalid_client</h1>", page];
+  const isKnown = client.redirectUris === "any" || client.redirectUris.includes(redirectUri);
+  if (!isKnown || !URL.canParse(redirectUri)) return [400, "<h1>redirect_uri did not match</h1>", page];
+  const back = new URL(redirectUri);
+  const state = query.get("state") ?? "";
+  back.searchParams.set("state", has("answer-wrong-state") ? `${state}x` : state);
+  const isWrong = has("answer-wrong-issuer") || has("answer-error-wrong-issuer");
+  if (!has("answer-issuer-missing")) {
+    const named = has("answer-issuer-normalized") ? `${issuer}/` : issuer;
+    back.searchParams.set("iss", isWrong ? "https://evil.example" : named);
+  }
+  if (has("answer-denied") || has("answer-error-wrong-issuer") || has("answer-script")) {
+    const words = has("answer-script") ? "<script>alert(document.domain)</script>" : "The person said no.";
+    back.searchParams.set("error", "access_denied");
+    back.searchParams.set("error_description", words);
+  } else {
+    const challenge = query.get("code_challenge") ?? "";
+    back.searchParams.append("code", tokens.keepCode({ grant: grantOf(request), challenge, redirectUri }));
+    if (has("answer-twice-code")) back.searchParams.append("code", "another");
+  }
+  return [302, "", { location: back.href }];
+}

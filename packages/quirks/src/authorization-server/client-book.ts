@@ -1,0 +1,52 @@
+import { randomUUID } from "node:crypto";
+import type { Answer } from "../answer.js";
+import type { LoggedRequest } from "../logged-request.js";
+import type { Quirk } from "../quirk-table.js";
+
+/** The clients that an authorization server knows. */
+export interface ClientBook {
+  register(request: LoggedRequest): Answer;
+  /** Whether a client is known, and which redirects it may use: any, where that is not looked at. */
+  find(clientId: string): { readonly redirectUris: readonly string[] | "any" } | undefined;
+  forget(clientId: string): void;
+  forgetAll(): void;
+}
+
+export function createClientBook(quirks: ReadonlySet<Quirk>): ClientBook {
+  const clients = new Map<string, { readonly redirectUris: readonly string[] }>();
+  return {
+    register({ json }) {
+      if (quirks.has("registration-absent")) return [404, "no"];
+      if (quirks.has("registration-refused")) {
+        return [400, { error: "invalid_client_metadata", error_description: "Not you." }];
+      }
+      const { redirect_uris: redirectUris } = json;
+      if (!Array.isArray(redirectUris)) return [400, { error: "invalid_redirect_uri" }];
+      const clientId = `client-${randomUUID()}`;
+      const secret = quirks.has("registration-secret") ? `secret-${randomUUID()}` : undefined;
+      clients.set(clientId, { redirectUris });
+      return [
+        201,
+        {
+          ...json,
+          client_id: clientId,
+          client_secret: secret,
+          token_endpoint_auth_method: secret === undefined ? "none" : "client_secret_basic",
+        },
+      ];
+    },
+    find(clientId) {
+      if (quirks.has("takes-metadata-documents") && clientId.startsWith("https://")) return { redirectUris: "any" };
+      return clients.get(clientId);
+    },
+    forget: (clientId) => void clients.delete(clientId),
+    forgetAll: () => clients.clear(),
+  };
+}
+
+/** The client that a request is of, by its form or by Basic. */
+export function clientIdOf({ form, headers }: LoggedRequest): string {
+  const basic = /^Basic (.+)$/.exec(headers.authorization ?? "")?.[1];
+  if (basic === undefined) return form.get("client_id") ?? "";
+  return decodeURIComponent(Buffer.from(basic, "base64").toString("utf8").split(":")[0] ?? "");
+}

@@ -1,0 +1,136 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { Answer } from "../answer.js";
+import type { LoggedRequest } from "../logged-request.js";
+import type { Quirk } from "../quirk-table.js";
+
+/** What a person allowed a client, and the access tokens that came of it. */
+export interface Grant {
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  readonly accessTokens: Set<string>;
+  isEnded: boolean;
+}
+
+/** A code that waits to be exchanged. */
+export interface PendingCode {
+  readonly grant: Grant;
+  readonly challenge: string;
+  readonly redirectUri: string;
+}
+
+/** The codes and tokens of an authorization server. Refresh tokens rotate, and the reuse of one ends its grant. */
+export interface TokenBook {
+  /** Every token that was ever given. */
+  readonly issued: readonly string[];
+  keepCode(pending: PendingCode): string;
+  /** The answer to a code; undefined where it is not good. */
+  exchange(form: URLSearchParams, clientId: string): Answer | undefined;
+  refresh(form: URLSearchParams): Answer;
+  revoke(form: URLSearchParams): void;
+  /** The scopes that a token is good for; undefined where it is not. */
+  scopesOf(accessToken: string): readonly string[] | undefined;
+  endAccess(accessToken: string): void;
+  endAllAccess(): void;
+  endRefreshTokens(): void;
+}
+
+export function createTokenBook(quirks: ReadonlySet<Quirk>, lifetimeS: () => number): TokenBook {
+  const codes = new Map<string, PendingCode>();
+  const refreshTokens = new Map<string, Grant>();
+  const usedTokens = new Map<string, Grant>();
+  const access = new Map<string, { readonly grant: Grant; readonly endsAt: number }>();
+  const issued: string[] = [];
+  const has = (quirk: Quirk): boolean => quirks.has(quirk);
+
+  const endGrant = (grant: Grant): void => {
+    grant.isEnded = true;
+    for (const accessToken of grant.accessTokens) access.delete(accessToken);
+  };
+
+  const issue = (grant: Grant, isRotated = true): Answer => {
+    const accessToken = `access-${randomUUID()}`;
+    const refreshToken = `refresh-${randomUUID()}`;
+    issued.push(accessToken, refreshToken);
+    access.set(accessToken, { grant, endsAt: Date.now() + lifetimeS() * 1000 });
+    grant.accessTokens.add(accessToken);
+    const hasRefresh = isRotated && !has("token-without-refresh");
+    if (hasRefresh) refreshTokens.set(refreshToken, grant);
+    const lifetime = has("token-expiry-text") ? String(lifetimeS()) : lifetimeS();
+    return [
+      200,
+      {
+        access_token: accessToken,
+        token_type: "bearer",
+        expires_in: has("token-expiry-unknown") ? undefined : lifetime,
+        refresh_token: hasRefresh ? refreshToken : undefined,
+        scope: grant.scopes.join(" "),
+      },
+    ];
+  };
+
+  return {
+    issued,
+    keepCode(pending) {
+      const code = `code-${randomUUID()}`;
+      codes.set(code, pending);
+      return code;
+    },
+    exchange(form, clientId) {
+      const text = form.get("code") ?? "";
+      const code = codes.get(text);
+      codes.delete(text);
+      const challenge = createHash("sha256")
+        .update(form.get("code_verifier") ?? "")
+        .digest("base64url");
+      const isGood =
+        code?.challenge === challenge &&
+        code.redirectUri === form.get("redirect_uri") &&
+        code.grant.clientId === clientId;
+      return isGood && code !== undefined ? issue(code.grant) : undefined;
+    },
+    refresh(form) {
+      const token = form.get("refresh_token") ?? "";
+      const words = has("token-echo") ? `The token ${token} is not good.` : undefined;
+      if (has("refresh-failing")) return [503, "down"];
+      if (has("refresh-html")) return [403, "<h1>Forbidden</h1>", { "content-type": "text/html" }];
+      if (has("refresh-dead-unclear")) return [400, { error: "invalid_request", error_description: words }];
+      if (has("refresh-dead-in-200")) return [200, { error: "bad_refresh_token" }];
+      const reused = usedTokens.get(token);
+      if (reused !== undefined) endGrant(reused);
+      const grant = refreshTokens.get(token);
+      if (grant === undefined || grant.isEnded || has("refresh-dead")) {
+        return [400, { error: "invalid_grant", error_description: words }];
+      }
+      if (has("refresh-keeps-token")) return issue(grant, false);
+      refreshTokens.delete(token);
+      usedTokens.set(token, grant);
+      return issue(grant);
+    },
+    revoke(form) {
+      const token = form.get("token") ?? "";
+      const grant = refreshTokens.get(token);
+      if (grant !== undefined) endGrant(grant);
+      access.delete(token);
+    },
+    scopesOf(accessToken) {
+      const found = access.get(accessToken);
+      if (has("token-ends-early")) access.delete(accessToken);
+      return found === undefined || Date.now() >= found.endsAt ? undefined : found.grant.scopes;
+    },
+    endAccess: (token) => void access.delete(token),
+    endAllAccess: () => access.clear(),
+    endRefreshTokens() {
+      for (const grant of refreshTokens.values()) grant.isEnded = true;
+    },
+  };
+}
+
+/** The grant that an authorization request leads to. */
+export function grantOf({ query }: LoggedRequest): Grant {
+  return {
+    clientId: query.get("client_id") ?? "",
+    scopes: (query.get("scope") ?? "").split(" ").filter((scope) => scope !== ""),
+    accessTokens: new Set(),
+    isEnded: false,
+  };
+}

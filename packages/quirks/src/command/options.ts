@@ -1,0 +1,94 @@
+import { parseArgs } from "node:util";
+import { isQuirk, type Quirk, quirkTable } from "../quirk-table.js";
+
+/** What the command was asked for. */
+export type Wish =
+  | { readonly kind: "help"; readonly isJson: boolean }
+  | { readonly kind: "list"; readonly isJson: boolean }
+  | {
+      readonly kind: "serve";
+      readonly isJson: boolean;
+      readonly quirks: readonly Quirk[];
+      readonly port: number | undefined;
+      readonly lifetimeS: number | undefined;
+      readonly neededScope: string | undefined;
+    };
+
+/** That the command was used wrongly. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+export const helpText = `A tool server and its authorization server, with a switch for each way in which real ones depart from the rules.
+Point a client at the url, and see what it does.
+
+Usage: wirescope-quirks [options]
+
+Options:
+  --list              the switches, and what each does
+  --quirk <name>      switch this on; may be repeated
+  --port <number>     the port of the tool server; default: one that is free
+  --lifetime <s>      how long access tokens live, in seconds; default 3600
+  --needs <scope>     the tool server answers 403 to tokens without this scope
+  --json              one line of JSON with the urls, or the list as JSON
+  -h, --help          show this help
+
+It listens on 127.0.0.1 alone, until it is interrupted. Each request is told on standard error, without secrets; one
+that comes to "elsewhere" is one that the client should not have sent. Who comes to the authorization page has signed in
+and agreed: there is no form.
+
+Examples:
+  wirescope-quirks --quirk metadata-html --quirk token-expiry-unknown
+  wirescope-quirks --lifetime 5 --port 4700
+`;
+
+/** Reads the arguments. Throws a UsageError. */
+export function parseWish(argv: readonly string[]): Wish {
+  const { values } = parsed(argv);
+  const isJson = values.json === true;
+  if (values.help) return { kind: "help", isJson };
+  if (values.list) return { kind: "list", isJson };
+  return {
+    kind: "serve",
+    isJson,
+    quirks: (values.quirk ?? []).map(quirkOf),
+    port: numberOf("--port", values.port, 65_535),
+    lifetimeS: numberOf("--lifetime", values.lifetime, 31_536_000),
+    neededScope: values.needs,
+  };
+}
+
+function parsed(argv: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...argv],
+      options: {
+        list: { type: "boolean" },
+        quirk: { type: "string", multiple: true },
+        port: { type: "string" },
+        lifetime: { type: "string" },
+        needs: { type: "string" },
+        json: { type: "boolean" },
+        help: { type: "boolean", short: "h" },
+      },
+    });
+  } catch (error) {
+    const [first = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+    throw new UsageError(`${first.replace(/\.$/, "")}. See wirescope-quirks --help.`);
+  }
+}
+
+function quirkOf(name: string): Quirk {
+  if (isQuirk(name)) return name;
+  const word = name.split("-")[0] ?? "";
+  const near = Object.keys(quirkTable).filter((each) => word !== "" && each.startsWith(`${word}-`));
+  const advice = near.length === 0 ? "See wirescope-quirks --list." : `There are: ${near.join(", ")}.`;
+  throw new UsageError(`There is no switch "${name}". ${advice}`);
+}
+
+function numberOf(option: string, text: string | undefined, most: number): number | undefined {
+  if (text === undefined) return undefined;
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number <= most) return number;
+  throw new UsageError(`${option} is a whole number up to ${most}, not "${text}".`);
+}

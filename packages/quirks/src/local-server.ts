@@ -1,0 +1,58 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Answer, sendAnswer } from "./answer.js";
+import { type LoggedRequest, readRequest } from "./logged-request.js";
+
+/** A server on this machine alone that remembers what it was asked. */
+export interface LocalServer {
+  readonly origin: string;
+  /** All requests, in order. */
+  readonly requests: readonly LoggedRequest[];
+  close(): Promise<void>;
+}
+
+export interface LocalServerOptions {
+  /** Default: one that is free. */
+  readonly port?: number | undefined;
+  /** Told of each request before it is answered. */
+  readonly onRequest?: ((request: LoggedRequest) => void) | undefined;
+}
+
+/** Listens on 127.0.0.1. Rejects where the port is in use. */
+export async function startLocalServer(
+  options: LocalServerOptions,
+  respond: (request: LoggedRequest) => Promise<Answer> | Answer,
+): Promise<LocalServer> {
+  const requests: LoggedRequest[] = [];
+  const server = createServer();
+  await listen(server, options.port ?? 0);
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  server.on("request", async (incoming, response) => {
+    try {
+      const request = await readRequest(incoming, origin);
+      requests.push(request);
+      options.onRequest?.(request);
+      sendAnswer(response, await respond(request));
+    } catch {
+      response.destroy();
+    }
+  });
+  return {
+    origin,
+    requests,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,178 @@
+import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
+import { ToolServerError } from "../errors.js";
+import { answeredIdOf, requestIdOf } from "../transports/json-rpc.js";
+import type { ToolTransport } from "../transports/transport.js";
+
+export interface UpstreamOptions {
+  /** A new transport to the server, not yet started. */
+  readonly openTransport: () => ToolTransport;
+  readonly onMessage: (message: JSONRPCMessage) => void;
+  /** No answer comes to these requests any more. */
+  readonly onLost: (requests: Iterable<RequestId>, failure: ToolServerError) => void;
+  /** What went wrong and concerns no request. */
+  readonly onProblem: (text: string) => void;
+}
+
+/** The way to a server, over one transport after the other. */
+export interface Upstream {
+  /** Sends a message of the client on, over a new transport where there is none. Rejects with a ToolServerError. */
+  send(message: JSONRPCMessage, signal?: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A transport, and what goes on over it. */
+interface Link {
+  readonly transport: ToolTransport;
+  /** The requests of the client that are not answered. */
+  readonly open: Set<RequestId>;
+  /** Gets the answer to the handshake that is repeated. */
+  onHandshake: ((answer: JSONRPCMessage) => void) | undefined;
+  /** Resolves when it has ended. */
+  readonly over: Promise<ToolServerError>;
+  /** Whether another has taken its place: it ends with its last request. */
+  isRetired: boolean;
+}
+
+/** How the client of the older era began. */
+interface Handshake {
+  readonly request: JSONRPCRequest;
+  /** What said that it is done. */
+  readonly done: JSONRPCMessage | undefined;
+}
+
+/** The id of a handshake that is repeated. No client has it. */
+const ownId = "wirescope-bridge-handshake";
+
+/**
+ * The way to a server. Where it was lost, the next message opens it again. Where the server forgot the session, the message
+ * is sent once more over a new one, for it was not taken. A session of the older era begins as the client began it; what else
+ * the client had told the old one, such as its subscriptions, is not repeated.
+ */
+export function createUpstream({ openTransport, onMessage, onLost, onProblem }: UpstreamOptions): Upstream {
+  const links = new Set<Link>();
+  /** The link that is there, or comes. */
+  let current: Promise<Link> | undefined;
+  let live: Link | undefined;
+  let handshake: Handshake | undefined;
+  let isClosed = false;
+
+  const receive = (link: Link, message: JSONRPCMessage): void => {
+    const id = answeredIdOf(message);
+    if (id === ownId) {
+      link.onHandshake?.(message);
+      return;
+    }
+    if (id !== undefined) {
+      link.open.delete(id);
+      if (id === handshake?.request.id) adoptVersion(message, link.transport);
+      endIfDone(link);
+    }
+    onMessage(message);
+  };
+  /** The next message goes over another. */
+  const retire = (link: Link): void => {
+    link.isRetired = true;
+    if (live !== link) return;
+    live = undefined;
+    current = undefined;
+  };
+  const endIfDone = ({ isRetired, open, transport }: Link): void => {
+    if (isRetired && open.size === 0) void transport.close();
+  };
+  const createLink = (): Link => {
+    const transport = openTransport();
+    const over = new Promise<ToolServerError>((resolve) => {
+      transport.onclose = () => {
+        const failure = transport.failure ?? lost();
+        retire(link);
+        links.delete(link);
+        onLost([...link.open], failure);
+        resolve(failure);
+      };
+    });
+    const link: Link = { transport, open: new Set(), onHandshake: undefined, over, isRetired: false };
+    transport.onmessage = (message) => receive(link, message);
+    transport.onerror = (error) => onProblem(error.message);
+    links.add(link);
+    return link;
+  };
+  const begin = async (): Promise<Link> => {
+    const link = createLink();
+    try {
+      await link.transport.start();
+      if (handshake?.done !== undefined) await repeatHandshake(link, handshake.request, handshake.done);
+      if (link.isRetired) throw await link.over;
+    } catch (error) {
+      current = undefined;
+      await link.transport.close();
+      throw error;
+    }
+    live = link;
+    return link;
+  };
+  /** The link to use, which is opened where there is none. */
+  const ensure = async (): Promise<Link> => {
+    if (isClosed) throw new ToolServerError("CONNECTION_CLOSED", "The bridge has ended.");
+    current ??= begin();
+    return current;
+  };
+
+  return {
+    async send(message, signal) {
+      handshake = handshakeAfter(handshake, message);
+      const id = requestIdOf(message);
+      for (let isRepeated = false; ; isRepeated = true) {
+        const link = await ensure();
+        signal?.throwIfAborted();
+        if (id !== undefined) link.open.add(id);
+        try {
+          await link.transport.send(message, signal === undefined ? {} : { requestSignal: signal });
+          return;
+        } catch (error) {
+          if (id !== undefined) link.open.delete(id);
+          const isForgotten = ToolServerError.is(error, "SESSION_LOST") && error.details.wasSent === false;
+          if (isForgotten) retire(link);
+          endIfDone(link);
+          if (!isForgotten || isRepeated || handshake?.done === undefined) throw error;
+        }
+      }
+    },
+    async close() {
+      isClosed = true;
+      await Promise.all([...links].map(({ transport }) => transport.close()));
+    },
+  };
+}
+
+/** Begins a session as the client began it. */
+async function repeatHandshake(link: Link, request: JSONRPCRequest, done: JSONRPCMessage): Promise<void> {
+  const { transport } = link;
+  const answered = new Promise<JSONRPCMessage>((resolve) => {
+    link.onHandshake = resolve;
+  });
+  await transport.send({ ...request, id: ownId });
+  const answer = await Promise.race([answered, link.over]);
+  if (answer instanceof Error) throw answer;
+  if ("error" in answer) {
+    throw new ToolServerError("CALL_REFUSED", `The server began no new session: ${answer.error.message}`);
+  }
+  adoptVersion(answer, transport);
+  await transport.send(done);
+}
+
+function handshakeAfter(before: Handshake | undefined, message: JSONRPCMessage): Handshake | undefined {
+  if (!("method" in message)) return before;
+  if (message.method === "initialize" && "id" in message) return { request: message, done: undefined };
+  if (message.method === "notifications/initialized" && before !== undefined) return { ...before, done: message };
+  return before;
+}
+
+/** From the handshake of the older era on, the transport names the version that was agreed on. */
+function adoptVersion(message: JSONRPCMessage, transport: ToolTransport): void {
+  const version = "result" in message ? message.result.protocolVersion : undefined;
+  if (typeof version === "string") transport.setProtocolVersion?.(version);
+}
+
+function lost(): ToolServerError {
+  return new ToolServerError("CONNECTION_LOST", "The connection to the server ended.");
+}

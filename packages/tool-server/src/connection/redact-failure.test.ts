@@ -1,0 +1,42 @@
+import { inspect } from "node:util";
+import { expect, test } from "vitest";
+import { ToolServerError } from "../errors.js";
+import { redactFailure, redactValue } from "./redact-failure.js";
+
+const secret = "s3cr3t-value";
+const redact = (text: string): string => text.replaceAll(secret, "[redacted]");
+
+test("secrets are taken out of the words, the details and all causes of a failure, and out of its stack", () => {
+  const wire = Object.assign(new Error(`it said ${secret}`), { code: "HPE_INVALID", data: `raw ${secret}` });
+  const below = new ToolServerError("CONNECTION_LOST", `lost at ${secret}`, { cause: wire });
+  const failure = new ToolServerError("CALL_REFUSED", `refused: ${secret}`, {
+    cause: below,
+    details: { rpcCode: 1, rpcData: { [secret]: [secret, { deep: secret, number: 1 }] }, stderr: [secret] },
+  });
+  const redacted = redactFailure(failure, redact);
+  expect(inspect(redacted, { depth: null, showHidden: true })).not.toContain(secret);
+  expect(redacted.stack).not.toContain(secret);
+  expect(redacted).toMatchObject({
+    code: "CALL_REFUSED",
+    message: "refused: [redacted]",
+    details: { rpcCode: 1, rpcData: { "[redacted]": ["[redacted]", { deep: "[redacted]", number: 1 }] } },
+  });
+  expect(ToolServerError.is(redacted.cause, "CONNECTION_LOST")).toBe(true);
+  const cause = (redacted.cause as Error).cause as Error & { code: string };
+  expect([cause.name, cause.code, cause.message]).toEqual(["Error", "HPE_INVALID", "it said [redacted]"]);
+  // What came over the wire is not told, whether it is known as a secret or not.
+  expect(cause).not.toHaveProperty("data");
+});
+
+test("a failure without secrets is the same", () => {
+  const failure = new ToolServerError("CALL_TIMEOUT", "It took too long.", { details: { wasSent: true } });
+  expect(redactFailure(failure, redact)).toBe(failure);
+  const value = { a: [1, "b", null, { c: true }] };
+  expect(redactValue(value, redact)).toBe(value);
+});
+
+test("a failure that is its own cause ends", () => {
+  const failure = new ToolServerError("CONNECTION_LOST", secret);
+  failure.cause = failure;
+  expect(inspect(redactFailure(failure, redact), { depth: null })).not.toContain(secret);
+});

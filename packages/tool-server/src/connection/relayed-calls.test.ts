@@ -1,0 +1,215 @@
+import type { ServerResponse } from "node:http";
+import type { JSONRPCRequest } from "@modelcontextprotocol/client";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createTell } from "../diagnostics/tell.js";
+import { startHostileServer } from "../http/hostile-http-server.test.helper.js";
+import { systemClock } from "../process/clock.js";
+import { createNetworkContext } from "../transports/network-context.test.helper.js";
+import { answerEvents, serveWell } from "../transports/streamable-http.test.helper.js";
+import { createStreamableHttpTransport } from "../transports/streamable-http-transport.js";
+import type { ClientSettings, MessageOrigin } from "./client-settings.js";
+import type { Connection } from "./connection.js";
+import { createConnection } from "./create-connection.js";
+import { createMemoryServer, failureOf, type MemoryServer } from "./memory-server.test.helper.js";
+
+const event = (message: object): string => `data: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`;
+const info = { name: "test", version: "0" };
+const echo = (text: string) => ({ name: "echo", arguments: { text } });
+
+/** A server that, during each call, says and asks something on the stream of the call, and answers with what it was told. */
+async function connect(settings: Omit<ClientSettings, "info">): Promise<Connection> {
+  const calls = new Map<string, { response: ServerResponse; id: JSONRPCRequest["id"] }>();
+  const serve = serveWell(({ message }, response) => {
+    const { id, method, params, result } = message as JSONRPCRequest & { result?: { told?: string } };
+    if (method === "tools/call") {
+      calls.set(`ask-${id}`, { response, id });
+      answerEvents(
+        response,
+        event({ method: "notifications/message", params: { level: "info", data: params?.name } }),
+        event({ id: `ask-${id}`, method: "elicitation/create", params: { message: params?.name } }),
+      );
+    } else if (method === undefined) {
+      const call = calls.get(String(id));
+      response.writeHead(202).end();
+      call?.response.end(
+        event({ id: call.id, result: { content: [{ type: "text", text: result?.told ?? "nothing" }] } }),
+      );
+    }
+  });
+  const server = await startHostileServer((request, response, index) =>
+    serve({ ...request, message: request.body === "" ? {} : JSON.parse(request.body) }, response, index),
+  );
+  const context = createNetworkContext("http", server.url);
+  const connection = createConnection({
+    facts: context.facts.connection,
+    openTransport: () => ({ transport: createStreamableHttpTransport(context), facts: context.facts }),
+    settings: { info, ...settings },
+    tell: createTell(context.secrets),
+    redact: context.secrets.redact,
+    clock: systemClock,
+    dispose: () => context.http.close(),
+  });
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+test("what a server says and asks on the stream of a call comes with the mark of that call", async () => {
+  const heard: [unknown, object | undefined][] = [];
+  const connection = await connect({
+    capabilities: { elicitation: {} },
+    onNotification: ({ params }, { mark }) => void heard.push([params?.data, mark]),
+    onRequest: async ({ params }, { mark }) => ({ told: `${params?.message} for ${(mark as { of: string }).of}` }),
+  });
+  const call = async (name: string): Promise<unknown> => {
+    const mark = { of: name };
+    const { content } = await connection.relay({ method: "tools/call", paramsFor: () => ({ name }), mark }).result;
+    return (content as { text: string }[])[0]?.text;
+  };
+  const names = Array.from({ length: 20 }, (_, index) => `call-${index}`);
+  expect(await Promise.all(names.map(call))).toEqual(names.map((name) => `${name} for ${name}`));
+  expect(heard).toHaveLength(20);
+  for (const [name, mark] of heard) expect(mark).toEqual({ of: name });
+});
+
+test("a call without a mark is told without one", async () => {
+  const origins: MessageOrigin[] = [];
+  const connection = await connect({
+    capabilities: { elicitation: {} },
+    onRequest: async (_, origin) => {
+      origins.push(origin);
+      return {};
+    },
+  });
+  await connection.callTool({ name: "a" });
+  expect(origins.map(({ mark }) => mark)).toEqual([undefined]);
+});
+
+test("what a server sends over the one wire that all calls share belongs to no call", async () => {
+  const server = createMemoryServer();
+  const origins: MessageOrigin[] = [];
+  const connection = createConnection({
+    facts: server.facts,
+    openTransport: () => server.openTransport(),
+    settings: { info, onNotification: (_, origin) => void origins.push(origin) },
+    tell: () => {},
+    redact: (text) => text,
+    clock: systemClock,
+  });
+  onTestFinished(() => connection.close());
+  const params = { name: "wait", arguments: {} };
+  const { result } = connection.relay({ method: "tools/call", paramsFor: () => params, mark: {} });
+  await expect.poll(() => server.runs).toBe(1);
+  await server.server.server.notification({ method: "notifications/tools/list_changed" });
+  await expect.poll(() => origins.length).toBe(1);
+  expect(origins[0]?.mark).toBeUndefined();
+  expect(origins[0]?.facts.connection).toBe(server.facts);
+  server.release();
+  expect(await result).toEqual({ content: [{ type: "text", text: "released" }] });
+});
+
+describe("a relayed request", () => {
+  function connectTo(server: MemoryServer): Connection {
+    const connection = createConnection({
+      facts: server.facts,
+      openTransport: () => server.openTransport(),
+      settings: { info },
+      tell: () => {},
+      redact: (text) => text.replaceAll("s3cret", "[redacted]"),
+      clock: systemClock,
+      random: () => 0,
+    });
+    onTestFinished(() => connection.close());
+    return connection;
+  }
+  const callOf = (name: string, args: object = {}) => ({
+    method: "tools/call",
+    paramsFor: () => ({ name, arguments: args }),
+  });
+  const rejection = (promise: Promise<unknown>): Promise<unknown> =>
+    promise.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+
+  test("connects at the first, and gives the result as it came", async () => {
+    const connection = connectTo(createMemoryServer());
+    const { result } = connection.relay(callOf("echo", { text: "hello" }));
+    expect(await result).toEqual({ content: [{ type: "text", text: "hello" }] });
+    expect(connection.state).toBe("READY");
+  });
+
+  test("has its progress told, and the answers of other calls are not its own", async () => {
+    const server = createMemoryServer();
+    const connection = connectTo(server);
+    const progress: unknown[] = [];
+    const slow = connection.relay({ ...callOf("wait"), onProgress: (told) => void progress.push(told) });
+    await expect.poll(() => server.runs).toBe(1);
+    await server.server.server.notification({
+      method: "notifications/progress",
+      params: { progressToken: 1_000_000_001, progress: 1, total: 2 },
+    });
+    await expect.poll(() => progress).toEqual([{ progress: 1, total: 2 }]);
+    expect((await connection.callTool(echo("a"))).content).toEqual([{ type: "text", text: "a" }]);
+    server.release();
+    expect(await slow.result).toEqual({ content: [{ type: "text", text: "released" }] });
+  });
+
+  test("that the server refuses is CALL_REFUSED with the code of the server", async () => {
+    const connection = connectTo(createMemoryServer());
+    const error = await rejection(connection.relay({ method: "nothing/here", paramsFor: () => ({}) }).result);
+    expect(error).toMatchObject({ code: "CALL_REFUSED", details: { rpcCode: -32_601 } });
+  });
+
+  test("that is cancelled rejects at once, and the server is told", async () => {
+    const server = createMemoryServer();
+    const connection = connectTo(server);
+    const cancelled = new Promise((resolve) => {
+      server.onCancelled = resolve;
+    });
+    const call = connection.relay(callOf("wait"));
+    await expect.poll(() => server.runs).toBe(1);
+    call.cancel();
+    expect(await rejection(call.result)).toMatchObject({ code: "CALL_CANCELLED" });
+    await cancelled;
+  });
+
+  test("that is cancelled for a reason rejects with the reason", async () => {
+    const server = createMemoryServer();
+    const call = connectTo(server).relay(callOf("wait"));
+    await expect.poll(() => server.runs).toBe(1);
+    call.cancel(failureOf("CALL_TIMEOUT", true));
+    expect(await rejection(call.result)).toMatchObject({ code: "CALL_TIMEOUT" });
+  });
+
+  test("that never reached the server is sent once more, and one that may have is not", async () => {
+    const server = createMemoryServer();
+    const connection = connectTo(server);
+    await connection.connect();
+    server.sendFailure = failureOf("CONNECTION_LOST", false);
+    await connection.relay(callOf("echo", { text: "a" })).result;
+    expect(server.runs).toBe(1);
+    server.sendFailure = failureOf("CONNECTION_LOST", true);
+    const error = await rejection(connection.relay(callOf("echo", { text: "a" })).result);
+    expect(error).toMatchObject({ code: "CONNECTION_LOST" });
+    expect(server.runs).toBe(1);
+  });
+
+  test("in flight when the transport ends rejects with why it ended", async () => {
+    const server = createMemoryServer();
+    const connection = connectTo(server);
+    const { result } = connection.relay(callOf("wait"));
+    await expect.poll(() => server.runs).toBe(1);
+    server.die(failureOf("CHILD_EXITED", true));
+    expect(await rejection(result)).toMatchObject({ code: "CHILD_EXITED" });
+  });
+
+  test("in flight when the connection is closed rejects with CONNECTION_CLOSED", async () => {
+    const server = createMemoryServer();
+    const connection = connectTo(server);
+    const { result } = connection.relay(callOf("wait"));
+    await expect.poll(() => server.runs).toBe(1);
+    const failed = rejection(result);
+    await connection.close();
+    expect(await failed).toMatchObject({ code: "CONNECTION_CLOSED" });
+  });
+});

@@ -1,0 +1,49 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { createOAuthWorld } from "../oauth-world.test.helper.js";
+import { askForChallenge } from "./ask-for-challenge.js";
+
+test("who signs in before anything was refused hears what the server wants: where its metadata is, and which permissions", async () => {
+  const world = await createOAuthWorld(["resource-metadata-elsewhere"]);
+  world.tool.challengedScope = "notes:write";
+  await world.session().signIn(world.person);
+  expect(world.asked[0]?.scopes).toEqual(["notes:write", "offline_access"]);
+  // The question carried nothing.
+  expect(world.tool.requests[0]).toMatchObject({ path: "/mcp", json: { method: "ping" } });
+  expect(world.tool.requests[0]?.headers.authorization).toBeUndefined();
+});
+
+test("what was granted before is asked for again, also in another process, and more where that is wished", async () => {
+  const world = await createOAuthWorld();
+  await world.session().signIn(world.person, { scopes: ["notes:write"] });
+  await world.session().signIn(world.person, { scopes: ["admin"] });
+  expect(world.asked.map(({ scopes, newScopes }) => ({ scopes, newScopes }))).toEqual([
+    {
+      scopes: ["notes:read", "offline_access", "notes:write"],
+      newScopes: ["notes:read", "offline_access", "notes:write"],
+    },
+    { scopes: ["notes:read", "offline_access", "notes:write", "admin"], newScopes: ["admin"] },
+  ]);
+});
+
+test("a server of the old transport, which takes no messages at its url, is asked as it is used", async () => {
+  const world = await createOAuthWorld();
+  const server = createServer((request, response) => {
+    const isStream = request.method === "GET";
+    response.writeHead(isStream ? 401 : 405, isStream ? { "www-authenticate": 'Bearer scope="a b"' } : {}).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/sse`;
+  expect(await askForChallenge(world.session({ url }).context)).toMatchObject({ scopes: ["a", "b"] });
+});
+
+test("a server that cannot be asked, or asks for nothing, has no wish; who gives up gets their reason", async () => {
+  const world = await createOAuthWorld();
+  const { context } = world.session();
+  await world.tool.close();
+  const none = { resourceMetadata: undefined, scopes: [], error: undefined, wantsProof: false };
+  expect(await askForChallenge(context)).toEqual(none);
+  await expect(askForChallenge(context, AbortSignal.abort("enough"))).rejects.toBe("enough");
+});

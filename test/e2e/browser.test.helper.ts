@@ -1,0 +1,73 @@
+/** As much of a browser as a sign-in needs: it follows redirects, keeps cookies, and submits the form of a page. */
+export interface Browser {
+  /** Goes to a url, and on to where it is sent. */
+  open(url: string): Promise<Page>;
+  /** Submits the first form of a page, with what stands in it and what is given. */
+  submit(page: Page, fields?: Readonly<Record<string, string>>): Promise<Page>;
+  /** Goes to a url, and fills in whatever form comes, until there is none any more. */
+  signIn(url: string): Promise<Page>;
+}
+
+export interface Page {
+  readonly url: string;
+  readonly status: number;
+  readonly html: string;
+}
+
+export interface BrowserOptions {
+  /** Where it cannot go: the page that it is left with has this address. Default: it goes everywhere. */
+  readonly cannotReach?: (url: string) => boolean;
+}
+
+export function createBrowser({ cannotReach = () => false }: BrowserOptions = {}): Browser {
+  const cookies = new Map<string, string>();
+  const go = async (url: string, form?: URLSearchParams): Promise<Page> => {
+    if (cannotReach(url)) return { url, status: 0, html: "This site cannot be reached." };
+    const { origin } = new URL(url);
+    const kept = [...cookies]
+      .filter(([name]) => name.startsWith(`${origin} `))
+      .map(([name, value]) => `${name.slice(origin.length + 1)}=${value}`);
+    const answer = await fetch(url, {
+      redirect: "manual",
+      headers: { cookie: kept.join("; "), accept: "text/html" },
+      ...(form === undefined ? {} : { method: "POST", body: form }),
+    });
+    for (const line of answer.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (value === "") cookies.delete(`${origin} ${name}`);
+      else cookies.set(`${origin} ${name}`, value);
+    }
+    const location = answer.headers.get("location");
+    const html = await answer.text();
+    return location === null ? { url, status: answer.status, html } : go(new URL(location, url).href);
+  };
+  const submit: Browser["submit"] = (page, fields = {}) => {
+    const action = /<form[^>]*action="([^"]+)"/.exec(page.html)?.[1] ?? page.url;
+    const form = new URLSearchParams();
+    for (const [input] of page.html.matchAll(/<input[^>]*>/g)) {
+      const name = /name="([^"]+)"/.exec(input)?.[1];
+      if (name !== undefined) form.set(name, /value="([^"]*)"/.exec(input)?.[1] ?? "");
+    }
+    for (const [name, value] of Object.entries(fields)) form.set(name, value);
+    return go(new URL(action, page.url).href, form);
+  };
+  return {
+    open: (url) => go(url),
+    submit,
+    async signIn(url) {
+      let page = await go(url);
+      for (let forms = 0; page.html.includes("<form") && forms < 5; forms += 1) {
+        page = await submit(page, { name: "ada" });
+      }
+      return page;
+    },
+  };
+}
+
+/** Enters the code of a device on its page, and confirms it. */
+export async function enterDeviceCode(url: string, userCode: string): Promise<Page> {
+  const browser = createBrowser();
+  const entry = await browser.open(url);
+  const confirmation = await browser.submit(entry, { user_code: userCode });
+  return browser.submit(confirmation, { user_code: userCode, confirm: "yes" });
+}

@@ -1,0 +1,149 @@
+import { describe, expect, test } from "vitest";
+import { createBrowser } from "./browser.test.helper.js";
+import { browsingPerson, createLoginWorld, type LoginWorld, type Run } from "./login-world.test.helper.js";
+
+/** A person signs in with the forms of a real authorization server. */
+function login(world: LoginWorld, ...more: string[]): Promise<Run> {
+  return world.run(["login", "notes", "--trust", ...more], { person: browsingPerson() });
+}
+
+const call = ["call", "notes", "read", "--trust"];
+const nobodySignedIn =
+  /refused the request\. The server answered 401: it wants to know who asks\. Sign in with: wirescope login notes\n$/;
+
+describe("a sign-in", () => {
+  test("[TS-OAUTH-3] [TS-OAUTH-4] [TS-OAUTH-9] shows what will be asked for, and then who the server is", async () => {
+    const world = await createLoginWorld({ hasForms: true });
+    const { code, stdout, stderr } = await login(world);
+    expect(code).toBe(0);
+    const { issuer } = world.authorization;
+    expect(stderr).toContain(`Sign in to notes with ${issuer}, as you asked.\n`);
+    expect(stderr).toContain(
+      "It will be asked for these permissions:\n  notes:read\n  offline_access\nTokens rest in ",
+    );
+    expect(stdout).toBe(`Signed in to notes with ${issuer}.\nPermissions: notes:read.\nnotes answers: notes 3.1.0\n`);
+  });
+
+  test("[TS-OAUTH-5] leaves its tokens encrypted, and other processes use them without asking", async () => {
+    const world = await createLoginWorld();
+    await login(world);
+    expect(world.authorization.issued.length).toBeGreaterThanOrEqual(2);
+    expect(world.filesWith(world.authorization.issued)).toEqual([]);
+    expect(world.filesWith([world.env.WIRESCOPE_VAULT_KEY ?? ""])).toEqual([]);
+    expect(await world.spawn(call)).toEqual({ code: 0, stdout: "milk, eggs\n", stderr: "" });
+    // What is known to be signed in is not asked first whether it wants to know who asks.
+    expect(world.tool.refusals).toBe(1);
+    expect(world.authorization.count("/auth")).toBe(1);
+  });
+
+  test("is shown by auth: with whom, which permissions, until when; never a token", async () => {
+    const world = await createLoginWorld();
+    expect((await world.run(["auth", "--trust"])).stdout).toMatch(/^notes +not signed in +- +- +- +- +-$/m);
+    await login(world, "--scope", "openid");
+    const { issuer } = world.authorization;
+    const { stdout } = await world.run(["auth", "--trust"]);
+    expect(stdout).toMatch(/^Tokens rest in .*, encrypted with AES-256-GCM; the key comes from the variable/);
+    expect(stdout).toMatch(/^SERVER +SIGN-IN +AS +EXPIRES +RENEWED +PERMISSIONS +WITH$/m);
+    expect(stdout).toMatch(/^notes +signed in +ada +in 59 min +(just now|\d+ s ago) +notes:read/m);
+    expect(stdout).toContain(issuer);
+    const one = await world.run(["auth", "notes", "--trust"]);
+    expect(one.stdout).toMatch(/^as +ada$/m);
+    expect(one.stdout).toMatch(/^expires +in 59 min \(20.*Z\)$/m);
+    expect(one.stdout).toMatch(/^renews itself +yes$/m);
+    const { servers, vault } = JSON.parse((await world.run(["auth", "--json", "--trust"])).stdout);
+    expect(vault.kind).toBe("file");
+    expect(servers.notes.oauth).toMatchObject({ isSignedIn: true, account: "ada", issuer, canRefresh: true });
+  });
+
+  test("as JSON is one object, and what a person reads is on standard error", async () => {
+    const world = await createLoginWorld();
+    const { stdout } = await login(world, "--json");
+    expect(JSON.parse(stdout)).toMatchObject({ server: "notes", isSignedIn: true, answers: { name: "notes" } });
+  });
+
+  test("[TS-DIAG-1] is told by --debug step by step, without secrets", async () => {
+    const world = await createLoginWorld();
+    const { stderr } = await login(world, "--debug");
+    for (const step of [
+      "The authorization server is",
+      "This client was registered",
+      "A person is asked to sign in",
+      "Signed in",
+    ]) {
+      expect(stderr).toContain(step);
+    }
+    expect(stderr).not.toMatch(/code_verifier|[?&]code=/);
+  });
+
+  test("at the first use in a terminal comes by itself, after the trust, and the call goes on", async () => {
+    const world = await createLoginWorld({ hasForms: true });
+    const { code, stdout, stderr } = await world.run(["tools", "notes"], { person: browsingPerson() });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^notes +read +Reads a note\.$/m);
+    expect(stderr).toContain("for nobody has signed in yet.");
+    expect(await world.run(["call", "notes", "read"])).toMatchObject({ code: 0, stdout: "milk, eggs\n" });
+  });
+
+  test("that two servers need at once comes one after the other", async () => {
+    const world = await createLoginWorld();
+    const url = world.tool.url;
+    world.configure({ notes: { type: "http", url }, diary: { type: "http", url } });
+    const story: string[] = [];
+    const browser = createBrowser();
+    const browse = browsingPerson({
+      ...browser,
+      async signIn(address) {
+        story.push("asked");
+        const page = await browser.signIn(address);
+        story.push("answered");
+        return page;
+      },
+    });
+    const { code, stderr } = await world.run(["tools", "--trust"], { person: browse });
+    expect(story).toEqual(["asked", "answered", "asked", "answered"]);
+    expect(code).toBe(0);
+    expect(stderr.match(/^Sign in to (notes|diary) with/gm)).toHaveLength(2);
+  });
+
+  test("[TS-D-OAUTH-2] does not come where nobody is at the terminal: the command to run is told", async () => {
+    const world = await createLoginWorld();
+    const { code, stderr } = await world.spawn(call);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(nobodySignedIn);
+    expect(JSON.parse((await world.run(["tools", "--json", "--trust"])).stdout).notes.error.code).toBe(
+      "SIGN_IN_NEEDED",
+    );
+    expect(world.authorization.count("/reg")).toBe(0);
+  });
+
+  test("is not for a server that brings its own credential", async () => {
+    const world = await createLoginWorld();
+    world.configure({
+      notes: { type: "http", url: world.tool.url, headers: { Authorization: "Bearer ${NOTES_TOKEN}" } },
+    });
+    for (const verb of ["login", "logout"]) {
+      const env = { NOTES_TOKEN: "a-token-of-my-own" };
+      expect(await world.run([verb, "notes", "--trust"], { env })).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("notes brings its own credential"),
+      });
+    }
+  });
+});
+
+test("the page at the end says that the answer came, and nothing that a peer sent", async () => {
+  const world = await createLoginWorld({ hasForms: true });
+  const browser = createBrowser();
+  const pages: string[] = [];
+  const person = browsingPerson({
+    ...browser,
+    async signIn(url) {
+      const page = await browser.signIn(url);
+      pages.push(page.html);
+      return page;
+    },
+  });
+  await world.run(["login", "notes", "--trust"], { person });
+  expect(pages[0]).toContain("<h1>Answer received</h1>");
+  expect(pages[0]).not.toMatch(/<script|code=|state=/);
+});

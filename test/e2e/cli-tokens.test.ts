@@ -1,0 +1,145 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { browsingPerson, createLoginWorld, type LoginWorld, type Run } from "./login-world.test.helper.js";
+
+/** A person signs in. */
+function login(world: LoginWorld, ...more: string[]): Promise<Run> {
+  return world.run(["login", "notes", "--trust", ...more], { person: browsingPerson() });
+}
+
+const call = ["call", "notes", "read", "--trust"];
+const nobodySignedIn =
+  /refused the request\. The server answered 401: it wants to know who asks\. Sign in with: wirescope login notes\n$/;
+
+describe("tokens", () => {
+  test("[TS-OAUTH-6] [TS-ERR-5] are renewed when they have expired, and nobody is asked", async () => {
+    const world = await createLoginWorld({ lifetimeS: 1 });
+    await login(world);
+    const [first] = world.tool.seen;
+    await expect.poll(() => world.authorization.find(first ?? ""), { timeout: 10_000 }).toBeUndefined();
+    const before = world.authorization.count("/token");
+    expect(await world.run(call)).toMatchObject({ code: 0, stdout: "milk, eggs\n", stderr: "" });
+    expect(world.authorization.count("/token")).toBe(before + 1);
+    expect(world.authorization.count("/auth")).toBe(1);
+    expect(world.filesWith(world.authorization.issued)).toEqual([]);
+  });
+
+  test("[TS-OAUTH-7] that are dead lead to one sign-in, in words that say why", async () => {
+    const world = await createLoginWorld({ lifetimeS: 1 });
+    await login(world);
+    const [first] = world.tool.seen;
+    await world.authorization.endGrants();
+    await expect.poll(() => world.authorization.find(first ?? ""), { timeout: 10_000 }).toBeUndefined();
+    expect((await world.run(call)).stderr).toMatch(/Sign in with: wirescope login notes\n$/);
+    const { code, stderr } = await world.run(call, { person: browsingPerson() });
+    expect(code).toBe(0);
+    expect(stderr.match(/^Sign in to notes .*, for the last sign-in has ended\.$/gm)).toHaveLength(1);
+  });
+
+  test("[TS-OAUTH-11] that lack a permission: it is asked for, with those of before, and named as new", async () => {
+    const world = await createLoginWorld();
+    await login(world);
+    const write = ["call", "notes", "write", "text=x", "--trust"];
+    const refused = await world.run(write);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(
+      /the permission notes:write\. Sign in with: wirescope login notes --scope notes:write\n$/,
+    );
+    const { code, stdout, stderr } = await world.run(write, { person: browsingPerson() });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "written\n" });
+    expect(stderr).toContain("for it needs more permissions.");
+    expect(stderr).toContain("  notes:read\n  offline_access\n  notes:write  (new)\n");
+    expect(await world.run(call)).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  test("that lack a permission get it also by the command that was told", async () => {
+    const world = await createLoginWorld();
+    await login(world);
+    const { code, stderr } = await login(world, "--scope", "notes:write");
+    expect(code).toBe(0);
+    expect(stderr).toContain("  notes:write  (new)\n");
+    expect((await world.run(["call", "notes", "write", "text=x", "--trust"])).stdout).toBe("written\n");
+  });
+
+  test("[TS-SEC-7] of one profile are not those of another", async () => {
+    const world = await createLoginWorld();
+    await login(world, "--profile", "production");
+    expect((await world.run(call)).stderr).toMatch(nobodySignedIn);
+    expect((await world.run([...call, "--profile", "development"])).code).toBe(1);
+    expect((await world.run(call, { env: { WIRESCOPE_PROFILE: "production" } })).code).toBe(0);
+    await world.run(["logout", "notes", "--trust", "--profile", "development"]);
+    expect((await world.run([...call, "--profile", "production"])).code).toBe(0);
+  });
+
+  test("[TS-D-STORE-7] do not open with another key, and that changes nothing", async () => {
+    const world = await createLoginWorld();
+    await login(world);
+    const env = { WIRESCOPE_VAULT_KEY: randomBytes(32).toString("base64") };
+    for (const argv of [call, ["auth", "--trust"], ["logout", "notes", "--trust"], ["login", "notes", "--trust"]]) {
+      const { code, stderr } = await world.run(argv, { env });
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^wirescope: The vault .* key/);
+      expect(stderr).not.toContain(env.WIRESCOPE_VAULT_KEY);
+    }
+    expect((await world.run(call)).code).toBe(0);
+  });
+
+  test("[TS-D-STORE-1] in memory alone come with a warning, and are gone afterwards", async () => {
+    const world = await createLoginWorld();
+    const { code, stderr } = await login(world, "--vault", "memory");
+    expect(code).toBe(0);
+    expect(stderr).toContain("Tokens are kept in memory only");
+    const auth = await world.run(["auth", "--trust", "--vault", "memory"]);
+    expect(auth.stdout).toContain("Tokens are kept in memory only");
+    expect(auth.stdout).toMatch(/^notes +not signed in/m);
+    expect(world.filesWith(world.authorization.issued)).toEqual([]);
+  });
+
+  test("need a vault of a kind that there is", async () => {
+    const world = await createLoginWorld();
+    expect(await world.run(["auth"], { env: { WIRESCOPE_VAULT: "cupboard" } })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is one of auto, keychain, file, memory, not "cupboard"'),
+    });
+    expect(await world.run(["auth"], { env: { WIRESCOPE_VAULT_KEY: undefined } })).toMatchObject({ code: 1 });
+  });
+});
+
+describe("a sign-out", () => {
+  test("[TS-OAUTH-8] revokes both tokens, wipes them, and proves that the old one is refused", async () => {
+    const world = await createLoginWorld();
+    await login(world);
+    const [token = ""] = world.tool.seen;
+    expect(await world.spawn(["logout", "notes", "--trust"])).toEqual({
+      code: 0,
+      stdout: [
+        `The tokens of ${world.authorization.issuer} are wiped here.`,
+        "  refresh token: revoked",
+        "  access token: revoked",
+        "The old token was tried once more: notes refuses it (401).",
+        "",
+      ].join("\n"),
+      stderr: "",
+    });
+    expect(await world.authorization.find(token)).toBeUndefined();
+    expect((await world.run(call)).stderr).toMatch(nobodySignedIn);
+    expect((await world.run(["logout", "notes", "--trust"])).stdout).toBe("Nobody was signed in to notes.\n");
+    // The registration is kept for the next time.
+    await login(world);
+    expect(world.authorization.count("/reg")).toBe(1);
+  });
+
+  test("says so where the authorization server cannot be reached, and wipes all the same", async () => {
+    const world = await createLoginWorld();
+    await login(world);
+    await world.authorization.close();
+    const { code, stdout } = await world.run(["logout", "notes", "--trust", "--json"]);
+    const report = JSON.parse(stdout);
+    expect(report.wiped).toMatchObject([{ refreshToken: { kind: "failed" }, accessToken: { kind: "failed" } }]);
+    expect(report.proof.kind).toBe("accepted");
+    expect(code).toBe(1);
+    expect(JSON.parse((await world.run(["auth", "--json", "--trust"])).stdout).servers.notes.oauth.isSignedIn).toBe(
+      false,
+    );
+  });
+});

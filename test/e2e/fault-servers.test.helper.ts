@@ -1,0 +1,117 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { FaultServerSettings } from "./fault-server.test.helper.js";
+import { programOf } from "./program.test.helper.js";
+import { defer, mark, processesOf, temporaryFolder } from "./tool-server-world.test.helper.js";
+
+/** A server that is a process of its own. */
+export interface FaultServer extends FaultServerKind {
+  /** How a configuration names it. */
+  readonly entry: Record<string, unknown>;
+  /** Its origin; empty for stdio. */
+  readonly origin: string;
+  /** How often it wrote down a line that begins so. */
+  count(beginning: string): number;
+  lines(): string[];
+  /** Sends a signal to its process, or its processes. */
+  signal(signal: NodeJS.Signals): void;
+  /** Ends it at once. */
+  kill(): Promise<void>;
+  /** Starts it anew where it was; a stdio server is started by who uses it. */
+  restart(): Promise<void>;
+}
+
+export type FaultServerKind = Pick<FaultServerSettings, "kind" | "era" | "tls">;
+
+/** Starts a server of this kind; it ends with the test, or when `atEnd` has it. */
+export async function startFaultServer(kind: FaultServerKind, atEnd: typeof defer = defer): Promise<FaultServer> {
+  const program = await programOf(new URL("fault-server.test.helper.ts", import.meta.url));
+  const log = join(temporaryFolder(atEnd), "log");
+  writeFileSync(log, "");
+  const own = `${mark}-${randomUUID()}`;
+  let port: number | undefined;
+  let child: ChildProcess | undefined;
+  const argsOf = (): string[] => [program, JSON.stringify({ ...kind, log, port, mark: own })];
+  const kill = async (): Promise<void> => {
+    if (kind.kind === "stdio") {
+      for (const pid of processesOf(own)) process.kill(pid, "SIGKILL");
+      return;
+    }
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "close");
+    child.kill("SIGKILL");
+    await ended;
+  };
+  const start = async (): Promise<void> => {
+    if (kind.kind === "stdio") return;
+    const started = spawn(process.execPath, argsOf(), { stdio: ["ignore", "pipe", "inherit"] });
+    child = started;
+    let said = "";
+    for await (const chunk of started.stdout) {
+      said += String(chunk);
+      port = Number(/\[\[port (\d+)\]\]/.exec(said)?.[1] ?? 0) || undefined;
+      if (port !== undefined) break;
+    }
+    if (port === undefined) throw new Error(`The server did not start: ${said}`);
+  };
+  atEnd(kill);
+  await start();
+  const scheme = `${kind.kind === "ws" ? "ws" : "http"}${kind.tls === undefined ? "" : "s"}`;
+  const path = kind.kind === "sse" ? "sse" : "mcp";
+  const lines = (): string[] => readFileSync(log, "utf8").split("\n").filter(Boolean);
+  return {
+    ...kind,
+    entry:
+      kind.kind === "stdio"
+        ? { command: process.execPath, args: argsOf() }
+        : { type: kind.kind, url: `${scheme}://127.0.0.1:${port}/${path}` },
+    origin: kind.kind === "stdio" ? "" : `${scheme}://127.0.0.1:${port}`,
+    lines,
+    count: (beginning) => lines().filter((line) => line.startsWith(beginning)).length,
+    signal(signal) {
+      if (kind.kind === "stdio") for (const pid of processesOf(own)) process.kill(pid, signal);
+      else child?.kill(signal);
+    },
+    kill,
+    restart: start,
+  };
+}
+
+/** Servers of all these kinds, in the eras that they have. */
+export async function startAllFaultServers(
+  kinds: readonly FaultServerKind["kind"][] = ["http", "sse", "ws", "stdio"],
+  atEnd: typeof defer = defer,
+): Promise<readonly FaultServer[]> {
+  return Promise.all(allKinds.filter(({ kind }) => kinds.includes(kind)).map((kind) => startFaultServer(kind, atEnd)));
+}
+
+const allKinds: readonly FaultServerKind[] = [
+  { kind: "http", era: "modern" },
+  { kind: "http", era: "legacy" },
+  { kind: "sse", era: "legacy" },
+  { kind: "ws", era: "modern" },
+  { kind: "stdio", era: "modern" },
+  { kind: "stdio", era: "legacy" },
+];
+
+/** Does this with each of several servers at once; where it fails, the error names the server. */
+export async function withEach(
+  servers: readonly FaultServer[],
+  use: (server: FaultServer) => Promise<void>,
+): Promise<void> {
+  const failed = await Promise.all(
+    servers.map((server) =>
+      use(server).then(
+        () => undefined,
+        (error: unknown) => {
+          if (error instanceof Error) error.message = `over ${server.kind}, ${server.era}: ${error.message}`;
+          return { error };
+        },
+      ),
+    ),
+  );
+  for (const failure of failed) if (failure !== undefined) throw failure.error;
+}

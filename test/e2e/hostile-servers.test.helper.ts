@@ -1,0 +1,223 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { join } from "node:path";
+import { type WebSocket, WebSocketServer } from "ws";
+import { defer, mark, temporaryFolder } from "./tool-server-world.test.helper.js";
+
+/** A message of JSON-RPC, as it came. */
+export interface Message {
+  readonly id?: number | string;
+  readonly method?: string;
+  readonly params?: { readonly name?: string; readonly arguments?: Record<string, unknown> };
+}
+
+/** A server in this process that speaks the older era, and does wrong where it is told to. */
+export interface HostileServer {
+  readonly entry: Record<string, unknown>;
+  readonly origin: string;
+  /** How often a tool was asked for. */
+  runs(tool: string): number;
+  /** The connections that are open now. */
+  readonly sockets: ReadonlySet<Socket>;
+}
+
+/** What a well-behaved server answers; undefined to a notification. */
+export function answerTo({ id, method, params }: Message): string | undefined {
+  if (id === undefined) return undefined;
+  const answer = (result: object): string => JSON.stringify({ jsonrpc: "2.0", id, result });
+  switch (method) {
+    case "initialize": {
+      const serverInfo = { name: "hostile", version: "1" };
+      return answer({ protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo });
+    }
+    case "tools/list":
+      return answer({ tools: [{ name: "echo", inputSchema: { type: "object" } }] });
+    case "tools/call":
+      return answer({ content: [{ type: "text", text: params?.name }] });
+    case "ping":
+      return answer({});
+    default:
+      return JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: "Method not found" } });
+  }
+}
+
+/** What a server does with a call of a tool, by the tool's name; those that are not named are answered well. */
+export type HttpFaults = Record<string, (response: ServerResponse, answer: string, message: Message) => unknown>;
+
+/** A server of Streamable HTTP that answers as JSON. */
+export async function serveHostileHttp(faults: HttpFaults): Promise<HostileServer> {
+  const runs = new Runs();
+  const listener: RequestListener = async (request, response) => {
+    if (request.method !== "POST") return void response.writeHead(405).end();
+    const message = await messageOf(request);
+    if (message.method === "server/discover") return void response.writeHead(400).end();
+    const answer = answerTo(message);
+    if (answer === undefined) return void response.writeHead(202).end();
+    const fault = runs.add(message, faults);
+    if (fault !== undefined) return void fault(response, answer, message);
+    response.writeHead(200, { "content-type": "application/json" }).end(answer);
+  };
+  return { ...(await serve(createServer(listener), "http", "/mcp")), ...runs.reader() };
+}
+
+export type SseFaults = Record<string, (stream: ServerResponse, response: ServerResponse, answer: string) => unknown>;
+
+/** A server of HTTP with SSE. `response` is that of the post, which a fault has to answer. */
+export async function serveHostileSse(faults: SseFaults): Promise<HostileServer> {
+  const runs = new Runs();
+  let stream: ServerResponse | undefined;
+  const listener: RequestListener = async (request, response) => {
+    if (request.method === "GET") {
+      stream = response;
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      return void response.write("event: endpoint\ndata: /messages\n\n");
+    }
+    const message = await messageOf(request);
+    const answer = answerTo(message);
+    const fault = runs.add(message, faults);
+    if (fault !== undefined && answer !== undefined && stream !== undefined) {
+      return void fault(stream, response, answer);
+    }
+    response.writeHead(202).end();
+    if (answer !== undefined) stream?.write(`event: message\ndata: ${answer}\n\n`);
+  };
+  return { ...(await serve(createServer(listener), "sse", "/sse")), ...runs.reader() };
+}
+
+export type WebSocketFaults = Record<string, (socket: WebSocket, tcp: Socket, answer: string) => unknown>;
+
+/** A server of WebSocket. `tcp` is what it runs over. */
+export async function serveHostileWebSocket(faults: WebSocketFaults): Promise<HostileServer> {
+  const runs = new Runs();
+  const server = createServer();
+  new WebSocketServer({ server, handleProtocols: () => "mcp" }).on("connection", (socket, request) => {
+    socket.on("error", () => {});
+    socket.on("message", (data) => {
+      const message = JSON.parse(String(data)) as Message;
+      const answer = answerTo(message);
+      if (answer === undefined) return;
+      const fault = runs.add(message, faults);
+      if (fault === undefined) socket.send(answer);
+      else fault(socket, request.socket, answer);
+    });
+  });
+  return { ...(await serve(server, "ws", "/")), ...runs.reader() };
+}
+
+/** A stdio server; `program` is plain JavaScript, with `fault(name, answer)` to be defined in it. */
+export function serveHostileStdio(program: string): HostileServer {
+  const log = join(temporaryFolder(), "runs");
+  const script = `
+    const fs = require("node:fs");
+    const answerTo = ${answerTo.toString()};
+    ${program}
+    fs.writeFileSync(process.argv[1], "", { flag: "a" });
+    require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+      const message = JSON.parse(line);
+      const answer = answerTo(message);
+      if (answer === undefined) return;
+      if (message.method === "tools/call") fs.appendFileSync(process.argv[1], message.params.name + "\\n");
+      if (message.method !== "tools/call" || !fault(message.params.name, answer)) process.stdout.write(answer + "\\n");
+    });`;
+  return {
+    entry: { command: process.execPath, args: ["-e", script, log, mark] },
+    origin: "",
+    sockets: new Set(),
+    runs: (tool) =>
+      readFileSync(log, "utf8")
+        .split("\n")
+        .filter((line) => line === tool).length,
+  };
+}
+
+class Runs {
+  readonly #counts = new Map<string, number>();
+
+  /** Counts a call of a tool, and finds what is to be done with it. */
+  add<Fault>({ method, params }: Message, faults: Record<string, Fault>): Fault | undefined {
+    const tool = method === "tools/call" ? (params?.name ?? "") : (method ?? "");
+    this.#counts.set(tool, (this.#counts.get(tool) ?? 0) + 1);
+    return Object.hasOwn(faults, tool) ? faults[tool] : undefined;
+  }
+
+  reader(): Pick<HostileServer, "runs"> {
+    return { runs: (tool) => this.#counts.get(tool) ?? 0 };
+  }
+}
+
+export interface GuardedServer {
+  readonly url: string;
+  /** The headers of each request to the server itself. */
+  readonly requests: readonly IncomingHttpHeaders[];
+  /** What else was asked for: metadata, a registration. */
+  readonly elsewhere: readonly string[];
+}
+
+/** A server that advertises OAuth, and accepts only whom `accepts` does. */
+export async function startGuardedServer(accepts: (headers: IncomingHttpHeaders) => boolean): Promise<GuardedServer> {
+  const requests: IncomingHttpHeaders[] = [];
+  const elsewhere: string[] = [];
+  const server = createServer(async (request, response) => {
+    if (request.url !== "/mcp") {
+      elsewhere.push(`${request.method} ${request.url}`);
+      response.writeHead(200, { "content-type": "application/json" }).end("{}");
+      return;
+    }
+    requests.push(request.headers);
+    const text = await textOf(request);
+    if (!accepts(request.headers)) {
+      const metadata = `http://${request.headers.host}/.well-known/oauth-protected-resource/mcp`;
+      const challenge = `Bearer error="invalid_token", resource_metadata="${metadata}"`;
+      response.writeHead(401, { "www-authenticate": challenge }).end();
+      return;
+    }
+    const message = JSON.parse(text || "{}");
+    const answer = message.method === "server/discover" ? undefined : answerTo(message);
+    if (request.method !== "POST") response.writeHead(405).end();
+    else if (message.method === "server/discover") response.writeHead(400).end();
+    else if (answer === undefined) response.writeHead(202).end();
+    else response.writeHead(200, { "content-type": "application/json" }).end(answer);
+  });
+  const { entry } = await serve(server, "http", "/mcp");
+  return { url: String(entry.url), requests, elsewhere };
+}
+
+async function messageOf(request: IncomingMessage): Promise<Message> {
+  return JSON.parse(await textOf(request)) as Message;
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Lets a server listen until the test is over. */
+export async function serve(
+  server: Server,
+  type: "http" | "sse" | "ws",
+  path: string,
+): Promise<Pick<HostileServer, "entry" | "origin" | "sockets">> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.once("close", () => sockets.delete(socket));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  defer(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const origin = `${type === "ws" ? "ws" : "http"}://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { entry: { type, url: `${origin}${path}` }, origin, sockets };
+}

@@ -1,0 +1,41 @@
+/** The forms in which a secret could leave a process; made without the code that takes them out. */
+export function formsOfSecret(secret: string): readonly string[] {
+  const json = JSON.stringify(secret).slice(1, -1);
+  const forms = [
+    secret,
+    json,
+    JSON.stringify(json).slice(1, -1),
+    // As `util.inspect` quotes.
+    secret.replaceAll("\\", "\\\\").replaceAll("'", "\\'"),
+    secret.replaceAll("/", "\\/"),
+    encodeURIComponent(secret),
+    encodeURIComponent(secret).toLowerCase(),
+    new URLSearchParams({ q: secret }).toString().slice(2),
+    Buffer.from(secret).toString("hex"),
+    ...base64Of(secret),
+    // A cut through it must not leave a part that is worth something.
+    secret.slice(0, 10),
+    secret.slice(-10),
+  ];
+  return [...new Set(forms)];
+}
+
+/** What stands of a secret in base64, whatever stands before and after it. */
+function base64Of(secret: string): string[] {
+  const alone = Buffer.from(secret).toString("base64").replace(/=+$/, "");
+  const inside = ["", "a", "ab"].map((before) => {
+    const text = Buffer.from(`${before}${secret}`).toString("base64").replace(/=+$/, "");
+    return text.slice(before === "" ? 0 : 4, -4);
+  });
+  return [alone, ...inside].flatMap((text) => [text, text.replaceAll("+", "-").replaceAll("/", "_")]);
+}
+
+/** Which secrets stand in a text, with what stands around them. */
+export function findSecrets(text: string, secrets: Readonly<Record<string, string>>): string[] {
+  return Object.entries(secrets).flatMap(([name, secret]) =>
+    formsOfSecret(secret).flatMap((form) => {
+      const at = text.indexOf(form);
+      return at === -1 ? [] : [`${name} as ${form}: …${text.slice(Math.max(0, at - 150), at + form.length + 50)}…`];
+    }),
+  );
+}

@@ -1,0 +1,235 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { main } from "@wirescope/cli";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type FaultServer, startFaultServer } from "./fault-servers.test.helper.js";
+import {
+  defer,
+  expectNothingLeft,
+  failureOf,
+  mark,
+  openConnection,
+  processesOf,
+  textOf,
+  until,
+  type WorldOptions,
+} from "./tool-server-world.test.helper.js";
+
+const wirescope = fileURLToPath(new URL("../../packages/cli/bin/wirescope.js", import.meta.url));
+const certificate = (name: string): string => fileURLToPath(new URL(`../certificates/${name}.pem`, import.meta.url));
+const pem = (name: string): string => readFileSync(certificate(name), "utf8");
+const tls = { cert: pem("server"), key: pem("server-key"), ca: pem("ca") };
+
+/** The entry as a plugin writes it: the wrapper as its command, and where certificate and key are as variables. */
+function entryOf(url: unknown, ...more: readonly string[]): Record<string, unknown> {
+  const files = ["--cert", "${CLIENT_CERT}", "--key", "${CLIENT_KEY}", "--ca", "${SERVER_CA}"];
+  return { command: process.execPath, args: [wirescope, "bridge", ...files, ...more, String(url)] };
+}
+
+function variables(client = "client", ca = "ca"): NonNullable<WorldOptions["variables"]> {
+  return {
+    PATH: process.env.PATH,
+    CLIENT_CERT: certificate(client),
+    CLIENT_KEY: certificate(`${client}-key`),
+    SERVER_CA: certificate(ca),
+  };
+}
+
+describe.each([
+  { kind: "http", era: "modern" },
+  { kind: "http", era: "legacy" },
+  { kind: "ws", era: "modern" },
+] as const)("[TS-MTLS-3] over the bridge to a server of $kind in the $era era, behind mutual TLS,", ({ kind, era }) => {
+  const later: (() => unknown)[] = [];
+  let server: FaultServer;
+  beforeAll(async () => {
+    server = await startFaultServer({ kind, era, tls }, (cleanup) => void later.push(cleanup));
+  });
+  afterAll(async () => {
+    for (const cleanup of later.reverse()) await cleanup();
+  });
+  expectNothingLeft();
+
+  test("tools are listed and called, with progress; a call that is called off ends at the server; a change is noticed", async () => {
+    const connection = await openConnection(entryOf(server.entry.url), { variables: variables() });
+    expect((await connection.connect()).era).toBe(era);
+    expect((await connection.listTools()).tools.map(({ name }) => name)).toContain("echo");
+    expect(await textOf(connection, "echo", { text: "hello" })).toBe("hello");
+    const progress: number[] = [];
+    const steps = { name: "steps", arguments: { count: 3, pauseMs: 5 } };
+    await connection.callTool(steps, { onProgress: (step) => progress.push(step.progress) });
+    expect(progress).toEqual([1, 2, 3]);
+
+    const controller = new AbortController();
+    const call = failureOf(
+      connection.callTool({ name: "hang", arguments: { text: "a" } }, { signal: controller.signal }),
+    );
+    await until(() => expect(server.count("run hang a")).toBe(1));
+    controller.abort();
+    expect((await call).code).toBe("CALL_CANCELLED");
+    await until(() => expect(server.count("cancelled hang a")).toBe(1));
+
+    const changes: string[] = [];
+    connection.onListChanged((list) => changes.push(list));
+    await until(async () => {
+      await textOf(connection, "change");
+      await until(() => expect(changes).toContain("tools"), 500);
+    });
+    const size = 5 * 1024 * 1024;
+    expect(await textOf(connection, "big", { count: size })).toHaveLength(size);
+  });
+
+  test("a server that dies in the midst of calls fails each of them, and serves again when it is back", async () => {
+    const connection = await openConnection(entryOf(server.entry.url), { variables: variables() });
+    await connection.connect();
+    const before = server.count("run hang");
+    const calls = Array.from({ length: 20 }, () => failureOf(connection.callTool({ name: "hang", arguments: {} })));
+    await until(() => expect(server.count("run hang")).toBe(before + 20));
+    await server.kill();
+    for (const { code, message } of await Promise.all(calls)) {
+      expect([code, message]).toEqual(["CALL_REFUSED", expect.stringMatching(/ended the connection|broke off/)]);
+    }
+    const away = await failureOf(textOf(connection, "echo", { text: "away" }));
+    expect(away.message).toMatch(/nothing listens there/);
+    await server.restart();
+    expect(await textOf(connection, "echo", { text: "back" })).toBe("back");
+    expect([server.count("run hang"), server.count("run echo back")]).toEqual([before + 20, 1]);
+  });
+});
+
+describe("[TS-MTLS-3] a bridge that is refused", () => {
+  const later: (() => unknown)[] = [];
+  let server: FaultServer;
+  beforeAll(async () => {
+    server = await startFaultServer({ kind: "http", era: "legacy", tls }, (cleanup) => void later.push(cleanup));
+  });
+  afterAll(async () => {
+    for (const cleanup of later.reverse()) await cleanup();
+  });
+  expectNothingLeft();
+
+  test.each([
+    ["for its certificate is not one that the server trusts", variables("other-client"), /client certificate/],
+    ["for it does not trust the server", variables("client", "other-ca"), /authority that is not trusted here/],
+  ])("%s says so", async (_, given, expected) => {
+    const connection = await openConnection(entryOf(server.entry.url), { variables: given });
+    const { code, message } = await failureOf(connection.connect());
+    expect([code, message]).toEqual(["CALL_REFUSED", expect.stringMatching(expected)]);
+    expect(server.count("session")).toBe(0);
+  });
+
+  test.each([
+    ["a file that is not there", { ...variables(), CLIENT_CERT: "/no/such/file.pem" }, /--cert.*cannot be read/],
+    ["a key of another certificate", { ...variables(), CLIENT_KEY: certificate("other-client-key") }, /cannot be used/],
+  ])("because of %s ends at once and says so", async (_, given, expected) => {
+    const connection = await openConnection(entryOf("https://localhost:1/mcp"), { variables: given });
+    const { code, message, details } = await failureOf(connection.connect());
+    expect([code, message]).toEqual(["CHILD_EXITED", expect.stringMatching(expected)]);
+    expect(details.exit).toMatchObject({ kind: "exited" });
+  });
+});
+
+interface Bridge {
+  readonly child: ChildProcess;
+  stdout(): string;
+  stderr(): string;
+}
+
+function startBridge(args: readonly string[], env: Record<string, string> = {}): Bridge {
+  const child = spawn(process.execPath, [wirescope, "bridge", ...args], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: "pipe",
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  defer(() => child.kill("SIGKILL"));
+  return { child, stdout: () => stdout, stderr: () => stderr };
+}
+
+describe("wirescope bridge", () => {
+  expectNothingLeft();
+  const files = ["--cert", certificate("client"), "--key", certificate("client-key"), "--ca", certificate("ca")];
+  const ping = `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })}\n`;
+
+  test("ends with its client, however the client ends, and leaves no orphan", async () => {
+    const server = await startFaultServer({ kind: "http", era: "legacy", tls });
+    const gone = startBridge([...files, String(server.entry.url)]);
+    gone.child.stdin?.write(ping);
+    await until(() => expect(gone.stdout()).toContain('"id":1'));
+    gone.child.stdin?.end();
+    expect((await once(gone.child, "close"))[0]).toBe(0);
+
+    // A client that is killed: a shell in between holds the other end.
+    const own = `${mark}-orphan`;
+    const script =
+      "const { spawn } = require('node:child_process');" +
+      "spawn(process.execPath, process.argv.slice(1), { stdio: ['pipe', 'ignore', 'ignore'] });setInterval(() => {}, 1000);";
+    const client = spawn(process.execPath, ["-e", script, wirescope, "bridge", ...files, `${server.entry.url}?${own}`]);
+    await until(() => expect(processesOf(own)).toHaveLength(2));
+    client.kill("SIGKILL");
+    await until(() => expect(processesOf(own)).toEqual([]));
+  });
+
+  test("sends headers with the variables of the environment put in, and shows no secret of them, with --debug either", async () => {
+    const server = await startFaultServer({ kind: "http", era: "modern", tls });
+    const args = [
+      "--debug",
+      ...files,
+      "--header",
+      "Authorization: Bearer $BRIDGE_TOKEN",
+      "--header",
+      "X-Tenant: ${T:-acme}",
+    ];
+    const env = { BRIDGE_TOKEN: "t0ken-of-the-bridge" };
+    const bridge = startBridge([...args, `${server.entry.url}?key=qu3ry-s3cret`], env);
+    bridge.child.stdin?.write(ping);
+    await until(() => expect(bridge.stdout()).toContain('"id":1'));
+    await server.kill();
+    bridge.child.stdin?.write(ping.replace('"id":1', '"id":2'));
+    await until(() => expect(bridge.stdout()).toContain('"id":2'));
+    bridge.child.stdin?.end();
+    await once(bridge.child, "close");
+    expect(server.lines()).toContain("header authorization Bearer t0ken-of-the-bridge");
+    expect(server.lines()).toContain("header x-tenant acme");
+    expect(bridge.stderr()).toContain("Authorization");
+    expect(bridge.stderr() + bridge.stdout()).not.toMatch(/t0ken-of-the-bridge|qu3ry-s3cret/);
+  });
+
+  test.each<[string, readonly string[], RegExp]>([
+    ["no url", [], /bridge needs <url>/],
+    [
+      "two urls, of which neither is repeated",
+      ["https://a.example/", "Authorization: Bearer s3cr3t"],
+      /takes one <url>/,
+    ],
+    ["a certificate alone", ["--cert", "a.pem", "https://a.example/"], /--cert and --key go together/],
+    ["what is no url", ["nonsense"], /not an absolute URL/],
+    ["http", ["http://a.example/"], /https and wss alone/],
+    ["http to this machine without the switch", ["http://localhost:1/"], /https and wss alone/],
+    ["a user in the url", ["https://me:s3cr3t@a.example/"], /user name or password/],
+    ["a type that is not the url's", ["--type", "ws", "https://a.example/"], /another kind of url/],
+    ["an unknown type", ["--type", "x", "https://a.example/"], /--type is one of/],
+    ["a header without a name", ["--header", "s3cr3t", "https://a.example/"], /--header takes a header like/],
+    ["a variable that is not set", ["--header", "X: ${NOT_SET}", "https://a.example/"], /NOT_SET is not set/],
+    ["a reference that is none", ["--header", "X: ${s3cr3t", "https://a.example/"], /refers to nothing/],
+    ["an option that is not there", ["--certificate", "a.pem", "https://a.example/"], /There is no option/],
+  ])("refuses %s with exit code 2", async (_, args, expected) => {
+    let said = "";
+    const output = {
+      write: (text: string) => {
+        said += text;
+      },
+    };
+    const code = await main(["bridge", ...args], { stdout: output, stderr: output, env: {}, now: () => new Date() });
+    expect([code, said]).toEqual([2, expect.stringMatching(expected)]);
+    expect(said).not.toContain("s3cr3t");
+  });
+});

@@ -1,0 +1,169 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { ChangedList } from "@wirescope/tool-server";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type FaultServer, startAllFaultServers, startFaultServer, withEach } from "./fault-servers.test.helper.js";
+import {
+  defer,
+  expectNothingLeft,
+  failureOf,
+  mark,
+  openConnection,
+  textOf,
+  until,
+} from "./tool-server-world.test.helper.js";
+
+describe("over every transport, in both eras,", () => {
+  const later: (() => unknown)[] = [];
+  let servers: readonly FaultServer[] = [];
+  beforeAll(async () => {
+    servers = await startAllFaultServers(undefined, (cleanup) => void later.push(cleanup));
+  });
+  afterAll(async () => {
+    for (const cleanup of later.reverse()) await cleanup();
+  });
+  expectNothingLeft();
+
+  const hang = (text: string) => ({ name: "hang", arguments: { text } });
+  /** That the server knows of the end of a call, and its exchange is over. */
+  const expectEnd = (server: FaultServer, text: string, brokenBefore: number): Promise<void> =>
+    until(() => {
+      expect(server.count(`cancelled hang ${text}`)).toBe(1);
+      if (server.kind === "http") expect(server.count("broken POST")).toBeGreaterThan(brokenBefore);
+    });
+
+  test("[TS-D-CONN-2] a call that is called off ends at once, and the server hears of it", async () => {
+    await withEach(servers, async (server) => {
+      const connection = await openConnection(server.entry);
+      const broken = server.count("broken POST");
+      const controller = new AbortController();
+      const call = failureOf(connection.callTool(hang("a"), { signal: controller.signal }));
+      await until(() => expect(server.count("run hang a")).toBe(1));
+      controller.abort();
+      expect((await call).code).toBe("CALL_CANCELLED");
+      await expectEnd(server, "a", broken);
+      expect(connection.state).toBe("READY");
+    });
+  });
+
+  test("[TS-D-CONN-2] a call without an answer ends by its time limit, and the server hears of it", async () => {
+    await withEach(servers, async (server) => {
+      const connection = await openConnection(server.entry);
+      await connection.connect();
+      const broken = server.count("broken POST");
+      const { code, message } = await failureOf(connection.callTool(hang("b"), { idleTimeoutMs: 500 }));
+      expect([code, message]).toEqual(["CALL_TIMEOUT", expect.stringContaining("for 500 ms")]);
+      await expectEnd(server, "b", broken);
+    });
+  });
+
+  test("[TS-D-CONN-2] a call may take a limited time in all, whether it makes progress or none", async () => {
+    await withEach(servers, async (server) => {
+      const connection = await openConnection(server.entry);
+      await connection.connect();
+      const broken = server.count("broken POST");
+      const silent = await failureOf(connection.callTool(hang("c"), { totalTimeoutMs: 300 }));
+      expect([silent.code, silent.message]).toEqual(["CALL_TIMEOUT", expect.stringContaining("300 ms in all")]);
+      await expectEnd(server, "c", broken);
+      const steps = { name: "steps", arguments: { count: 1000, pauseMs: 10 } };
+      const busy = await failureOf(connection.callTool(steps, { totalTimeoutMs: 300, onProgress: () => {} }));
+      expect([busy.code, busy.message]).toEqual(["CALL_TIMEOUT", expect.stringContaining("300 ms in all")]);
+    });
+  });
+
+  test("[TS-D-CONN-2] progress begins the time limit anew", async () => {
+    await withEach(servers, async (server) => {
+      const connection = await openConnection(server.entry);
+      await connection.connect();
+      const progress: number[] = [];
+      const start = Date.now();
+      const { content } = await connection.callTool(
+        { name: "steps", arguments: { count: 6, pauseMs: 300 } },
+        { idleTimeoutMs: 1500, onProgress: (step) => progress.push(step.progress) },
+      );
+      expect(Date.now() - start).toBeGreaterThan(1500);
+      expect([content, progress]).toEqual([[{ type: "text", text: "done" }], [1, 2, 3, 4, 5, 6]]);
+    });
+  });
+
+  test("[TS-D-CONN-4] a list that changed is noticed", async () => {
+    await withEach(servers, async (server) => {
+      const connection = await openConnection(server.entry);
+      const changes = new Set<ChangedList>();
+      connection.onListChanged((list) => changes.add(list));
+      await until(async () => {
+        // In the older era over HTTP the stream of the server is opened only after the handshake.
+        await textOf(connection, "change");
+        await until(() => expect([...changes]).toEqual(["tools"]), 500);
+      });
+    });
+  });
+
+  test("an answer of 10 MB in one line is read", async () => {
+    await withEach(servers, async (server) => {
+      const connection = await openConnection(server.entry);
+      const size = 10 * 1024 * 1024;
+      expect(await textOf(connection, "big", { count: size })).toHaveLength(size);
+    });
+  });
+});
+
+describe("a session that the server has forgotten", () => {
+  expectNothingLeft();
+
+  test("[TS-D-CONN-3] is initialized again, once, by all calls that notice, and none is lost or made twice", async () => {
+    const server = await startFaultServer({ kind: "http", era: "legacy" });
+    const connection = await openConnection(server.entry);
+    await connection.connect();
+    const sessions = server.count("session");
+    await fetch(`${server.origin}/forget`);
+    const texts = Array.from({ length: 20 }, (_, index) => `call ${index}`);
+    expect(await Promise.all(texts.map((text) => textOf(connection, "echo", { text })))).toEqual(texts);
+    expect(server.count("session") - sessions).toBe(1);
+    expect(server.lines().filter((line) => line.startsWith("run echo"))).toHaveLength(20);
+  });
+});
+
+describe("a handshake", () => {
+  expectNothingLeft();
+
+  test("that never ends fails in time, also where it is a notification that is not taken", async () => {
+    const server = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const { id, method } = JSON.parse(Buffer.concat(chunks).toString("utf8") || "{}");
+      const result = { protocolVersion: "2025-06-18", capabilities: {}, serverInfo: { name: "slow", version: "1" } };
+      if (method === "server/discover") response.writeHead(400).end();
+      if (method !== "initialize") return;
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    defer(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+    const connection = await openConnection({ type: "http", url }, { connectTimeoutMs: 700 });
+    const { code, message } = await failureOf(connection.connect());
+    expect([code, message]).toEqual(["CALL_TIMEOUT", expect.stringContaining("the handshake within 700 ms")]);
+    expect(connection.state).toBe("TRANSIENT_FAILURE");
+  });
+
+  test("with a server that takes long to begin is made in the newer era, where it speaks no other", async () => {
+    // Silence is taken for the older era, but not for ever: what npx has to fetch first begins late.
+    const script = `
+      setTimeout(() => require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+        const { id, method } = JSON.parse(line);
+        const result = { supportedVersions: ["2026-07-28"], capabilities: {} };
+        const error = { code: -32601, message: "Method not found" };
+        const answer = method === "server/discover" ? { result } : { error };
+        if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+      }), 1600)`;
+    const entry = { command: process.execPath, args: ["-e", script, mark] };
+    const connection = await openConnection(entry, { connectTimeoutMs: 3000 });
+    expect((await connection.connect()).era).toBe("modern");
+  });
+});

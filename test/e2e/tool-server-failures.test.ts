@@ -1,0 +1,177 @@
+/**
+ * Failures that people reported of the clients they use, by their numbers: each is held against a server that misbehaves so.
+ * Those of OAuth stand in `packages/tool-server/src/oauth`, those of storage beside the vaults.
+ */
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
+import { createSecretRegistry } from "@wirescope/tool-server";
+import { describe, expect, test } from "vitest";
+import { startAllFaultServers, withEach } from "./fault-servers.test.helper.js";
+import { serveHostileHttp, startGuardedServer } from "./hostile-servers.test.helper.js";
+import {
+  expectNothingLeft,
+  failureOf,
+  openConnection,
+  openServers,
+  temporaryFolder,
+  textOf,
+  until,
+} from "./tool-server-world.test.helper.js";
+
+expectNothingLeft();
+
+/** A helper that gives the next of these tokens at each run. */
+function writeHelper(folder: string, ...tokens: string[]): string {
+  const path = join(folder, "helper.sh");
+  const lines = tokens.map((token, index) => `[ "$n" = ${index + 1} ] && token=${token}`);
+  const script = `#!/bin/sh
+echo run >> "${folder}/runs"
+n=$(wc -l < "${folder}/runs" | tr -d ' ')
+token=${tokens.at(-1)}
+${lines.join("\n")}
+echo "{\\"Authorization\\": \\"Bearer $token\\"}"
+`;
+  writeFileSync(path, script);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+const runsOf = (folder: string): number => readFileSync(join(folder, "runs"), "utf8").trim().split("\n").length;
+
+describe("headers", () => {
+  test("[TS-D-AUTH-1] (12) a static Authorization has one owner: it is sent as it is, and no OAuth begins beside it when it is refused", async () => {
+    const server = await startGuardedServer(() => false);
+    const entry = { type: "http", url: server.url, headers: { Authorization: "Bearer ${API_TOKEN}" } };
+    const connection = await openConnection(entry, { variables: { API_TOKEN: "stale-token-0815" } });
+    const error = await failureOf(connection.connect());
+    expect(error.code).toBe("UNAUTHORIZED");
+    expect(error.message).toContain("API_TOKEN");
+    expect(error.details.findings?.length).toBeGreaterThan(0);
+    expect(new Set(server.requests.map(({ authorization }) => authorization))).toEqual(
+      new Set(["Bearer stale-token-0815"]),
+    );
+    expect(server.elsewhere).toEqual([]);
+  });
+
+  test("[TS-HELPER-2] [TS-D-AUTH-1] (13) the helper is run at connection time, and again at 401; nothing is registered", async () => {
+    const folder = temporaryFolder();
+    const helper = writeHelper(folder, "first-token-4711", "second-token-4712");
+    const server = await startGuardedServer(({ authorization }) => authorization === "Bearer second-token-4712");
+    const connection = await openConnection({ type: "http", url: server.url, headersHelper: helper });
+    expect(await textOf(connection, "echo")).toBe("echo");
+    expect([runsOf(folder), server.elsewhere]).toEqual([2, []]);
+    expect(server.requests[0]?.authorization).toBe("Bearer first-token-4711");
+  });
+
+  test("[TS-D-AUTH-1] (13) a helper whose every token is refused is run twice and not for ever, and fails with a diagnosis", async () => {
+    const folder = temporaryFolder();
+    const helper = writeHelper(folder, "first-token-4711", "second-token-4712");
+    const server = await startGuardedServer(() => false);
+    const connection = await openConnection({ type: "http", url: server.url, headersHelper: helper });
+    const { code, message } = await failureOf(connection.connect());
+    expect([code, message]).toEqual(["UNAUTHORIZED", expect.stringContaining("new run of the helper")]);
+    expect([runsOf(folder), server.elsewhere]).toEqual([2, []]);
+  });
+
+  test("(15) a personal token is used, though the server advertises OAuth", async () => {
+    const server = await startGuardedServer(({ authorization }) => authorization === "Bearer personal-token-42");
+    const entry = { type: "http", url: server.url, headers: { Authorization: "Bearer ${API_TOKEN}" } };
+    const connection = await openConnection(entry, { variables: { API_TOKEN: "personal-token-42" } });
+    expect(await textOf(connection, "echo")).toBe("echo");
+    expect(server.requests.every(({ authorization }) => authorization === "Bearer personal-token-42")).toBe(true);
+    expect(server.elsewhere).toEqual([]);
+  });
+
+  test("[TS-D-AUTH-1] (16) an API key that is refused is a failure with a diagnosis, and triggers no registration", async () => {
+    const server = await startGuardedServer(() => false);
+    const entry = { type: "http", url: server.url, headers: { "X-API-Key": "${API_KEY}" } };
+    const connection = await openConnection(entry, { variables: { API_KEY: "key-of-somebody-else" } });
+    const { code, message } = await failureOf(connection.connect());
+    expect([code, message]).toEqual(["UNAUTHORIZED", expect.stringContaining("X-API-Key")]);
+    expect(message).not.toContain("key-of-somebody-else");
+    expect(server.elsewhere).toEqual([]);
+  });
+});
+
+describe("substitution", () => {
+  test.each(["${API_TOKEN}", "${}", "${API_TOKEN", "a${b c}"])("(17) %s is never sent as it stands", async (text) => {
+    const server = await startGuardedServer(() => true);
+    const entry = { type: "http", url: server.url, headers: { "X-API-Key": text } };
+    const servers = openServers({ faulty: entry }, { variables: {} });
+    const { code } = await failureOf(servers.open("faulty"));
+    expect(code).toMatch(/^(VARIABLE_UNUSABLE|ENTRY_INVALID)$/);
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe("transport", () => {
+  test("[TS-D-CONN-4] (29) a server that died is not shown as connected, though nobody calls it", async () => {
+    // That of the older era over HTTP takes longer, and is told in streamable-http-transport.test.ts.
+    const servers = (await startAllFaultServers()).filter(({ kind, era }) => kind !== "http" || era === "modern");
+    await withEach(servers, async (server) => {
+      const connection = await openConnection(server.entry);
+      expect(await textOf(connection, "echo", { text: "hello" })).toBe("hello");
+      expect(connection.state).toBe("READY");
+      await server.kill();
+      await until(() => expect(connection.state).not.toBe("READY"));
+    });
+  });
+});
+
+describe("redaction", () => {
+  const token = "v3ry-s3cret-t0ken";
+
+  test("(38) a token in an answer that is none is not told by the error of its validation", async () => {
+    const json = { "content-type": "application/json" };
+    const server = await serveHostileHttp({
+      invalid: (response, _, { id }) => {
+        const result = { content: [{ type: token, text: { [token]: token } }], [token]: token };
+        response.writeHead(200, json).end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+      },
+      refused: (response, _, { id }) => {
+        const error = { code: -32602, message: `bad ${token}`, data: { issues: [{ received: token, [token]: 1 }] } };
+        response.writeHead(200, json).end(JSON.stringify({ jsonrpc: "2.0", id, error }));
+      },
+      garbage: (response) => response.socket?.end(`Authorization: Bearer ${token}\r\n\r\n`),
+      header: (response) => response.socket?.end(`HTTP/1.1 200 OK\r\nX Echo: ${token}\r\n\r\n`),
+    });
+    const secrets = createSecretRegistry();
+    const connection = await openConnection(
+      { ...server.entry, headers: { Authorization: "Bearer ${API_TOKEN}" } },
+      { secrets, variables: { API_TOKEN: token } },
+    );
+    for (const [name, code] of [
+      ["invalid", "ANSWER_INVALID"],
+      ["refused", "CALL_REFUSED"],
+      ["garbage", "NOT_A_TOOL_SERVER"],
+      ["header", "NOT_A_TOOL_SERVER"],
+    ] as const) {
+      const error = await failureOf(connection.callTool({ name, arguments: {} }));
+      expect(error.code).toBe(code);
+      expect(inspect(error, { depth: null, showHidden: true })).not.toContain(token);
+    }
+  });
+});
+
+/** Where the others are proven: the file, and how the title of the test begins. */
+const elsewhere: Record<number, readonly [file: string, title: string]> = {
+  14: ["packages/tool-server/src/transports/streamable-http-transport.test.ts", "are asked for anew with each request"],
+  27: ["test/e2e/tool-server-calls.test.ts", "[TS-D-CONN-3] is initialized again, once, by all calls that notice"],
+  28: ["test/e2e/tool-server-hostile.test.ts", "[TS-D-HTTP-3] and a pooled socket that died in between fails none"],
+  30: [
+    "test/e2e/tool-server-hostile.test.ts",
+    "[TS-D-CONN-3] keeps a connection that is held from knocking at a server without",
+  ],
+  31: ["test/e2e/tool-server-calls.test.ts", "[TS-D-CONN-2] progress begins the time limit anew"],
+  32: ["packages/tool-server/src/transports/stdio-transport.test.ts", "takes with it all that it started"],
+  33: ["packages/tool-server/src/transports/stdio-transport.test.ts", "or says which PATH was searched"],
+  34: ["packages/tool-server/src/transports/stdio-transport.test.ts", "at its start, shows its exit code and the last"],
+  35: ["packages/tool-server/src/http/connect-socket.test.ts", "carries every leg by CONNECT"],
+};
+
+test.each(Object.entries(elsewhere))("(%s) is proven by a test elsewhere", (_, [file, title]) => {
+  const path = fileURLToPath(new URL(`../../${file}`, import.meta.url));
+  expect(readFileSync(path, "utf8")).toContain(`test("${title}`);
+});

@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { startAllFaultServers, withEach } from "./fault-servers.test.helper.js";
+import {
+  activeResources,
+  expectNothingLeft,
+  failureOf,
+  openConnection,
+  textOf,
+  until,
+} from "./tool-server-world.test.helper.js";
+
+expectNothingLeft();
+
+const hang = (text: string) => ({ name: "hang", arguments: { text } });
+
+test("[TS-D-CONN-1] a server that is killed with 200 calls in flight fails each of them once and clearly, and is used again when it is back", async () => {
+  await withEach(await startAllFaultServers(), async (server) => {
+    const connection = await openConnection(server.entry);
+    expect((await connection.connect()).era).toBe(server.era);
+    const calls = Array.from({ length: 200 }, (_, index) => failureOf(connection.callTool(hang(`${index}`))));
+    await until(() => expect(server.count("run hang")).toBe(200));
+    await server.kill();
+    for (const { code, message, details } of await Promise.all(calls)) {
+      const expected = server.kind === "stdio" ? "CHILD_EXITED" : "CONNECTION_LOST";
+      expect([code, details.wasSent, message]).toEqual([expected, true, expect.stringContaining('"faulty"')]);
+    }
+    await server.restart();
+    expect(await textOf(connection, "echo", { text: "again" })).toBe("again");
+    expect(connection.state).toBe("READY");
+    const runs = server.lines().filter((line) => line.startsWith("run"));
+    expect(new Set(runs).size).toBe(201);
+    expect(runs).toHaveLength(201);
+  });
+});
+
+test("[TS-D-CONN-1] a stdio server that is killed while lists are asked for fails nobody: what changes nothing is asked for once more", async () => {
+  await withEach(await startAllFaultServers(["stdio"]), async (server) => {
+    const connection = await openConnection(server.entry);
+    expect(await textOf(connection, "echo", { text: "before" })).toBe("before");
+    server.signal("SIGSTOP");
+    const lists = Promise.all(Array.from({ length: 20 }, () => connection.listTools()));
+    const call = failureOf(textOf(connection, "echo", { text: "stopped" }));
+    await server.kill();
+    for (const { tools } of await lists) expect(tools.map(({ name }) => name)).toContain("echo");
+    expect((await call).code).toBe("CHILD_EXITED");
+    expect([server.count("session"), server.count("run echo stopped")]).toEqual([2, 0]);
+  });
+});
+
+test("[TS-D-CONN-2] a server that hangs ends calls by their time limit, nothing of them is kept, and it serves on when it goes on", async () => {
+  const servers = await startAllFaultServers();
+  const connections = await Promise.all(
+    servers.map(({ entry }) => openConnection(entry, { limits: { connectMs: 1000 } })),
+  );
+  for (const connection of connections) expect(await textOf(connection, "echo", { text: "before" })).toBe("before");
+  const before = activeResources();
+  for (const server of servers) server.signal("SIGSTOP");
+  const calls = connections.flatMap((connection) =>
+    Array.from({ length: 30 }, (_, index) =>
+      failureOf(connection.callTool({ name: "echo", arguments: { text: `${index}` } }, { idleTimeoutMs: 300 })),
+    ),
+  );
+  for (const { code, message } of await Promise.all(calls)) {
+    expect([code, message]).toEqual(["CALL_TIMEOUT", expect.stringContaining("for 300 ms")]);
+  }
+  // A call that nobody waits for has no socket and no timer: what is left are those of the connections themselves.
+  await until(() => {
+    for (const [kind, count] of Object.entries(activeResources())) {
+      expect([kind, count - (before[kind] ?? 0) <= servers.length]).toEqual([kind, true]);
+    }
+  });
+  for (const server of servers) server.signal("SIGCONT");
+  for (const connection of connections) expect(await textOf(connection, "echo", { text: "after" })).toBe("after");
+  for (const server of servers) expect(server.count("run echo after")).toBe(1);
+});
+
+test("[TS-D-CONN-3] a server that is away fails calls at once and clearly, and is not knocked at without pause", async () => {
+  await withEach(await startAllFaultServers(["http", "sse", "ws"]), async (server) => {
+    const connection = await openConnection(server.entry, { backOff: { firstMs: 60_000, mostMs: 60_000 } });
+    await connection.connect();
+    await server.kill();
+    await until(async () => {
+      await failureOf(textOf(connection, "echo"));
+      expect(connection.state).toBe("TRANSIENT_FAILURE");
+    });
+    const { code, message, details } = await failureOf(textOf(connection, "echo"));
+    // Whose stream ended has said so before anybody called.
+    expect(code).toMatch(/^(SERVER_UNREACHABLE|CONNECTION_LOST)$/);
+    expect([details.wasSent, message]).toEqual([false, expect.stringMatching(/It is tried again in \d+ s\.$/)]);
+    await server.restart();
+    // Whoever asks for it need not wait.
+    await connection.connect();
+    expect(await textOf(connection, "echo", { text: "back" })).toBe("back");
+  });
+});

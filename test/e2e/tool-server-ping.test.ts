@@ -1,0 +1,94 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { main } from "@wirescope/cli";
+import { expect, test } from "vitest";
+import { type GuardedServer, startGuardedServer } from "./hostile-servers.test.helper.js";
+import { expectNothingLeft, temporaryFolder } from "./tool-server-world.test.helper.js";
+
+expectNothingLeft();
+
+const token = "right-token-4711";
+
+/** Pings the server `api` of this entry. */
+async function ping(
+  entry: object,
+  env: Record<string, string>,
+  ...more: readonly string[]
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const folder = temporaryFolder();
+  const file = join(folder, ".mcp.json");
+  writeFileSync(file, JSON.stringify({ mcpServers: { api: entry } }));
+  let stdout = "";
+  let stderr = "";
+  const args = ["ping", "api", "--trust", "--allow-insecure-loopback", "--config", file, ...more];
+  const code = await main(args, {
+    stdout: {
+      write: (text) => {
+        stdout += text;
+      },
+    },
+    stderr: {
+      write: (text) => {
+        stderr += text;
+      },
+    },
+    env: { PATH: process.env.PATH, HOME: folder, ...env },
+    now: () => new Date(),
+  });
+  return { code, stdout, stderr };
+}
+
+const bearer = ({ url }: GuardedServer): object => ({
+  type: "http",
+  url,
+  headers: { Authorization: "Bearer ${API_TOKEN}" },
+});
+
+const start = (): Promise<GuardedServer> =>
+  startGuardedServer(({ authorization }) => authorization === `Bearer ${token}`);
+
+test("[TS-DIAG-2] an endpoint can be tested by itself with an Authorization header: it answers 200, and so does wirescope ping", async () => {
+  const server = await start();
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+  const byHand = (authorization: string): Promise<Response> =>
+    fetch(server.url, { method: "POST", body, headers: { authorization, "content-type": "application/json" } });
+  expect((await byHand(`Bearer ${token}`)).status).toBe(200);
+  expect((await byHand("Bearer another")).status).toBe(401);
+
+  const { code, stdout } = await ping(bearer(server), { API_TOKEN: token });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^SERVER +PING +CONNECT +PROTOCOL +IS\napi +[\d.]+ ms +[\d.]+ ms +2025-06-18 +hostile 1\n$/);
+});
+
+test("[TS-DIAG-2] wirescope ping says of a header that is refused what to check", async () => {
+  const server = await start();
+  const { code, stderr } = await ping(bearer(server), { API_TOKEN: "another-token-0815" });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/refused the request\..*401.*API_TOKEN/);
+  expect(stderr).not.toContain("another-token-0815");
+});
+
+test("[TS-DIAG-1] --debug shows the headers without their values, the runs of the helper, the retry and the error", async () => {
+  const server = await start();
+  const folder = temporaryFolder();
+  const helper = join(folder, "helper.sh");
+  writeFileSync(
+    helper,
+    `#!/bin/sh\necho '{"Authorization": "Bearer wrong-token-1234", "X-Signature": "s1gnature-99"}'\n`,
+  );
+  chmodSync(helper, 0o755);
+  const entry = { type: "http", url: server.url, headers: { "X-API-Key": "${API_KEY}" }, headersHelper: helper };
+  const { code, stderr } = await ping(entry, { API_KEY: "k3y-of-the-test" }, "--debug");
+  expect(code).toBe(1);
+  const lines = stderr.split("\n").map((line) => line.replace(/^ *[\d.]+s /, ""));
+  expect(lines).toContain(`api: http ${server.url}; signs in with headers of the helper ${helper}`);
+  expect(lines).toContain("api: sends X-API-Key: [redacted] (API_KEY)");
+  expect(lines).toContain(
+    "api: sends X-API-Key: [redacted] (API_KEY); Authorization: Bearer [redacted] (helper); X-Signature: [redacted] (helper)",
+  );
+  expect(stderr).toMatch(/The helper was run for the first headers: exit code 0 after/);
+  expect(stderr).toMatch(/The server answered 401; asking once more/);
+  expect(stderr).toMatch(/The helper was run for the server refused the headers/);
+  expect(stderr).toMatch(/TRANSIENT_FAILURE: The server "api" refused the request/);
+  expect(stderr).not.toMatch(/wrong-token|s1gnature|k3y-of/);
+});
