@@ -1,1 +1,0 @@
-export { type BridgeOptions, runBridge } from "./run-bridge.js";
