@@ -29,7 +29,7 @@ export function toDoOf(servers: readonly ServerStatus[], program: string, linkFo
 }
 
 function firstSentence(text: string): string {
-  return /^.*?[.:](?= |$)/s.exec(text)?.[0] ?? text;
+  return /^.*?\.(?= |$)/s.exec(text)?.[0] ?? text;
 }
 
 function quoted(name: string): string {
