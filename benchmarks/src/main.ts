@@ -1,4 +1,5 @@
 import { benchCalls } from "./calls.js";
+import { benchGateway } from "./gateway.js";
 import { benchObserving } from "./observing.js";
 import { benchPages } from "./pages.js";
 import { printSection, type Row } from "./report.js";
@@ -23,6 +24,7 @@ const sections: Readonly<Record<string, Section>> = {
   serving: { title: "Serving Channelz over gRPC", sides: againstGrpcJs, bench: benchServing },
   observing: { title: "Being watched", sides: ["on", "off"], bench: benchObserving },
   "tool-calls": { title: "Calling tools", sides: ["wirescope", "the SDK"], bench: benchToolCalls },
+  gateway: { title: "Through the gateway", sides: ["through", "direct"], bench: benchGateway },
 };
 
 const chosen = process.argv.slice(2).filter((arg) => arg in sections);

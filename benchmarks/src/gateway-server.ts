@@ -1,0 +1,17 @@
+// A gateway in front of one server: node gateway-server.js <entry as JSON>
+import { startGateway } from "@wirescope/gateway";
+import { createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { serveUntilLetGo } from "./serving-process.js";
+
+const secrets = createSecretRegistry();
+const text = JSON.stringify({ raw: JSON.parse(process.argv[2] ?? "{}") });
+const configuration = parseConfiguration(text, { allowInsecureLoopback: true, secrets });
+const gateway = await startGateway({
+  plugins: [{ configuration, variables: process.env, pluginRoot: process.cwd(), assertTrusted: async () => {} }],
+  secrets,
+});
+const port = Number(new URL(gateway.url ?? "").port);
+serveUntilLetGo(
+  { port, token: gateway.token } as { port: number },
+  () => void gateway.close().then(() => process.exit()),
+);

@@ -1,0 +1,88 @@
+import { fileURLToPath } from "node:url";
+import { median } from "./compare.js";
+import { openRawToolClient, type RawToolClient } from "./raw-tool-client.js";
+import { figure, type Row } from "./report.js";
+import { startServing } from "./serving-process.js";
+
+const rounds = 10;
+const callsPerRound = 2000;
+
+/**
+ * Calls through the gateway, with its guard, Channelz and redaction, against the same calls made directly: one raw client, one raw
+ * server, in processes of their own.
+ */
+export async function benchGateway(): Promise<Row[]> {
+  const raw = await startServing("raw-tool-server.js", ["http"]);
+  const url = `http://127.0.0.1:${raw.ready.port}/mcp`;
+  const script = fileURLToPath(new URL("raw-tool-server.js", import.meta.url));
+  const stdio = { command: process.execPath, args: [script, "stdio"] };
+  const rows: Row[] = [];
+  try {
+    for (const [name, entry, least] of [
+      ["HTTP to HTTP", { type: "http", url }, 0.5],
+      ["HTTP to stdio", stdio, 0.6],
+    ] as const) {
+      rows.push(...(await compareWith(name, entry, url, least)));
+    }
+  } finally {
+    await raw.stop();
+  }
+  return rows;
+}
+
+async function compareWith(name: string, entry: object, url: string, least: number): Promise<Row[]> {
+  const gateway = await startServing<{ token: string }>("gateway-server.js", [JSON.stringify(entry)]);
+  const { port, token } = gateway.ready;
+  const direct = await openRawToolClient({ url, tool: "echo", sockets: 64 });
+  const through = await openRawToolClient({
+    url: `http://127.0.0.1:${port}/mcp`,
+    tool: "raw__echo",
+    token,
+    sockets: 64,
+  });
+  try {
+    const rows: Row[] = [];
+    for (const inFlight of [1, 16, 64]) {
+      const rates = { direct: [] as number[], through: [] as number[] };
+      for (let round = -2; round < rounds; round += 1) {
+        for (const [side, client] of Object.entries({ direct, through })) {
+          const rate = await rateOf(client, inFlight);
+          if (round >= 0) rates[side as keyof typeof rates].push(rate);
+        }
+      }
+      const [ours, theirs] = [median(rates.through), median(rates.direct)];
+      rows.push({
+        work: `${name}: ${inFlight} in flight`,
+        ours: `${figure(ours)} calls/s`,
+        theirs: `${figure(theirs)} calls/s`,
+        ratio: ours / theirs,
+        goal: inFlight === 16 ? `at least ${least.toFixed(2)}` : "",
+        ...(inFlight === 16 && { isMet: ours / theirs >= least }),
+      });
+    }
+    const { cpuMicros } = await gateway.usage();
+    await rateOf(through, 16);
+    const { cpuMicros: after } = await gateway.usage();
+    const cpu = (after - cpuMicros) / callsPerRound;
+    rows.push({ work: `${name}: CPU of the gateway`, ours: `${figure(cpu)} µs/call`, theirs: "-", ratio: 0, goal: "" });
+    return rows;
+  } finally {
+    direct.close();
+    through.close();
+    await gateway.stop();
+  }
+}
+
+async function rateOf(client: RawToolClient, inFlight: number): Promise<number> {
+  const start = performance.now();
+  let left = callsPerRound;
+  await Promise.all(
+    Array.from({ length: inFlight }, async () => {
+      while (left > 0) {
+        left -= 1;
+        await client.call();
+      }
+    }),
+  );
+  return (callsPerRound / (performance.now() - start)) * 1000;
+}
