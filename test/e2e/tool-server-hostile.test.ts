@@ -101,8 +101,8 @@ describe("a server that answers wrongly", () => {
       "half an answer": "CALL_TIMEOUT",
     });
     expect(messages.html).toContain('a page in HTML, titled "Sign in"');
-    // What nobody waits for has no connection.
-    await until(() => expect(server.sockets.size).toBeLessThanOrEqual(1));
+    // What nobody waits for has no connection; those that were given back may be kept for a while.
+    await until(() => expect(server.sockets.size).toBeLessThanOrEqual(2));
   });
 
   test("over SSE fails the one call, and the next is answered", async () => {
@@ -139,7 +139,7 @@ describe("a server that answers wrongly", () => {
       silence: "CALL_TIMEOUT",
       "post without an answer": "CALL_TIMEOUT",
     });
-    await until(() => expect(server.sockets.size).toBeLessThanOrEqual(2));
+    await until(() => expect(server.sockets.size).toBeLessThanOrEqual(3));
   });
 
   test("over WebSocket fails the one call, and the next is answered", async () => {

@@ -1,6 +1,13 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { inspect } from "node:util";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { channelPrefix } from "../diagnostics/channels.js";
+import { createTell } from "../diagnostics/tell.js";
 import { ToolServerError } from "../errors.js";
+import { createFakeClock } from "../process/fake-clock.test.helper.js";
+import { createSecretRegistry } from "../secrets/redactor.js";
+import { createConnection } from "./create-connection.js";
+import { createMemoryServer } from "./memory-server.test.helper.js";
 import { redactFailure, redactValue } from "./redact-failure.js";
 
 const secret = "s3cr3t-value";
@@ -39,4 +46,40 @@ test("a failure that is its own cause ends", () => {
   const failure = new ToolServerError("CONNECTION_LOST", secret);
   failure.cause = failure;
   expect(inspect(redactFailure(failure, redact), { depth: null })).not.toContain(secret);
+});
+
+test("what a transport or a credential forgot to take out, the connection does", async () => {
+  const server = createMemoryServer();
+  const secrets = createSecretRegistry();
+  secrets.add(secret);
+  const reasons: unknown[] = [];
+  const onState = (message: unknown): void => void reasons.push(message);
+  subscribe(`${channelPrefix}connection:state`, onState);
+  onTestFinished(() => void unsubscribe(`${channelPrefix}connection:state`, onState));
+  const connection = createConnection({
+    facts: server.facts,
+    openTransport: () => server.openTransport(),
+    settings: { info: { name: "test", version: "0" } },
+    tell: createTell(secrets),
+    redact: secrets.redact,
+    clock: createFakeClock(),
+  });
+  onTestFinished(() => connection.close());
+  const careless = (): ToolServerError => {
+    const cause = Object.assign(new Error(secret), { data: secret });
+    return new ToolServerError("SERVER_UNREACHABLE", `not at ${secret}`, { cause, details: { wasSent: true } });
+  };
+  server.startFailure = careless();
+  const first: unknown = await connection.connect().catch((error: unknown) => error);
+  server.startFailure = undefined;
+  await connection.connect();
+  server.sendFailure = careless();
+  const echo = { name: "echo", arguments: { text: "x" } };
+  const second: unknown = await connection.callTool(echo).catch((error: unknown) => error);
+  for (const error of [first, second]) {
+    expect(ToolServerError.is(error, "SERVER_UNREACHABLE")).toBe(true);
+    expect(inspect(error, { depth: null })).not.toContain(secret);
+  }
+  expect(reasons.length).toBeGreaterThan(3);
+  expect(inspect(reasons, { depth: null })).not.toContain(secret);
 });

@@ -19,8 +19,8 @@ export interface Credential {
   /** What a stdio server gets in its environment, besides what every child gets. */
   environment(): Readonly<Record<string, string>>;
   /**
-   * What to do about a refusal. Of one request, at most the first is answered with a retry; a demand for a nonce, which is
-   * no refusal of the credential, does not count.
+   * What to do about a refusal. Of one request, at most the first is answered with a retry. Two things do not count: a demand for
+   * a nonce, which is no refusal of the credential, and a person who signed in.
    */
   refused(refusal: Refusal): Promise<RefusalDecision>;
   /** How it signs in, for people and for diagnosis. */

@@ -34,6 +34,8 @@ export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | unde
   const { clock } = context;
   const stepUps = new Set<string>();
   let pause: { readonly count: number; readonly until: number; readonly why: string } | undefined;
+  /** The last token that a sign-in gave: who refuses that one will refuse the next. */
+  let signedIn: string | undefined;
   const login = `wirescope login ${context.server}`;
 
   /** After a sign-in that led nowhere, nobody is asked again by themselves for a while. */
@@ -54,12 +56,13 @@ export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | unde
       return giveUpWith("SIGN_IN_NEEDED", `${why} ${pause.why} ${advice}`);
     }
     try {
-      await session.signIn(signIn, { challenge, reason, refused: token }, signal);
+      const { revision } = await session.signIn(signIn, { challenge, reason, refused: token }, signal);
+      signedIn = revision;
       return { action: "retry" };
     } catch (error) {
       signal.throwIfAborted();
       if (!ToolServerError.is(error)) throw error;
-      rest("A sign-in failed a moment ago, so nobody is asked again by itself yet.");
+      rest(`A sign-in failed a moment ago, so nobody is asked again by itself yet. It failed so: ${error.message}`);
       return giveUpWith(error.code, error.message);
     }
   };
@@ -95,6 +98,10 @@ export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | unde
       if (status === 403) return giveUp("The server answered 403: it knows who asks, and does not allow it.");
       if (attempt > 1) {
         if (token !== undefined) session.rest(token);
+        if (attempt === 2 && token !== undefined && token.revision !== signedIn && !session.isMachine) {
+          const why = "The server answered 401, also to a token that was just renewed.";
+          return ask("dead", why, refused, signal);
+        }
         rest(
           "It refused a token that was just obtained: sign out and in again, and check the url and the server's own settings.",
         );

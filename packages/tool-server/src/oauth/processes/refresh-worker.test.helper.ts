@@ -1,5 +1,7 @@
 // A process of its own that uses the tokens of a vault, for the tests of several processes. Says what it does on its standard output.
-import { writeSync } from "node:fs";
+import { promises, writeSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import { createInterface } from "node:readline";
 import { createHttpClient } from "../../http/create-http-client.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { openFileVault } from "../../vault/file-vault.js";
@@ -8,12 +10,47 @@ import type { Vault } from "../../vault/vault.js";
 import { createOAuthCredential } from "../credential/oauth-credential.js";
 import { createOAuthSession } from "../session/oauth-session.js";
 
-const [role = "", directory = "", url = "", aheadText = "0", argument = ""] = process.argv.slice(2);
+/** What the process is told to do, in a line of JSON. */
+export interface WorkerTask {
+  readonly directory: string;
+  readonly url: string;
+  /** How far the clock of the process is ahead: the token is as old for it as the test wants it to be. */
+  readonly aheadMs: number;
+  /** How many calls to make at once, when told to go. Default: one, at once. */
+  readonly calls?: number;
+  /** Where to stop for ever, to be killed. */
+  readonly stopAt?: RefreshStep;
+}
+
+/**
+ * The steps of a refresh: the token endpoint has answered; the new tokens are in a file beside the old; that took the place of the old; it
+ * would outlive a loss of power.
+ */
+export type RefreshStep = "answered" | "written" | "renamed" | "durable";
+
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+say("ready");
+const task: WorkerTask = JSON.parse((await lines.next()).value ?? "{}");
+const { url, directory, aheadMs, calls, stopAt } = task;
+
+async function step(name: RefreshStep): Promise<void> {
+  if (name !== stopAt) return;
+  say(name);
+  await new Promise(() => {});
+}
+
+const { rename } = promises;
+promises.rename = async (from, to) => {
+  const isToken = isRefreshing && String(to).endsWith(".token");
+  if (isToken) await step("written");
+  await rename(from, to);
+  if (isToken) await step("renamed");
+};
+syncBuiltinESMExports();
+
 const secrets = createSecretRegistry();
-const ahead = Number(aheadText);
 const clock = {
-  // The token is as old for the process as the test wants it to be.
-  now: () => Date.now() + ahead,
+  now: () => Date.now() + aheadMs,
   after(delayMs: number, wake: () => void) {
     const timer = setTimeout(wake, delayMs);
     return () => clearTimeout(timer);
@@ -28,13 +65,14 @@ const http = createHttpClient({
   }),
 });
 const plain = await openFileVault({ directory, key: keyFromVariable("WORKER_KEY") });
-/** Says each step of a write, so that the test can end the process right there. */
+let isRefreshing = false;
 const vault: Vault = {
   ...plain,
   async put(key, value) {
-    if (key.item === "tokens") say("answered");
+    isRefreshing = key.item === "tokens";
+    if (isRefreshing) await step("answered");
     const entry = await plain.put(key, value);
-    if (key.item === "tokens") say("durable");
+    if (isRefreshing) await step("durable");
     return entry;
   },
 };
@@ -66,14 +104,13 @@ async function call(): Promise<number> {
   }
 }
 
-if (role === "calls") {
+if (calls === undefined) say(`status ${await call()}`);
+else {
   await session.current().catch(() => undefined);
-  say("ready");
-  await new Promise<void>((resolve) => process.stdin.once("data", () => resolve()));
-  const answers = await Promise.all(Array.from({ length: Number(argument) }, call));
-  say(JSON.stringify(answers));
+  say("holding");
+  await lines.next();
+  say(JSON.stringify(await Promise.all(Array.from({ length: calls }, call))));
 }
-if (role === "one") say(`status ${await call()}`);
 await session.close();
 await http.close();
 await vault.dispose();
