@@ -15,7 +15,7 @@ skip() {
 }
 
 command -v apt-get >/dev/null || skip "There is no apt-get here."
-[[ $(id -u) -eq 0 ]] || skip "That takes root: sudo apt-get install ${packages[*]}"
+[[ $(id -u) -eq 0 ]] || skip "That takes root (sudo apt-get install ${packages[*]})."
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -14,7 +14,8 @@ import {
   startRealAuthorizationServer,
 } from "./real-authorization-server.test.helper.js";
 
-const program = fileURLToPath(new URL("../../packages/cli/bin/wirescope.js", import.meta.url));
+/** The command, built. */
+export const program: string = fileURLToPath(new URL("../../packages/cli/bin/wirescope.js", import.meta.url));
 
 export interface Run {
   readonly code: number;
@@ -30,6 +31,8 @@ export interface RunSetting {
   /** Who sits at the terminal. Default: nobody. */
   readonly person?: Answerer;
   readonly columns?: number;
+  /** Hears what is written to standard error, as it comes. */
+  readonly onStderr?: (text: string) => void;
 }
 
 /** A user with a configuration of one server, `notes`, which a real authorization server guards. All ends with the test. */
@@ -41,6 +44,8 @@ export interface LoginWorld {
   readonly home: string;
   /** The variables of the user: with a key for the encrypted file. */
   readonly env: Readonly<Record<string, string>>;
+  /** The options that every run has. */
+  readonly shared: readonly string[];
   configure(servers: Readonly<Record<string, unknown>>): void;
   /** Runs the command line here. No token may ever be printed. */
   run(argv: readonly string[], setting?: RunSetting): Promise<Run>;
@@ -77,8 +82,9 @@ export async function createLoginWorld(options: RealServerOptions = {}): Promise
     folder,
     home,
     env,
+    shared,
     configure,
-    async run(argv, { env: more = {}, person, columns } = {}) {
+    async run(argv, { env: more = {}, person, columns, onStderr } = {}) {
       let stdout = "";
       let stderr = "";
       const code = await main([...argv, ...shared], {
@@ -91,6 +97,7 @@ export async function createLoginWorld(options: RealServerOptions = {}): Promise
         stderr: {
           write: (text) => {
             stderr += text;
+            onStderr?.(text);
           },
         },
         env: { ...env, ...more },

@@ -15,6 +15,11 @@ export interface GatewayOptions {
   readonly secrets: SecretRegistry;
   /** Which tools of a server are offered, by its name. Default: all. */
   readonly tools?: Filters | undefined;
+  /**
+   * Whether tools and prompts keep the names that their servers gave them, where clients take those. Of two that share a name
+   * the first is offered. For one server alone. Default false.
+   */
+  readonly isUnprefixed?: boolean | undefined;
   /** Where it listens; false for one that is reached by pipes alone. */
   readonly listen?: GatewayListenOptions | false | undefined;
   /** Where everything is shown. Default: a registry of its own. */

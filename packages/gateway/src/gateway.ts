@@ -73,6 +73,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const upstreams = createUpstreams({
     secrets,
     info,
+    isUnprefixed: options.isUnprefixed ?? false,
     limits,
     clock,
     tell,

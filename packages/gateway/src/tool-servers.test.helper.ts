@@ -27,12 +27,16 @@ export async function serve(handler: RequestListener): Promise<number> {
 /** Makes servers of the SDK, with what the tests need of one. */
 export type MakeServer = (era: "legacy" | "modern") => McpServer;
 
-/** A server of the SDK that speaks the newer era. */
-export async function serveModern(make: MakeServer): Promise<string> {
+/** What answers requests as a server of the SDK that speaks the newer era. */
+export function modernListener(make: MakeServer): RequestListener {
   const handler = createMcpHandler(() => make("modern"), { legacy: "reject" });
   onTestFinished(() => handler.close());
-  const listener = toNodeHandler(handler) as unknown as RequestListener;
-  return `http://127.0.0.1:${await serve(listener)}/mcp`;
+  return toNodeHandler(handler) as unknown as RequestListener;
+}
+
+/** A server of the SDK that speaks the newer era. */
+export async function serveModern(make: MakeServer): Promise<string> {
+  return `http://127.0.0.1:${await serve(modernListener(make))}/mcp`;
 }
 
 /** A server of the SDK that speaks the older era, with sessions. */

@@ -148,12 +148,12 @@ export const quirkTable = {
   "endpoint-shell": {
     what: "The authorization endpoint has characters that a shell would act on.",
     seen: "attacks (CVE-2025-6514, CVE-2026-51997)",
-    client: "takes the url apart, writes it anew, and starts the browser without a shell.",
+    client: "refuses it, or takes the url apart and writes it anew; and starts the browser without a shell.",
   },
   "device-http": {
     what: "The device endpoint is of http on another machine.",
     seen: "servers behind a proxy, and attacks (CVE-2026-108716)",
-    client: "has no device flow there.",
+    client: "sends nothing there: it refuses the metadata, or does without the device flow.",
   },
   "registration-absent": {
     what: "Clients cannot register.",
@@ -236,7 +236,7 @@ export const quirkTable = {
     client: "uses the token until it is refused, at each start, and then asks a person.",
   },
   "token-ends-early": {
-    what: "An access token is refused after its first use, though it should live for an hour.",
+    what: "An access token is refused after five requests, though it should live for an hour.",
     seen: "servers that restart without their keys",
     client: "renews it at 401, once for all who wait.",
   },

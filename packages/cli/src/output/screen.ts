@@ -20,7 +20,8 @@ export function createScreen(io: Io, isColourOff: boolean): Screen {
     io.stdout.write(`${line}\n`);
   };
   return {
-    width: isTty ? (io.stdout.columns ?? 80) : undefined,
+    // Some terminals do not know their width, and say 0.
+    width: isTty ? io.stdout.columns || 80 : undefined,
     palette: createPalette(wantsColour(io.env, isTty, isColourOff)),
     get now() {
       now ??= io.now();

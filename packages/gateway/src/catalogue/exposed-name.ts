@@ -9,9 +9,10 @@ const hashed = new RegExp(`_[0-9a-f]{${hashLength}}$`);
 /**
  * The name by which a tool or prompt of a server is offered: `server__tool`. It depends on the two names alone, so it stays
  * whatever else is offered; has only letters, digits, `_` and `-`, and at most 64 of them; and no two are the same. Where a
- * name cannot stand as it is, it ends with a hash of both.
+ * name cannot stand as it is, it ends with a hash of both. Unprefixed, it is the name alone, and two servers may have one.
  */
-export function exposedName(server: string, name: string): string {
+export function exposedName(server: string, name: string, isUnprefixed = false): string {
+  if (isUnprefixed && name.length <= longestName && /^[A-Za-z0-9_-]+$/.test(name)) return name;
   const plain = `${server}__${name}`;
   return isPlain(server, name, plain) ? plain : hashedName(server, name);
 }

@@ -18,19 +18,19 @@ export interface OfferedTool extends Offered {
 }
 
 /** A tool as it is offered; undefined where it is not one, or its headers are declared in a way that is not allowed. */
-export function offerTool(server: string, definition: JsonObject): OfferedTool | undefined {
+export function offerTool(server: string, definition: JsonObject, isUnprefixed = false): OfferedTool | undefined {
   const { name: original, execution: _, ...rest } = definition;
   if (typeof original !== "string" || !isObject(definition.inputSchema)) return undefined;
   const paramHeaders = paramHeadersOf(definition.inputSchema);
   if (paramHeaders === undefined) return undefined;
-  const name = exposedName(server, original);
+  const name = exposedName(server, original, isUnprefixed);
   return { name, original, definition: { name, ...rest }, paramHeaders };
 }
 
-export function offerPrompt(server: string, definition: JsonObject): Offered | undefined {
+export function offerPrompt(server: string, definition: JsonObject, isUnprefixed = false): Offered | undefined {
   const { name: original, ...rest } = definition;
   if (typeof original !== "string") return undefined;
-  const name = exposedName(server, original);
+  const name = exposedName(server, original, isUnprefixed);
   return { name, original, definition: { name, ...rest } };
 }
 

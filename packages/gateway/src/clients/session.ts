@@ -40,7 +40,7 @@ export interface Session extends NoticeListener {
   readonly account: ClientAccount;
   readonly protocolVersion: string;
   readonly logLevel: LogLevel | undefined;
-  /** Whether nothing runs and no stream is open. */
+  /** Whether nobody waits for it: no stream is open, and no request whose answer could be told. */
   readonly isIdle: boolean;
   /** When something last happened, in milliseconds. */
   readonly usedAt: number;
@@ -65,7 +65,7 @@ const mostVisits = 100;
 
 export function createSession(init: SessionInit): Session {
   const { id, account, capabilities, perform, inputMs } = init;
-  const inFlight = new Map<RequestId, CallOff>();
+  const inFlight = new Map<RequestId, { readonly callOff: CallOff; readonly outlet: Outlet }>();
   const questions = createQuestions(inputMs);
   const watched = new Map<string, ResourceRoute>();
   const visits = new Set<string>();
@@ -123,7 +123,7 @@ export function createSession(init: SessionInit): Session {
       return logLevel;
     },
     get isIdle() {
-      return inFlight.size === 0 && !stream?.isOpen;
+      return !stream?.isOpen && ![...inFlight.values()].some(({ outlet }) => outlet.isOpen);
     },
     get usedAt() {
       return usedAt;
@@ -142,7 +142,7 @@ export function createSession(init: SessionInit): Session {
         return;
       }
       const callOff = createCallOff();
-      inFlight.set(request.id, callOff);
+      inFlight.set(request.id, { callOff, outlet });
       const caller = callerOf(request, outlet, callOff, headers);
       void perform(request.method, request.params ?? {}, caller).then((outcome) => {
         inFlight.delete(request.id);
@@ -154,7 +154,8 @@ export function createSession(init: SessionInit): Session {
     },
     notified({ method, params }) {
       usedAt = Date.now();
-      if (method === "notifications/cancelled" && isId(params?.requestId)) inFlight.get(params.requestId)?.off();
+      if (method === "notifications/cancelled" && isId(params?.requestId))
+        inFlight.get(params.requestId)?.callOff.off();
     },
     answered(answer) {
       usedAt = Date.now();
@@ -207,7 +208,7 @@ export function createSession(init: SessionInit): Session {
       if (isClosed) return;
       isClosed = true;
       for (const uri of [...watched.keys()]) session.unwatch(uri);
-      for (const callOff of inFlight.values()) callOff.off();
+      for (const { callOff } of inFlight.values()) callOff.off();
       questions.close("The session of the client ended.");
       stream?.end();
       stream = undefined;

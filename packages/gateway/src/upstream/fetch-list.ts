@@ -28,10 +28,10 @@ export async function fetchList(
 ): Promise<LoadedList<JsonObject>> {
   const { method, field, capability } = listKinds[kind];
   const deadline = Date.now() + timeoutMs;
-  const server = await connectedServer(connection, timeoutMs);
-  const offered = server?.capabilities[capability];
-  if (server !== undefined && offered === undefined) return { items: [], ttlMs: Number.POSITIVE_INFINITY };
-  const ttlMs = offered?.listChanged === true ? Number.POSITIVE_INFINITY : quietTtlMs;
+  const server = connection.server ?? (await connection.connect({ signal: AbortSignal.timeout(timeoutMs) }));
+  const offered = server.capabilities[capability];
+  if (offered === undefined) return { items: [], ttlMs: Number.POSITIVE_INFINITY };
+  const ttlMs = offered.listChanged === true ? Number.POSITIVE_INFINITY : quietTtlMs;
   const items: JsonObject[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < mostPages && items.length < mostItems; page += 1) {
@@ -47,10 +47,4 @@ export async function fetchList(
     cursor = next;
   }
   return { items, ttlMs };
-}
-
-/** Connects where nothing failed. What failed rests, and is not woken for a list: then the request says why. */
-async function connectedServer(connection: Connection, timeoutMs: number): Promise<Connection["server"]> {
-  if (connection.state === "READY" || connection.state === "TRANSIENT_FAILURE") return connection.server;
-  return connection.connect({ signal: AbortSignal.timeout(timeoutMs) });
 }

@@ -93,6 +93,7 @@ export interface UpstreamOptions {
   readonly info: Implementation;
   readonly limits: GatewayLimits;
   readonly filter: ToolFilter | undefined;
+  readonly isUnprefixed: boolean;
   readonly clock: Clock;
   readonly silence: SilenceWatch;
   readonly tell: GatewayListener;
@@ -120,7 +121,7 @@ const openPauseMs = 2000;
 const loadMs = 60_000;
 
 export function createUpstream(options: UpstreamOptions): Upstream {
-  const { entry, plugin, secrets, info, limits, clock, silence, tell } = options;
+  const { entry, plugin, secrets, info, limits, clock, silence, tell, isUnprefixed } = options;
   const { name } = entry;
   const calls = new Set<UpstreamCall>();
   const admission: Admission = createAdmission({
@@ -202,7 +203,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       limitMs: limits.listMs,
       clock,
       async load() {
-        const { items, ttlMs } = await fetchList(await open(), kind, loadMs);
+        const opened = await open();
+        // It is tried again by itself, and told of then: who asks now need not wait for it.
+        if (opened.state === "TRANSIENT_FAILURE") throw new Error(failure?.message ?? "The connection failed.");
+        const { items, ttlMs } = await fetchList(opened, kind, loadMs);
         return { items: items.flatMap((item) => offer(item) ?? []), ttlMs };
       },
       onChanged: () => options.onListChanged(kind === "templates" ? "resources" : kind),
@@ -217,8 +221,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       },
     });
   const isOffered = createToolFilter(options.filter);
-  const tools = listOf("tools", (tool) => (isOffered(String(tool.name)) ? offerTool(name, tool) : undefined));
-  const prompts = listOf("prompts", (prompt) => offerPrompt(name, prompt));
+  const tools = listOf("tools", (tool) =>
+    isOffered(String(tool.name)) ? offerTool(name, tool, isUnprefixed) : undefined,
+  );
+  const prompts = listOf("prompts", (prompt) => offerPrompt(name, prompt, isUnprefixed));
   const resources = listOf("resources", (resource) => (typeof resource.uri === "string" ? resource : undefined));
   const templates = listOf("templates", (item) => (typeof item.uriTemplate === "string" ? item : undefined));
   const lists = { tools, prompts, resources, templates } satisfies Record<ListKind, CachedList<never> | object>;
@@ -229,7 +235,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   return {
     name,
     entry,
-    prefix: exposedPrefix(name),
+    prefix: isUnprefixed ? "" : exposedPrefix(name),
     tools,
     prompts,
     resources,

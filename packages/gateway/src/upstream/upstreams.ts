@@ -42,6 +42,8 @@ export type Filters = Readonly<Record<string, ToolFilter>>;
 export interface UpstreamsOptions {
   readonly secrets: SecretRegistry;
   readonly info: Implementation;
+  /** Whether tools and prompts keep the names that their servers gave them. */
+  readonly isUnprefixed: boolean;
   readonly limits: GatewayLimits;
   readonly clock: Clock;
   readonly tell: GatewayListener;
@@ -63,7 +65,7 @@ interface Kept {
 const stateChannel = `${channelPrefix}connection:state`;
 
 export function createUpstreams(options: UpstreamsOptions): Upstreams {
-  const { secrets, info, limits, clock, tell, notices } = options;
+  const { secrets, info, limits, clock, tell, notices, isUnprefixed } = options;
   const silence = watchSilence(limits.callIdleMs, () => clock.now());
   const hearers = new WeakMap<ConnectionFacts, UpstreamEvents>();
   let kept: readonly Kept[] = [];
@@ -89,6 +91,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       info,
       limits,
       filter,
+      isUnprefixed,
       clock,
       silence,
       tell,

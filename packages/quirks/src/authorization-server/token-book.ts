@@ -34,11 +34,14 @@ export interface TokenBook {
   endRefreshTokens(): void;
 }
 
+/** So many requests a token is good for that ends early. */
+const earlyUses = 5;
+
 export function createTokenBook(quirks: ReadonlySet<Quirk>, lifetimeS: () => number): TokenBook {
   const codes = new Map<string, PendingCode>();
   const refreshTokens = new Map<string, Grant>();
   const usedTokens = new Map<string, Grant>();
-  const access = new Map<string, { readonly grant: Grant; readonly endsAt: number }>();
+  const access = new Map<string, { readonly grant: Grant; readonly endsAt: number; uses: number }>();
   const issued: string[] = [];
   const has = (quirk: Quirk): boolean => quirks.has(quirk);
 
@@ -51,7 +54,7 @@ export function createTokenBook(quirks: ReadonlySet<Quirk>, lifetimeS: () => num
     const accessToken = `access-${randomUUID()}`;
     const refreshToken = `refresh-${randomUUID()}`;
     issued.push(accessToken, refreshToken);
-    access.set(accessToken, { grant, endsAt: Date.now() + lifetimeS() * 1000 });
+    access.set(accessToken, { grant, endsAt: Date.now() + lifetimeS() * 1000, uses: 0 });
     grant.accessTokens.add(accessToken);
     const hasRefresh = isRotated && !has("token-without-refresh");
     if (hasRefresh) refreshTokens.set(refreshToken, grant);
@@ -114,8 +117,9 @@ export function createTokenBook(quirks: ReadonlySet<Quirk>, lifetimeS: () => num
     },
     scopesOf(accessToken) {
       const found = access.get(accessToken);
-      if (has("token-ends-early")) access.delete(accessToken);
-      return found === undefined || Date.now() >= found.endsAt ? undefined : found.grant.scopes;
+      if (found === undefined || Date.now() >= found.endsAt) return undefined;
+      found.uses += 1;
+      return has("token-ends-early") && found.uses > earlyUses ? undefined : found.grant.scopes;
     },
     endAccess: (token) => void access.delete(token),
     endAllAccess: () => access.clear(),

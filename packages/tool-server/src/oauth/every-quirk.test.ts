@@ -1,14 +1,7 @@
-import { type Quirk, type QuirkyPlace, quirkTable, startQuirks } from "@wirescope/quirks";
+import { type Quirk, quirkTable } from "@wirescope/quirks";
 import { expect, test } from "vitest";
-import { parseConfiguration } from "../configuration/parse-configuration.js";
-import { ToolServerError, type ToolServerErrorCode } from "../errors.js";
-import { createSecretRegistry } from "../secrets/redactor.js";
-import { createToolServers } from "../servers/tool-servers.js";
-import { createMemoryVault } from "../vault/memory-vault.js";
-import { createPerson } from "./oauth-world.test.helper.js";
-
-/** How a call ends: with an answer, or with this failure. */
-type Outcome = "answer" | ToolServerErrorCode;
+import type { ToolServerErrorCode } from "../errors.js";
+import { createQuirkyClient, type Outcome } from "./quirky-client.test.helper.js";
 
 interface Expected {
   /** Of the first call, for which a person has to sign in. */
@@ -103,52 +96,15 @@ test("each switch has an expectation", () => {
 });
 
 test.each(Object.entries(expectations) as [Quirk, Expected][])("%s", async (quirk, expected) => {
-  const places: QuirkyPlace[] = [];
-  const { tool, authorization, other, close } = await startQuirks({
-    quirks: [quirk],
-    onRequest: (place) => places.push(place),
-  });
-  const secrets = createSecretRegistry();
-  const { person, asked } = createPerson();
-  const vault = createMemoryVault();
-  const servers = createToolServers({
-    configuration: parseConfiguration(JSON.stringify({ notes: { type: "http", url: tool.url } }), {
-      allowInsecureLoopback: true,
-      secrets,
-    }),
-    variables: {},
-    pluginRoot: process.cwd(),
-    secrets,
-    assertTrusted: async () => {},
-    oauth: { vault, signIn: person, allowInsecureLoopback: true },
-    settings: { info: { name: "test", version: "0" } },
-  });
-  const messages: string[] = [];
-  const call = async (): Promise<Outcome> => {
-    try {
-      const connection = await servers.open("notes");
-      await connection.connect();
-      await connection.callTool({ name: "scopes", arguments: {} });
-      return "answer";
-    } catch (error) {
-      if (!ToolServerError.is(error)) throw error;
-      messages.push(error.message);
-      return error.code;
-    }
-  };
-  try {
-    const first = await call();
-    authorization.endAllAccess();
-    const second = await call();
-    const third = await call();
-    expect({ first, second, third, asked: asked.length, messages }).toEqual({ ...expected, messages });
-    // Nothing ever goes where a server sends it away to, nor to an authorization server that nobody confirmed.
-    expect(places).not.toContain("elsewhere");
-    expect(other.requests.filter(({ method }) => method !== "GET")).toEqual([]);
-    for (const token of authorization.issued()) expect(messages.join()).not.toContain(token);
-  } finally {
-    await servers.close();
-    await vault.dispose();
-    await close();
-  }
+  const client = await createQuirkyClient([quirk]);
+  const { authorization, other, messages } = client;
+  const first = await client.call();
+  authorization.endAllAccess();
+  const second = await client.call();
+  const third = await client.call();
+  expect({ first, second, third, asked: client.asked.length, messages }).toEqual({ ...expected, messages });
+  // Nothing ever goes where a server sends it away to, nor to an authorization server that nobody confirmed.
+  expect(client.places).not.toContain("elsewhere");
+  expect(other.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  for (const token of authorization.issued()) expect(messages.join()).not.toContain(token);
 });

@@ -53,7 +53,7 @@ function inShort(judgement: TrustJudgement): string {
 }
 
 describe("an approval", () => {
-  test("[TS-D-TRUST-1] is asked for once; then the entry is trusted until it changes", async () => {
+  test("[TS-D-TRUST-1] is asked for once; then the entry is trusted until it changes (CVE-2025-54136, CVE-2025-54133)", async () => {
     const { write, judge, approve } = await plugin();
     await write("server.js", "serve()");
     const first = await judge(server);
@@ -127,7 +127,7 @@ describe("an approval", () => {
   });
 });
 
-test("[TS-D-TRUST-1] to judge an entry runs nothing of it, connects to nothing and expands nothing", async () => {
+test("[TS-D-TRUST-1] to judge an entry runs nothing of it, connects to nothing and expands nothing (CVE-2025-65099, CVE-2026-21852)", async () => {
   const { path, write, judge, approve } = await plugin();
   let connections = 0;
   const listener = createServer(() => {

@@ -31,11 +31,13 @@ export function fingerprintOf(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** In which files of a folder a text stands, as it is or in base64. */
-export async function filesWith(folder: string, text: string): Promise<string[]> {
-  // Of the base64 of a longer text, the middle is the same at one of three offsets.
-  const encoded = [0, 1, 2].map((offset) => Buffer.from(text.slice(offset)).toString("base64").slice(4, -4));
-  const needles = [text, ...encoded, Buffer.from(text).toString("hex")];
+/** In which files of a folder one of these texts stands, as it is, in base64 or in hexadecimal. */
+export async function filesWith(folder: string, ...texts: readonly string[]): Promise<string[]> {
+  const needles = texts.flatMap((text) => {
+    // Of the base64 of a longer text, the middle is the same at one of three offsets.
+    const encoded = [0, 1, 2].map((offset) => Buffer.from(text.slice(offset)).toString("base64").slice(4, -4));
+    return [text, ...encoded, Buffer.from(text).toString("hex")];
+  });
   const files = [...(await filesBelow(folder))];
   return files.filter(([, bytes]) => needles.some((needle) => bytes.includes(needle))).map(([path]) => path);
 }

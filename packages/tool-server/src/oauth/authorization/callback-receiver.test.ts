@@ -36,7 +36,7 @@ test("before anybody waits, nothing is received", async () => {
   expect((await fetch(`${receiver.redirectUri}?state=&code=x`)).status).toBe(400);
 });
 
-test("other paths, methods and hosts are refused", async () => {
+test("other paths, methods and hosts are refused, also those of a name that was made to point here (CVE-2025-66414)", async () => {
   const receiver = await open();
   const received = receiver.receive("s1", never);
   const { port } = new URL(receiver.redirectUri);
@@ -59,7 +59,7 @@ test("other paths, methods and hosts are refused", async () => {
   expect((await received).get("code")).toBe("good");
 });
 
-test("the page runs nothing, loads nothing, and shows nothing of a peer (CVE-2025-58747, CVE-2026-1721)", async () => {
+test("the page runs nothing, loads nothing, and shows nothing of a peer (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721)", async () => {
   const receiver = await open({}, `<script>alert("name")</script>`);
   void receiver.receive("s1", never);
   const script = encodeURIComponent("<script>alert(1)</script>");

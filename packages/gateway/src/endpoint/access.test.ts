@@ -1,0 +1,162 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createSecretRegistry } from "@wirescope/tool-server";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startGateway } from "../gateway.js";
+import { post, startTestGateway } from "../gateway.test.helper.js";
+import { serve } from "../tool-servers.test.helper.js";
+
+const certificate = (name: string): string =>
+  readFileSync(new URL(`../../../../test/certificates/${name}.pem`, import.meta.url), "utf8");
+
+const initialize = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } },
+};
+
+/** The status of a request with headers that `fetch` would not send. */
+function statusOf(url: string, headers: Record<string, string>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url, { method: "POST", headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.on("error", reject);
+    request.end("{}");
+  });
+}
+
+describe("the guard", () => {
+  test.each(["/mcp", "/sse", "/messages", "/metrics", "/nowhere", "/rpc.channelz.v1.Channelz/GetServers"])(
+    "wants the token at %s, and says so with a challenge",
+    async (path) => {
+      const { url, token } = await startTestGateway({});
+      for (const authorization of [undefined, "Bearer wrong", `Basic ${token}`]) {
+        const response = await fetch(`${url}${path}`, {
+          method: "POST",
+          headers: { "content-type": "application/json", ...(authorization === undefined ? {} : { authorization }) },
+          body: "{}",
+        });
+        expect(response.status).toBe(401);
+        expect(response.headers.get("www-authenticate")).toBe("Bearer");
+      }
+    },
+  );
+
+  test.each(["/healthz", "/readyz"])("lets everybody on this machine ask for %s", async (path) => {
+    const { url } = await startTestGateway({});
+    expect((await fetch(`${url}${path}`)).status).toBe(200);
+  });
+
+  test("refuses names and pages that are not its own, also where there is no token", async () => {
+    const { url } = await startTestGateway({}, { listen: { token: false } });
+    const headers = { "content-type": "application/json" };
+    expect(await statusOf(`${url}/mcp`, { ...headers, host: "evil.example" })).toBe(403);
+    expect(await statusOf(`${url}/mcp`, { ...headers, origin: "https://evil.example" })).toBe(403);
+    expect(await statusOf(`${url}/healthz`, { host: "evil.example" })).toBe(403);
+    expect(await statusOf(`${url}/mcp`, headers)).toBe(400);
+  });
+
+  test("a token is made where none is given, and is never the same", async () => {
+    const [first, second] = [await startTestGateway({}), await startTestGateway({})];
+    expect(first.token).toMatch(/^[\w-]{32}$/);
+    expect(first.token).not.toBe(second.token);
+  });
+
+  test("another address needs TLS, and TLS a token", async () => {
+    const options = { plugins: [], secrets: createSecretRegistry() };
+    const tls = { cert: certificate("server"), key: certificate("server-key") };
+    await expect(startGateway({ ...options, listen: { host: "0.0.0.0" } })).rejects.toMatchObject({
+      code: "LISTEN_EXPOSED",
+    });
+    await expect(startGateway({ ...options, listen: { host: "0.0.0.0", tls, token: false } })).rejects.toMatchObject({
+      code: "LISTEN_EXPOSED",
+    });
+    const gateway = await startGateway({ ...options, listen: { host: "0.0.0.0", tls } });
+    onTestFinished(() => gateway.close());
+    const status = await new Promise((resolve, reject) => {
+      const port = new URL(gateway.url ?? "").port;
+      const headers = { authorization: `Bearer ${gateway.token}`, "content-type": "application/json" };
+      const request = httpsRequest(
+        { port, host: "127.0.0.1", path: "/mcp", method: "POST", headers, rejectUnauthorized: false },
+        (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        },
+      );
+      request.on("error", reject);
+      request.end(JSON.stringify(initialize));
+    });
+    expect(status).toBe(200);
+  });
+});
+
+describe("a session", () => {
+  test("belongs to who began it: another token does not find it, by any method", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "wirescope-token-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const tokenFile = join(folder, "token");
+    writeFileSync(tokenFile, "token-of-the-first");
+    const { endpoint } = await startTestGateway({}, { listen: { tokenFile } });
+    const first = { endpoint, token: "token-of-the-first" };
+    const second = { endpoint, token: "token-of-the-second" };
+    const began = await post(first, initialize);
+    const session = { "mcp-session-id": began.headers.get("mcp-session-id") ?? "" };
+    const ping = { jsonrpc: "2.0", id: 2, method: "ping" };
+    expect((await post(first, ping, session)).status).toBe(200);
+    writeFileSync(tokenFile, "token-of-the-second");
+    await expect.poll(async () => (await post(second, ping)).status).toBe(400);
+    expect((await post(second, ping, session)).status).toBe(404);
+    for (const method of ["GET", "DELETE"]) {
+      const headers = { authorization: `Bearer ${second.token}`, accept: "text/event-stream", ...session };
+      expect((await fetch(endpoint, { method, headers })).status).toBe(404);
+    }
+    writeFileSync(tokenFile, "token-of-the-first");
+    await expect.poll(async () => (await post(first, ping, session)).status).toBe(200);
+  });
+});
+
+describe("the token of a client", () => {
+  test("goes to no server, nor do its cookies and other headers", async () => {
+    const seen: object[] = [];
+    const port = await serve((request, response) => {
+      seen.push(request.headers);
+      let body = "";
+      request.on("data", (chunk) => {
+        body += chunk;
+      });
+      request.on("end", () => {
+        const { id, method } = JSON.parse(body || "{}") as { id?: number; method?: string };
+        if (id === undefined || method === "server/discover") {
+          response.writeHead(id === undefined ? 202 : 400).end();
+          return;
+        }
+        const result =
+          method === "initialize"
+            ? { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "a", version: "1" } }
+            : method === "tools/list"
+              ? { tools: [{ name: "echo", inputSchema: { type: "object" } }] }
+              : { content: [] };
+        response
+          .writeHead(200, { "content-type": "application/json" })
+          .end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+      });
+    });
+    const gateway = await startTestGateway({ raw: { type: "http", url: `http://127.0.0.1:${port}/mcp` } });
+    const session = (await post(gateway, initialize)).headers.get("mcp-session-id") ?? "";
+    const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "raw__echo", arguments: {} } };
+    const answer = await post(gateway, call, {
+      "mcp-session-id": session,
+      cookie: "a=b",
+      "x-api-key": "key-of-the-client",
+    });
+    expect(answer.status).toBe(200);
+    const text = JSON.stringify(seen);
+    for (const secret of [gateway.token, session, "a=b", "key-of-the-client"]) expect(text).not.toContain(secret);
+  });
+});

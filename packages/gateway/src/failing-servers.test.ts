@@ -1,0 +1,130 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { McpServer } from "@modelcontextprotocol/server";
+import { channelPrefix, type StoryEvent } from "@wirescope/tool-server";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { connect, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
+
+/** A port that nobody listens on. */
+async function deadPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** A server that takes requests and never answers. */
+async function silentServer(): Promise<string> {
+  return `http://127.0.0.1:${await serve(() => {})}/mcp`;
+}
+
+const listMs = 500;
+
+describe("a dead and a silent server", () => {
+  test("are left out of lists, which is told in an event and in the trace, and slow nobody down", async () => {
+    const stories: StoryEvent[] = [];
+    const hear = (message: unknown): void => void stories.push(message as StoryEvent);
+    subscribe(`${channelPrefix}story`, hear);
+    onTestFinished(() => void unsubscribe(`${channelPrefix}story`, hear));
+    const gateway = await startTestGateway(
+      {
+        dead: { type: "http", url: `http://127.0.0.1:${await deadPort()}/mcp` },
+        good: { type: "http", url: await serveModern(makeEcho("good")) },
+        silent: { type: "http", url: await silentServer() },
+        gone: { command: "/nowhere/at-all" },
+      },
+      { limits: { listMs } },
+    );
+    const client = await connect(gateway, "modern");
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(["good__echo"]);
+    const leftOut = (server: string) =>
+      gateway.events.some(
+        (event) => event.kind === "left-out" && event.server === server && event.list === "tools/list",
+      );
+    for (const server of ["dead", "silent", "gone"]) expect(leftOut(server), server).toBe(true);
+    const told = stories.filter(({ text }) => text.startsWith("Left out of tools/list"));
+    expect(new Set(told.map(({ subject }) => ("name" in subject ? subject.name : "")))).toEqual(
+      new Set(["dead", "silent", "gone"]),
+    );
+
+    // The silent one has had its time; whoever asks now does not wait for it again.
+    const startedAt = performance.now();
+    for (let time = 0; time < 5; time += 1) await client.listTools(undefined, { cacheMode: "refresh" });
+    expect(textOf(await client.callTool({ name: "good__echo", arguments: { text: "a" } }))).toBe("good: a");
+    expect(performance.now() - startedAt).toBeLessThan(5 * listMs);
+    expect(gateway.gateway.servers().map(({ name, state }) => [name, state])).toEqual([
+      ["dead", "TRANSIENT_FAILURE"],
+      ["good", "READY"],
+      ["silent", "CONNECTING"],
+      ["gone", "TRANSIENT_FAILURE"],
+    ]);
+    expect(gateway.gateway.servers()[3]?.failure?.message).toContain("/nowhere/at-all");
+  });
+
+  test("a call of their tools says which server is not there, and why", async () => {
+    const gateway = await startTestGateway(
+      { dead: { type: "http", url: `http://127.0.0.1:${await deadPort()}/mcp` } },
+      { limits: { listMs: 300 } },
+    );
+    const client = await connect(gateway, "legacy");
+    await expect(client.callTool({ name: "dead__echo", arguments: {} })).rejects.toThrow(
+      /"dead", which is not available/,
+    );
+    await expect(client.callTool({ name: "other__echo", arguments: {} })).rejects.toThrow(
+      /There is no tool "other__echo"/,
+    );
+  });
+
+  test("one that comes up later is added, and clients are told", async () => {
+    let isUp = false;
+    const late = modernListener(makeEcho("late"));
+    const port = await serve((request, response) => {
+      if (isUp) late(request, response);
+      else response.writeHead(503).end();
+    });
+    const gateway = await startTestGateway({ late: { type: "http", url: `http://127.0.0.1:${port}/mcp` } });
+    let changes = 0;
+    const client = await connect(gateway, "legacy", {
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => (changes += 1) } },
+    });
+    expect((await client.listTools()).tools).toEqual([]);
+    isUp = true;
+    await expect.poll(() => changes).toBeGreaterThan(0);
+    await expect
+      .poll(async () => (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name))
+      .toEqual(["late__echo"]);
+  });
+});
+
+describe("a server that is silent during a call", () => {
+  const makeSilent = () => {
+    const server = new McpServer({ name: "silent", version: "1" }, { capabilities: { tools: {} } });
+    server.registerTool("hang", { inputSchema: z.object({}) }, (_, context) => {
+      return new Promise((resolve) => {
+        context.mcpReq.signal.addEventListener("abort", () => {
+          aborted = true;
+          resolve({ content: [] });
+        });
+      });
+    });
+    return server;
+  };
+  let aborted = false;
+
+  test.each(["legacy", "modern"] as const)("is given up, and told so (%s)", async (era) => {
+    aborted = false;
+    const url = await (era === "legacy" ? serveLegacy : serveModern)(makeSilent);
+    const gateway = await startTestGateway({ quiet: { type: "http", url } }, { limits: { callIdleMs: 100 } });
+    const client = await connect(gateway, "modern");
+    await expect(client.callTool({ name: "quiet__hang", arguments: {} })).rejects.toThrow(
+      /neither answered tools\/call/,
+    );
+    await expect.poll(() => aborted).toBe(true);
+    expect(gateway.events.findLast(({ kind }) => kind === "call")).toMatchObject({ outcome: "error" });
+  });
+});

@@ -1,0 +1,130 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import { createRegistry } from "@wirescope/channelz";
+import { createSecretRegistry } from "@wirescope/tool-server";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { startGateway } from "./gateway.js";
+import { connect, pluginOf, post, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { everything, makeEcho, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
+
+describe("closing", () => {
+  async function startHolding() {
+    const waiting = new Set<() => void>();
+    const url = await serveLegacy(() => {
+      const server = new McpServer({ name: "hold", version: "1" }, { capabilities: { tools: {} } });
+      server.registerTool("hold", { inputSchema: z.object({}) }, async () => {
+        await new Promise<void>((resolve) => waiting.add(resolve));
+        return { content: [{ type: "text", text: "held" }] };
+      });
+      return server;
+    });
+    const gateway = await startTestGateway({ hold: { type: "http", url } });
+    return { gateway, waiting };
+  }
+
+  test("lets a call in flight end, takes nothing new, and leaves no port open", async () => {
+    const { gateway, waiting } = await startHolding();
+    const client = await connect(gateway, "legacy");
+    const held = client.callTool({ name: "hold__hold", arguments: {} });
+    await expect.poll(() => waiting.size).toBe(1);
+    const closed = gateway.gateway.close({ graceMs: 20_000 });
+    await expect.poll(async () => (await fetch(`${gateway.url}/readyz`).catch(() => undefined))?.status).not.toBe(200);
+    for (const release of waiting) release();
+    expect(textOf(await held)).toBe("held");
+    await closed;
+    await expect(fetch(`${gateway.url}/healthz`)).rejects.toThrow();
+  });
+
+  test("calls off what does not end in time", async () => {
+    const { gateway, waiting } = await startHolding();
+    const client = await connect(gateway, "modern");
+    const held = client.callTool({ name: "hold__hold", arguments: {} });
+    const failed = expect(held).rejects.toThrow();
+    await expect.poll(() => waiting.size).toBe(1);
+    await gateway.gateway.close({ graceMs: 10 });
+    await failed;
+  });
+});
+
+describe("after many clients", () => {
+  test("nothing is left of them: no session, stream, call, socket or object of the registry", async () => {
+    const registry = createRegistry();
+    const gateway = await startTestGateway(
+      {
+        echo: { type: "http", url: await serveModern(makeEcho("echo")) },
+        all: { command: process.execPath, args: [everything, "stdio"] },
+      },
+      { registry },
+    );
+    const metric = async (name: string): Promise<number> => {
+      const headers = { authorization: `Bearer ${gateway.token}`, connection: "close" };
+      const text = await (await fetch(`${gateway.url}/metrics`, { headers })).text();
+      return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+    };
+    await expect.poll(() => gateway.gateway.servers().every(({ tools }) => tools !== undefined)).toBe(true);
+    const before = registry.size;
+    for (let round = 0; round < 5; round += 1) {
+      const clients = await Promise.all(
+        Array.from({ length: 40 }, (_, index) =>
+          connect(gateway, index % 2 === 0 ? "modern" : "legacy", {
+            listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => {} } },
+          }),
+        ),
+      );
+      await Promise.all(
+        clients.map(async (client, index) => {
+          await client.callTool({ name: "echo__echo", arguments: { text: `${index}` } });
+          const controller = new AbortController();
+          const call = client.callTool(
+            { name: "all__trigger-long-running-operation", arguments: { duration: 2, steps: 2 } },
+            { signal: controller.signal, onprogress: () => {} },
+          );
+          const ended = call.catch(() => {});
+          if (index % 5 === 0) setImmediate(() => controller.abort());
+          else controller.abort();
+          await ended;
+          // Half of them say good-bye, and half just go.
+          if (client.getProtocolEra() === "legacy" && index % 4 === 1) {
+            const transport = client.transport as { terminateSession?: () => Promise<void> } | undefined;
+            await transport?.terminateSession?.();
+          }
+          await client.close();
+        }),
+      );
+    }
+    await expect.poll(() => metric("wirescope_gateway_event_streams")).toBe(0);
+    await expect.poll(() => metric("wirescope_gateway_listeners")).toBe(0);
+    // Who went away without a word has not called anything off: its call ends by itself.
+    await expect.poll(() => metric("wirescope_gateway_calls_in_flight"), { timeout: 20_000 }).toBe(0);
+    expect(await metric("wirescope_gateway_parked_calls")).toBe(0);
+    const opened = gateway.events.filter(({ kind }) => kind === "session-opened").length;
+    const closed = gateway.events.filter(({ kind }) => kind === "session-closed").length;
+    expect(opened).toBe(100);
+    expect(closed).toBe(50);
+    expect(await metric("wirescope_gateway_sessions")).toBe(50);
+    await expect
+      .poll(() => {
+        const now = registry.size;
+        return [now.channels - before.channels, now.servers - before.servers];
+      })
+      .toEqual([0, 0]);
+    expect(gateway.gateway.servers().map(({ callsInFlight }) => callsInFlight)).toEqual([0, 0]);
+  });
+
+  test("a gateway that is closed leaves nothing in the registry, and no child", async () => {
+    const registry = createRegistry();
+    const gateway = await startGateway({
+      plugins: [pluginOf({ all: { command: process.execPath, args: [everything, "stdio"] } })],
+      secrets: createSecretRegistry(),
+      registry,
+    });
+    await expect.poll(() => gateway.servers()[0]?.state).toBe("READY");
+    await post(
+      { endpoint: gateway.endpoint ?? "", token: gateway.token ?? "" },
+      { jsonrpc: "2.0", id: 1, method: "ping" },
+    );
+    await gateway.close({ graceMs: 100 });
+    const { channels, subchannels, servers, sockets } = registry.size;
+    expect([channels, subchannels, servers, sockets]).toEqual([0, 0, 0, 0]);
+  });
+});

@@ -1,0 +1,125 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { connect, post, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
+import { completeLimits } from "./limits.js";
+import { makeEcho, serveModern } from "./tool-servers.test.helper.js";
+
+/** A server whose tool ends when it is let go. */
+async function startHolding(limits: Parameters<typeof completeLimits>[0]): Promise<{
+  readonly gateway: TestGateway;
+  readonly running: () => number;
+  release(): void;
+}> {
+  const waiting = new Set<() => void>();
+  const url = await serveModern(() => {
+    const server = new McpServer({ name: "hold", version: "1" }, { capabilities: { tools: {} } });
+    server.registerTool("hold", { inputSchema: z.object({}) }, async () => {
+      await new Promise<void>((resolve) => waiting.add(resolve));
+      return { content: [{ type: "text", text: "held" }] };
+    });
+    return server;
+  });
+  const gateway = await startTestGateway(
+    { hold: { type: "http", url }, echo: { type: "http", url: await serveModern(makeEcho("echo")) } },
+    { limits: limits ?? {} },
+  );
+  return {
+    gateway,
+    running: () => waiting.size,
+    release() {
+      for (const resolve of waiting) resolve();
+      waiting.clear();
+    },
+  };
+}
+
+const initialize = (name: string) => ({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name, version: "1" } },
+});
+const begin = async (gateway: TestGateway, name = "raw") => {
+  const response = await post(gateway, initialize(name));
+  return { status: response.status, session: { "mcp-session-id": response.headers.get("mcp-session-id") ?? "" } };
+};
+
+test("one client has so many requests in flight, and others are not held up by it", async () => {
+  const { gateway, running, release } = await startHolding({ clientConcurrency: 2 });
+  const { session } = await begin(gateway, "greedy");
+  const hold = (id: number) =>
+    post(gateway, { jsonrpc: "2.0", id, method: "tools/call", params: { name: "hold__hold", arguments: {} } }, session);
+  const held = [hold(1), hold(2)];
+  await expect.poll(running).toBe(2);
+  const refused = await hold(3);
+  expect(refused.status).toBe(429);
+  expect(await refused.json()).toMatchObject({ id: 3, error: { data: { reason: "OVERLOADED" } } });
+  const other = await connect(gateway, "legacy");
+  expect(textOf(await other.callTool({ name: "echo__echo", arguments: { text: "a" } }))).toBe("echo: a");
+  release();
+  expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
+  expect(gateway.events.filter(({ kind }) => kind === "refused")).toHaveLength(1);
+});
+
+test("one client sends so many requests in a second", async () => {
+  const gateway = await startTestGateway({}, { limits: { clientRate: 5 } });
+  const { session } = await begin(gateway);
+  const statuses = await Promise.all(
+    Array.from(
+      { length: 14 },
+      async (_, id) => (await post(gateway, { jsonrpc: "2.0", id, method: "ping" }, session)).status,
+    ),
+  );
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(10);
+  expect(statuses).toContain(429);
+});
+
+test("one server has so many calls in flight, and the others go on", async () => {
+  const { gateway, running, release } = await startHolding({ serverConcurrency: 2 });
+  const client = await connect(gateway, "modern");
+  const held = [1, 2].map(() => client.callTool({ name: "hold__hold", arguments: {} }));
+  await expect.poll(running).toBe(2);
+  await expect(client.callTool({ name: "hold__hold", arguments: {} })).rejects.toThrow(/"hold" has 2 calls in flight/);
+  expect(textOf(await client.callTool({ name: "echo__echo", arguments: { text: "a" } }))).toBe("echo: a");
+  release();
+  expect((await Promise.all(held)).map(textOf)).toEqual(["held", "held"]);
+});
+
+test("there are so many sessions: the one that has been idle longest gives way, and one in use does not", async () => {
+  const { gateway, running, release } = await startHolding({ sessions: 2 });
+  const busy = await begin(gateway, "busy");
+  const idle = await begin(gateway, "idle");
+  const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "hold__hold", arguments: {} } };
+  const held = post(gateway, call, busy.session);
+  await expect.poll(running).toBe(1);
+  const third = await begin(gateway, "third");
+  const ping = { jsonrpc: "2.0", id: 3, method: "ping" };
+  expect((await post(gateway, ping, idle.session)).status).toBe(404);
+  const heldToo = post(gateway, { ...call, id: 4 }, third.session);
+  await expect.poll(running).toBe(2);
+  expect((await begin(gateway, "fourth")).status).toBe(503);
+  release();
+  expect((await Promise.all([held, heldToo])).map(({ status }) => status)).toEqual([200, 200]);
+});
+
+test("a session that nobody uses ends, and one that is used does not", async () => {
+  const gateway = await startTestGateway({}, { limits: { sessionIdleMs: 300 } });
+  const [used, left] = [await begin(gateway, "used"), await begin(gateway, "left")];
+  const ping = (session: Record<string, string>) => post(gateway, { jsonrpc: "2.0", id: 3, method: "ping" }, session);
+  const isClosed = () => gateway.events.some((event) => event.kind === "session-closed" && event.client === "left 1");
+  await expect
+    .poll(async () => {
+      expect((await ping(used.session)).status).toBe(200);
+      return isClosed();
+    })
+    .toBe(true);
+  expect((await ping(left.session)).status).toBe(404);
+  expect((await ping(used.session)).status).toBe(200);
+});
+
+test("limits that are none are a TypeError", () => {
+  expect(() => completeLimits({ sesions: 1 } as object)).toThrow(TypeError);
+  expect(() => completeLimits({ sessions: 0 })).toThrow(/must be above 0/);
+  expect(completeLimits({ sessions: 5 })).toMatchObject({ sessions: 5, listMs: 5000 });
+});

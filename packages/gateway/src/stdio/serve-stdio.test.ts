@@ -1,0 +1,185 @@
+import { PassThrough } from "node:stream";
+import { Client, type ClientOptions, type JSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
+import { McpServer } from "@modelcontextprotocol/server";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { type Mode, startTestGateway, textOf } from "../gateway.test.helper.js";
+import { makeEcho, serveLegacy, serveModern } from "../tool-servers.test.helper.js";
+
+/** Pipes to a gateway, and what came out of them. */
+interface Pipes {
+  readonly input: PassThrough;
+  readonly lines: JSONRPCMessage[];
+  readonly closed: Promise<void>;
+  onLine: ((message: JSONRPCMessage) => void) | undefined;
+}
+
+async function open(entries: object, options: Parameters<typeof startTestGateway>[1] = {}): Promise<Pipes> {
+  const { gateway } = await startTestGateway(entries, { listen: false, ...options });
+  expect(gateway.url).toBeUndefined();
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const { closed } = gateway.serveStdio(input, output);
+  const pipes: Pipes = { input, lines: [], closed, onLine: undefined };
+  let rest = "";
+  output.on("data", (chunk) => {
+    const parts = (rest + chunk).split("\n");
+    rest = parts.pop() ?? "";
+    for (const part of parts) {
+      const message = JSON.parse(part) as JSONRPCMessage;
+      pipes.lines.push(message);
+      pipes.onLine?.(message);
+    }
+  });
+  return pipes;
+}
+
+/** A client of the SDK over the pipes. */
+async function connectOver(
+  pipes: Pipes,
+  mode: Mode,
+  options: ClientOptions = {},
+  prepare = (_: Client): void => {},
+): Promise<Client> {
+  const transport: Transport = {
+    start: async () => {
+      pipes.onLine = (message) => transport.onmessage?.(message);
+    },
+    send: async (message) => void pipes.input.write(`${JSON.stringify(message)}\n`),
+    close: async () => {
+      pipes.input.end();
+      transport.onclose?.();
+    },
+  };
+  const client = new Client(
+    { name: "pipes", version: "1" },
+    { versionNegotiation: { mode: mode === "modern" ? "auto" : "legacy" }, ...options },
+  );
+  prepare(client);
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  return client;
+}
+
+describe.each<Mode>(["legacy", "modern"])("over pipes, in the %s era", (mode) => {
+  test("tools of servers of both eras are used", async () => {
+    const pipes = await open({
+      old: { type: "http", url: await serveLegacy(makeEcho("old")) },
+      new: { type: "http", url: await serveModern(makeEcho("new")) },
+    });
+    const client = await connectOver(pipes, mode);
+    expect(client.getProtocolEra()).toBe(mode);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["old__echo", "new__echo"]);
+    const texts = await Promise.all(
+      ["old", "new"].map(async (name) =>
+        textOf(await client.callTool({ name: `${name}__echo`, arguments: { text: "a" } })),
+      ),
+    );
+    expect(texts).toEqual(["old: a", "new: a"]);
+    await client.close();
+    await pipes.closed;
+  });
+
+  test("progress comes, questions are answered, and a call is called off", async () => {
+    let isWaiting = false;
+    let cancelled = false;
+    const url = await serveLegacy(() => {
+      const server = new McpServer({ name: "rich", version: "1" }, { capabilities: { tools: {} } });
+      server.registerTool("ask", { inputSchema: z.object({}) }, async (_, context) => {
+        const progressToken = context.mcpReq._meta?.progressToken ?? 0;
+        await context.mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress: 1 } });
+        const answer = await context.mcpReq.send({
+          method: "elicitation/create",
+          params: { mode: "form", message: "Who?", requestedSchema: { type: "object", properties: {} } },
+        });
+        return { content: [{ type: "text", text: answer.action }] };
+      });
+      server.registerTool("wait", { inputSchema: z.object({}) }, (_, context) => {
+        isWaiting = true;
+        return new Promise((resolve) => {
+          context.mcpReq.signal.addEventListener("abort", () => {
+            cancelled = true;
+            resolve({ content: [] });
+          });
+        });
+      });
+      return server;
+    });
+    const pipes = await open({ rich: { type: "http", url } });
+    const client = await connectOver(pipes, mode, { capabilities: { elicitation: { form: {} } } }, (prepared) =>
+      prepared.setRequestHandler("elicitation/create", async () => ({ action: "decline" })),
+    );
+    const progress: number[] = [];
+    const result = await client.callTool(
+      { name: "rich__ask", arguments: {} },
+      { onprogress: (told) => void progress.push(told.progress) },
+    );
+    expect(textOf(result)).toBe("decline");
+    expect(progress).toContain(1);
+    const controller = new AbortController();
+    const call = client.callTool({ name: "rich__wait", arguments: {} }, { signal: controller.signal });
+    const failed = expect(call).rejects.toThrow();
+    await expect.poll(() => isWaiting).toBe(true);
+    controller.abort();
+    await failed;
+    await expect.poll(() => cancelled).toBe(true);
+  });
+
+  test("changed lists are told", async () => {
+    const made: McpServer[] = [];
+    const url = await serveLegacy(() => {
+      const server = makeEcho("echo")("legacy");
+      made.push(server);
+      return server;
+    });
+    const pipes = await open({ echo: { type: "http", url } });
+    let changes = 0;
+    const client = await connectOver(pipes, mode, {
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => (changes += 1) } },
+    });
+    await client.listTools();
+    changes = 0;
+    made[0]?.registerTool("more", { inputSchema: z.object({}) }, () => ({ content: [] }));
+    await expect.poll(() => changes).toBeGreaterThan(0);
+  });
+});
+
+test("what is no message is told as such, and the rest is served", async () => {
+  const { input, lines } = await open({}, { limits: { messageBytes: 1000 } });
+  input.write('not json\n{"a":1}\n\n');
+  input.write(`{"x":"${"y".repeat(2000)}"}\n`);
+  input.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n');
+  await expect.poll(() => lines.length).toBe(4);
+  expect(lines).toMatchObject([
+    { id: null, error: { code: -32_700 } },
+    { id: null, error: { code: -32_700 } },
+    { id: null, error: { code: -32_600 } },
+    { id: 1, error: { message: "Begin with initialize." } },
+  ]);
+});
+
+test("a client that ends its input is gone, and its call is called off", async () => {
+  let isRunning = false;
+  let aborted = false;
+  const url = await serveModern(() => {
+    const server = new McpServer({ name: "hang", version: "1" }, { capabilities: { tools: {} } });
+    server.registerTool("hang", { inputSchema: z.object({}) }, (_, context) => {
+      isRunning = true;
+      return new Promise((resolve) => {
+        context.mcpReq.signal.addEventListener("abort", () => {
+          aborted = true;
+          resolve({ content: [] });
+        });
+      });
+    });
+    return server;
+  });
+  const pipes = await open({ hang: { type: "http", url } });
+  const client = await connectOver(pipes, "legacy");
+  const call = client.callTool({ name: "hang__hang", arguments: {} }).catch(() => {});
+  await expect.poll(() => isRunning).toBe(true);
+  pipes.input.end();
+  await pipes.closed;
+  await expect.poll(() => aborted).toBe(true);
+  await client.close();
+  await call;
+});

@@ -1,0 +1,116 @@
+import { createServer } from "node:http";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { quirkTable } from "../quirk-table.js";
+import { main } from "./main.js";
+
+interface Run {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs the command; `use` does something with what it printed, and then it is interrupted. */
+async function run(argv: readonly string[], use: (out: string) => Promise<unknown> = async () => {}): Promise<Run> {
+  let out = "";
+  let err = "";
+  let interrupt = (): void => {};
+  const interrupted = new Promise<void>((resolve) => {
+    interrupt = resolve;
+  });
+  let isUsed = false;
+  const running = main(argv, {
+    out(text) {
+      out += text;
+      if (!/127\.0\.0\.1/.test(out) || isUsed) return;
+      isUsed = true;
+      void use(out).finally(interrupt);
+    },
+    err: (text) => {
+      err += text;
+    },
+    interrupted,
+  });
+  return { code: await running, out, err };
+}
+
+test("--list names every switch and what it does, --json with all that is known", async () => {
+  const { code, out } = await run(["--list"]);
+  expect(code).toBe(0);
+  expect(out.trim().split("\n")).toHaveLength(Object.keys(quirkTable).length);
+  expect(out).toMatch(/^metadata-silent +Metadata is never answered\.$/m);
+  expect(JSON.parse((await run(["--list", "--json"])).out)).toEqual(quirkTable);
+});
+
+test("it says where to point a client, and what a good one does", async () => {
+  const { code, out } = await run(["--quirk", "metadata-html", "--quirk", "pkce-plain"]);
+  expect(code).toBe(0);
+  expect(out).toMatch(/^Point a client at {5}http:\/\/127\.0\.0\.1:\d+\/mcp$/m);
+  expect(out).toMatch(/^metadata-html: .* A good client looks on at the urls of OpenID Connect\.$/m);
+  expect((await run([])).out).toContain("no switch is on");
+});
+
+test("--json is one line; requests are told without secrets; it ends when it is interrupted", async () => {
+  let url = "";
+  const { out, err } = await run(["--json", "--quirk", "refresh-dead"], async (line) => {
+    const told = JSON.parse(line);
+    url = told.url;
+    expect(told).toEqual({ url, issuer: expect.stringMatching(/^http:/), quirks: ["refresh-dead"] });
+    await fetch(url, {
+      method: "POST",
+      headers: { authorization: "Bearer my-token", "content-type": "application/json" },
+      body: '{"id": 1, "method": "tools/list\\u001b[2J"}',
+    });
+    await fetch(`${told.issuer}/token?state=my-state`, {
+      method: "POST",
+      body: new URLSearchParams({ grant_type: "refresh_token", refresh_token: "my-refresh-token" }),
+    });
+  });
+  expect(out.trim().split("\n")).toHaveLength(1);
+  expect(err.split("\n")).toEqual([
+    "tool server: POST /mcp  tools/list?[2J, Authorization: Bearer …",
+    "authorization server: POST /token  state, grant_type=refresh_token, refresh_token",
+    "",
+  ]);
+  await expect(fetch(url)).rejects.toThrow();
+});
+
+test("what a client should not have sent is told as elsewhere", async () => {
+  const { err } = await run(["--json", "--quirk", "resource-redirects-away"], async (line) => {
+    const { url } = JSON.parse(line);
+    // A careless client: fetch takes the header off, but goes there.
+    await fetch(url, { method: "POST", headers: { authorization: "Bearer x" }, body: "{}" });
+  });
+  expect(err).toMatch(/^elsewhere: POST \/elsewhere/m);
+});
+
+describe("used wrongly, it says how", () => {
+  test.each([
+    [["--quirk", "metadata-htm"], 'There is no switch "metadata-htm". There are: metadata-html, '],
+    [["--quirk", "zzz"], 'There is no switch "zzz". See wirescope-quirks --list.'],
+    [["--port", "x"], '--port is a whole number up to 65535, not "x".'],
+    [["--lifetime", "-1"], "lifetime"],
+    [["--nothing"], "Unknown option '--nothing'"],
+    [["word"], "Unexpected argument 'word'"],
+  ])("%j", async (argv, words) => {
+    const { code, out, err } = await run(argv);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(words);
+  });
+
+  test("where its port is in use, that is a failure", async () => {
+    const squatter = createServer();
+    await new Promise<void>((resolve) => squatter.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void squatter.close());
+    const { port } = squatter.address() as { port: number };
+    const { code, err } = await run(["--port", String(port)]);
+    expect(code).toBe(1);
+    expect(err).toContain(`EADDRINUSE`);
+  });
+
+  test("with --help it shows all options", async () => {
+    const { code, out } = await run(["--help"]);
+    expect(code).toBe(0);
+    for (const option of ["--list", "--quirk", "--port", "--lifetime", "--needs", "--json"])
+      expect(out).toContain(option);
+  });
+});

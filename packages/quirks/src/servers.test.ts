@@ -1,0 +1,135 @@
+import { createHash } from "node:crypto";
+import { expect, onTestFinished, test } from "vitest";
+import { isQuirk, type Quirk, quirkTable } from "./quirk-table.js";
+import { type QuirksOptions, startQuirks } from "./start-quirks.js";
+
+const redirectUri = "http://127.0.0.1:1/callback";
+const verifier = "v".repeat(43);
+const challenge = createHash("sha256").update(verifier).digest("base64url");
+
+/** All that a simple client gets to see, from the first refusal to the end of its tokens; what differs by chance is taken out. */
+async function transcriptOf(options: QuirksOptions): Promise<string[]> {
+  const { tool, authorization, other, close } = await startQuirks(options);
+  onTestFinished(close);
+  const transcript: string[] = [];
+  const ask = async (url: string, init: RequestInit = {}): Promise<{ text: string; headers: Headers }> => {
+    // Only silence is waited for in vain.
+    const patienceMs = options.quirks?.includes("metadata-silent") && url.includes("well-known") ? 200 : 30_000;
+    const heard = await hear(url, { ...init, signal: AbortSignal.timeout(patienceMs) });
+    const told = ["location", "www-authenticate", "content-type"].map((name) => `${name}: ${heard.headers.get(name)}`);
+    const line = [heard.status, ...told, heard.text].join("\n");
+    const known = [tool, authorization, other].reduce(
+      (text, { origin }, index) => text.replaceAll(origin, `http://server-${index}`),
+      line.replaceAll(encodeURIComponent(authorization.origin), "server-1"),
+    );
+    transcript.push(
+      known.replace(/[\da-f]{8}-[\da-f-]{27}/g, "<id>").replace(/http:\/\/127\.0\.0\.1:\d+\/e/, "<away>/e"),
+    );
+    return heard;
+  };
+  const form = (fields: Record<string, string>): RequestInit => ({ method: "POST", body: new URLSearchParams(fields) });
+  const json = (value: unknown, headers = {}): RequestInit => ({
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(value),
+  });
+
+  await ask(tool.url, json({ id: 1, method: "tools/list" }));
+  for (const place of [
+    "/.well-known/oauth-protected-resource/mcp",
+    "/.well-known/oauth-protected-resource",
+    "/about/me.json",
+  ]) {
+    await ask(`${tool.origin}${place}`);
+  }
+  for (const place of ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"]) {
+    await ask(`${authorization.origin}${place}`);
+  }
+  const registered = await ask(`${authorization.origin}/register`, json({ redirect_uris: [redirectUri] }));
+  const clientId = field(registered.text, "client_id") || "https://client.example/document";
+  const query = new URLSearchParams({
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    code_challenge: challenge,
+    state: "s",
+    scope: "notes:read",
+  });
+  const answer = (await ask(`${authorization.origin}/authorize?${query}`)).headers.get("location") ?? redirectUri;
+  const code = new URL(answer).searchParams.get("code") ?? "";
+  const token = `${authorization.origin}/token`;
+  const tokens = await ask(
+    token,
+    form({ code, code_verifier: verifier, redirect_uri: redirectUri, client_id: clientId }),
+  );
+  const bearer = { authorization: `Bearer ${field(tokens.text, "access_token")}` };
+  for (let id = 1; id <= 6; id += 1) await ask(tool.url, json({ id, method: "tools/call" }, bearer));
+  await ask(`${tool.origin}/.well-known/oauth-protected-resource/mcp`);
+  const refresh = { grant_type: "refresh_token", client_id: clientId };
+  const first = { ...refresh, refresh_token: field(tokens.text, "refresh_token") };
+  const renewed = await ask(token, form(first));
+  await ask(token, form({ ...refresh, refresh_token: "never-given" }));
+  // A token that was used before ends everything that came of it.
+  await ask(token, form(first));
+  await ask(token, form({ ...refresh, refresh_token: field(renewed.text, "refresh_token") }));
+  return transcript;
+}
+
+const withoutSwitch = new Map<string, Promise<string[]>>();
+
+function transcriptWithout(base: readonly Quirk[]): Promise<string[]> {
+  const known = withoutSwitch.get(base.join()) ?? transcriptOf({ quirks: base });
+  withoutSwitch.set(base.join(), known);
+  return known;
+}
+
+async function hear(url: string, init: RequestInit): Promise<{ status: number; headers: Headers; text: string }> {
+  try {
+    const answer = await fetch(url, { ...init, redirect: "manual" });
+    const reader = answer.body?.getReader();
+    const { value = new Uint8Array() } = (await reader?.read()) ?? {};
+    await reader?.cancel();
+    return { status: answer.status, headers: answer.headers, text: Buffer.from(value).toString().slice(0, 2000) };
+  } catch (error) {
+    if (!(error instanceof Error && error.name === "TimeoutError")) throw error;
+    return { status: 0, headers: new Headers(), text: "" };
+  }
+}
+
+function field(text: string, name: string): string {
+  try {
+    return JSON.parse(text)[name] ?? "";
+  } catch {
+    return "";
+  }
+}
+
+test("all is well while no switch is on: from a refusal to tokens that are renewed, and whose reuse is noticed", async () => {
+  const transcript = await transcriptOf({});
+  expect(transcript.map((line) => line.split("\n", 1)[0])).toEqual([
+    ...["401", "200", "404", "404", "200", "200", "201", "302", "200"],
+    // The calls, and metadata once more.
+    ...["200", "200", "200", "200", "200", "200", "200"],
+    // A refresh, one that is refused, a reuse, and what came of it.
+    ...["200", "400", "400", "400"],
+  ]);
+  expect(transcript).toEqual(await transcriptOf({}));
+});
+
+test.each(Object.keys(quirkTable) as Quirk[])("%s makes a difference to a client", async (quirk) => {
+  // It shows only in a registration that is left out, or beside another.
+  const beside: Partial<Record<Quirk, Quirk>> = { "takes-metadata-documents": "registration-absent" };
+  const base = [beside[quirk]].filter((each) => each !== undefined);
+  expect(await transcriptOf({ quirks: [...base, quirk] })).not.toEqual(await transcriptWithout(base));
+});
+
+test("tokens end when their time is over, and a scope may be needed", async () => {
+  const { tool, authorization, close } = await startQuirks({ lifetimeS: 0, neededScope: "admin" });
+  onTestFinished(close);
+  expect(authorization.lifetimeS).toBe(0);
+  expect(tool.neededScope).toBe("admin");
+});
+
+test("what is no switch is told apart", () => {
+  expect(isQuirk("metadata-html")).toBe(true);
+  for (const name of ["toString", "metadata", ""]) expect(isQuirk(name)).toBe(false);
+});

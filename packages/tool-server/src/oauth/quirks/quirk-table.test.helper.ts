@@ -1,1 +1,0 @@
-export type { Quirk } from "@wirescope/quirks";

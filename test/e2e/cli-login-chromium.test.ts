@@ -1,0 +1,106 @@
+import { existsSync } from "node:fs";
+import { startQuirks } from "@wirescope/quirks";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { type Answerer, createLoginWorld, type LoginWorld, type Run, urlToldIn } from "./login-world.test.helper.js";
+
+/** The browser: that of CHROMIUM_PATH, else Debian's. */
+const executablePath = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
+const isInstalled = existsSync(executablePath);
+if (!isInstalled) {
+  console.warn(
+    `A sign-in in a real browser is not tested here: there is no ${executablePath} (Debian: chromium). CHROMIUM_PATH names another.`,
+  );
+}
+
+describe.skipIf(!isInstalled)("in Chromium", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    const isRoot = process.getuid?.() === 0;
+    browser = await chromium.launch({ executablePath, args: isRoot ? ["--no-sandbox"] : [] });
+  });
+  afterAll(() => browser.close());
+
+  /** A page, and all that went wrong in it. */
+  async function openPage(): Promise<{ page: Page; problems: string[] }> {
+    const context = await browser.newContext();
+    onTestFinished(() => context.close());
+    const page = await context.newPage();
+    const problems: string[] = [];
+    page.on("console", (message) => {
+      if (message.type() !== "log") problems.push(`console: ${message.text()}`);
+    });
+    page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
+    page.on("requestfailed", (request) => problems.push(`failed: ${request.url()}`));
+    page.on("dialog", (dialog) => {
+      problems.push(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    return { page, problems };
+  }
+
+  /** Runs a sign-in by someone who does this with the url; until both are done. */
+  async function signIn(world: LoginWorld, act: (url: string) => Promise<unknown>): Promise<Run> {
+    let acting: Promise<unknown> | undefined;
+    const person: Answerer = (_, stderr, signal) => {
+      acting = act(urlToldIn(stderr));
+      return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    };
+    const run = await world.run(["login", "notes", "--trust"], { person });
+    await acting;
+    return run;
+  }
+
+  test("[TS-OAUTH-4] a person signs in with the forms of the server, and is shown our page, under its policy", async () => {
+    const world = await createLoginWorld({ hasForms: true });
+    const { page, problems } = await openPage();
+    let seen: unknown;
+    const { code, stdout } = await signIn(world, async (url) => {
+      await page.goto(url);
+      await page.getByLabel("Name").fill("ada");
+      await page.getByRole("button", { name: "Sign in" }).click();
+      expect(await page.getByText("It asks for").textContent()).toBe("It asks for: notes:read offline_access");
+      await page.getByRole("button", { name: "Allow" }).click();
+      await page.getByRole("heading", { name: "Answer received" }).waitFor();
+      seen = {
+        title: await page.title(),
+        text: await page.getByRole("paragraph").textContent(),
+        // The style is the one thing that its policy lets in.
+        width: await page.evaluate("getComputedStyle(document.body).maxWidth"),
+        scripts: await page.locator("script").count(),
+      };
+    });
+    expect(code).toBe(0);
+    expect(stdout).toContain("Signed in to notes");
+    expect(seen).toEqual({
+      title: "Answer received",
+      text: "The sign-in to notes goes on where you began it. You can close this page.",
+      width: "512px",
+      scripts: 0,
+    });
+    expect(problems).toEqual([]);
+  });
+
+  test("a script in the answer is neither shown nor run (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721)", async () => {
+    const quirks = await startQuirks({ quirks: ["answer-script"] });
+    onTestFinished(() => quirks.close());
+    const world = await createLoginWorld();
+    world.configure({ notes: { type: "http", url: quirks.tool.url } });
+    const { page, problems } = await openPage();
+    const pages: string[] = [];
+    const { code, stderr } = await signIn(world, async (url) => {
+      const back = new URL(url).searchParams.get("redirect_uri");
+      const script = encodeURIComponent("<script>alert(1)</script><img src=x onerror=alert(2)>");
+      await page.goto(`${back}?state=${script}&error=${script}&error_description=${script}`);
+      pages.push(await page.content());
+      await page.goto(url);
+      pages.push(await page.content());
+    });
+    expect(code).toBe(1);
+    expect(pages.map((html) => /<h1>(.*)<\/h1>/.exec(html)?.[1])).toEqual(["Not your sign-in", "Answer received"]);
+    for (const html of pages) expect(html).not.toMatch(/<script|alert|onerror/);
+    // The first page is a 400, which Chromium remarks upon.
+    expect(problems.filter((problem) => !problem.includes("400 (Bad Request)"))).toEqual([]);
+    expect(stderr).toContain("the sign-in was refused: access_denied");
+  });
+});

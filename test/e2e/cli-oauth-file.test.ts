@@ -1,0 +1,189 @@
+import { generateKeyPairSync } from "node:crypto";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
+
+const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const machine = { grant_types: ["client_credentials"], redirect_uris: [], response_types: [] };
+const call = ["call", "notes", "read", "--trust"];
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+/** Writes the user's file, and gives its path. */
+function keep(world: LoginWorld, content: unknown, mode = 0o600): string {
+  const folder = join(world.home, ".config", "wirescope");
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, "oauth.json");
+  writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+  chmodSync(path, mode);
+  return path;
+}
+
+describe("a client of the user's file", () => {
+  test("that was registered by hand is used in place of a registration, at its own port", async () => {
+    const port = await freePort();
+    const world = await createLoginWorld({
+      clients: [
+        {
+          client_id: "by-hand",
+          token_endpoint_auth_method: "none",
+          redirect_uris: [`http://localhost:${port}/callback`],
+          grant_types: ["authorization_code", "refresh_token"],
+          application_type: "native",
+        },
+      ],
+    });
+    keep(world, { notes: { clientId: "by-hand", redirectHost: "localhost", redirectPort: port, scopes: ["openid"] } });
+    const { code, stderr } = await world.run(["login", "notes", "--trust"], { person: browsingPerson() });
+    expect(code).toBe(0);
+    expect(stderr).toContain("client_id=by-hand");
+    expect(stderr).toContain(`redirect_uri=http%3A%2F%2Flocalhost%3A${port}%2Fcallback`);
+    expect(world.authorization.count("/reg")).toBe(0);
+    expect((await world.run(call)).code).toBe(0);
+  });
+
+  test.each([
+    ["a secret", { clientSecret: "${NOTES_SECRET}" }],
+    ["a key", { privateKeyFile: "notes.pem" }],
+  ])("gets tokens without a person, and shows itself by %s", async (_, proof) => {
+    const world = await createLoginWorld({
+      clients: [
+        "clientSecret" in proof
+          ? { ...machine, client_id: "robot", client_secret: "a-secret-of-the-robot" }
+          : {
+              ...machine,
+              client_id: "robot",
+              token_endpoint_auth_method: "private_key_jwt",
+              jwks: { keys: [publicKey.export({ format: "jwk" })] },
+            },
+      ],
+    });
+    const path = keep(world, {
+      notes: { url: world.tool.url, grant: "client-credentials", clientId: "robot", ...proof },
+    });
+    writeFileSync(join(path, "../notes.pem"), privateKey.export({ format: "pem", type: "pkcs8" }));
+    const env = { NOTES_SECRET: "a-secret-of-the-robot" };
+    expect(await world.run(call, { env })).toMatchObject({ code: 0, stdout: "milk, eggs\n" });
+    const login = await world.run(["login", "notes", "--trust", "--debug"], { env });
+    expect(login).toMatchObject({ code: 0, stdout: expect.stringContaining("Signed in to notes") });
+    expect(login.stderr).not.toContain("a-secret-of-the-robot");
+    expect(world.authorization.count("/auth")).toBe(0);
+  });
+
+  test("that is refused is told so, without its secret", async () => {
+    const world = await createLoginWorld({ clients: [{ ...machine, client_id: "robot", client_secret: "right" }] });
+    const secret = "wrong-secret-of-the-robot";
+    keep(world, {
+      notes: { url: world.tool.url, grant: "client-credentials", clientId: "robot", clientSecret: secret },
+    });
+    const { code, stderr } = await world.run(call);
+    expect(code).toBe(1);
+    expect(stderr).toContain("invalid_client");
+    expect(stderr).not.toContain(secret);
+  });
+
+  test("[TS-SEC-1] is for the url that it names: another server of that name gets nothing of it", async () => {
+    const world = await createLoginWorld({
+      clients: [{ ...machine, client_id: "robot", client_secret: "the-secret" }],
+    });
+    keep(world, {
+      notes: {
+        url: "https://notes.example/mcp",
+        grant: "client-credentials",
+        clientId: "robot",
+        clientSecret: "the-secret",
+      },
+    });
+    const { code, stderr } = await world.run(call);
+    expect(code).toBe(1);
+    expect(stderr).toContain("has an entry for notes, but of another url, so it is not used here.");
+    expect(stderr).toContain("Sign in with: wirescope login notes");
+    expect(world.authorization.count("/token")).toBe(0);
+  });
+
+  test("goes to the authorization server that it names, whatever the tool server says", async () => {
+    const world = await createLoginWorld();
+    keep(world, { notes: { issuer: "https://127.0.0.1:9/elsewhere" } });
+    const { code, stderr } = await world.run(["login", "notes", "--trust"], { person: browsingPerson() });
+    expect(code).toBe(1);
+    expect(stderr).toContain("127.0.0.1:9");
+    expect(world.authorization.count("/reg")).toBe(0);
+  });
+});
+
+describe("the user's file is told wrong where", () => {
+  test.each([
+    ["it is no JSON", '{\n "notes": {"clientSecret": "se-cr-et" x}}', "is no valid JSON (line 2)"],
+    ["it is no object", "[]", "holds no object of servers by name"],
+    ["an entry is none", { notes: "x" }, "notes is no object"],
+    ["a field is unknown", { notes: { clientID: "x" } }, "notes has no field clientID. Fields: url, issuer, clientId,"],
+    ["a field is of another kind", { notes: { redirectPort: "80" } }, "redirectPort of notes is no number"],
+    ["a list is none", { notes: { scopes: "a b" } }, "scopes of notes is no list of strings"],
+    ["a port is none", { notes: { redirectPort: 70000 } }, "redirectPort is a whole number from 1 to 65535"],
+    ["a host is not of this machine", { notes: { redirectHost: "0.0.0.0" } }, "redirectHost is 127.0.0.1 or localhost"],
+    ["a variable is not set", { notes: { clientId: "${NOT_SET}" } }, "NOT_SET is not set"],
+    ["an issuer is no url", { notes: { issuer: "as.example" } }, "issuer is no url of https"],
+    [
+      "a document is not of https",
+      { notes: { clientMetadataUrl: "http://x/y" } },
+      "clientMetadataUrl is a url of https",
+    ],
+    ["a secret has no client", { notes: { url: "URL", clientSecret: "se-cr-et" } }, "clientSecret needs clientId"],
+    ["a secret has no url", { notes: { clientId: "x", clientSecret: "se-cr-et" } }, "clientSecret needs url"],
+    ["a grant is unknown", { notes: { url: "URL", grant: "password" } }, "grant is client-credentials, workload or"],
+    ["a grant has no client", { notes: { url: "URL", grant: "client-credentials" } }, "needs clientId, and a secret"],
+    ["a grant has no file", { notes: { url: "URL", grant: "workload" } }, "the grant workload needs assertionFile"],
+    ["a grant has no provider", { notes: { url: "URL", grant: "enterprise" } }, "needs identityTokenEndpoint and"],
+    [
+      "a key is not there",
+      { notes: { url: "URL", clientId: "x", privateKeyFile: "none.pem" } },
+      "the file none.pem cannot be read (ENOENT)",
+    ],
+    [
+      "a key is none",
+      { notes: { url: "URL", clientId: "x", privateKeyFile: "oauth.json" } },
+      "the file oauth.json holds no private key",
+    ],
+  ])("%s", async (_, content, words) => {
+    const world = await createLoginWorld();
+    const text = typeof content === "string" ? content : JSON.stringify(content);
+    const path = keep(world, text.replace("URL", world.tool.url));
+    const { code, stderr } = await world.run(call);
+    expect(stderr).toContain(words);
+    expect(stderr).toContain(path);
+    expect(code).toBe(2);
+    expect(stderr).not.toContain("se-cr-et");
+    expect(world.authorization.count("/token")).toBe(0);
+  });
+
+  test("others can read a secret in it", async () => {
+    const world = await createLoginWorld();
+    const entry = { url: world.tool.url, clientId: "x", clientSecret: "se-cr-et" };
+    const path = keep(world, { notes: entry }, 0o644);
+    expect(await world.run(call)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`others can read it. Run chmod 600 ${path}`),
+    });
+    // A variable is no secret.
+    keep(world, { notes: { ...entry, clientSecret: "${S}" } }, 0o644);
+    expect((await world.run(call, { env: { S: "x" } })).stderr).not.toContain("others can read it");
+  });
+
+  test("it is named, and not there", async () => {
+    const world = await createLoginWorld();
+    const env = { WIRESCOPE_OAUTH_FILE: join(world.folder, "none.json") };
+    expect(await world.run(call, { env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("none.json cannot be read (ENOENT)"),
+    });
+  });
+});

@@ -1,0 +1,79 @@
+import { execFileSync, spawn } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import { createBrowser } from "./browser.test.helper.js";
+import { createLoginWorld, type LoginWorld, program, urlToldIn } from "./login-world.test.helper.js";
+
+// The one of util-linux, which is everywhere on Linux, gives a program a terminal of its own.
+const hasTerminals = isUtilLinux();
+if (!hasTerminals) console.warn("The terminal is not tested here: there is no `script` of util-linux.");
+
+function isUtilLinux(): boolean {
+  try {
+    return execFileSync("script", ["--version"], { encoding: "utf8", stdio: "pipe" }).includes("util-linux");
+  } catch {
+    return false;
+  }
+}
+
+interface Typing {
+  /** What the terminal shows by now. */
+  readonly shown: string;
+  type(keys: string): void;
+}
+
+/** Runs the command in a terminal. `act` is called at each question, with its number from 1. */
+async function runInTerminal(
+  world: LoginWorld,
+  argv: readonly string[],
+  act: (typing: Typing, question: number) => unknown,
+): Promise<{ readonly code: number | null; readonly shown: string }> {
+  const command = [process.execPath, program, ...argv, ...world.shared].map((word) => `'${word}'`).join(" ");
+  const child = spawn("script", ["-qec", command, "/dev/null"], {
+    env: { ...world.env, TERM: "xterm" },
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  let shown = "";
+  let questions = 0;
+  child.stdout.on("data", (chunk) => {
+    shown += String(chunk).replaceAll("\r\n", "\n");
+    const asked = shown.match(/(\[y\/N\]|or wait:) /g)?.length ?? 0;
+    if (asked <= questions) return;
+    questions = asked;
+    void act({ shown, type: (keys) => void child.stdin.write(keys) }, questions);
+  });
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, shown };
+}
+
+describe.skipIf(!hasTerminals)("in a terminal", () => {
+  test("Ctrl+C ends a sign-in at once, and the next one begins as if nothing had been", async () => {
+    const world = await createLoginWorld();
+    const login = ["login", "notes", "--trust"];
+    const first = await runInTerminal(world, login, ({ type }) => type("\x03"));
+    expect(first.code).toBe(1);
+    expect(first.shown).toContain("The sign-in to notes was interrupted.");
+    const second = await runInTerminal(world, login, ({ shown }) => createBrowser().signIn(urlToldIn(shown)));
+    expect(second.code).toBe(0);
+    // What the command says begins on a line of its own, though the question was never answered.
+    expect(second.shown).toMatch(/^Signed in to notes/m);
+    expect(world.authorization.count("/reg")).toBe(1);
+  });
+
+  test("the first use asks for trust, then for a sign-in; the end of the input is no answer", async () => {
+    const world = await createLoginWorld();
+    const { code, shown } = await runInTerminal(world, ["call", "notes", "read"], async (typing, question) => {
+      if (question === 1) return typing.type("y\r");
+      typing.type("\x04");
+      return createBrowser().signIn(urlToldIn(typing.shown));
+    });
+    expect(code).toBe(0);
+    expect(shown).toMatch(/^milk, eggs$/m);
+  });
+
+  test("Ctrl+C at a question ends the command", async () => {
+    const world = await createLoginWorld();
+    const { code, shown } = await runInTerminal(world, ["tools", "notes"], ({ type }) => type("\x03"));
+    expect(code).toBe(130);
+    expect(shown).not.toContain("Sign in to");
+  });
+});
