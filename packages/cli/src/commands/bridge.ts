@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { printableText } from "@wirescope/channelz";
 import { commonOptions, parseOptions } from "../options.js";
+import { readPem } from "../tool-server/read-pem.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
 
@@ -96,14 +96,4 @@ function endpointOf(
   if (url.protocol === "https:" || url.protocol === "wss:") return { url, type };
   if ((url.protocol === "http:" || isWebSocket) && isLoopback && allowsLoopback) return { url, type };
   throw new UsageError(`The url is of ${url.protocol.slice(0, -1)}, and credentials go over https and wss alone.`);
-}
-
-function readPem(path: string | undefined, option: string): string | undefined {
-  if (path === undefined) return undefined;
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-    throw new UsageError(`The file of ${option}, ${path}, cannot be read${why}.`);
-  }
 }

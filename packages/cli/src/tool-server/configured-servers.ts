@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import {
   type Connection,
@@ -14,7 +13,6 @@ import {
 import { parseDuration } from "../duration.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
-import { UsageError } from "../usage-error.js";
 import { version } from "../version.js";
 import { createTrustAsker } from "./ask-for-trust.js";
 import { readConfigurationAtHand } from "./configuration-at-hand.js";
@@ -24,6 +22,7 @@ import { gatewayAtHand } from "./gateway-at-hand.js";
 import { readOAuthFile } from "./oauth-file.js";
 import { openVault } from "./open-vault.js";
 import { personAtTerminal } from "./person-at-terminal.js";
+import { readPem } from "./read-pem.js";
 import { redactingConnection } from "./redacting-connection.js";
 import { redactingIo } from "./redacting-io.js";
 import type { serverOptions } from "./server-options.js";
@@ -60,7 +59,7 @@ export async function openConfiguredServers(
   // The gateway is this user's own.
   const isTrusted = async (): Promise<void> => {};
   const overrides = readOAuthFile(io, variables);
-  const ca = values.ca === undefined ? undefined : readCa(values.ca);
+  const ca = readPem(values.ca, "--ca");
   const idleTimeoutMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
   // A keychain may ask a person, or take its time: where nobody signs in it is left alone.
   const needsVault = configuration.entries.some(usesOAuth);
@@ -96,14 +95,4 @@ export async function openConfiguredServers(
       stopDebugging();
     },
   };
-}
-
-/** The certificates of the file of `--ca`. Throws a UsageError where it cannot be read. */
-export function readCa(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-    throw new UsageError(`The file of --ca, ${path}, cannot be read${why}.`);
-  }
 }

@@ -6,10 +6,10 @@ import type { OptionValues } from "../options.js";
 import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
 import { readConfigurationAtHand } from "../tool-server/configuration-at-hand.js";
 import { readable, readVariables } from "../tool-server/configuration-input.js";
-import { readCa } from "../tool-server/configured-servers.js";
 import { printDebug } from "../tool-server/debug-printer.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
+import { readPem } from "../tool-server/read-pem.js";
 import type { serverOptions } from "../tool-server/server-options.js";
 import { version } from "../version.js";
 
@@ -45,7 +45,7 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
   const { file, pluginRoot, configuration, secrets } = await readConfigurationAtHand(values);
   const envFiles = values["env-file"].map((each) => resolve(each));
   const { variables } = await readable(() => readVariables(envFiles, io.env));
-  const ca = values.ca === undefined ? undefined : readCa(values.ca);
+  const ca = readPem(values.ca, "--ca");
   const answerMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
   const stopDebugging = values.debug ? printDebug(io, channelPrefix) : () => {};
   const overrides = readOAuthFile(io);
