@@ -164,13 +164,14 @@ function report(
   screen.printAll(upNotice(gateway, { program, title, linkFor }, screen));
 }
 
-/** Resolves once every server is connected or has failed, and after a while at the latest. */
+/** Resolves once every server has told its tools or has failed, and after a while at the latest. */
 async function settled(gateway: Gateway): Promise<void> {
   const deadline = Date.now() + settleMs;
   const isOpen = (): boolean =>
-    gateway
-      .servers()
-      .some(({ state, failure }) => state === "CONNECTING" || (state === "IDLE" && failure === undefined));
+    gateway.servers().some(({ state, failure, tools }) => {
+      if (state === "READY") return tools === undefined;
+      return state === "CONNECTING" || (state === "IDLE" && failure === undefined);
+    });
   while (isOpen() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
