@@ -12,7 +12,7 @@ import { describeDuration } from "./duration.js";
 import { afterSilence } from "./idle-limit.js";
 import { type ChangedList, listChangeHandlers, watchSubscription } from "./list-changes.js";
 import { connectClient, type EraMemory, handshakeTimes } from "./negotiate-era.js";
-import { createRelayedCalls, type RelayRequest, type SentRequest } from "./relayed-calls.js";
+import { createRelayedCalls, type RelayOutcome, type RelayRequest } from "./relayed-calls.js";
 
 export type { ClientSettings, ServerDescription } from "./client-settings.js";
 
@@ -24,7 +24,7 @@ export interface ClientSession {
   /** Makes a call over it, and counts it. */
   run<Value>(invoke: (client: Client) => Promise<Value>): Promise<Value>;
   /** Passes a request on over it, and counts it. */
-  relay(request: RelayRequest): SentRequest;
+  relay(request: RelayRequest, outcome: RelayOutcome): () => void;
   /** Ends it, for this reason, once the calls in flight have ended: each hears for itself what became of it. */
   retire(reason: string): void;
   /** Ends it now. */
@@ -152,21 +152,21 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     transport,
     facts,
     server: description,
-    relay(request) {
+    relay(request, outcome) {
       publish("transport:call-started", facts);
       inFlight += 1;
-      const sent = relayed.send(request);
-      sent.result.then(
-        () => {
+      return relayed.send(request, {
+        onResult(result) {
           publish("transport:call-succeeded", facts);
+          outcome.onResult(result);
           callEnded();
         },
-        () => {
+        onFailure(error) {
           publish("transport:call-failed", facts);
+          outcome.onFailure(error);
           callEnded();
         },
-      );
-      return sent;
+      });
     },
     async run(invoke) {
       publish("transport:call-started", facts);

@@ -29,8 +29,14 @@ export interface HandshakeTimes {
  */
 export function handshakeTimes(transport: ToolTransport, era: EraMemory, timeoutMs: number): HandshakeTimes {
   if (!hasOneWire(transport)) return { timeoutMs, probeMs: timeoutMs };
-  return { timeoutMs, probeMs: era.isSlow ? timeoutMs * 0.9 : Math.min(timeoutMs / 2, 3000) };
+  return {
+    timeoutMs,
+    probeMs: era.isSlow ? timeoutMs * 0.9 : Math.min(timeoutMs / 2, silenceMs[transport.kind] ?? 3000),
+  };
 }
+
+/** A process needs its time to start, also on a machine that is busy; a WebSocket is there once it is open. */
+const silenceMs: Readonly<Partial<Record<ToolTransport["kind"], number>>> = { stdio: 8000, ws: 3000 };
 
 /** Connects in the era that the server speaks: it is asked for the newer one first, unless it is known to speak the older. */
 export async function connectClient(

@@ -3,7 +3,7 @@ import type { ConnectionFacts } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
 import type { ClientSession } from "./client-session.js";
 import type { RelayedCall } from "./connection.js";
-import type { RelayRequest, SentRequest, WireObject } from "./relayed-calls.js";
+import type { RelayRequest, WireObject } from "./relayed-calls.js";
 
 /** What a connection does for requests that are passed on. */
 export interface RelayHost {
@@ -25,47 +25,48 @@ export interface RelayHost {
 /** Passes a request on, as a call that the connection counts, and makes once more where that is safe. */
 export function relayCall(host: RelayHost, request: RelayRequest): RelayedCall {
   const { facts } = host;
-  let sent: SentRequest | undefined;
+  let callOff: (() => void) | undefined;
   let isOver = false;
-  let settle: (error: ToolServerError) => void = () => {};
-
-  const attempt = async (mayRepeat: boolean): Promise<WireObject> => {
-    const session = host.session() ?? (await host.ensure());
-    if (isOver) throw calledOff(facts.name, request.method);
-    const under = session.relay(request);
-    sent = under;
-    try {
-      const result = await under.result;
-      host.onAnswered();
-      return result;
-    } catch (cause) {
-      const { error, isRepeated } = host.judge(session, cause, request.method);
-      if (!mayRepeat || !isRepeated || isOver) throw error;
-    }
-    return attempt(false);
-  };
+  let fail: (error: unknown) => void = () => {};
 
   publish("connection:call-started", facts);
   const result = new Promise<WireObject>((resolve, reject) => {
-    settle = (error) => {
+    fail = (error) => {
       if (isOver) return;
       isOver = true;
       publish("connection:call-failed", facts);
       reject(error);
     };
-    attempt(true).then((value) => {
+    const send = (session: ClientSession, mayRepeat: boolean): void => {
       if (isOver) return;
-      isOver = true;
-      publish("connection:call-succeeded", facts);
-      resolve(value);
-    }, settle);
+      callOff = session.relay(request, {
+        onResult(value) {
+          host.onAnswered();
+          if (isOver) return;
+          isOver = true;
+          publish("connection:call-succeeded", facts);
+          resolve(value);
+        },
+        onFailure(cause) {
+          const { error, isRepeated } = host.judge(session, cause, request.method);
+          if (mayRepeat && isRepeated) begin(false);
+          else fail(error);
+        },
+      });
+    };
+    const begin = (mayRepeat: boolean): void => {
+      const session = host.session();
+      if (session !== undefined) send(session, mayRepeat);
+      else host.ensure().then((opened) => send(opened, mayRepeat), fail);
+    };
+    begin(true);
   });
   return {
     result,
     cancel(reason = calledOff(facts.name, request.method)) {
       if (isOver) return;
-      sent?.callOff();
-      settle(reason);
+      callOff?.();
+      fail(reason);
     },
   };
 }

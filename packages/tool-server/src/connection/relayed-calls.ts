@@ -34,12 +34,12 @@ export interface RelayRequest {
   readonly mark?: object | undefined;
 }
 
-/** A request on its way over one transport. */
-export interface SentRequest {
-  /** The result as it came. Rejects as the transport does, or with a ProtocolError. */
-  readonly result: Promise<WireObject>;
-  /** Tells the server that nobody waits any more. The result may still come. */
-  callOff(): void;
+/** Hears how a request ended, once. Not a promise: each that stands between a server and a client costs every call. */
+export interface RelayOutcome {
+  /** The result as it came. */
+  onResult(result: WireObject): void;
+  /** As the transport fails, or with a ProtocolError. */
+  onFailure(error: unknown): void;
 }
 
 /** Requests that pass the client of the SDK by: it would look at all that goes through, where nothing needs to be known of it. */
@@ -48,15 +48,15 @@ export interface RelayedCalls {
   prepare(client: Client): void;
   /** To be called once it has connected: takes the answers that are not for the client. */
   begin(server: ServerDescription): void;
-  send(request: RelayRequest): SentRequest;
+  /** Sends a request. Returns how to tell the server that nobody waits any more; the outcome may still come. */
+  send(request: RelayRequest, outcome: RelayOutcome): () => void;
   /** No more answers come: what is in flight fails as with the client of the SDK. */
   end(): void;
 }
 
 interface Pending {
   readonly request: RelayRequest;
-  resolve(result: WireObject): void;
-  reject(error: unknown): void;
+  readonly outcome: RelayOutcome;
 }
 
 /** Far from the ids of the client, which begin at 0. */
@@ -98,8 +98,8 @@ export function createRelayedCalls(
     const found = message.id === undefined ? undefined : pending.get(message.id);
     if (found === undefined || message.id === undefined) return false;
     pending.delete(message.id);
-    if ("result" in message) found.resolve(message.result);
-    else found.reject(new ProtocolError(message.error.code, message.error.message, message.error.data));
+    if ("result" in message) found.outcome.onResult(message.result);
+    else found.outcome.onFailure(new ProtocolError(message.error.code, message.error.message, message.error.data));
     return true;
   };
 
@@ -138,33 +138,27 @@ export function createRelayedCalls(
         if (!take(message)) others?.(message, extra);
       };
     },
-    send(request) {
+    send(request, outcome) {
       if (server === undefined) throw new TypeError("The session has not begun yet.");
       const { method, headers } = request;
       lastId += 1;
       const id = lastId;
-      const params = wireParams(id, request, server);
-      const result = new Promise<WireObject>((resolve, reject) => {
-        pending.set(id, { request, resolve, reject });
-        const message: JSONRPCRequest = { jsonrpc: "2.0", id, method, params };
-        transport.send(message, headers === undefined ? undefined : { headers }).catch((error: unknown) => {
-          pending.delete(id);
-          reject(error);
-        });
+      const message: JSONRPCRequest = { jsonrpc: "2.0", id, method, params: wireParams(id, request, server) };
+      pending.set(id, { request, outcome });
+      transport.send(message, headers === undefined ? undefined : { headers }).catch((error: unknown) => {
+        if (pending.delete(id)) outcome.onFailure(error);
       });
-      return {
-        result,
-        callOff() {
-          if (!pending.has(id)) return;
-          const said = { requestId: id, reason: "The caller gave up." };
-          transport.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: said }).catch(() => {});
-        },
+      return () => {
+        if (!pending.has(id)) return;
+        const said = { requestId: id, reason: "The caller gave up." };
+        transport.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: said }).catch(() => {});
       };
     },
     end() {
       const error = new SdkError(SdkErrorCode.ConnectionClosed, "Connection closed");
-      for (const { reject } of pending.values()) reject(error);
+      const left = [...pending.values()];
       pending.clear();
+      for (const { outcome } of left) outcome.onFailure(error);
     },
   };
 }
