@@ -70,23 +70,28 @@ export async function keepAside(path: string, now: Date = new Date()): Promise<s
   }
 }
 
-/** Deletes what writers of a file that were killed left behind. Only for who knows that nobody else is writing it. */
-export async function removeLeftoversOf(path: string): Promise<void> {
-  const folder = dirname(path);
-  const prefix = `${basename(path)}.`;
-  for (const name of await readdir(folder)) {
-    if (!name.startsWith(prefix) || !name.endsWith(temporaryEnding)) continue;
-    await rm(join(folder, name), { force: true });
-  }
+/**
+ * Deletes what writers of a file that were killed left behind, once it is older than `ageMs`; default 0, for who knows that nobody
+ * else is writing it.
+ */
+export async function removeLeftoversOf(path: string, ageMs = 0): Promise<void> {
+  const name = basename(path);
+  // Exactly: what is beside a lock of this file begins with the name of the file as well.
+  const length = basename(temporaryNameOf(path)).length;
+  await removeOld(dirname(path), ageMs, (other) => other.startsWith(`${name}.`) && other.length === length);
 }
 
-/** Deletes what writers that were killed left behind, once it is older than `ageMs`. */
-export async function removeLeftovers(folder: string, ageMs: number): Promise<void> {
+/** Deletes what writers that were killed left behind in a folder, once it is older than `ageMs`. */
+export function removeLeftovers(folder: string, ageMs: number): Promise<void> {
+  return removeOld(folder, ageMs, () => true);
+}
+
+async function removeOld(folder: string, ageMs: number, isMeant: (name: string) => boolean): Promise<void> {
   for (const name of await readdir(folder)) {
-    if (!name.endsWith(temporaryEnding)) continue;
+    if (!name.endsWith(temporaryEnding) || !isMeant(name)) continue;
     const path = join(folder, name);
     try {
-      if (Date.now() - (await stat(path)).mtimeMs > ageMs) await rm(path);
+      if (ageMs === 0 || Date.now() - (await stat(path)).mtimeMs > ageMs) await rm(path);
     } catch (error) {
       // Another process cleans up as well.
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;

@@ -88,6 +88,7 @@ async function changeFile<T>(
     const write = async (signal: AbortSignal): Promise<T> => {
       const before = await readFile(path);
       await removeLeftoversOf(target);
+      await removeLeftoversOf(lock, 60_000);
       const { approvals, result } = edit(before);
       const text = printApprovals(approvals);
       if (text.length > mostApprovalCharacters) throw fail(path, "written", "it would be too large");
