@@ -1,10 +1,27 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import { type InputRequiredResult, inputRequired, McpServer } from "@modelcontextprotocol/server";
+import { fromJsonSchema, type InputRequiredResult, inputRequired, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { connect, connectOld, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
-import { type MakeServer, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
+import {
+  connect,
+  connectOld,
+  patience,
+  post,
+  startTestGateway,
+  type TestGateway,
+  textOf,
+} from "./gateway.test.helper.js";
+import type { GatewayLimits } from "./limits.js";
+import { metaKeys } from "./rpc/protocol.js";
+import {
+  everything,
+  type MakeServer,
+  modernListener,
+  serve,
+  serveLegacy,
+  serveModern,
+} from "./tool-servers.test.helper.js";
 
 const form = {
   type: "object" as const,
@@ -113,4 +130,133 @@ describe.each(["legacy", "modern"] as const)("a server of the %s era asks during
       expect(outcome).toMatch(/cannot answer|capabilit/);
     },
   );
+});
+
+describe("over one wire that all calls share", () => {
+  const start = () => startTestGateway({ all: { command: process.execPath, args: [everything, "stdio"] } });
+  const long = { name: "all__trigger-long-running-operation", arguments: { duration: 20, steps: 2 } };
+  const asking = { name: "all__trigger-elicitation-request", arguments: {} };
+  const decline = (client: Client): void =>
+    client.setRequestHandler("elicitation/create", async () => ({ action: "decline" }));
+
+  /** Begins a call that goes on until it is called off. */
+  async function begin(gateway: TestGateway, client: Client): Promise<() => Promise<void>> {
+    const controller = new AbortController();
+    const call = client.callTool(long, { signal: controller.signal }).catch(() => {});
+    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBe(1);
+    return async () => {
+      controller.abort();
+      await call;
+    };
+  }
+
+  test("a question is for the one call in flight whose client could answer", async () => {
+    const gateway = await start();
+    const end = await begin(gateway, await connect(gateway, "legacy"));
+    const client = await connect(gateway, "modern", answering, decline);
+    expect(textOf(await client.callTool(asking))).toContain("declined");
+    await end();
+  });
+
+  test("a question that could be for two calls is for none, and its server is told why", async () => {
+    const gateway = await start();
+    const other = await connect(gateway, "legacy", answering, decline);
+    const end = await begin(gateway, other);
+    const client = await connect(gateway, "modern", answering, decline);
+    const result = await client.callTool(asking);
+    expect(result.isError).toBe(true);
+    expect(textOf(result)).toMatch(/2 calls of clients that could answer are in flight/);
+    await end();
+    expect(textOf(await client.callTool(asking))).toContain("declined");
+  });
+});
+
+describe("a call that waits for a client of the newer era", () => {
+  const meta = {
+    _meta: {
+      [metaKeys.protocolVersion]: "2026-07-28",
+      [metaKeys.clientCapabilities]: { elicitation: { form: {} } },
+    },
+  };
+  const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call" };
+  interface Answer {
+    readonly result?: { resultType: string; requestState: string; inputRequests: object; content: { text: string }[] };
+    readonly error?: { readonly code: number };
+  }
+  const call = async (gateway: TestGateway, more: object = {}, name = "asking__greet"): Promise<Answer> => {
+    const params = { name, arguments: { times: 1 }, ...meta, ...more };
+    const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+    return (await post(gateway, message, { ...headers, "mcp-name": name })).json() as Promise<Answer>;
+  };
+  const startWaiting = async (limits: Partial<GatewayLimits> = {}) => {
+    const url = await serveLegacy(makeAsking);
+    return startTestGateway({ asking: { type: "http", url }, echo: { type: "http", url } }, { limits });
+  };
+
+  test("goes on with the answer, once", async () => {
+    const gateway = await startWaiting();
+    const { result } = await call(gateway);
+    expect(result).toMatchObject({
+      resultType: "input_required",
+      inputRequests: { "ask-1": { method: "elicitation/create", params: { mode: "form", message: "Who? 1" } } },
+    });
+    const inputResponses = { "ask-1": { action: "accept", content: { name: "Ada" } } };
+    const more = { inputResponses, requestState: result?.requestState };
+    expect((await call(gateway, more)).result?.content[0]?.text).toBe("Hello Ada");
+    expect((await call(gateway, more)).error?.code).toBe(-32_602);
+  });
+
+  test("is asked again where the answer is missing", async () => {
+    const gateway = await startWaiting();
+    const first = await call(gateway);
+    const again = await call(gateway, { inputResponses: {}, requestState: first.result?.requestState });
+    expect(again.result).toMatchObject({ resultType: "input_required", inputRequests: first.result?.inputRequests });
+  });
+
+  test("is not found by another call, nor by a state that was made up", async () => {
+    const gateway = await startWaiting();
+    const { result } = await call(gateway);
+    const more = { inputResponses: {}, requestState: result?.requestState };
+    expect((await call(gateway, more, "echo__greet")).error?.code).toBe(-32_602);
+    expect((await call(gateway, { ...more, requestState: "p.made-up" })).error?.code).toBe(-32_602);
+    expect((await call(gateway, more)).result?.resultType).toBe("input_required");
+  });
+
+  test("is called off where the client does not come back", async () => {
+    const gateway = await startWaiting({ inputMs: 50 });
+    const { result } = await call(gateway);
+    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBe(0);
+    expect((await call(gateway, { requestState: result?.requestState })).error?.code).toBe(-32_602);
+  });
+
+  test("has no room beside so many", async () => {
+    const gateway = await startWaiting({ parkedCalls: 1 });
+    expect((await call(gateway)).result?.resultType).toBe("input_required");
+    expect((await call(gateway)).error?.code).toBe(-32_000);
+    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBe(1);
+  });
+});
+
+test("arguments that a tool wants as headers are held against them, and sent on as headers", async () => {
+  const seen: unknown[] = [];
+  // What the protocol adds to schemas is not in the types of schemas.
+  const region = { type: "string" as const, "x-mcp-header": "Region" };
+  const inputSchema = fromJsonSchema<{ region: string }>({ type: "object", properties: { region } });
+  const listener = modernListener(() => {
+    const server = new McpServer({ name: "routed", version: "1" }, { capabilities: { tools: {} } });
+    server.registerTool("where", { inputSchema }, ({ region }) => ({ content: [{ type: "text", text: region }] }));
+    return server;
+  });
+  const port = await serve((request, response) => {
+    if (request.headers["mcp-method"] === "tools/call") seen.push(request.headers["mcp-param-region"]);
+    listener(request, response);
+  });
+  const gateway = await startTestGateway({ routed: { type: "http", url: `http://127.0.0.1:${port}/mcp` } });
+  for (const mode of ["modern", "legacy"] as const) {
+    const client = await connect(gateway, mode);
+    await client.listTools();
+    expect(textOf(await client.callTool({ name: "routed__where", arguments: { region: "größer" } }))).toBe("größer");
+  }
+  const wrapped = `=?base64?${Buffer.from("größer").toString("base64")}?=`;
+  expect(seen).toEqual([wrapped, wrapped]);
 });

@@ -46,13 +46,19 @@ export type GatewayEvent =
 export type GatewayListener = (event: GatewayEvent) => void;
 
 /** Tells a listener, whatever it does. */
-export function createTeller(listener: GatewayListener | undefined): GatewayListener {
-  if (listener === undefined) return () => {};
-  return (event) => {
+export interface Teller {
+  (event: GatewayEvent): void;
+  /** Whether there is a listener: what nobody hears need not be put into words. */
+  readonly isHeard: boolean;
+}
+
+export function createTeller(listener: GatewayListener | undefined): Teller {
+  const tell = (event: GatewayEvent): void => {
     try {
-      listener(event);
+      listener?.(event);
     } catch {
       // Who watches must not disturb what is watched.
     }
   };
+  return Object.assign(tell, { isHeard: listener !== undefined });
 }

@@ -5,7 +5,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { channelPrefix, type StoryEvent } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { connect, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { connect, patience, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 /** A port that nobody listens on. */
@@ -94,9 +94,12 @@ describe("a dead and a silent server", () => {
     });
     expect((await client.listTools()).tools).toEqual([]);
     isUp = true;
-    await expect.poll(() => changes).toBeGreaterThan(0);
+    await expect.poll(() => changes, patience).toBeGreaterThan(0);
     await expect
-      .poll(async () => (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name))
+      .poll(
+        async () => (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name),
+        patience,
+      )
       .toEqual(["late__echo"]);
   });
 });
@@ -124,7 +127,7 @@ describe("a server that is silent during a call", () => {
     await expect(client.callTool({ name: "quiet__hang", arguments: {} })).rejects.toThrow(
       /neither answered tools\/call/,
     );
-    await expect.poll(() => aborted).toBe(true);
+    await expect.poll(() => aborted, patience).toBe(true);
     expect(gateway.events.findLast(({ kind }) => kind === "call")).toMatchObject({ outcome: "error" });
   });
 });

@@ -1,7 +1,7 @@
 import { completable, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { connect, type Mode, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
+import { connect, type Mode, patience, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
 import { type MakeServer, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 /** A server with one of everything, and handles on each of it that was made. */
@@ -126,7 +126,7 @@ describe.each(pairs)("through the gateway from a server of the %s era to a clien
       { onprogress: (progress) => void seen.push(progress) },
     );
     expect(textOf(result)).toBe("rich counted to 3");
-    await expect.poll(() => seen).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3 })));
+    await expect.poll(() => seen, patience).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3 })));
     expect(textOf(await client.callTool({ name: "rich__count", arguments: { to: 2 } }))).toBe("rich counted to 2");
   });
 
@@ -137,11 +137,11 @@ describe.each(pairs)("through the gateway from a server of the %s era to a clien
     const controller = new AbortController();
     const call = client.callTool({ name: `${mark}__wait`, arguments: {} }, { signal: controller.signal });
     const failed = expect(call).rejects.toThrow();
-    await expect.poll(() => waiting.has(mark)).toBe(true);
+    await expect.poll(() => waiting.has(mark), patience).toBe(true);
     controller.abort();
     await failed;
-    await expect.poll(() => cancelled.has(mark)).toBe(true);
-    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight).toBe(0);
+    await expect.poll(() => cancelled.has(mark), patience).toBe(true);
+    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBe(0);
     const outcome = gateway.events.find((event) => event.kind === "call" && event.name === "wait");
     expect(outcome).toMatchObject({ outcome: "cancelled" });
   });
@@ -174,21 +174,21 @@ describe.each(pairs)("through the gateway from a server of the %s era to a clien
     changed.length = 0;
     if (era === "legacy") {
       made[0]?.registerTool("added", { inputSchema: z.object({}) }, () => ({ content: [] }));
-      await expect.poll(() => changed).toContain("tools");
+      await expect.poll(() => changed, patience).toContain("tools");
       const { tools } = await client.listTools(undefined, { cacheMode: "refresh" });
       expect(tools.map(({ name }) => name)).toContain("rich__added");
       made[0]?.server.sendPromptListChanged();
-      await expect.poll(() => changed).toContain("prompts");
+      await expect.poll(() => changed, patience).toContain("prompts");
     } else {
       await gateway.gateway.reload([]);
-      await expect.poll(() => new Set(changed)).toEqual(new Set(["tools", "prompts", "resources"]));
+      await expect.poll(() => new Set(changed), patience).toEqual(new Set(["tools", "prompts", "resources"]));
     }
   });
 });
 
 /** Waits until all servers are connected, and their lists are there. */
 async function settled({ gateway }: TestGateway): Promise<void> {
-  await expect.poll(() => gateway.servers().every(({ tools }) => tools !== undefined)).toBe(true);
+  await expect.poll(() => gateway.servers().every(({ tools }) => tools !== undefined), patience).toBe(true);
 }
 
 describe("log messages", () => {
@@ -202,7 +202,7 @@ describe("log messages", () => {
       );
       await client.setLoggingLevel("warning");
       await client.callTool({ name: "rich__speak", arguments: {} });
-      await expect.poll(() => heard).toEqual([{ level: "warning", logger: "rich/voice", data: "spoken" }]);
+      await expect.poll(() => heard, patience).toEqual([{ level: "warning", logger: "rich/voice", data: "spoken" }]);
     },
   );
 
@@ -222,7 +222,7 @@ describe("log messages", () => {
       const level = { "io.modelcontextprotocol/logLevel": "info" };
       await silent.callTool({ name: "rich__speak", arguments: {} });
       await asking.callTool({ name: "rich__speak", arguments: {}, _meta: level });
-      await expect.poll(() => heard).toEqual([{ level: "warning", logger: "rich/voice", data: "spoken" }]);
+      await expect.poll(() => heard, patience).toEqual([{ level: "warning", logger: "rich/voice", data: "spoken" }]);
       expect(nothing).toEqual([]);
     },
   );
@@ -260,7 +260,7 @@ describe("subscriptions to a resource", () => {
       else await client.listen({ resourceSubscriptions: ["notes://rich/all"] });
       await made[0]?.server.sendResourceUpdated({ uri: "shared://everywhere" });
       await made[0]?.server.sendResourceUpdated({ uri: "notes://rich/all" });
-      await expect.poll(() => heard).toEqual(["notes://rich/all"]);
+      await expect.poll(() => heard, patience).toEqual(["notes://rich/all"]);
       if (mode === "modern") return;
       await client.unsubscribeResource({ uri: "notes://rich/all" });
       await made[0]?.server.sendResourceUpdated({ uri: "notes://rich/all" });

@@ -42,6 +42,9 @@ export async function startTestGateway(entries: object, options: Partial<Gateway
   return { gateway, url, endpoint, token, events };
 }
 
+/** How long a test waits for what must come, on a machine that is busy with other things. */
+export const patience = { timeout: 30_000, interval: 10 };
+
 export type Mode = "modern" | "legacy";
 
 /** A client of SDK 2.x, until the test ends. */

@@ -1,6 +1,7 @@
+import { createSecretRegistry } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
-import { connect, connectOld, startTestGateway, textOf } from "./gateway.test.helper.js";
-import { makeEcho, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
+import { connect, connectOld, pluginOf, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 describe("tools", () => {
   test("of servers of both eras are one list, for clients of both eras", async () => {
@@ -18,4 +19,88 @@ describe("tools", () => {
       }
     }
   });
+});
+
+describe("events", () => {
+  test("tell of each call without its arguments", async () => {
+    const gateway = await startTestGateway({ echo: { type: "http", url: await serveModern(makeEcho("echo")) } });
+    const client = await connect(gateway, "legacy");
+    await client.callTool({ name: "echo__echo", arguments: { text: "a private matter" } });
+    const [call] = gateway.events.filter((event) => event.kind === "call" && event.method === "tools/call");
+    expect(call).toEqual({
+      kind: "call",
+      id: expect.any(Number),
+      method: "tools/call",
+      server: "echo",
+      name: "echo",
+      client: "test-legacy 1.0.0",
+      session: expect.stringMatching(/^[\w-]{8}$/),
+      outcome: "ok",
+      reason: undefined,
+      durationMs: expect.any(Number),
+    });
+    expect(JSON.stringify(gateway.events)).not.toContain("a private matter");
+    expect(gateway.events.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["server-state", "session-opened"]));
+  });
+
+  test("tell the arguments where they are asked for", async () => {
+    const entries = { echo: { type: "http", url: await serveModern(makeEcho("echo")) } };
+    const gateway = await startTestGateway(entries, { tellsArguments: true });
+    const client = await connect(gateway, "modern");
+    await client.callTool({ name: "echo__echo", arguments: { text: "told" } });
+    expect(gateway.events).toContainEqual(expect.objectContaining({ arguments: { text: "told" } }));
+  });
+
+  test("that throw, or hold a secret, change nothing and tell none", async () => {
+    const secrets = createSecretRegistry();
+    secrets.add("s3cret-of-a-server");
+    const seen: unknown[] = [];
+    const entries = { echo: { type: "http", url: await serveModern(makeEcho("echo")) } };
+    const gateway = await startTestGateway(entries, {
+      secrets,
+      onEvent(event) {
+        seen.push(event);
+        throw new Error("who watches");
+      },
+    });
+    const client = await connect(gateway, "modern");
+    await expect(client.callTool({ name: "echo__s3cret-of-a-server", arguments: {} })).rejects.toThrow(
+      "There is no tool",
+    );
+    expect(textOf(await client.callTool({ name: "echo__echo", arguments: { text: "a" } }))).toBe("echo: a");
+    expect(JSON.stringify(seen)).toContain("[redacted]");
+    expect(JSON.stringify(seen)).not.toContain("s3cret-of-a-server");
+    expect(secrets.redact(`the token ${gateway.token}`)).toBe("the token [redacted]");
+  });
+});
+
+test("each server gets its own secrets, and none of another", async () => {
+  const seen: Record<string, string> = {};
+  const serveSeeing = async (name: string): Promise<string> => {
+    const listener = modernListener(makeEcho(name));
+    const port = await serve((request, response) => {
+      seen[name] = `${seen[name] ?? ""}${JSON.stringify(request.headers)}`;
+      listener(request, response);
+    });
+    return `http://127.0.0.1:${port}/mcp`;
+  };
+  const entry = async (name: string) => ({
+    type: "http",
+    url: await serveSeeing(name),
+    headers: { Authorization: `Bearer \${TOKEN_OF_${name.toUpperCase()}}` },
+  });
+  const variables = { TOKEN_OF_ONE: "secret-of-one-0123", TOKEN_OF_TWO: "secret-of-two-0123" };
+  const plugin = pluginOf({ one: await entry("one"), two: await entry("two") }, { variables });
+  const gateway = await startTestGateway({}, { plugins: [plugin] });
+  const client = await connect(gateway, "modern");
+  for (const name of ["one", "two"]) await client.callTool({ name: `${name}__echo`, arguments: { text: "a" } });
+  for (const [name, other] of [
+    ["one", "two"],
+    ["two", "one"],
+  ] as const) {
+    expect(seen[name]).toContain(`secret-of-${name}-0123`);
+    expect(seen[name]).not.toContain(`secret-of-${other}`);
+  }
+  expect(gateway.gateway.servers()[0]?.credential).toBe("headers of the configuration: Authorization");
+  expect(JSON.stringify(gateway.gateway.servers())).not.toContain("secret-of-one");
 });

@@ -4,7 +4,7 @@ import { createSecretRegistry } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { startGateway } from "./gateway.js";
-import { connect, pluginOf, post, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { connect, patience, pluginOf, post, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { everything, makeEcho, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 describe("closing", () => {
@@ -26,9 +26,11 @@ describe("closing", () => {
     const { gateway, waiting } = await startHolding();
     const client = await connect(gateway, "legacy");
     const held = client.callTool({ name: "hold__hold", arguments: {} });
-    await expect.poll(() => waiting.size).toBe(1);
+    await expect.poll(() => waiting.size, patience).toBe(1);
     const closed = gateway.gateway.close({ graceMs: 20_000 });
-    await expect.poll(async () => (await fetch(`${gateway.url}/readyz`).catch(() => undefined))?.status).not.toBe(200);
+    await expect
+      .poll(async () => (await fetch(`${gateway.url}/readyz`).catch(() => undefined))?.status, patience)
+      .not.toBe(200);
     for (const release of waiting) release();
     expect(textOf(await held)).toBe("held");
     await closed;
@@ -40,7 +42,7 @@ describe("closing", () => {
     const client = await connect(gateway, "modern");
     const held = client.callTool({ name: "hold__hold", arguments: {} });
     const failed = expect(held).rejects.toThrow();
-    await expect.poll(() => waiting.size).toBe(1);
+    await expect.poll(() => waiting.size, patience).toBe(1);
     await gateway.gateway.close({ graceMs: 10 });
     await failed;
   });
@@ -61,7 +63,7 @@ describe("after many clients", () => {
       const text = await (await fetch(`${gateway.url}/metrics`, { headers })).text();
       return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
     };
-    await expect.poll(() => gateway.gateway.servers().every(({ tools }) => tools !== undefined)).toBe(true);
+    await expect.poll(() => gateway.gateway.servers().every(({ tools }) => tools !== undefined), patience).toBe(true);
     const before = registry.size;
     for (let round = 0; round < 5; round += 1) {
       const clients = await Promise.all(
@@ -92,8 +94,8 @@ describe("after many clients", () => {
         }),
       );
     }
-    await expect.poll(() => metric("wirescope_gateway_event_streams")).toBe(0);
-    await expect.poll(() => metric("wirescope_gateway_listeners")).toBe(0);
+    await expect.poll(() => metric("wirescope_gateway_event_streams"), patience).toBe(0);
+    await expect.poll(() => metric("wirescope_gateway_listeners"), patience).toBe(0);
     // Who went away without a word has not called anything off: its call ends by itself.
     await expect.poll(() => metric("wirescope_gateway_calls_in_flight"), { timeout: 20_000 }).toBe(0);
     expect(await metric("wirescope_gateway_parked_calls")).toBe(0);
@@ -106,7 +108,7 @@ describe("after many clients", () => {
       .poll(() => {
         const now = registry.size;
         return [now.channels - before.channels, now.servers - before.servers];
-      })
+      }, patience)
       .toEqual([0, 0]);
     expect(gateway.gateway.servers().map(({ callsInFlight }) => callsInFlight)).toEqual([0, 0]);
   });
@@ -118,7 +120,7 @@ describe("after many clients", () => {
       secrets: createSecretRegistry(),
       registry,
     });
-    await expect.poll(() => gateway.servers()[0]?.state).toBe("READY");
+    await expect.poll(() => gateway.servers()[0]?.state, patience).toBe("READY");
     await post(
       { endpoint: gateway.endpoint ?? "", token: gateway.token ?? "" },
       { jsonrpc: "2.0", id: 1, method: "ping" },

@@ -1,7 +1,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { connect, post, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
+import { connect, patience, post, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
 import { completeLimits } from "./limits.js";
 import { makeEcho, serveModern } from "./tool-servers.test.helper.js";
 
@@ -51,7 +51,7 @@ test("one client has so many requests in flight, and others are not held up by i
   const hold = (id: number) =>
     post(gateway, { jsonrpc: "2.0", id, method: "tools/call", params: { name: "hold__hold", arguments: {} } }, session);
   const held = [hold(1), hold(2)];
-  await expect.poll(running).toBe(2);
+  await expect.poll(running, patience).toBe(2);
   const refused = await hold(3);
   expect(refused.status).toBe(429);
   expect(await refused.json()).toMatchObject({ id: 3, error: { data: { reason: "OVERLOADED" } } });
@@ -79,7 +79,7 @@ test("one server has so many calls in flight, and the others go on", async () =>
   const { gateway, running, release } = await startHolding({ serverConcurrency: 2 });
   const client = await connect(gateway, "modern");
   const held = [1, 2].map(() => client.callTool({ name: "hold__hold", arguments: {} }));
-  await expect.poll(running).toBe(2);
+  await expect.poll(running, patience).toBe(2);
   await expect(client.callTool({ name: "hold__hold", arguments: {} })).rejects.toThrow(/"hold" has 2 calls in flight/);
   expect(textOf(await client.callTool({ name: "echo__echo", arguments: { text: "a" } }))).toBe("echo: a");
   release();
@@ -92,12 +92,12 @@ test("there are so many sessions: the one that has been idle longest gives way, 
   const idle = await begin(gateway, "idle");
   const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "hold__hold", arguments: {} } };
   const held = post(gateway, call, busy.session);
-  await expect.poll(running).toBe(1);
+  await expect.poll(running, patience).toBe(1);
   const third = await begin(gateway, "third");
   const ping = { jsonrpc: "2.0", id: 3, method: "ping" };
   expect((await post(gateway, ping, idle.session)).status).toBe(404);
   const heldToo = post(gateway, { ...call, id: 4 }, third.session);
-  await expect.poll(running).toBe(2);
+  await expect.poll(running, patience).toBe(2);
   expect((await begin(gateway, "fourth")).status).toBe(503);
   release();
   expect((await Promise.all([held, heldToo])).map(({ status }) => status)).toEqual([200, 200]);
@@ -112,7 +112,7 @@ test("a session that nobody uses ends, and one that is used does not", async () 
     .poll(async () => {
       expect((await ping(used.session)).status).toBe(200);
       return isClosed();
-    })
+    }, patience)
     .toBe(true);
   expect((await ping(left.session)).status).toBe(404);
   expect((await ping(used.session)).status).toBe(200);

@@ -1,7 +1,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { connect, pluginOf, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { connect, patience, pluginOf, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { everything, makeEcho, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 test("what did not change goes on, what changed is begun anew, what is gone ends, and clients are told", async () => {
@@ -33,7 +33,7 @@ test("what did not change goes on, what changed is begun anew, what is gone ends
     (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name).sort();
   expect(await names()).toEqual(["changed__echo", "kept__hold", "removed__echo"]);
   const held = client.callTool({ name: "kept__hold", arguments: {} });
-  await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight).toBe(1);
+  await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBe(1);
   changes = 0;
 
   const after = {
@@ -43,7 +43,7 @@ test("what did not change goes on, what changed is begun anew, what is gone ends
   };
   await gateway.gateway.reload([pluginOf(after)]);
   expect(gateway.gateway.servers().map(({ name }) => name)).toEqual(["added", "changed", "kept"]);
-  await expect.poll(() => changes).toBeGreaterThan(0);
+  await expect.poll(() => changes, patience).toBeGreaterThan(0);
   expect(await names()).toEqual(["added__echo", "changed__echo", "kept__hold"]);
   expect(textOf(await client.callTool({ name: "changed__echo", arguments: { text: "a" } }))).toBe("after: a");
   await expect(client.callTool({ name: "removed__echo", arguments: { text: "a" } })).rejects.toThrow(
@@ -107,6 +107,8 @@ test("an entry that may not act is told as such, and tried again when it may", a
   });
   isTrusted = true;
   await gateway.gateway.reconnect("shy");
-  await expect.poll(async () => (await client.listTools(undefined, { cacheMode: "refresh" })).tools.length).toBe(1);
+  await expect
+    .poll(async () => (await client.listTools(undefined, { cacheMode: "refresh" })).tools.length, patience)
+    .toBe(1);
   await expect(gateway.gateway.reconnect("nobody")).rejects.toMatchObject({ code: "SERVER_UNKNOWN" });
 });

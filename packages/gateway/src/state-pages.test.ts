@@ -1,6 +1,6 @@
 import { connectChannelz, readTree } from "@wirescope/channelz";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { connect, startTestGateway } from "./gateway.test.helper.js";
+import { connect, patience, startTestGateway } from "./gateway.test.helper.js";
 import { makeEcho, serve, serveModern } from "./tool-servers.test.helper.js";
 
 describe("the pages of state", () => {
@@ -13,9 +13,9 @@ describe("the pages of state", () => {
     const status = async (path: string) => (await fetch(`${url}${path}`)).status;
     expect(await status("/healthz")).toBe(200);
     expect(await status("/readyz")).toBe(503);
-    await expect.poll(() => answer).toBeDefined();
+    await expect.poll(() => answer, patience).toBeDefined();
     answer?.();
-    await expect.poll(() => status("/readyz")).toBe(200);
+    await expect.poll(() => status("/readyz"), patience).toBe(200);
     expect((await fetch(`${url}/healthz`, { method: "POST" })).status).toBe(405);
     expect(await (await fetch(`${url}/readyz`)).text()).toBe("ready\n");
   });

@@ -5,11 +5,13 @@ export interface CallOff {
   readonly reason: Error | undefined;
   /** Calls it off; once only. */
   off(reason?: Error): void;
-  /** Calls the listener where it is called off, at once where it is; returns how to take that back. */
-  onOff(listener: (reason: Error | undefined) => void): () => void;
+  /** Calls the listener where it is called off, at once where it is. */
+  onOff(listener: CallOffListener): void;
+  /** Calls the listener no more. */
+  forget(listener: CallOffListener): void;
 }
 
-type Listener = (reason: Error | undefined) => void;
+export type CallOffListener = (reason: Error | undefined) => void;
 
 export function createCallOff(): CallOff {
   return new SimpleCallOff();
@@ -18,25 +20,31 @@ export function createCallOff(): CallOff {
 class SimpleCallOff implements CallOff {
   isOff = false;
   reason: Error | undefined = undefined;
-  #listeners: Set<Listener> | undefined;
+  // Mostly there is one, and then no list.
+  #first: CallOffListener | undefined = undefined;
+  #others: CallOffListener[] | undefined = undefined;
 
   off(reason?: Error): void {
     if (this.isOff) return;
     this.isOff = true;
     this.reason = reason;
-    const listeners = this.#listeners;
-    this.#listeners = undefined;
-    for (const listener of listeners ?? []) listener(reason);
+    const listeners = [this.#first, ...(this.#others ?? [])];
+    this.#first = undefined;
+    this.#others = undefined;
+    for (const listener of listeners) listener?.(reason);
   }
 
-  onOff(listener: Listener): () => void {
-    if (this.isOff) {
-      listener(this.reason);
-      return () => {};
+  onOff(listener: CallOffListener): void {
+    if (this.isOff) listener(this.reason);
+    else if (this.#first === undefined) this.#first = listener;
+    else {
+      this.#others ??= [];
+      this.#others.push(listener);
     }
-    this.#listeners ??= new Set();
-    const listeners = this.#listeners;
-    listeners.add(listener);
-    return () => listeners.delete(listener);
+  }
+
+  forget(listener: CallOffListener): void {
+    if (this.#first === listener) this.#first = undefined;
+    else this.#others = this.#others?.filter((other) => other !== listener);
   }
 }

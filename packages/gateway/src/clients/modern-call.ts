@@ -1,7 +1,8 @@
 import { isObject, type JsonObject, type RequestId } from "../rpc/json-rpc.js";
+import type { LogLevel } from "../rpc/protocol.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import { createCallOff } from "./call-off.js";
-import type { Caller } from "./caller.js";
+import type { Caller, CallStory, ClientAccount } from "./caller.js";
 import type { Outlet } from "./outlet.js";
 import type { Outcome } from "./perform.js";
 
@@ -14,10 +15,10 @@ export interface ModernCall {
   /** What it is a call of: who comes back must come back for the same. */
   readonly subject: string;
   /**
-   * Resolves with the outcome, or with the questions to be answered first. What relates to the call goes to the outlet;
+   * Tells the outcome, or the questions to be answered first, once. What relates to the call goes to the outlet until then;
    * progress, by the token of this leg.
    */
-  leg(outlet: Outlet, progressToken: RequestId | undefined): Promise<Outcome | Questions>;
+  leg(outlet: Outlet, progressToken: RequestId | undefined, then: (came: Outcome | Questions) => void): void;
   /** Takes the client's answers, by the keys of the questions. */
   answer(responses: unknown): void;
   /** Calls it off; the outcome then is nobody's. */
@@ -39,99 +40,123 @@ interface Asked {
 
 export interface ModernCallOptions {
   readonly subject: string;
-  readonly facts: Pick<Caller, "id" | "account" | "capabilities" | "logLevel" | "headers">;
+  readonly id: RequestId;
+  readonly account: ClientAccount;
+  readonly capabilities: JsonObject;
+  readonly logLevel: LogLevel | undefined;
+  readonly headers: Caller["headers"];
   readonly perform: (caller: Caller) => Promise<Outcome>;
 }
 
-export function createModernCall({ subject, facts, perform }: ModernCallOptions): ModernCall {
-  const callOff = createCallOff();
-  let asked: Map<string, Asked> | undefined;
-  let last = 0;
-  let outlet: Outlet | undefined;
-  let token: RequestId | undefined;
-  let onAsked: (() => void) | undefined;
-
-  const caller: Caller = {
-    ...facts,
-    era: "modern",
-    session: undefined,
-    get progressToken() {
-      return token;
-    },
-    callOff,
-    notify(method, params) {
-      // Between two requests nobody hears.
-      if (outlet?.isOpen) outlet.send({ jsonrpc: "2.0", method, params });
-    },
-    ask(method, params, signal) {
-      asked ??= new Map();
-      const questions = asked;
-      last += 1;
-      const key = `ask-${last}`;
-      return new Promise<JsonObject>((resolve, reject) => {
-        let forget = (): void => {};
-        const settle = (): void => {
-          questions.delete(key);
-          forget();
-          signal?.removeEventListener("abort", giveUp);
-        };
-        const giveUp = (): void => {
-          settle();
-          reject(new RpcError(rpcCodes.failed, "The question is not asked any more."));
-        };
-        if (callOff.isOff || signal?.aborted) return giveUp();
-        forget = callOff.onOff(giveUp);
-        signal?.addEventListener("abort", giveUp, { once: true });
-        questions.set(key, {
-          method,
-          params: params === undefined ? undefined : asModern(params),
-          resolve(answer) {
-            settle();
-            resolve(answer);
-          },
-        });
-        // What is asked together is told together.
-        setImmediate(() => onAsked?.());
-      });
-    },
-    story: {},
-  };
-
-  const done = perform(caller);
-
-  const untilAsked = (): Promise<Questions> =>
-    new Promise((resolve) => {
-      const look = (): void => {
-        if (asked === undefined || asked.size === 0) return;
-        onAsked = undefined;
-        const questions = [...asked].map(([key, { method, params }]) => [
-          key,
-          params === undefined ? { method } : { method, params },
-        ]);
-        resolve({ questions: Object.fromEntries(questions) });
-      };
-      onAsked = look;
-      look();
-    });
-
+export function createModernCall(options: ModernCallOptions): ModernCall {
+  const caller = new ModernCaller(options);
+  let done: Outcome | undefined;
+  void options.perform(caller).then((outcome) => {
+    done = outcome;
+    caller.look();
+  });
   return {
     caller,
-    subject,
-    async leg(next, progressToken) {
-      outlet = next;
-      token = progressToken;
-      const came = await Promise.race([done, untilAsked()]);
-      outlet = undefined;
-      return came;
+    subject: options.subject,
+    leg(outlet, progressToken, then) {
+      caller.outlet = outlet;
+      caller.progressToken = progressToken;
+      caller.look = () => {
+        const came = done ?? caller.questions();
+        if (came === undefined) return;
+        caller.look = nothing;
+        // Between two requests nobody hears.
+        caller.outlet = undefined;
+        then(came);
+      };
+      caller.look();
     },
-    answer(responses) {
-      if (!isObject(responses)) return;
-      for (const [key, response] of Object.entries(responses)) {
-        if (isObject(response)) asked?.get(key)?.resolve(response);
-      }
-    },
-    callOff: () => callOff.off(),
+    answer: (responses) => caller.answer(responses),
+    callOff: () => caller.callOff.off(),
   };
+}
+
+const nothing = (): void => {};
+
+// A class, for one is made for every request.
+class ModernCaller implements Caller {
+  readonly era = "modern";
+  readonly id: RequestId;
+  readonly account: ClientAccount;
+  readonly session: undefined = undefined;
+  readonly capabilities: JsonObject;
+  readonly logLevel: LogLevel | undefined;
+  readonly headers: Caller["headers"];
+  readonly callOff = createCallOff();
+  readonly story: CallStory = {};
+  progressToken: RequestId | undefined = undefined;
+  outlet: Outlet | undefined = undefined;
+  /** Looks whether there is something to tell. */
+  look: () => void = nothing;
+  #asked: Map<string, Asked> | undefined = undefined;
+  #last = 0;
+
+  constructor({ id, account, capabilities, logLevel, headers }: ModernCallOptions) {
+    this.id = id;
+    this.account = account;
+    this.capabilities = capabilities;
+    this.logLevel = logLevel;
+    this.headers = headers;
+  }
+
+  notify(method: string, params: JsonObject): void {
+    if (this.outlet?.isOpen) this.outlet.send({ jsonrpc: "2.0", method, params });
+  }
+
+  ask(method: string, params: JsonObject | undefined, signal?: AbortSignal): Promise<JsonObject> {
+    this.#asked ??= new Map();
+    const asked = this.#asked;
+    this.#last += 1;
+    const key = `ask-${this.#last}`;
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        asked.delete(key);
+        this.callOff.forget(giveUp);
+        signal?.removeEventListener("abort", giveUp);
+      };
+      const giveUp = (): void => {
+        settle();
+        reject(new RpcError(rpcCodes.failed, "The question is not asked any more."));
+      };
+      if (this.callOff.isOff || signal?.aborted) {
+        giveUp();
+        return;
+      }
+      this.callOff.onOff(giveUp);
+      signal?.addEventListener("abort", giveUp, { once: true });
+      asked.set(key, {
+        method,
+        params: params === undefined ? undefined : asModern(params),
+        resolve(answer) {
+          settle();
+          resolve(answer);
+        },
+      });
+      // What is asked together is told together.
+      setImmediate(() => this.look());
+    });
+  }
+
+  questions(): Questions | undefined {
+    if (this.#asked === undefined || this.#asked.size === 0) return undefined;
+    const questions = [...this.#asked].map(([key, { method, params }]) => [
+      key,
+      params === undefined ? { method } : { method, params },
+    ]);
+    return { questions: Object.fromEntries(questions) };
+  }
+
+  answer(responses: unknown): void {
+    if (!isObject(responses)) return;
+    for (const [key, response] of Object.entries(responses)) {
+      if (isObject(response)) this.#asked?.get(key)?.resolve(response);
+    }
+  }
 }
 
 /** What a server of the older era asks, as the newer one has it: without what it says to itself, and ids of visits. */

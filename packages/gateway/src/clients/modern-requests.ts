@@ -5,10 +5,10 @@ import { isId, isObject, type JsonObject, metaOf, type RpcRequest } from "../rpc
 import { metaKeys, modernVersions } from "../rpc/protocol.js";
 import { faultOf, RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import type { Caller, ClientAccount } from "./caller.js";
-import { createModernCall, type ModernCall } from "./modern-call.js";
+import { createModernCall, type ModernCall, type Questions } from "./modern-call.js";
 import type { Outlet } from "./outlet.js";
 import type { ParkedCalls } from "./parked-calls.js";
-import { isCalledOff, type Perform } from "./perform.js";
+import { isCalledOff, type Outcome, type Perform } from "./perform.js";
 
 /** Serves requests of the newer era, each for itself. */
 export interface ModernRequests {
@@ -50,7 +50,11 @@ export function createModernRequests({ hub, perform, parked }: ModernRequestsOpt
     const { capabilities, logLevel } = envelope;
     return createModernCall({
       subject: subjectOf(request),
-      facts: { id, account, capabilities, logLevel, headers },
+      id,
+      account,
+      capabilities,
+      logLevel,
+      headers,
       perform: (caller) => perform(method, params, caller),
     });
   };
@@ -66,12 +70,7 @@ export function createModernRequests({ hub, perform, parked }: ModernRequestsOpt
     );
   };
 
-  const finish = (
-    request: RpcRequest,
-    call: ModernCall,
-    outcome: Awaited<ReturnType<ModernCall["leg"]>>,
-    outlet: Outlet,
-  ): void => {
+  const finish = (request: RpcRequest, call: ModernCall, outcome: Outcome | Questions, outlet: Outlet): void => {
     const { id, method } = request;
     if ("questions" in outcome) {
       const state = parked.park(call);
@@ -112,11 +111,11 @@ export function createModernRequests({ hub, perform, parked }: ModernRequestsOpt
       let isOver = false;
       call.answer(params?.inputResponses);
       const token = metaOf(params)?.progressToken;
-      void call.leg(outlet, isId(token) ? token : undefined).then((outcome) => {
+      call.leg(outlet, isId(token) ? token : undefined, (came) => {
         // Who went away while a question was about to be told does not come back for it.
-        if (isOver && "questions" in outcome) return;
+        if (isOver && "questions" in came) return;
         isOver = true;
-        finish(request, call, outcome, outlet);
+        finish(request, call, came, outlet);
       });
       return () => {
         if (isOver) return;
@@ -145,12 +144,15 @@ function modernResult(method: string, result: JsonObject, hub: Hub): JsonObject 
       hub,
     );
   }
+  const meta = isObject(result._meta) ? result._meta : undefined;
   const whole: Record<string, unknown> = { ...result, resultType: "complete" };
   if (cacheable.has(method)) {
     if (!(Number.isSafeInteger(whole.ttlMs) && Number(whole.ttlMs) >= 0)) whole.ttlMs = 0;
     if (whole.cacheScope !== "public" && whole.cacheScope !== "private") whole.cacheScope = "private";
   }
-  return stamped(whole, hub);
+  if (meta === undefined) whole._meta = { [metaKeys.serverInfo]: hub.info };
+  else if (!(metaKeys.serverInfo in meta)) whole._meta = { ...meta, [metaKeys.serverInfo]: hub.info };
+  return whole;
 }
 
 /** Says who answers, where nobody does yet. */

@@ -1,5 +1,5 @@
 import { ToolServerError } from "@wirescope/tool-server";
-import type { GatewayListener } from "../events.js";
+import type { Teller } from "../events.js";
 import type { Hub } from "../hub/hub.js";
 import type { Metrics } from "../metrics.js";
 import type { JsonObject, RpcFault } from "../rpc/json-rpc.js";
@@ -21,7 +21,7 @@ export interface Perform {
 export interface PerformOptions {
   readonly hub: Hub;
   readonly metrics: Metrics;
-  readonly tell: GatewayListener;
+  readonly tell: Teller;
   /** Takes secrets out of words. */
   readonly redact: (text: string) => string;
   /** Whether arguments are told. */
@@ -51,12 +51,13 @@ export function createPerform(options: PerformOptions): Perform {
             ? "input"
             : "ok";
     metrics.called(hub.has(method, caller.era) ? method : "unknown", server, how, durationMs);
+    if (!tell.isHeard) return outcome;
     tell({
       kind: "call",
       id: caller.id,
       method,
       server,
-      name,
+      name: name === undefined ? undefined : redact(name),
       client: caller.account.label,
       session: caller.session?.shortId,
       outcome: how,

@@ -43,7 +43,7 @@ export function createQuestions(timeoutMs: number): Questions {
       };
       const onAbort = (): void => giveUp("The question is not asked any more.");
       const timer = setTimeout(() => giveUp("The client did not answer in time."), timeoutMs);
-      const forget = callOff.isOff ? () => {} : callOff.onOff(onAbort);
+      if (!callOff.isOff) callOff.onOff(onAbort);
       const asked = new Promise<JsonObject>((resolve, reject) => {
         pending.set(id, { resolve, reject });
         if (signal?.aborted || callOff.isOff) queueMicrotask(onAbort);
@@ -59,7 +59,7 @@ export function createQuestions(timeoutMs: number): Questions {
       return asked.finally(() => {
         pending.delete(id);
         clearTimeout(timer);
-        forget();
+        callOff.forget(onAbort);
         signal?.removeEventListener("abort", onAbort);
       });
     },

@@ -65,7 +65,7 @@ const mostVisits = 100;
 
 export function createSession(init: SessionInit): Session {
   const { id, account, capabilities, perform, inputMs } = init;
-  const inFlight = new Map<RequestId, { readonly callOff: CallOff; readonly outlet: Outlet }>();
+  const inFlight = new Map<RequestId, LegacyCaller>();
   const questions = createQuestions(inputMs);
   const watched = new Map<string, ResourceRoute>();
   const visits = new Set<string>();
@@ -81,38 +81,58 @@ export function createSession(init: SessionInit): Session {
   /** The stream of the request, or the one for everything else where that is gone. */
   const reach = (outlet: Outlet): Outlet | undefined => (outlet.isOpen ? outlet : stream?.isOpen ? stream : undefined);
 
-  const callerOf = (request: RpcRequest, outlet: Outlet, callOff: CallOff, headers: Caller["headers"]): Caller => {
-    const token = metaOf(request.params)?.progressToken;
-    return {
-      era: "legacy",
-      id: request.id,
-      account,
-      session,
-      capabilities,
-      get logLevel() {
-        return logLevel;
-      },
-      progressToken: isId(token) ? token : undefined,
-      headers,
-      callOff,
-      notify(method, params) {
-        reach(outlet)?.send({ jsonrpc: "2.0", method, params });
-      },
-      ask(method, params, signal) {
-        if (params?.mode === "url" && typeof params.elicitationId === "string") {
-          visits.add(params.elicitationId);
-          const [oldest] = visits;
-          if (visits.size > mostVisits && oldest !== undefined) visits.delete(oldest);
-        }
-        return questions.ask(method, params, callOff, signal, (message) => {
-          const open = reach(outlet);
-          if (open === undefined) throw new RpcError(rpcCodes.failed, "The client that made the call is gone.");
-          open.send(message);
-        });
-      },
-      story: {},
-    };
+  const ask = (
+    outlet: Outlet,
+    callOff: CallOff,
+    method: string,
+    params: JsonObject | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<JsonObject> => {
+    if (params?.mode === "url" && typeof params.elicitationId === "string") {
+      visits.add(params.elicitationId);
+      const [oldest] = visits;
+      if (visits.size > mostVisits && oldest !== undefined) visits.delete(oldest);
+    }
+    return questions.ask(method, params, callOff, signal, (message) => {
+      const open = reach(outlet);
+      if (open === undefined) throw new RpcError(rpcCodes.failed, "The client that made the call is gone.");
+      open.send(message);
+    });
   };
+
+  // A class, for one is made for every request.
+  class LegacyCaller implements Caller {
+    readonly era = "legacy";
+    readonly id: RequestId;
+    readonly account = account;
+    readonly session = session;
+    readonly capabilities = capabilities;
+    readonly progressToken: RequestId | undefined;
+    readonly headers: Caller["headers"];
+    readonly callOff = createCallOff();
+    readonly story: Caller["story"] = {};
+    readonly outlet: Outlet;
+
+    constructor({ id: requestId, params }: RpcRequest, outlet: Outlet, headers: Caller["headers"]) {
+      const token = metaOf(params)?.progressToken;
+      this.id = requestId;
+      this.progressToken = isId(token) ? token : undefined;
+      this.headers = headers;
+      this.outlet = outlet;
+    }
+
+    get logLevel(): LogLevel | undefined {
+      return logLevel;
+    }
+
+    notify(method: string, params: JsonObject): void {
+      reach(this.outlet)?.send({ jsonrpc: "2.0", method, params });
+    }
+
+    ask(method: string, params: JsonObject | undefined, signal?: AbortSignal): Promise<JsonObject> {
+      return ask(this.outlet, this.callOff, method, params, signal);
+    }
+  }
 
   const session: Session = {
     id,
@@ -141,9 +161,8 @@ export function createSession(init: SessionInit): Session {
         outlet.answer({ jsonrpc: "2.0", id: request.id, error }, 200);
         return;
       }
-      const callOff = createCallOff();
-      inFlight.set(request.id, { callOff, outlet });
-      const caller = callerOf(request, outlet, callOff, headers);
+      const caller = new LegacyCaller(request, outlet, headers);
+      inFlight.set(request.id, caller);
       void perform(request.method, request.params ?? {}, caller).then((outcome) => {
         inFlight.delete(request.id);
         usedAt = Date.now();

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startGateway } from "../gateway.js";
-import { post, startTestGateway } from "../gateway.test.helper.js";
+import { patience, post, startTestGateway } from "../gateway.test.helper.js";
 import { serve } from "../tool-servers.test.helper.js";
 
 const certificate = (name: string): string =>
@@ -110,14 +110,14 @@ describe("a session", () => {
     const ping = { jsonrpc: "2.0", id: 2, method: "ping" };
     expect((await post(first, ping, session)).status).toBe(200);
     writeFileSync(tokenFile, "token-of-the-second");
-    await expect.poll(async () => (await post(second, ping)).status).toBe(400);
+    await expect.poll(async () => (await post(second, ping)).status, patience).toBe(400);
     expect((await post(second, ping, session)).status).toBe(404);
     for (const method of ["GET", "DELETE"]) {
       const headers = { authorization: `Bearer ${second.token}`, accept: "text/event-stream", ...session };
       expect((await fetch(endpoint, { method, headers })).status).toBe(404);
     }
     writeFileSync(tokenFile, "token-of-the-first");
-    await expect.poll(async () => (await post(first, ping, session)).status).toBe(200);
+    await expect.poll(async () => (await post(first, ping, session)).status, patience).toBe(200);
   });
 });
 

@@ -1,40 +1,47 @@
 import type { Outlet } from "../clients/outlet.js";
-import type { RpcAnswer } from "../rpc/json-rpc.js";
+import type { RpcAnswer, RpcMessage } from "../rpc/json-rpc.js";
 import type { EventStream, EventStreams, HttpResponse } from "./event-streams.js";
 
 /** The answer to one request of HTTP: JSON, or a stream of events as soon as something comes before the answer. */
-export interface HttpOutlet extends Outlet {
-  /** Headers that the answer carries, however it is given. */
-  readonly headers: Record<string, string>;
+export function createHttpOutlet(response: HttpResponse, streams: EventStreams): Outlet {
+  return new HttpOutlet(response, streams);
 }
 
-export function createHttpOutlet(response: HttpResponse, streams: EventStreams): HttpOutlet {
-  let stream: EventStream | undefined;
-  const headers: Record<string, string> = {};
-  return {
-    headers,
-    get isOpen() {
-      return !response.writableEnded && !response.destroyed;
-    },
-    send(message) {
-      stream ??= streams.open(response, headers);
-      stream.send(message);
-    },
-    answer(message, status) {
-      if (response.writableEnded || response.destroyed) return;
-      if (stream === undefined) {
-        sendJson(response, status, message, headers);
-        return;
-      }
-      stream.send(message);
-      stream.end();
-    },
-    end() {
-      if (response.writableEnded || response.destroyed) return;
-      stream ??= streams.open(response, headers);
-      stream.end();
-    },
-  };
+// A class, for one is made for every request.
+class HttpOutlet implements Outlet {
+  readonly #response: HttpResponse;
+  readonly #streams: EventStreams;
+  #stream: EventStream | undefined = undefined;
+
+  constructor(response: HttpResponse, streams: EventStreams) {
+    this.#response = response;
+    this.#streams = streams;
+  }
+
+  get isOpen(): boolean {
+    return !this.#response.writableEnded && !this.#response.destroyed;
+  }
+
+  send(message: RpcMessage): void {
+    this.#stream ??= this.#streams.open(this.#response);
+    this.#stream.send(message);
+  }
+
+  answer(message: RpcAnswer, status: number): void {
+    if (!this.isOpen) return;
+    if (this.#stream === undefined) {
+      sendJson(this.#response, status, message);
+      return;
+    }
+    this.#stream.send(message);
+    this.#stream.end();
+  }
+
+  end(): void {
+    if (!this.isOpen) return;
+    this.#stream ??= this.#streams.open(this.#response);
+    this.#stream.end();
+  }
 }
 
 /** Answers with a message as JSON. */

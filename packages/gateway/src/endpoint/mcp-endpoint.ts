@@ -21,7 +21,10 @@ export type HttpHandler = (request: HttpRequest, response: HttpResponse) => void
 export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
   const { limits } = parts;
   return (request, response) => {
-    switch (request.method) {
+    const version = headerOf(request.headers, "mcp-protocol-version");
+    // The newer era knows nothing but POST.
+    const method = version !== undefined && isModernVersion(version) && request.method !== "POST" ? "" : request.method;
+    switch (method) {
       case "POST":
         break;
       case "GET":

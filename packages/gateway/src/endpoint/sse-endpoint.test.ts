@@ -4,7 +4,7 @@ import { SSEClientTransport as OldTransport } from "@modelcontextprotocol/sdk/cl
 import { McpServer } from "@modelcontextprotocol/server";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { startTestGateway, type TestGateway, textOf } from "../gateway.test.helper.js";
+import { patience, startTestGateway, type TestGateway, textOf } from "../gateway.test.helper.js";
 import { makeEcho, serveLegacy, serveModern } from "../tool-servers.test.helper.js";
 
 function withToken(token: string): (url: string | URL | Request, init?: RequestInit) => Promise<Response> {
@@ -66,7 +66,7 @@ test("progress comes over its stream, and so do questions and changed lists", as
   expect(textOf(await client.callTool({ name: "rich__ask", arguments: {} }, { onprogress }))).toBe("decline");
   expect(progress).toEqual([1]);
   made[0]?.registerTool("more", { inputSchema: z.object({}) }, () => ({ content: [] }));
-  await expect.poll(() => changes).toBeGreaterThan(0);
+  await expect.poll(() => changes, patience).toBeGreaterThan(0);
 });
 
 test("a session ends with its stream, and messages need one", async () => {
@@ -80,5 +80,5 @@ test("a session ends with its stream, and messages need one", async () => {
   await client.ping();
   expect(gateway.events.filter(({ kind }) => kind === "session-opened")).toHaveLength(1);
   await client.close();
-  await expect.poll(() => gateway.events.filter(({ kind }) => kind === "session-closed").length).toBe(1);
+  await expect.poll(() => gateway.events.filter(({ kind }) => kind === "session-closed").length, patience).toBe(1);
 });

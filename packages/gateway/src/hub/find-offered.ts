@@ -23,12 +23,12 @@ export async function findOffered<Kind extends keyof Kinds>(
   kind: Kind,
   name: string,
 ): Promise<Found<Kinds[Kind]>> {
-  const found = lookUp(upstreams, kind, name);
+  const found = findKnown(upstreams, kind, name);
   if (found !== undefined) return found;
   // The name tells the server, but for one that is so long that it had to be cut.
   const candidates = upstreams.filter(({ prefix }) => name.startsWith(prefix.slice(0, longestName / 2)));
   await Promise.all(candidates.map((upstream) => upstream[kind].get()));
-  const late = lookUp(candidates, kind, name);
+  const late = findKnown(candidates, kind, name);
   if (late !== undefined) return late;
   const absent = candidates.find((upstream) => upstream[kind].known === undefined)?.status();
   if (absent !== undefined) {
@@ -43,7 +43,8 @@ export async function findOffered<Kind extends keyof Kinds>(
   );
 }
 
-function lookUp<Kind extends keyof Kinds>(
+/** What is offered under a name, as far as it is known. */
+export function findKnown<Kind extends keyof Kinds>(
   upstreams: readonly Upstream[],
   kind: Kind,
   name: string,

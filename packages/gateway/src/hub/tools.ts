@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from "../rpc/json-rpc.js";
 import type { Era } from "../rpc/protocol.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import type { Upstream } from "../upstream/upstream.js";
-import { findOffered } from "./find-offered.js";
+import { findKnown, findOffered } from "./find-offered.js";
 import type { ResourceRoutes } from "./resource-routes.js";
 
 /** The tools of all servers that answered in time. */
@@ -24,7 +24,7 @@ export async function callTool(
   const { name } = params;
   if (typeof name !== "string")
     throw new RpcError(rpcCodes.invalidParams, "A call of a tool needs its name, as a text.");
-  const { upstream, item } = await findOffered(upstreams, "tools", name);
+  const { upstream, item } = findKnown(upstreams, "tools", name) ?? (await findOffered(upstreams, "tools", name));
   caller.story.name = item.original;
   const { paramHeaders, original } = item;
   const args = params.arguments;

@@ -44,8 +44,14 @@ export async function relay(
         if (progressToken !== undefined) caller.notify("notifications/progress", { ...progress, progressToken });
       },
     });
-    const forget = caller.callOff.onOff((reason) => relayed.cancel(ToolServerError.is(reason) ? reason : undefined));
-    const result = await relayed.result.finally(forget);
+    const onOff = (reason: Error | undefined): void => relayed.cancel(ToolServerError.is(reason) ? reason : undefined);
+    caller.callOff.onOff(onOff);
+    let result: JsonObject;
+    try {
+      result = await relayed.result;
+    } finally {
+      caller.callOff.forget(onOff);
+    }
     if (caller.era === "modern" || result.resultType === undefined) return result;
     if (result.resultType !== "input_required") {
       const { resultType: _, ...rest } = result;

@@ -221,9 +221,13 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       },
     });
   const isOffered = createToolFilter(options.filter);
-  const tools = listOf("tools", (tool) =>
-    isOffered(String(tool.name)) ? offerTool(name, tool, isUnprefixed) : undefined,
-  );
+  const tools = listOf("tools", (tool) => {
+    if (!isOffered(String(tool.name))) return undefined;
+    const offered = offerTool(name, tool, isUnprefixed);
+    const reason = `The tool ${JSON.stringify(tool.name)} has no schema, or one that declares headers as is not allowed.`;
+    if (offered === undefined) tell({ kind: "left-out", server: name, list: "tools/list", reason });
+    return offered;
+  });
   const prompts = listOf("prompts", (prompt) => offerPrompt(name, prompt, isUnprefixed));
   const resources = listOf("resources", (resource) => (typeof resource.uri === "string" ? resource : undefined));
   const templates = listOf("templates", (item) => (typeof item.uriTemplate === "string" ? item : undefined));

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { createToolFilter } from "./tool-filter.js";
+
+test.each([
+  [undefined, ["read_file", "write_file", "a.b"]],
+  [{ allow: ["read_*"] }, ["read_file"]],
+  [{ deny: ["write_*"] }, ["read_file", "a.b"]],
+  [{ allow: ["*_file"], deny: ["write_file"] }, ["read_file"]],
+  [{ allow: [] }, []],
+  [{ allow: ["a.b"] }, ["a.b"]],
+  [{ allow: ["a?b"] }, []],
+])("%j lets through %j", (filter, names) => {
+  expect(["read_file", "write_file", "a.b"].filter(createToolFilter(filter))).toEqual(names);
+});
