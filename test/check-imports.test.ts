@@ -47,6 +47,8 @@ test("imports along the directions pass", async () => {
     "packages/channelz/src/client/read.ts": 'import type { Source } from "../source.js";\nexport const read = 1;\n',
     "packages/channelz/src/source.ts": "export interface Source {}\n",
     "packages/channelz/src/client/read.test.ts": 'import { add } from "../registry/add.js";\n',
+    "packages/tool-server/src/a.test.ts": 'import { startQuirks } from "@wirescope/quirks";\n',
+    "packages/tool-server/src/a.test.helper.ts": 'import { startQuirks } from "@wirescope/quirks";\n',
     "packages/instrument/src/tools.ts": 'import type { Event } from "@wirescope/tool-server";\n',
     "packages/cli/src/main.ts": 'import { read } from "@wirescope/channelz";\nimport net from "node:net";\n',
     "packages/ui/src/page.ts": 'import { connect } from "@wirescope/channelz/client";\n',
@@ -65,6 +67,11 @@ const violations: Record<string, { path: string; text: string; says: string }> =
     path: "packages/tool-server/src/a.ts",
     text: 'import {\n  read,\n  type Source,\n} from "@wirescope/channelz";\n',
     says: "packages/tool-server/src/a.ts:1: tool-server must not import channelz",
+  },
+  "what only tests may import": {
+    path: "packages/tool-server/src/a.ts",
+    text: 'import { startQuirks } from "@wirescope/quirks";\n',
+    says: "packages/tool-server/src/a.ts:1: tool-server imports quirks in its tests alone",
   },
   "a re-export": {
     path: "packages/channelz/src/a.ts",

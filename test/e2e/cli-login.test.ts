@@ -92,10 +92,13 @@ describe("a sign-in", () => {
     let isMixed = false;
     const browse = browsingPerson();
     const { code, stderr } = await world.run(["tools", "--trust"], {
-      person(question, told, signal) {
+      async person(question, told, signal) {
         // A question is over when its signal aborts.
         isMixed ||= questions.some(({ aborted }) => !aborted);
         questions.push(signal);
+        // The other one is about to ask as well, and has a moment to do it too early.
+        await expect.poll(() => world.authorization.count("/reg"), { timeout: 10_000 }).toBe(2);
+        await new Promise((resolve) => setTimeout(resolve, 100));
         return browse(question, told, signal);
       },
     });

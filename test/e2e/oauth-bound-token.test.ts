@@ -104,3 +104,24 @@ test("a nonce that is never enough is given up", async () => {
   expect(call.reason).toContain("nonce");
   expect(call.attempts).toBeLessThanOrEqual(3);
 });
+
+test("(5) a bound token that is refused after a nonce was demanded is renewed, and nobody is asked", async () => {
+  const world = await createRealWorld();
+  const session = world.session({ bindsTokens: true });
+  await session.signIn(world.person);
+  const credential = createOAuthCredential({ session: world.session({ bindsTokens: true }), signIn: world.person });
+  const refuse = async (attempt: number, challenge: string, dpopNonce?: string) => {
+    const sent = await credential.headers();
+    return { sent, decision: await credential.refused({ status: 401, sent, attempt, challenge, dpopNonce }) };
+  };
+  const first = await refuse(1, 'DPoP error="use_dpop_nonce"', "n1");
+  const second = await refuse(2, 'DPoP error="invalid_token"');
+  expect([first, second].map(({ decision }) => decision.action)).toEqual(["retry", "retry"]);
+  expect((await credential.headers()).Authorization).not.toBe(second.sent.Authorization);
+  expect(world.asked).toHaveLength(1);
+  // What was renewed and is refused too leads to a person, and what that gave to the end.
+  const third = await refuse(3, 'DPoP error="invalid_token"');
+  const fourth = await refuse(4, 'DPoP error="invalid_token"');
+  expect([third, fourth].map(({ decision }) => decision.action)).toEqual(["retry", "give-up"]);
+  expect(world.asked).toHaveLength(2);
+});

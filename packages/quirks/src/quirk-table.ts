@@ -66,7 +66,7 @@ export const quirkTable = {
     client: "sends the token nowhere else.",
   },
   "issuer-changes": {
-    what: "After the first tokens, the tool server names another authorization server.",
+    what: "After the first call, the tool server names another authorization server, and takes no token of the first.",
     seen: "servers that moved, and attacks (CVE-2026-104850)",
     client: "sends nothing that it holds to the new one, and asks the user first.",
   },

@@ -14,7 +14,7 @@ import type { OAuthSession } from "../session/oauth-session.js";
 import { parseResourceChallenge } from "../session/resource-challenge.js";
 import type { SignIn } from "../sign-in/sign-in.js";
 import type { HeldToken } from "../tokens/token-store.js";
-import { createRefusalPolicy } from "./refusal-policy.js";
+import { createRefusalPolicy, mostNonces } from "./refusal-policy.js";
 
 export interface OAuthCredentialOptions {
   /** Shared with whoever else signs in or out there; it is not closed with the credential. */
@@ -24,9 +24,6 @@ export interface OAuthCredentialOptions {
   /** Other headers of the entry, such as one that chooses a tenant; none of them is Authorization. */
   readonly headers?: readonly HeaderSource[] | undefined;
 }
-
-/** The nonces that a tool server may demand of one request, one after the other. */
-const mostNonces = 2;
 
 /**
  * Signs in by OAuth. Requests carry the token that the session has, renewed before it expires, and nothing where there is none: whether

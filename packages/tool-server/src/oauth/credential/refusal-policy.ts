@@ -24,6 +24,8 @@ export interface RefusalPolicy {
   decide(refused: RefusedToken, signal: AbortSignal): Promise<RefusalDecision>;
 }
 
+/** The nonces that a tool server may demand of one request, one after the other. */
+export const mostNonces = 2;
 /** So often in a session more permissions are asked for: a server that always wants more gets no more. */
 const mostStepUps = 5;
 const firstPauseMs = 30_000;
@@ -34,6 +36,8 @@ export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | unde
   const { clock } = context;
   const stepUps = new Set<string>();
   let pause: { readonly count: number; readonly until: number; readonly why: string } | undefined;
+  /** The last token that took the place of a refused one. */
+  let renewed: string | undefined;
   /** The last token that a sign-in gave: who refuses that one will refuse the next. */
   let signedIn: string | undefined;
   const login = `wirescope login ${context.server}`;
@@ -96,9 +100,14 @@ export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | unde
       const { status, attempt, challenge, token } = refused;
       if (challenge.error === "insufficient_scope" && token !== undefined) return stepUp(refused, token, signal);
       if (status === 403) return giveUp("The server answered 403: it knows who asks, and does not allow it.");
-      if (attempt > 1) {
+      const isBound = token?.record.tokenType === "DPoP";
+      const isOwn = token !== undefined && (token.revision === renewed || token.revision === signedIn);
+      // A demand for a nonce is an attempt as well, after which the token is still the one of before.
+      const isFirst = attempt === 1 || (isBound && !isOwn && attempt <= mostNonces + 1);
+      if (!isFirst) {
         if (token !== undefined) session.rest(token);
-        if (attempt === 2 && token !== undefined && token.revision !== signedIn && !session.isMachine) {
+        const mayAsk = attempt <= (isBound ? mostNonces + 2 : 2) && !session.isMachine;
+        if (mayAsk && token !== undefined && token.revision !== signedIn) {
           const why = "The server answered 401, also to a token that was just renewed.";
           return ask("dead", why, refused, signal);
         }
@@ -111,7 +120,9 @@ export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | unde
         );
       }
       try {
-        if ((await session.replace(token, challenge, signal)) !== undefined) return { action: "retry" };
+        const other = await session.replace(token, challenge, signal);
+        renewed = other?.revision;
+        if (other !== undefined) return { action: "retry" };
       } catch (error) {
         signal.throwIfAborted();
         if (!ToolServerError.is(error)) throw error;

@@ -10,6 +10,8 @@ import { searchResourceMetadata } from "./resource-metadata.js";
 export interface DiscoveryRequest {
   /** The `resource_metadata` of the challenge. */
   readonly resourceMetadata?: string | undefined;
+  /** Whether the tool server asked for a sign-in. Default true; else one that names no authorization server has none. */
+  readonly isAsked?: boolean | undefined;
   /** The issuer that the user signed in with before: it is used wherever the tool server still names it. */
   readonly knownIssuer?: string | undefined;
   /** The issuer of the configuration: it is used, whatever the tool server names. */
@@ -38,7 +40,7 @@ const mostServers = 4;
  * failure that passes.
  */
 export async function discover(context: OAuthContext, request: DiscoveryRequest = {}): Promise<Discovery> {
-  const { knownIssuer, pinnedIssuer, resourceMetadata, signal } = request;
+  const { knownIssuer, pinnedIssuer, resourceMetadata, signal, isAsked = true } = request;
   const budget = createDiscoveryBudget(context, signal);
   try {
     const { metadata, isCertain } = await searchResourceMetadata(context, budget, resourceMetadata);
@@ -48,7 +50,10 @@ export async function discover(context: OAuthContext, request: DiscoveryRequest 
     const server = await serverOf(context, budget, {
       issuers: pinnedIssuer !== undefined ? [pinnedIssuer] : isKnown ? [knownIssuer] : published,
       // Without a word of the tool server, it is taken for its own authorization server; a failure is not a word.
-      mayBeDefault: metadata === undefined && isCertain,
+      mayBeDefault: metadata === undefined && isCertain && isAsked,
+    }).catch((error: unknown) => {
+      const isOpen = !isAsked && metadata === undefined && pinnedIssuer === undefined && !isKnown;
+      throw isOpen && ToolServerError.is(error, "AUTHORIZATION_SERVER_INVALID") ? nothingToSignInTo(context) : error;
     });
     tellEvent(context, "discovered", `The authorization server is ${server.issuer}.`);
     return {
@@ -115,6 +120,14 @@ async function serverOf(
     }
   }
   throw failure;
+}
+
+function nothingToSignInTo(context: OAuthContext): ToolServerError {
+  return oauthFailure(
+    context,
+    "SIGN_IN_FAILED",
+    "it does not ask who you are, and names no authorization server: there is nothing to sign in to. Use it as it is.",
+  );
 }
 
 function noMetadata(context: OAuthContext, issuer: string): ToolServerError {

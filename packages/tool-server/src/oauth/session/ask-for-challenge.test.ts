@@ -36,14 +36,47 @@ test("a server of the old transport, which takes no messages at its url, is aske
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/sse`;
-  expect(await askForChallenge(world.session({ url }).context)).toMatchObject({ scopes: ["a", "b"] });
+  expect(await askForChallenge(world.session({ url }).context)).toMatchObject({ isAsked: true, scopes: ["a", "b"] });
 });
 
-test("a server that cannot be asked, or asks for nothing, has no wish; who gives up gets their reason", async () => {
+test("a server that cannot be asked has no wish; who gives up gets their reason", async () => {
   const world = await createOAuthWorld();
   const { context } = world.session();
   await world.tool.close();
-  const none = { resourceMetadata: undefined, scopes: [], error: undefined, wantsProof: false };
+  const none = { isAsked: undefined, resourceMetadata: undefined, scopes: [], error: undefined, wantsProof: false };
   expect(await askForChallenge(context)).toEqual(none);
   await expect(askForChallenge(context, AbortSignal.abort("enough"))).rejects.toBe("enough");
+});
+
+test("a server that is open to all, and names no authorization server, is not signed in to", async () => {
+  const world = await createOAuthWorld();
+  const paths: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    paths.push(request.url);
+    response.writeHead(request.url === "/mcp" ? 200 : 404).end("{}");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  await expect(world.session({ url }).signIn(world.person)).rejects.toMatchObject({
+    code: "SIGN_IN_FAILED",
+    message: expect.stringContaining("there is nothing to sign in to. Use it as it is."),
+  });
+  expect(paths).not.toContain("/register");
+  expect(world.asked).toEqual([]);
+});
+
+test("a server that is open to all, and names one, is", async () => {
+  const world = await createOAuthWorld();
+  const server = createServer((request, response) => {
+    const isMetadata = request.url === "/.well-known/oauth-protected-resource/mcp";
+    if (!isMetadata && request.url !== "/mcp") return response.writeHead(404).end();
+    return response.end(
+      JSON.stringify(isMetadata ? { resource: url, authorization_servers: [world.authorization.issuer] } : {}),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  expect((await world.session({ url }).signIn(world.person)).record.resource).toBe(url);
 });

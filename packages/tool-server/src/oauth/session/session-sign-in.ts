@@ -16,7 +16,7 @@ import { isExpired } from "../tokens/token-times.js";
 import { askForChallenge } from "./ask-for-challenge.js";
 import { issuerChanged } from "./issuer-changed.js";
 import type { IssuerStore } from "./issuer-store.js";
-import type { ResourceChallenge } from "./resource-challenge.js";
+import { parseResourceChallenge, type ResourceChallenge } from "./resource-challenge.js";
 import { type OAuthSessionOptions, vaultKeyOf } from "./session-options.js";
 
 /** What a sign-in is for. */
@@ -76,9 +76,11 @@ async function signInAlone(
     const other = await (await pinned(true))?.reload();
     if (other !== undefined && isEnough(context, other, refused, wish.challenge)) return other;
   }
-  const challenge = wish.challenge ?? (await askForChallenge(context, signal));
+  const told = wish.challenge === undefined ? await askForChallenge(context, signal) : undefined;
+  const challenge = told ?? wish.challenge ?? parseResourceChallenge(undefined);
   const discovery = await discover(context, {
     resourceMetadata: challenge.resourceMetadata,
+    isAsked: told?.isAsked,
     knownIssuer: await issuers.read(),
     pinnedIssuer: options.issuer,
     signal,

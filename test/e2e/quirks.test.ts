@@ -1,0 +1,67 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { describeQuirk, type Quirk, quirkTable, startQuirks } from "@wirescope/quirks";
+import { expect, onTestFinished, test } from "vitest";
+import { browsingPerson, createLoginWorld } from "./login-world.test.helper.js";
+
+const program = fileURLToPath(new URL("../../packages/quirks/bin/wirescope-quirks.js", import.meta.url));
+
+test("wirescope-quirks runs by itself, says where it is, tells what it is asked, and ends when it is told to", async () => {
+  const child = spawn(process.execPath, [program, "--json", "--quirk", "metadata-html"], { stdio: "pipe" });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let log = "";
+  child.stderr.on("data", (chunk) => {
+    log += chunk;
+  });
+  const ended = once(child, "close");
+  const { value } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
+  const { url, issuer, quirks } = JSON.parse(value);
+  expect(quirks).toEqual(["metadata-html"]);
+
+  const world = await createLoginWorld();
+  world.configure({ notes: { type: "http", url } });
+  const { code, stdout } = await world.run(["call", "notes", "scopes", "--trust"], { person: browsingPerson() });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "notes:read offline_access\n" });
+  expect((await world.run(["auth", "--trust"])).stdout).toContain(issuer);
+  expect(log).toMatch(/^authorization server: GET \/\.well-known\/openid-configuration$/m);
+  expect(log).toMatch(/^tool server: POST \/mcp {2}tools\/call, Authorization: Bearer …$/m);
+  child.kill("SIGTERM");
+  expect(await ended).toEqual([0, null]);
+});
+
+test("docs/quirks.md has a row for each switch, in the words of the table", () => {
+  const text = readFileSync(new URL("../../docs/quirks.md", import.meta.url), "utf8");
+  const rows = text.split("\n").filter((line) => line.startsWith("| `"));
+  expect(rows).toEqual(
+    (Object.keys(quirkTable) as Quirk[]).map((quirk) => {
+      const { what, seen, client } = describeQuirk(quirk);
+      return `| \`${quirk}\` | ${what} | ${seen} | ${client} |`;
+    }),
+  );
+});
+
+test("[TS-D-OAUTH-1] a tool server that names another authorization server: the person at the terminal decides", async () => {
+  const quirks = await startQuirks({ quirks: ["issuer-changes"] });
+  onTestFinished(() => quirks.close());
+  const world = await createLoginWorld();
+  world.configure({ notes: { type: "http", url: quirks.tool.url } });
+  const call = ["call", "notes", "scopes", "--trust"];
+  const browse = browsingPerson();
+  expect((await world.run(call, { person: browse })).code).toBe(0);
+  const answer =
+    (word: string): typeof browse =>
+    (question, ...rest) =>
+      question.startsWith("Sign in there?") ? Promise.resolve(word) : browse(question, ...rest);
+  const no = await world.run(call, { person: answer("") });
+  expect(no.code).toBe(1);
+  expect(no.stderr).toContain(
+    `notes wants another authorization server than before: ${quirks.other.issuer} in place of ${quirks.authorization.issuer}.`,
+  );
+  expect(quirks.other.requests.filter(({ method }) => method === "POST")).toEqual([]);
+  const yes = await world.run(call, { person: answer("y") });
+  expect(yes).toMatchObject({ code: 0, stdout: "notes:read offline_access\n" });
+  expect((await world.run(["auth", "--trust"])).stdout).toContain(quirks.other.issuer);
+});
