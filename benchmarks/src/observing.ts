@@ -7,7 +7,7 @@ const inFlight = 32;
 /** Two processes that are the same differ by some per cent for as long as they live, so several are asked. */
 const generations = 3;
 const warmUps = 3;
-const rounds = 5;
+const rounds = 8;
 const callsPerRound = 2000;
 const roundsPerCount = 3;
 /** Few enough that a round allocates less than what starts a collection. */
@@ -33,11 +33,14 @@ interface Sample {
 interface Generation {
   readonly on: Sample;
   readonly off: readonly [Sample, Sample];
+  /** A server in a process where nothing is watched. */
+  readonly apart: Sample;
 }
 
 /**
- * What it costs a server to be watched: the same server with the instrument on and off, in processes of their own, with
- * unary calls, 32 in flight. The second "off" shows how far two servers that are the same differ in this run.
+ * What it costs a server to be watched: the same server with the instrument on and off, by turns, with unary calls, 32 in flight. Both
+ * are in one process, for two processes that run the same differ by more than what is looked for. The second "off" shows how far
+ * two servers that are the same differ in this run, and the server in a process of its own, what an instrument costs those that it does not watch.
  */
 export async function benchObserving(): Promise<Row[]> {
   const rows: Row[] = [];
@@ -49,11 +52,16 @@ export async function benchObserving(): Promise<Row[]> {
   return rows;
 }
 
+interface Ports {
+  readonly ports: readonly number[];
+}
+
 async function measureGeneration(kind: string, load: Load): Promise<Generation> {
-  const servers = await Promise.all(
-    ["off", "on", "off"].map((state) => startServing("observing-server.js", [kind, state])),
+  const together = await startServing<Ports>("observing-server.js", [kind, "off", "on", "off"]);
+  const alone = await startServing<Ports>("observing-server.js", [kind, "off"]);
+  const measures = [together, alone].flatMap((process) =>
+    process.ready.ports.map((port) => new Measure(process, port, load)),
   );
-  const measures = servers.map((server) => new Measure(server, load));
   for (let round = -warmUps; round < rounds; round += 1) {
     const order = round % 2 === 0 ? measures : [...measures].reverse();
     for (const measure of order) await measure.run(round >= 0);
@@ -62,29 +70,31 @@ async function measureGeneration(kind: string, load: Load): Promise<Generation> 
   for (let round = 0; round < roundsPerCount; round += 1) {
     for (const measure of measures) await measure.countAllocation();
   }
-  await Promise.all(servers.map((server) => server.stop()));
-  const [off, on, alsoOff] = measures.map((measure) => measure.sample());
-  return { on: on!, off: [off!, alsoOff!] };
+  await Promise.all([together.stop(), alone.stop()]);
+  const [off, on, alsoOff, apart] = measures.map((measure) => measure.sample());
+  return { on: on!, off: [off!, alsoOff!], apart: apart! };
 }
 
 /** The rounds of one server. */
 class Measure {
-  readonly #server: ServingProcess<object>;
+  readonly #process: ServingProcess<Ports>;
+  readonly #port: number;
   readonly #load: Load;
   readonly #rates: number[] = [];
   readonly #p99s: number[] = [];
   readonly #cpus: number[] = [];
   readonly #allocations: number[] = [];
 
-  constructor(server: ServingProcess<object>, load: Load) {
-    this.#server = server;
+  constructor(process: ServingProcess<Ports>, port: number, load: Load) {
+    this.#process = process;
+    this.#port = port;
     this.#load = load;
   }
 
   async run(counts: boolean): Promise<void> {
-    const before = await this.#server.usage();
-    const { callsPerSecond, p99Ms } = await runLoad(this.#server.ready.port, this.#load, inFlight, callsPerRound);
-    const after = await this.#server.usage();
+    const before = await this.#process.usage();
+    const { callsPerSecond, p99Ms } = await runLoad(this.#port, this.#load, inFlight, callsPerRound);
+    const after = await this.#process.usage();
     if (!counts) return;
     this.#rates.push(callsPerSecond);
     this.#p99s.push(p99Ms);
@@ -92,9 +102,9 @@ class Measure {
   }
 
   async countAllocation(): Promise<void> {
-    const before = await this.#server.usage();
-    await runLoad(this.#server.ready.port, this.#load, inFlight, callsPerCount);
-    const after = await this.#server.usage();
+    const before = await this.#process.usage();
+    await runLoad(this.#port, this.#load, inFlight, callsPerCount);
+    const after = await this.#process.usage();
     if (after.collections !== before.collections) return;
     this.#allocations.push((after.heapBytes - before.heapBytes) / callsPerCount);
   }
@@ -131,6 +141,14 @@ function rowsOf(kind: string, measured: readonly Generation[], least: number | u
       work: `${watched}: off against off`,
       ...compared(
         measured.map(({ off: [one, other] }) => [one.rate, other.rate] as const),
+        "calls/s",
+      ),
+      goal: "",
+    },
+    {
+      work: `${watched}: off (left) against a process without`,
+      ...compared(
+        measured.flatMap(({ off, apart }) => off.map(({ rate }) => [rate, apart.rate] as const)),
         "calls/s",
       ),
       goal: "",
