@@ -1,44 +1,9 @@
-import { existsSync } from "node:fs";
 import { startQuirks } from "@wirescope/quirks";
-import { type Browser, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { isChromiumInstalled, openPage } from "./chromium.test.helper.js";
 import { type Answerer, createLoginWorld, type LoginWorld, type Run, urlToldIn } from "./login-world.test.helper.js";
 
-/** The browser: that of CHROMIUM_PATH, else Debian's. */
-const executablePath = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
-const isInstalled = existsSync(executablePath);
-if (!isInstalled) {
-  console.warn(
-    `A sign-in in a real browser is not tested here: there is no ${executablePath} (Debian: chromium). CHROMIUM_PATH names another.`,
-  );
-}
-
-describe.skipIf(!isInstalled)("in Chromium", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    const isRoot = process.getuid?.() === 0;
-    browser = await chromium.launch({ executablePath, args: isRoot ? ["--no-sandbox"] : [] });
-  });
-  afterAll(() => browser.close());
-
-  /** A page, and all that went wrong in it. */
-  async function openPage(): Promise<{ page: Page; problems: string[] }> {
-    const context = await browser.newContext();
-    onTestFinished(() => context.close());
-    const page = await context.newPage();
-    const problems: string[] = [];
-    page.on("console", (message) => {
-      if (message.type() !== "log") problems.push(`console: ${message.text()}`);
-    });
-    page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
-    page.on("requestfailed", (request) => problems.push(`failed: ${request.url()}`));
-    page.on("dialog", (dialog) => {
-      problems.push(`dialog: ${dialog.message()}`);
-      void dialog.dismiss();
-    });
-    return { page, problems };
-  }
-
+describe.skipIf(!isChromiumInstalled)("in Chromium", () => {
   /** Runs a sign-in by someone who does this with the url; until both are done. */
   async function signIn(world: LoginWorld, act: (url: string) => Promise<unknown>): Promise<Run> {
     let acting: Promise<unknown> | undefined;

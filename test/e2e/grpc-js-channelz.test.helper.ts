@@ -1,13 +1,17 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { type Client, credentials, loadPackageDefinition, type ServiceError } from "@grpc/grpc-js";
+import { type Client, credentials, loadPackageDefinition, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 
 /** An answer as grpc-js and its proto-loader give it: names as in the schema, numbers as text. */
 // biome-ignore lint/suspicious/noExplicitAny: the tests say what they expect of it
 export type GrpcJsAnswer = Record<string, any>;
 
-type Call = (request: object, done: (error: ServiceError | null, answer?: GrpcJsAnswer) => void) => void;
+type Call = (
+  request: object,
+  metadata: Metadata,
+  done: (error: ServiceError | null, answer?: GrpcJsAnswer) => void,
+) => void;
 type ChannelzClient = new (address: string, using: unknown) => Client & Record<string, Call>;
 
 const definition = loadSync(createRequire(import.meta.url).resolve("@grpc/grpc-js/proto/channelz.proto"), {
@@ -24,11 +28,18 @@ const { Channelz } = (
 ).grpc.channelz.v1;
 
 /** Reads a Channelz service with the client of grpc-js and the schema that it ships. */
-export async function readWithGrpcJs(address: string, method: string, request: object = {}): Promise<GrpcJsAnswer> {
+export async function readWithGrpcJs(
+  address: string,
+  method: string,
+  request: object = {},
+  token?: string,
+): Promise<GrpcJsAnswer> {
+  const metadata = new Metadata();
+  if (token !== undefined) metadata.set("authorization", `Bearer ${token}`);
   const client = new Channelz(address, credentials.createInsecure());
   try {
     return await new Promise((resolve, reject) => {
-      client[method]?.(request, (error, answer) => (error ? reject(error) : resolve(answer ?? {})));
+      client[method]?.(request, metadata, (error, answer) => (error ? reject(error) : resolve(answer ?? {})));
     });
   } finally {
     client.close();

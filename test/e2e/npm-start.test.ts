@@ -1,93 +1,20 @@
-import { type ChildProcessWithoutNullStreams, execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { promisify } from "node:util";
-import { type Client, credentials, loadPackageDefinition, Metadata, type ServiceError } from "@grpc/grpc-js";
-import { loadSync } from "@grpc/proto-loader";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
+import { type GrpcJsAnswer, readWithGrpcJs } from "./grpc-js-channelz.test.helper.js";
+import { npmStart, root, untilPrinted } from "./npm-start.test.helper.js";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-const protoRoot = join(dirname(createRequire(import.meta.url).resolve("@grpc/grpc-js/package.json")), "proto");
-
-interface Started {
-  readonly process: ChildProcessWithoutNullStreams;
-  readonly ended: Promise<number | null>;
-  stdout: string;
-  stderr: string;
-}
-
-const started: Started[] = [];
-
-afterEach(async () => {
-  for (const { process, ended } of started.splice(0)) {
-    process.kill();
-    await ended;
-  }
-});
-
-function npmStart(...given: (string | Record<string, string>)[]): Started {
-  const args = given.filter((each) => typeof each === "string");
-  const env = Object.assign({}, process.env, ...given.filter((each) => typeof each === "object"));
-  const child = spawn("npm", ["start", "--", ...args], { cwd: root, env });
-  const ended = once(child, "close").then(([code]) => code as number | null);
-  const run: Started = { process: child, ended, stdout: "", stderr: "" };
-  child.stdout.on("data", (chunk) => (run.stdout += chunk));
-  child.stderr.on("data", (chunk) => (run.stderr += chunk));
-  started.push(run);
-  return run;
-}
-
-/** Waits for standard output to match; what ends before that fails with all it said. */
-async function untilPrinted(run: Started, pattern: RegExp): Promise<string> {
-  let exit: { code: number | null } | undefined;
-  void run.ended.then((code) => {
-    exit = { code };
-  });
-  while (!pattern.test(run.stdout)) {
-    if (exit !== undefined) throw new Error(`npm start ended with code ${exit.code}.\n${run.stdout}${run.stderr}`);
-    await Promise.race([once(run.process.stdout, "data"), run.ended]);
-  }
-  return run.stdout;
-}
-
-interface Page {
-  channel: {
-    ref: { name: string };
-    data: { state: { state: string }; calls_succeeded: string; calls_failed: string };
-  }[];
-  end: boolean;
-}
-
-function getTopChannels(address: string, token?: string): Promise<Page> {
-  const loaded = loadSync("channelz.proto", {
-    includeDirs: [protoRoot],
-    keepCase: true,
-    enums: String,
-    longs: String,
-    defaults: true,
-  });
-  // biome-ignore lint/suspicious/noExplicitAny: grpc-js makes the class at run time.
-  const Channelz = (loadPackageDefinition(loaded) as any).grpc.channelz.v1.Channelz;
-  const client: Client &
-    Record<
-      string,
-      (request: object, metadata: Metadata, done: (error: ServiceError | null, page: Page) => void) => void
-    > = new Channelz(address, credentials.createInsecure());
-  return new Promise<Page>((resolve, reject) => {
-    const metadata = new Metadata();
-    if (token !== undefined) metadata.set("authorization", `Bearer ${token}`);
-    client.getTopChannels?.({}, metadata, (error, page) => (error === null ? resolve(page) : reject(error)));
-  }).finally(() => client.close());
-}
+const topChannels = (address: string, token?: string): Promise<GrpcJsAnswer> =>
+  readWithGrpcJs(address, "getTopChannels", {}, token);
 
 test("npm start -- --json prints one line when all is ready, serves grpc-js's client, and ends on SIGTERM", async () => {
-  const run = npmStart("--json", "--port", "0");
+  const run = npmStart(["--json", "--port", "0"]);
   const { channelz, endpoint, token, servers } = JSON.parse(await untilPrinted(run, /\n/));
   expect(channelz).toMatch(/^127\.0\.0\.1:\d+$/);
   expect(endpoint).toBe(`http://${channelz}/mcp`);
@@ -97,13 +24,13 @@ test("npm start -- --json prints one line when all is ready, serves grpc-js's cl
     notes: "TRANSIENT_FAILURE",
     ledger: "TRANSIENT_FAILURE",
   });
-  await expect(getTopChannels(channelz)).rejects.toThrow("UNAUTHENTICATED");
+  await expect(topChannels(channelz)).rejects.toThrow("UNAUTHENTICATED");
 
   await vi.waitFor(
     async () => {
-      const { channel, end } = await getTopChannels(channelz, token);
+      const { channel, end } = await topChannels(channelz, token);
       expect(end).toBe(true);
-      const byName = Object.fromEntries(channel.map(({ ref, data }) => [ref.name, data]));
+      const byName = Object.fromEntries(channel.map(({ ref, data }: GrpcJsAnswer) => [ref.name, data]));
       expect(byName.clock?.state.state).toBe("READY");
       expect(Number(byName.clock?.calls_succeeded)).toBeGreaterThan(0);
       expect(byName.ledger?.state.state).toBe("TRANSIENT_FAILURE");
@@ -114,7 +41,7 @@ test("npm start -- --json prints one line when all is ready, serves grpc-js's cl
   run.process.kill("SIGTERM");
   expect(await run.ended).toBe(0);
   expect(run.stdout.trimEnd().split("\n")).toHaveLength(1);
-  await expect(getTopChannels(channelz, token)).rejects.toThrow("ECONNREFUSED");
+  await expect(topChannels(channelz, token)).rejects.toThrow("ECONNREFUSED");
 });
 
 /** The notice without what is another each time. */
@@ -128,7 +55,7 @@ function withoutChance(text: string): string {
 }
 
 test("npm start tells a person what is where, as the README shows it, and ends on SIGINT", async () => {
-  const run = npmStart("--port", "0");
+  const run = npmStart(["--port", "0"]);
   await untilPrinted(run, /Ctrl-C ends it\.\n/);
   run.process.kill("SIGINT");
   expect(await run.ended).toBe(0);
@@ -139,7 +66,7 @@ test("npm start tells a person what is where, as the README shows it, and ends o
 test("every command that npm start prints works when it is pasted", async () => {
   const home = await mkdtemp(join(tmpdir(), "wirescope-start-"));
   try {
-    const run = npmStart("--port", "0", { HOME: home, XDG_RUNTIME_DIR: "" });
+    const run = npmStart(["--port", "0"], { env: { HOME: home, XDG_RUNTIME_DIR: "" } });
     const notice = await untilPrinted(run, /Ctrl-C ends it\.\n/);
     const commands = notice.split("\n").filter((line) => /^ {2}npx /.test(line));
     expect(commands).toHaveLength(3);
@@ -154,7 +81,7 @@ test("every command that npm start prints works when it is pasted", async () => 
 });
 
 test("a sign-in through the printed link connects the server behind OAuth", async () => {
-  const run = npmStart("--port", "0");
+  const run = npmStart(["--port", "0"]);
   const notice = await untilPrinted(run, /Ctrl-C ends it\.\n/);
   const [link] = /http:\S+\/sign-in\S+/.exec(notice) ?? [""];
   const [, token = ""] = /Token +(\S+)/.exec(notice) ?? [];
@@ -166,8 +93,8 @@ test("a sign-in through the printed link connects the server behind OAuth", asyn
   expect((await fetch(callback)).status).toBe(200);
   await vi.waitFor(
     async () => {
-      const { channel } = await getTopChannels(channelz, token);
-      expect(channel.find(({ ref }) => ref.name === "notes")?.data.state.state).toBe("READY");
+      const { channel } = await topChannels(channelz, token);
+      expect(channel.find(({ ref }: GrpcJsAnswer) => ref.name === "notes")?.data.state.state).toBe("READY");
     },
     { timeout: 20_000, interval: 200 },
   );
@@ -178,7 +105,7 @@ test("a port that is taken ends npm start with code 2 and says what to do", asyn
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const { port } = other.address() as AddressInfo;
-  const run = npmStart("--port", String(port));
+  const run = npmStart(["--port", String(port)]);
   expect(await run.ended).toBe(2);
   expect(run.stdout).toBe("");
   expect(run.stderr).toContain(String(port));
@@ -187,10 +114,10 @@ test("a port that is taken ends npm start with code 2 and says what to do", asyn
 });
 
 test("a wrong option ends npm start with code 2 and names it", async () => {
-  const wrong = npmStart("--prot", "1");
+  const wrong = npmStart(["--prot", "1"]);
   expect(await wrong.ended).toBe(2);
   expect(wrong.stderr).toContain("--prot");
-  const outOfRange = npmStart("--port", "65536");
+  const outOfRange = npmStart(["--port", "65536"]);
   expect(await outOfRange.ended).toBe(2);
   expect(outOfRange.stderr).toContain("65536");
 });

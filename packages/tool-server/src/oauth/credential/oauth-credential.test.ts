@@ -75,6 +75,22 @@ describe("[TS-OAUTH-11] more permissions", () => {
     expect(call.reason).toContain("notes:write");
   });
 
+  test("that nobody was there to be asked for are asked for at the next sign-in, once", async () => {
+    const world = await createOAuthWorld();
+    const session = world.session();
+    await session.signIn(world.person);
+    const credential = createOAuthCredential({ session });
+    world.tool.neededScope = "notes:write";
+    await callTool(world.tool, credential);
+    await session.signIn(world.person);
+    expect(world.asked[1]).toMatchObject({ newScopes: ["notes:write"] });
+    expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 1 });
+    await session.signOut();
+    world.tool.neededScope = "notes:read";
+    await session.signIn(world.person);
+    expect(world.asked[2]?.scopes).not.toContain("notes:write");
+  });
+
   test("that were asked for and not granted are not asked for again", async () => {
     const world = await createOAuthWorld();
     world.tool.challengedScope = "admin";

@@ -54,6 +54,7 @@ export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | unde
     { challenge, token }: RefusedToken,
     signal: AbortSignal,
   ): Promise<RefusalDecision> => {
+    if (reason === "step-up") session.owe(challenge.scopes);
     const advice = `Sign in with: ${login}${reason === "step-up" ? scopeOptions(challenge.scopes) : ""}`;
     if (signIn === undefined) return giveUpWith("SIGN_IN_NEEDED", `${why} ${advice}`);
     if (pause !== undefined && clock.now() < pause.until) {

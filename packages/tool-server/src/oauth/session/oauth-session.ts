@@ -1,6 +1,7 @@
 import type { OAuthDescription } from "../../credentials/credential.js";
 import { credentialClosed } from "../../credentials/credential-closed.js";
 import { createSingleFlight, type SingleFlight } from "../../credentials/single-flight.js";
+import { mostScopes, unionOf } from "../authorization/scopes.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { discoverIssuer } from "../discovery/discover.js";
 import type { OAuthContext } from "../oauth-context.js";
@@ -38,6 +39,8 @@ export interface OAuthSession {
   ): Promise<HeldToken | undefined>;
   /** Leaves a token alone for a while, which was refused though it was new. */
   rest(refused: HeldToken): void;
+  /** Remembers permissions that a call needs, and nobody was there to be asked for: the next sign-in asks for them too. */
+  owe(scopes: readonly string[]): void;
   /**
    * Lets a person sign in; whoever asks while one is under way joins it, and of several processes one asks. Rejects with
    * SIGN_IN_FAILED, ISSUER_CHANGED, AUTHORIZATION_SERVER_INVALID, REGISTRATION_REFUSED or TOKEN_REFUSED.
@@ -111,6 +114,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
   };
 
   let signingIn: SingleFlight<HeldToken> | undefined;
+  let owed: readonly string[] = [];
 
   const descriptionOf = (held: HeldToken | undefined, pausedUntil: number | undefined): OAuthDescription => ({
     isSignedIn: held !== undefined,
@@ -144,21 +148,32 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       return managerOf(server.issuer).replace(refused, signal);
     },
     rest: (refused) => active?.manager.rest(refused),
+    owe(scopes) {
+      owed = unionOf(owed, scopes).slice(0, mostScopes);
+    },
     async signIn(signIn, wish = {}, signal) {
       if (isClosed) throw credentialClosed(context.server);
       if (acquirer !== undefined) throw new TypeError("This server is signed in to without a person.");
       // Of those who join, the first one's wish counts.
-      signingIn ??= createSingleFlight((abort) =>
-        runSignIn({ context, options, clients, issuers, managerOf, pinned }, signIn, wish, abort).finally(() => {
+      signingIn ??= createSingleFlight(async (abort) => {
+        const parts = { context, options, clients, issuers, managerOf, pinned };
+        const whole = { ...wish, scopes: unionOf(wish.scopes ?? [], owed) };
+        try {
+          const held = await runSignIn(parts, signIn, whole, abort);
+          // Also what was not granted: who needs it is told so, and nobody is asked for it forever.
+          owed = [];
+          return held;
+        } finally {
           signingIn = undefined;
-        }),
-      );
+        }
+      });
       return signingIn.join(signal);
     },
     async signOut(signal) {
       const manager = active?.manager;
       active = undefined;
       isLookedUp = false;
+      owed = [];
       // What is being renewed is to be wiped as well.
       await manager?.close(credentialClosed(context.server));
       return signOut({ context, options, clients, serverOf }, signal);

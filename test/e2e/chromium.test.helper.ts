@@ -1,0 +1,37 @@
+import { existsSync } from "node:fs";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, onTestFinished } from "vitest";
+
+/** The browser: that of CHROMIUM_PATH, else Debian's. */
+const executablePath = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
+
+/** Whether there is a real browser to test with; else it is said that there is none. */
+export const isChromiumInstalled: boolean = existsSync(executablePath);
+if (!isChromiumInstalled) {
+  console.warn(
+    `A sign-in in a real browser is not tested here: there is no ${executablePath} (Debian: chromium). CHROMIUM_PATH names another.`,
+  );
+}
+
+let launched: Promise<Browser> | undefined;
+afterAll(async () => (await launched)?.close());
+
+/** A page of its own, and all that goes wrong in it. */
+export async function openPage(): Promise<{ page: Page; problems: string[] }> {
+  const isRoot = process.getuid?.() === 0;
+  launched ??= chromium.launch({ executablePath, args: isRoot ? ["--no-sandbox"] : [] });
+  const context = await (await launched).newContext();
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() !== "log") problems.push(`console: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
+  page.on("requestfailed", (request) => problems.push(`failed: ${request.url()}`));
+  page.on("dialog", (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  return { page, problems };
+}

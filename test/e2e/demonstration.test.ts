@@ -1,0 +1,95 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { isChromiumInstalled, openPage } from "./chromium.test.helper.js";
+import { type GrpcJsAnswer, readWithGrpcJs } from "./grpc-js-channelz.test.helper.js";
+import { npmStart, root, untilPrinted } from "./npm-start.test.helper.js";
+
+const run = promisify(execFile);
+
+/** A folder with what a fresh clone of this state would have, and nothing else. */
+async function cloneAfresh(): Promise<{ clone: string; home: string }> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "wirescope-fresh-")));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const [clone, home] = [join(folder, "clone"), join(folder, "home")];
+  await mkdir(home);
+  const { stdout } = await run("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root });
+  for (const file of stdout.split("\0").filter((name) => name !== "")) {
+    await mkdir(dirname(join(clone, file)), { recursive: true });
+    // One that is deleted and not yet committed is still listed.
+    await cp(join(root, file), join(clone, file)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+    });
+  }
+  return { clone, home };
+}
+
+/** The text of a tool's answer. */
+async function textOf(client: Client, name: string, args: Record<string, unknown> = {}): Promise<string> {
+  const { content } = await client.callTool({ name, arguments: args });
+  return JSON.stringify(content);
+}
+
+describe.skipIf(!isChromiumInstalled)("the demonstration, in a fresh clone", () => {
+  test("from npm start to a call, a sign-in in a browser, one more permission, and a read by grpc-js", async () => {
+    const { clone, home } = await cloneAfresh();
+    const { stdout: cache } = await run("npm", ["config", "get", "cache"]);
+    const env = { HOME: home, XDG_RUNTIME_DIR: "", npm_config_cache: cache.trim(), npm_config_prefer_offline: "true" };
+    const started = npmStart(["--port", "0"], { cwd: clone, env });
+    const notice = await untilPrinted(started, /Ctrl-C ends it\.\n/);
+    const [endpoint = ""] = /http:\S+\/mcp/.exec(notice) ?? [];
+    const [link = ""] = /http:\S+\/sign-in\S+/.exec(notice) ?? [];
+    const [, token = ""] = /Token +(\S+)/.exec(notice) ?? [];
+    const [, channelz = ""] = /Channelz +(\S+)/.exec(notice) ?? [];
+
+    const client = new Client({ name: "visitor", version: "1" });
+    const requestInit = { headers: { Authorization: `Bearer ${token}` } };
+    await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), { requestInit }));
+    onTestFinished(() => client.close());
+    expect(await textOf(client, "clock__now")).toMatch(/\d{2}:\d{2}/);
+    expect(await textOf(client, "weather__forecast", { city: "Bern" })).toContain("Bern");
+    const names = async (): Promise<string[]> => (await client.listTools()).tools.map(({ name }) => name);
+    expect(await names()).not.toContain("notes__list");
+
+    const { page, problems } = await openPage();
+    const allow = async (url: string): Promise<string[]> => {
+      await page.goto(url);
+      const asked = await page.getByRole("listitem").allTextContents();
+      await page.getByRole("button", { name: "Allow" }).click();
+      await page.getByRole("heading", { name: "Answer received" }).waitFor();
+      return asked;
+    };
+    expect(await allow(link)).toEqual(["notes:read"]);
+    await expect.poll(names, { timeout: 20_000 }).toContain("notes__list");
+    expect(await textOf(client, "notes__list")).toContain("Buy a kite.");
+
+    // To write asks for more than was granted: the call says so, and the same link leads to it.
+    const refused = await textOf(client, "notes__add", { text: "Fly it." }).catch((error: Error) => error.message);
+    expect(refused).toContain("notes:write");
+    expect(await allow(link)).toEqual(["notes:read", "notes:write"]);
+    await expect
+      .poll(() => textOf(client, "notes__add", { text: "Fly it." }).catch(String), { timeout: 20_000 })
+      .toContain("There are 2 notes.");
+    expect(problems).toEqual([]);
+
+    await vi.waitFor(
+      async () => {
+        const { channel } = await readWithGrpcJs(channelz, "getTopChannels", {}, token);
+        const states = channel.map(({ ref, data }: GrpcJsAnswer) => [ref.name, data.state.state]);
+        expect(Object.fromEntries(states)).toMatchObject({
+          clock: "READY",
+          weather: "READY",
+          notes: "READY",
+          ledger: "TRANSIENT_FAILURE",
+        });
+      },
+      { timeout: 20_000, interval: 200 },
+    );
+    started.process.kill("SIGTERM");
+    expect(await started.ended).toBe(0);
+  }, 300_000);
+});
