@@ -121,7 +121,7 @@ class Measure {
 
 function rowsOf(kind: string, measured: readonly Generation[], least: number | undefined): Row[] {
   const watched = kind === "grpc-js" ? "grpc-js, its own channelz" : kind;
-  const row = (work: string, unit: string, read: (sample: Sample) => number | undefined): Row => {
+  const row = (work: string, unit: string, read: (sample: Sample) => number | undefined): Row & Comparison => {
     const pairs = measured.flatMap(({ on, off }) => {
       const [watchedValue, ...values] = [on, ...off].map(read);
       return values.map((value) => [watchedValue, value] as const);
@@ -156,11 +156,14 @@ function rowsOf(kind: string, measured: readonly Generation[], least: number | u
   ];
 }
 
+interface Comparison {
+  readonly ours: string;
+  readonly theirs: string;
+  readonly ratio: number;
+}
+
 /** Compares what was measured side by side, by the mean of the ratios. */
-function compared(
-  pairs: readonly (readonly [number | undefined, number | undefined])[],
-  unit: string,
-): Pick<Row, "ours" | "theirs" | "ratio"> {
+function compared(pairs: readonly (readonly [number | undefined, number | undefined])[], unit: string): Comparison {
   const known = pairs.filter((pair): pair is readonly [number, number] => !pair.includes(undefined));
   const logs = known.map(([one, other]) => Math.log(one / other));
   return {

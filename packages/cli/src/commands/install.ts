@@ -1,0 +1,23 @@
+import { installOptions } from "../install/install-options.js";
+import { parseOptions } from "../options.js";
+import { UsageError } from "../usage-error.js";
+import type { Command } from "./command.js";
+
+/** Writes the entry for the gateway into the configuration of a client. */
+export const installCommand: Command = {
+  name: "install",
+  summary: "put the gateway into the configuration of an MCP client, or list the clients",
+  parameters: ["[client]"],
+  options: installOptions,
+  notes: [
+    "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, zed, gemini, cline; codex and other print what to",
+    "put in by hand. The change is shown first, and a person is asked; everything else in the file stays as it is. The",
+    "entry starts wirescope up --stdio and holds no secret; with --http it holds the token of the gateway that runs.",
+  ],
+  async run(args, io) {
+    const { values, positionals } = parseOptions(installOptions, args);
+    if (positionals.length > 1) throw new UsageError(`install takes no argument "${positionals[1]}".`);
+    const { runInstall } = await import("../install/run-install.js");
+    return runInstall(positionals[0], values, io);
+  },
+};

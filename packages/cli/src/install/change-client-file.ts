@@ -1,0 +1,159 @@
+import { printableText } from "@wirescope/channelz";
+import type { Io } from "../io.js";
+import { readJsoncMember } from "../jsonc/edit-jsonc.js";
+import { formatJson } from "../output/json.js";
+import type { Screen } from "../output/screen.js";
+import { findGateway } from "../up/gateway-file.js";
+import { UsageError } from "../usage-error.js";
+import { type EntryFields, httpEntry, stdioEntry, withEntry, withoutEntry } from "./client-entry.js";
+import { type ClientFile, makePrivate, readClientFile, replaceClientFile } from "./client-file.js";
+import type { McpClient, Place, Scope } from "./clients.js";
+import { assertNotItself, gatewayCommand } from "./gateway-command.js";
+import type { InstallValues } from "./install-options.js";
+import { type Preview, previewChange } from "./preview-change.js";
+
+interface Surroundings {
+  readonly io: Io;
+  readonly screen: Screen;
+  readonly place: Place;
+}
+
+/** What is to be in the file, and what a person should know of it. */
+interface Wish {
+  /** Undefined where it is to be taken out. */
+  readonly entry: EntryFields | undefined;
+  readonly hasToken: boolean;
+  readonly notes: readonly string[];
+}
+
+const mostRounds = 10;
+
+/** Shows the change of a client's file, asks, and makes it. Gives the exit code. Rejects with a ClientFileError or a JsoncError. */
+export async function changeClientFile(
+  client: McpClient,
+  name: string,
+  values: InstallValues,
+  { io, screen, place }: Surroundings,
+): Promise<number> {
+  const scope: Scope = values.scope === "project" ? "project" : "user";
+  const named = client.files(place)[scope];
+  if (named === undefined)
+    throw new UsageError(`${client.title} has no file of a project that is known. Use --scope user.`);
+  const path = [client.container, name];
+  const { path: target } = await readClientFile(named);
+  const wish = values.remove ? removal : await wishOf(client, scope, values, { io, place, target });
+  const print = (line: string): unknown => (values.json ? io.stderr : io.stdout).write(`${line}\n`);
+  const say = (line: string): unknown => print(printableText(line));
+
+  for (let round = 0; round < mostRounds; round += 1) {
+    const file = await readClientFile(named);
+    const after = wish.entry === undefined ? withoutEntry(file.text, path) : withEntry(file.text, path, wish.entry);
+    const had = readJsoncMember(file.text, path) !== undefined;
+    const change = after === file.text ? "none" : wish.entry === undefined ? "removed" : had ? "changed" : "added";
+    const preview = previewChange(file.text, after, path);
+    const finish = (isWritten: boolean): void => {
+      if (!values.json) return;
+      const diff = (change === "none" ? [] : preview.lines).map(({ sign, text }) => `${sign}${text}`);
+      const facts = { client: client.id, scope, file: file.path, name, change, isWritten };
+      screen.print(formatJson({ ...facts, line: change === "none" ? null : preview.line, diff }));
+    };
+
+    if (change === "none") {
+      say(
+        wish.entry === undefined
+          ? `${name} is not in ${file.path}. Nothing to change.`
+          : `${name} is in ${file.path} already. Nothing to change.`,
+      );
+      if (wish.hasToken && !values["dry-run"] && (await makePrivate(file.path))) {
+        say("It holds a token, so now only you can read it.");
+      }
+      finish(false);
+      return 0;
+    }
+    show(file, preview, screen, print);
+    if (values["dry-run"]) {
+      say("Nothing is written: --dry-run was given.");
+      finish(false);
+      return 0;
+    }
+    const answer = values.yes ? "y" : await io.ask?.("Write it? [y/N] ");
+    if (answer === undefined || !/^y(?:es)?$/i.test(answer.trim())) {
+      say(`Nothing is written.${answer === undefined ? " Give --yes where nobody can be asked." : ""}`);
+      finish(false);
+      return 1;
+    }
+    if (await replaceClientFile(file, after, wish.hasToken)) {
+      say(wish.entry === undefined ? `${name} is taken out of ${file.path}.` : `${name} is in ${file.path}.`);
+      for (const note of wish.notes) say(note);
+      say(client.next);
+      finish(true);
+      return 0;
+    }
+    say(`${file.path} has changed meanwhile. Look again.`);
+  }
+  io.stderr.write(
+    `wirescope: ${printableText(`${target} does not stop changing. Quit ${client.title}, and try again.`)}\n`,
+  );
+  return 1;
+}
+
+const removal: Wish = { entry: undefined, hasToken: false, notes: [] };
+
+async function wishOf(
+  client: McpClient,
+  scope: Scope,
+  values: InstallValues,
+  { io, place, target }: { readonly io: Io; readonly place: Place; readonly target: string },
+): Promise<Wish> {
+  if (!values.http) {
+    const gateway = await gatewayCommand(values, place);
+    await assertNotItself(target, gateway.configurations);
+    const own = Object.values(client.files(place));
+    const twice = gateway.configurations.filter((file) => own.includes(file));
+    const asConfigured = gateway.configurations.map((file) => `--config ${file}`).join(" ");
+    const notes = [
+      ...(scope === "project"
+        ? ["The entry holds paths of this machine: others who use the project need their own."]
+        : []),
+      ...twice.map(
+        (file) =>
+          `${client.title} reads ${file} itself, so its servers are there twice. Move them to another file, and name that by --config.`,
+      ),
+      `Servers that you have not approved stay out; wirescope trust ${asConfigured} shows them.`,
+    ];
+    return { entry: stdioEntry(client, gateway), hasToken: false, notes };
+  }
+  if (client.http === undefined) {
+    throw new UsageError(
+      `${client.title} takes no url with headers that we know of. Leave --http out: it then starts the gateway itself.`,
+    );
+  }
+  const running = findGateway(io.env);
+  if (running === undefined) throw new UsageError("No gateway of yours runs on this machine. Start one: wirescope up.");
+  const { token } = running;
+  if (token !== undefined && scope === "project") {
+    throw new UsageError(
+      "A token has no place in a file of the project, which others read. Use --scope user, or leave --http out.",
+    );
+  }
+  const notes = token === undefined ? [] : ["It holds the token of the gateway now, and only you can read it."];
+  if (token !== undefined && running.tokenFile === undefined) {
+    notes.push(
+      "The token is a new one at each start of the gateway. Start it with --token-file <file>, and install once more, to keep one.",
+    );
+  }
+  return { entry: httpEntry(client.http(running.endpoint), token), hasToken: token !== undefined, notes };
+}
+
+function show(
+  { path, isThere }: ClientFile,
+  { line, lines }: Preview,
+  { palette }: Screen,
+  print: (line: string) => unknown,
+): void {
+  print(printableText(isThere ? `${path}, from line ${line}:` : `${path}, a new file:`));
+  print("");
+  const paints = { "+": palette.good, "-": palette.bad, " ": palette.faint };
+  for (const { sign, text } of lines) print(paints[sign](`${sign} ${printableText(text.replaceAll("\t", "    "))}`));
+  print("");
+}

@@ -1,0 +1,46 @@
+import { readJsoncMember, removeJsoncMember, setJsoncMember } from "../jsonc/edit-jsonc.js";
+import type { McpClient } from "./clients.js";
+import type { CommandLine } from "./own-command.js";
+
+/** What an entry says of how the gateway is reached. */
+export type EntryFields = Readonly<Record<string, unknown>>;
+
+/** All fields that say how a server is reached, in any client: of another way they would contradict ours. */
+const reachFields = ["type", "command", "args", "url", "httpUrl", "serverUrl", "headers"] as const;
+
+/** The entry by which a client starts the gateway. */
+export function stdioEntry({ saysType }: Pick<McpClient, "saysType">, { command, args }: CommandLine): EntryFields {
+  return { ...(saysType ? { type: "stdio" } : {}), command, args };
+}
+
+/** The entry by which a client reaches the gateway that runs. */
+export function httpEntry(fields: EntryFields, token: string | undefined): EntryFields {
+  return token === undefined ? fields : { ...fields, headers: { Authorization: `Bearer ${token}` } };
+}
+
+/** The text of the client's file with the entry. What a person added to the entry stays. Throws a JsoncError. */
+export function withEntry(text: string, path: readonly string[], fields: EntryFields): string {
+  const present = readJsoncMember(text, path);
+  if (typeof present !== "object" || present === null || Array.isArray(present))
+    return setJsoncMember(text, path, fields);
+  let result = text;
+  for (const field of reachFields) {
+    if (!Object.hasOwn(fields, field)) result = removeJsoncMember(result, [...path, field]);
+  }
+  for (const [field, value] of Object.entries(fields)) {
+    // Headers of another's making stay beside the token.
+    const isGroup = field === "headers" && typeof readJsoncMember(result, [...path, field]) === "object";
+    if (!isGroup) result = setJsoncMember(result, [...path, field], value);
+    else {
+      for (const [name, header] of Object.entries(value as object)) {
+        result = setJsoncMember(result, [...path, field, name], header);
+      }
+    }
+  }
+  return result;
+}
+
+/** The text of the client's file without the entry. Throws a JsoncError. */
+export function withoutEntry(text: string, path: readonly string[]): string {
+  return removeJsoncMember(text, path);
+}

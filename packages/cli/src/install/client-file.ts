@@ -1,0 +1,132 @@
+import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { access, chmod, mkdir, open, readFile, readlink, realpath, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { systemClock, withFileLock } from "@wirescope/tool-server";
+
+/** The file of a client, as it was read. */
+export interface ClientFile {
+  /** The file itself, behind any symbolic link. */
+  readonly path: string;
+  /** Its text, with its byte-order mark; empty where there is no file yet. */
+  readonly text: string;
+  readonly isThere: boolean;
+}
+
+/** The file of a client cannot be used. It was left alone. */
+export class ClientFileError extends Error {
+  override readonly name = "ClientFileError";
+}
+
+const mostBytes = 64 * 1_048_576;
+const mostLinks = 40;
+
+/** Reads the file of a client; one that is not there is empty. Rejects with a ClientFileError. */
+export async function readClientFile(named: string): Promise<ClientFile> {
+  try {
+    const path = await behindLinks(named);
+    const bytes = await readIfThere(path);
+    if (bytes === undefined) return { path, text: "", isThere: false };
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return { path, text, isThere: true };
+  } catch (error) {
+    throw failure(named, "read", error);
+  }
+}
+
+/**
+ * Puts a text in the place of what was read, whole or not at all, and keeps the file's mode; `isPrivate` leaves it to its owner alone.
+ * Resolves with false, and writes nothing, where the file is not what was read any more. Rejects with a ClientFileError.
+ */
+export async function replaceClientFile(was: ClientFile, text: string, isPrivate: boolean): Promise<boolean> {
+  const { path } = was;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    return await withFileLock(`${path}.wirescope-lock`, () => replaceLocked(was, text, isPrivate), {
+      clock: systemClock,
+      waitMs: 10_000,
+      tooLong: (holder) => new ClientFileError(`${path} is being written by ${holder}. Try again.`),
+      lost: () => new ClientFileError(`${path} is being written by another process. Try again.`),
+      failed: (error) => error,
+    });
+  } catch (error) {
+    throw failure(path, "written", error);
+  }
+}
+
+/** Leaves a file to its owner alone. Resolves with whether others could read it. */
+export async function makePrivate(path: string): Promise<boolean> {
+  if (process.platform === "win32") return false;
+  const { mode } = await stat(path);
+  if ((mode & 0o077) === 0) return false;
+  await chmod(path, mode & 0o700);
+  return true;
+}
+
+async function replaceLocked(
+  { path, text: old, isThere }: ClientFile,
+  text: string,
+  isPrivate: boolean,
+): Promise<boolean> {
+  const present = await readIfThere(path);
+  // As bytes: what is no text any more differs as well.
+  if ((present !== undefined) !== isThere || (present !== undefined && !present.equals(Buffer.from(old)))) return false;
+  // Who made a file read-only meant it, though a folder that can be written lets it be replaced.
+  if (isThere) await access(path, constants.W_OK);
+  const mode = isThere ? (await stat(path)).mode & 0o777 : undefined;
+  const wanted = isPrivate ? (mode ?? 0o600) & 0o700 : mode;
+  const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
+  try {
+    const file = await open(temporary, "wx", wanted ?? 0o666);
+    try {
+      // The mask of the process has no part in the mode of a file that was there.
+      if (wanted !== undefined) await file.chmod(wanted);
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  return true;
+}
+
+/** The file that a path leads to, also where that is not there yet. */
+async function behindLinks(named: string): Promise<string> {
+  let path = resolve(named);
+  for (let count = 0; count < mostLinks; count += 1) {
+    const target = await readlink(path).catch(() => undefined);
+    if (target === undefined) break;
+    path = resolve(dirname(path), target);
+  }
+  const folder = await realpath(dirname(path)).catch(() => dirname(path));
+  return join(folder, basename(path));
+}
+
+async function readIfThere(path: string): Promise<Buffer | undefined> {
+  try {
+    const facts = await stat(path);
+    if (!facts.isFile()) throw new ClientFileError(`${path} is no file. It was left alone.`);
+    if (facts.size > mostBytes)
+      throw new ClientFileError(`${path} has ${facts.size} bytes, and ${mostBytes} are the most.`);
+    return await readFile(path);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function failure(path: string, verb: "read" | "written", error: unknown): unknown {
+  if (error instanceof ClientFileError) return error;
+  const code = codeOf(error);
+  if (code === undefined) return error;
+  const reason = code === "ERR_ENCODING_INVALID_ENCODED_DATA" ? "it is not UTF-8" : code;
+  return new ClientFileError(`${path} cannot be ${verb} (${reason}). It was left alone.`, { cause: error });
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error ? String(error.code) : undefined;
+}

@@ -1,0 +1,144 @@
+import { isAbsolute, join } from "node:path";
+import type { Io } from "../io.js";
+
+/** The user and the machine, as far as the places of files depend on them. */
+export interface Place {
+  readonly env: Io["env"];
+  readonly platform: NodeJS.Platform;
+  readonly home: string;
+  /** The project: where the command runs. */
+  readonly directory: string;
+}
+
+export type Scope = "user" | "project";
+
+/** A program that uses tool servers, and how it is told of one. */
+export interface McpClient {
+  readonly id: string;
+  readonly title: string;
+  /** The key of its file that holds the entries by name. */
+  readonly container: string;
+  /** Where its file is, for the user and, where it has one, for the project. */
+  files(place: Place): { readonly user: string; readonly project?: string };
+  /** Folders and files of which one is there where the client is. */
+  traces(place: Place): readonly string[];
+  /** Its commands, where one of them says that it is there. */
+  readonly commands: readonly string[];
+  /** Whether a stdio entry says its type. */
+  readonly saysType?: true;
+  /** The fields of an entry for a url, besides `headers`; undefined where it takes no headers, or none that we know. */
+  readonly http?: (url: string) => Readonly<Record<string, string>>;
+  /** What makes it take up the change. */
+  readonly next: string;
+}
+
+/** Every client whose file we know how to change. */
+export const mcpClients: readonly McpClient[] = [
+  {
+    id: "claude-code",
+    title: "Claude Code",
+    container: "mcpServers",
+    files: (place) => ({
+      user: join(place.env.CLAUDE_CONFIG_DIR || place.home, ".claude.json"),
+      project: join(place.directory, ".mcp.json"),
+    }),
+    traces: ({ env, home }) => [join(env.CLAUDE_CONFIG_DIR || home, ".claude.json"), join(home, ".claude")],
+    commands: ["claude"],
+    saysType: true,
+    http: (url) => ({ type: "http", url }),
+    next: "Start a new session of Claude Code; /mcp shows it.",
+  },
+  {
+    id: "claude-desktop",
+    title: "Claude Desktop",
+    container: "mcpServers",
+    files: (place) => ({ user: join(settingsFolder(place), "Claude", "claude_desktop_config.json") }),
+    traces: (place) => [join(settingsFolder(place), "Claude")],
+    commands: [],
+    next: "Quit Claude Desktop and start it again.",
+  },
+  {
+    id: "cursor",
+    title: "Cursor",
+    container: "mcpServers",
+    files: ({ home, directory }) => ({
+      user: join(home, ".cursor", "mcp.json"),
+      project: join(directory, ".cursor", "mcp.json"),
+    }),
+    traces: ({ home }) => [join(home, ".cursor")],
+    commands: ["cursor"],
+    http: (url) => ({ url }),
+    next: "Restart Cursor, or switch the server on in its settings.",
+  },
+  {
+    id: "vscode",
+    title: "VS Code",
+    container: "servers",
+    files: (place) => ({
+      user: join(settingsFolder(place), "Code", "User", "mcp.json"),
+      project: join(place.directory, ".vscode", "mcp.json"),
+    }),
+    traces: (place) => [join(settingsFolder(place), "Code")],
+    commands: ["code"],
+    saysType: true,
+    http: (url) => ({ type: "http", url }),
+    next: 'Run "MCP: List Servers" in VS Code, and start it there.',
+  },
+  {
+    id: "windsurf",
+    title: "Windsurf",
+    container: "mcpServers",
+    files: ({ home }) => ({ user: join(home, ".codeium", "windsurf", "mcp_config.json") }),
+    traces: ({ home }) => [join(home, ".codeium", "windsurf")],
+    commands: ["windsurf"],
+    http: (url) => ({ serverUrl: url }),
+    next: "Refresh the list of servers in Cascade.",
+  },
+  {
+    id: "zed",
+    title: "Zed",
+    container: "context_servers",
+    files: (place) => ({ user: join(zedFolder(place), "settings.json") }),
+    traces: (place) => [zedFolder(place)],
+    commands: ["zed", "zeditor"],
+    http: (url) => ({ url }),
+    next: "Zed takes it up by itself.",
+  },
+  {
+    id: "gemini",
+    title: "Gemini CLI",
+    container: "mcpServers",
+    files: ({ home, directory }) => ({
+      user: join(home, ".gemini", "settings.json"),
+      project: join(directory, ".gemini", "settings.json"),
+    }),
+    traces: ({ home }) => [join(home, ".gemini")],
+    commands: ["gemini"],
+    http: (url) => ({ httpUrl: url }),
+    next: "Start Gemini CLI again; /mcp shows it.",
+  },
+  {
+    id: "cline",
+    title: "Cline",
+    container: "mcpServers",
+    files: ({ env, home }) => ({
+      user: env.CLINE_MCP_SETTINGS_PATH || join(home, ".cline", "data", "settings", "cline_mcp_settings.json"),
+    }),
+    traces: ({ home }) => [join(home, ".cline")],
+    commands: ["cline"],
+    next: "Look at the MCP servers of Cline; it takes the change up by itself.",
+  },
+];
+
+/** Where programs of this platform keep the settings of the user. */
+function settingsFolder({ env, platform, home }: Place): string {
+  if (platform === "win32") return env.APPDATA || join(home, "AppData", "Roaming");
+  if (platform === "darwin") return join(home, "Library", "Application Support");
+  const configured = env.XDG_CONFIG_HOME ?? "";
+  return isAbsolute(configured) ? configured : join(home, ".config");
+}
+
+function zedFolder(place: Place): string {
+  if (place.platform === "win32") return join(settingsFolder(place), "Zed");
+  return place.platform === "darwin" ? join(place.home, ".config", "zed") : join(settingsFolder(place), "zed");
+}

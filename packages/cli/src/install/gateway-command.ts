@@ -1,0 +1,50 @@
+import { access, realpath } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { findConfigurationFile } from "@wirescope/tool-server";
+import { fileOf, readable } from "../tool-server/configuration-input.js";
+import { UsageError } from "../usage-error.js";
+import type { Place } from "./clients.js";
+import type { InstallValues } from "./install-options.js";
+import { type CommandLine, ownCommand } from "./own-command.js";
+
+/** How a client starts the gateway, and the configurations that it reads. */
+export interface GatewayCommand extends CommandLine {
+  readonly configurations: readonly string[];
+}
+
+/** The command for the options, with absolute paths: a client starts it anywhere. Throws a UsageError where a file is not there. */
+export async function gatewayCommand(values: InstallValues, place: Place): Promise<GatewayCommand> {
+  const named = await Promise.all(values.config.map(fileOf));
+  const configurations = named.length > 0 ? named : [await readable(() => findConfigurationFile(place.directory))];
+  const envFiles = values["env-file"].map((file) => resolve(file));
+  for (const file of [...configurations, ...envFiles]) {
+    await access(file).catch(() => {
+      throw new UsageError(`${file} is not there.`);
+    });
+  }
+  const { command, args } = ownCommand(place);
+  return {
+    configurations,
+    command,
+    args: [
+      ...args,
+      "up",
+      "--stdio",
+      ...configurations.flatMap((file) => ["--config", file]),
+      ...envFiles.flatMap((file) => ["--env-file", file]),
+      ...(values.profile === undefined ? [] : ["--profile", values.profile]),
+      ...(values.vault === undefined ? [] : ["--vault", values.vault]),
+      ...(values["allow-insecure-loopback"] ? ["--allow-insecure-loopback"] : []),
+    ],
+  };
+}
+
+/** Throws a UsageError where the gateway would read the file that starts it: it would start itself, without end. */
+export async function assertNotItself(target: string, configurations: readonly string[]): Promise<void> {
+  const places = await Promise.all(configurations.map((file) => realpath(file).catch(() => file)));
+  if (!places.includes(target)) return;
+  throw new UsageError(
+    `${target} is what the gateway reads itself, so it would start itself. Move its servers to another file, such as ` +
+      `${resolve(dirname(target), "servers.mcp.json")}, and name that by --config; or use --scope user.`,
+  );
+}

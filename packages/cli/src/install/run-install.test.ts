@@ -1,0 +1,337 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Io } from "../io.js";
+import { parseOptions } from "../options.js";
+import { announceGateway } from "../up/gateway-file.js";
+import { UsageError } from "../usage-error.js";
+import type { Place } from "./clients.js";
+import { installOptions } from "./install-options.js";
+import { runInstall } from "./run-install.js";
+
+let folder: string;
+let place: Place;
+let configuration: string;
+let cursor: string;
+
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-install-")));
+  const [home, directory] = [join(folder, "home"), join(folder, "project")];
+  mkdirSync(home);
+  mkdirSync(directory);
+  configuration = join(directory, ".mcp.json");
+  writeFileSync(configuration, "{}");
+  place = { env: { HOME: home, PATH: "" }, platform: "linux", home, directory };
+  cursor = join(home, ".cursor", "mcp.json");
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+interface Run {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function install(argv: readonly string[], more: { ask?: Io["ask"]; place?: Partial<Place> } = {}): Promise<Run> {
+  let stdout = "";
+  let stderr = "";
+  const io: Io = {
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: (text) => (stderr += text) },
+    env: { ...place.env, ...more.place?.env },
+    now: () => new Date(),
+    ask: more.ask,
+  };
+  const { values, positionals } = parseOptions(installOptions, argv);
+  const code = await runInstall(positionals[0], values, io, { ...place, ...more.place });
+  return { code, stdout, stderr };
+}
+
+function write(file: string, text: string | Uint8Array): string {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+const read = (file: string): string => readFileSync(file, "utf8");
+
+describe("the entry", () => {
+  const gateway = (): string[] => ["up", "--stdio", "--config", configuration];
+  const ours = expect.stringMatching(/packages\/cli\/bin\/wirescope\.js$/);
+  const typed = (): object => ({ type: "stdio", command: process.execPath, args: [ours, ...gateway()] });
+  const plain = (): object => ({ command: process.execPath, args: [ours, ...gateway()] });
+
+  test.each([
+    ["claude-code", "linux", ".claude.json", "mcpServers", typed],
+    ["claude-desktop", "linux", ".config/Claude/claude_desktop_config.json", "mcpServers", plain],
+    ["claude-desktop", "darwin", "Library/Application Support/Claude/claude_desktop_config.json", "mcpServers", plain],
+    ["claude-desktop", "win32", "AppData/Roaming/Claude/claude_desktop_config.json", "mcpServers", plain],
+    ["cursor", "linux", ".cursor/mcp.json", "mcpServers", plain],
+    ["vscode", "linux", ".config/Code/User/mcp.json", "servers", typed],
+    ["vscode", "darwin", "Library/Application Support/Code/User/mcp.json", "servers", typed],
+    ["vscode", "win32", "AppData/Roaming/Code/User/mcp.json", "servers", typed],
+    ["windsurf", "linux", ".codeium/windsurf/mcp_config.json", "mcpServers", plain],
+    ["zed", "linux", ".config/zed/settings.json", "context_servers", plain],
+    ["zed", "darwin", ".config/zed/settings.json", "context_servers", plain],
+    ["gemini", "linux", ".gemini/settings.json", "mcpServers", plain],
+    ["cline", "linux", ".cline/data/settings/cline_mcp_settings.json", "mcpServers", plain],
+  ] as const)("of %s on %s stands in ~/%s, in %s", async (client, platform, file, key, entry) => {
+    const { code } = await install([client, "--yes"], { place: { platform } });
+    expect(code).toBe(0);
+    expect(JSON.parse(read(join(place.home, file)))).toEqual({ [key]: { wirescope: entry() } });
+  });
+
+  test.each([
+    ["cursor", ".cursor/mcp.json"],
+    ["vscode", ".vscode/mcp.json"],
+    ["gemini", ".gemini/settings.json"],
+  ])("of %s stands in %s of the project where that is asked for", async (client, file) => {
+    const { code, stdout } = await install([client, "--scope", "project", "--yes"]);
+    expect(code).toBe(0);
+    expect(existsSync(join(place.directory, file))).toBe(true);
+    expect(stdout).toContain("paths of this machine");
+  });
+
+  test("says wirescope alone where that is on the PATH to stay, and not where npx put it there", async () => {
+    for (const [bin, command] of [
+      [join(folder, "bin"), "wirescope"],
+      [join(folder, "node_modules", ".bin"), process.execPath],
+    ] as const) {
+      chmodSync(write(join(bin, "wirescope"), "#!/bin/sh\n"), 0o755);
+      await install(["cursor", "--yes"], { place: { env: { ...place.env, PATH: bin } } });
+      expect(JSON.parse(read(cursor)).mcpServers.wirescope.command).toBe(command);
+    }
+  });
+
+  test("hands on what the gateway needs, with absolute paths", async () => {
+    const env = write(join(folder, "a.env"), "");
+    await install(["cursor", "--yes", "--env-file", env, "--profile", "work", "--vault", "file", "--name", "mine"]);
+    expect(JSON.parse(read(cursor)).mcpServers.mine.args.slice(1)).toEqual([
+      ...["up", "--stdio", "--config", configuration, "--env-file", env, "--profile", "work", "--vault", "file"],
+    ]);
+  });
+
+  test("leaves what a person added to it, whichever way it is reached", async () => {
+    write(cursor, '{"mcpServers": {"wirescope": {"url": "http://old", "env": {"A": "b"}, "disabled": true}}}');
+    await install(["cursor", "--yes"]);
+    const { wirescope } = JSON.parse(read(cursor)).mcpServers;
+    expect(wirescope).toEqual({ ...plain(), env: { A: "b" }, disabled: true });
+  });
+});
+
+describe("the file", () => {
+  const text =
+    '\ufeff{\r\n\t// mine\r\n\t"mcpServers": {\r\n\t\t"a": {"env": {"K": "s3cret-value"}}, // keep\r\n\t},\r\n}';
+
+  test("stays byte for byte besides the entry, and is the same once that is out again", async () => {
+    write(cursor, text);
+    expect((await install(["cursor", "--yes"])).code).toBe(0);
+    expect(read(cursor).startsWith(text.slice(0, text.indexOf("\t},\r\n}")))).toBe(true);
+    const again = read(cursor);
+    expect(await install(["cursor", "--yes"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("Nothing to change"),
+    });
+    expect(read(cursor)).toBe(again);
+    expect((await install(["cursor", "--remove", "--yes"])).code).toBe(0);
+    expect(read(cursor)).toBe(text);
+    expect(await install(["cursor", "--remove", "--yes"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("is not in"),
+    });
+    expect(readdirSync(dirname(cursor))).toEqual(["mcp.json"]);
+  });
+
+  test("keeps its mode, and stays a symbolic link, also to what is not there yet", async () => {
+    const real = write(join(folder, "dotfiles", "mcp.json"), "{}\n");
+    chmodSync(real, 0o664);
+    mkdirSync(dirname(cursor));
+    symlinkSync("../../dotfiles/mcp.json", cursor);
+    await install(["cursor", "--yes"]);
+    expect(lstatSync(cursor).isSymbolicLink()).toBe(true);
+    expect(statSync(real).mode & 0o777).toBe(0o664);
+    expect(read(real)).toContain("wirescope");
+    rmSync(real);
+    await install(["cursor", "--yes"]);
+    expect(lstatSync(cursor).isSymbolicLink()).toBe(true);
+    expect(read(real)).toContain("wirescope");
+  });
+
+  test.each([
+    [
+      '{\n  "mcpServers": {\n    "a": 1\n    "b": 2\n  }\n}',
+      "mcp.json:4:5: A comma, or }, is missing here. Mend the file first.",
+    ],
+    ['{"mcpServers": "none"}', 'mcp.json:1:16: "mcpServers" is no object.'],
+    [new Uint8Array([0xff, 0xfe, 0x7b, 0x00]), "it is not UTF-8"],
+  ])("is left alone where it is broken", async (broken, message) => {
+    write(cursor, broken);
+    const before = readFileSync(cursor);
+    const { code, stderr, stdout } = await install(["cursor", "--yes"]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain(message);
+    expect(readFileSync(cursor).equals(before)).toBe(true);
+  });
+
+  test("loses nothing where several are at it at once", async () => {
+    const names = ["a", "b", "c", "d", "e", "f"];
+    const runs = await Promise.all(names.map((name) => install(["cursor", "--yes", "--name", name])));
+    expect(runs.map(({ code }) => code)).toEqual(names.map(() => 0));
+    expect(Object.keys(JSON.parse(read(cursor)).mcpServers).sort()).toEqual(names);
+  });
+
+  test("is looked at again where it changed while the person thought", async () => {
+    write(cursor, "{}");
+    let asked = 0;
+    const ask = async (): Promise<string> => {
+      asked += 1;
+      if (asked === 1) write(cursor, '{"theirs": 1}');
+      return "y";
+    };
+    const { code, stdout } = await install(["cursor"], { ask });
+    expect({ code, asked }).toEqual({ code: 0, asked: 2 });
+    expect(stdout).toContain("has changed meanwhile");
+    expect(JSON.parse(read(cursor))).toMatchObject({ theirs: 1, mcpServers: { wirescope: {} } });
+  });
+
+  test("is shown before it changes, without the secrets of others", async () => {
+    write(cursor, text);
+    const { stdout } = await install(["cursor", "--dry-run"]);
+    expect(stdout).toContain('+         "wirescope": {\n');
+    expect(stdout).toContain('"a": {"env": {"K": "…"}}, // …\n');
+    expect(stdout).toContain(configuration);
+    expect(stdout).not.toMatch(/s3cret|mine|keep/);
+  });
+});
+
+test("nothing is written without a yes", async () => {
+  const none = { code: 1, stdout: expect.stringMatching(/^Nothing is written\.$/m) };
+  expect(await install(["cursor"], { ask: async () => "n" })).toMatchObject(none);
+  expect(await install(["cursor"], { ask: async () => "" })).toMatchObject(none);
+  expect(await install(["cursor"])).toMatchObject({ code: 1, stdout: expect.stringContaining("Give --yes") });
+  expect((await install(["cursor", "--dry-run"])).code).toBe(0);
+  expect(existsSync(dirname(cursor))).toBe(false);
+  expect((await install(["cursor"], { ask: async () => " Yes " })).code).toBe(0);
+  expect(existsSync(cursor)).toBe(true);
+});
+
+test("a gateway is not told to read the file that starts it", async () => {
+  const before = read(configuration);
+  await expect(install(["claude-code", "--scope", "project", "--yes"])).rejects.toThrow("would start itself");
+  symlinkSync(configuration, join(place.home, ".claude.json"));
+  await expect(install(["claude-code", "--yes"])).rejects.toThrow(UsageError);
+  expect(read(configuration)).toBe(before);
+});
+
+test("who reads the same configuration is told that its servers are there twice", async () => {
+  expect((await install(["claude-code", "--yes"])).stdout).toContain("its servers are there twice");
+});
+
+test.each([
+  [["cursor", "--config", "/nonexistent/.mcp.json"], "is not there"],
+  [["windsurf", "--scope", "project"], "Use --scope user"],
+  [["claude-desktop", "--http"], "Leave --http out"],
+  [["cursor", "--http"], "No gateway of yours runs"],
+  [["cursor", "--name", "a\u001b[31m"], "--name is a name that can be printed"],
+  [["--yes"], "needs the name of a client"],
+  [["codex", "--remove"], "--http and --remove are for"],
+])("wrong usage: %j", async (argv, message) => {
+  await expect(install(argv)).rejects.toThrow(UsageError);
+  await expect(install(argv)).rejects.toThrow(message);
+});
+
+describe("with --http", () => {
+  const token = "gateway-token-of-this-run";
+  const running = { pid: process.pid, endpoint: "http://127.0.0.1:4690/mcp", channelz: "127.0.0.1:4690" };
+  const headers = { Authorization: `Bearer ${token}` };
+
+  test.each([
+    ["claude-code", ".claude.json", "mcpServers", { type: "http", url: running.endpoint, headers }],
+    ["cursor", ".cursor/mcp.json", "mcpServers", { url: running.endpoint, headers }],
+    ["vscode", ".config/Code/User/mcp.json", "servers", { type: "http", url: running.endpoint, headers }],
+    ["windsurf", ".codeium/windsurf/mcp_config.json", "mcpServers", { serverUrl: running.endpoint, headers }],
+    ["zed", ".config/zed/settings.json", "context_servers", { url: running.endpoint, headers }],
+    ["gemini", ".gemini/settings.json", "mcpServers", { httpUrl: running.endpoint, headers }],
+  ])(
+    "%s gets url and token, in a file that only its owner reads, and no token is printed",
+    async (id, file, key, entry) => {
+      announceGateway(place.env, { ...running, token });
+      const path = write(join(place.home, file), "{}");
+      chmodSync(path, 0o644);
+      for (const form of [[], ["--json"]]) {
+        const { code, stdout, stderr } = await install([id, "--http", "--yes", ...form]);
+        expect(code).toBe(0);
+        expect(stdout + stderr).not.toContain(token);
+        expect(JSON.parse(read(path))).toEqual({ [key]: { wirescope: entry } });
+        expect(statSync(path).mode & 0o777).toBe(0o600);
+        // The second run has nothing to change but the mode.
+        chmodSync(path, 0o644);
+      }
+    },
+  );
+
+  test("a token goes into no file of the project", async () => {
+    announceGateway(place.env, { ...running, token });
+    await expect(install(["cursor", "--http", "--scope", "project", "--yes"])).rejects.toThrow("no place in a file");
+  });
+
+  test("the token of a file stays, and of a new one it is said that it does not", async () => {
+    const tokenFile = write(join(folder, "token"), `${token}\n`);
+    announceGateway(place.env, { ...running, tokenFile });
+    expect((await install(["cursor", "--http", "--yes"])).stdout).not.toContain("new one at each start");
+    expect(JSON.parse(read(cursor)).mcpServers.wirescope.headers).toEqual(headers);
+    announceGateway(place.env, { ...running, token: "another" });
+    expect((await install(["cursor", "--http", "--yes"])).stdout).toContain("new one at each start");
+  });
+
+  test("and back again, the other way leaves nothing of it", async () => {
+    announceGateway(place.env, { ...running, token });
+    await install(["cursor", "--http", "--yes"]);
+    await install(["cursor", "--yes"]);
+    expect(Object.keys(JSON.parse(read(cursor)).mcpServers.wirescope)).toEqual(["command", "args"]);
+  });
+});
+
+test("a list says which clients are here, and where the entry is", async () => {
+  await install(["cursor", "--yes"]);
+  await install(["cursor", "--yes", "--scope", "project"]);
+  write(join(place.home, ".gemini", "settings.json"), "{");
+  const { code, stdout } = await install([]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^cursor +Cursor +found +installed \(user, project\) +.*\.cursor/m);
+  expect(stdout).toMatch(/^gemini +Gemini CLI +found +file is broken/m);
+  expect(stdout).toMatch(/^vscode +VS Code +not found +- /m);
+  expect(JSON.parse((await install(["--json"])).stdout)).toMatchObject({
+    cursor: { isFound: true, installed: ["user", "project"] },
+    zed: { isFound: false, installed: [] },
+  });
+});
+
+test("what is not known is printed to be put in by hand", async () => {
+  const { code, stdout, stderr } = await install(["cursr"]);
+  expect(code).toBe(2);
+  expect(stderr).toContain("Did you mean cursor? There are: claude-code, claude-desktop, cursor");
+  expect(JSON.parse(stdout.slice(stdout.indexOf("{"))).mcpServers.wirescope.args.slice(1, 3)).toEqual([
+    "up",
+    "--stdio",
+  ]);
+  expect(await install(["other"])).toMatchObject({ code: 0, stderr: "" });
+  const codex = await install(["codex"]);
+  expect(codex.stdout).toContain(`[mcp_servers.wirescope]\ncommand = "${process.execPath}"\nargs = ["`);
+  expect(codex.stdout).toMatch(/^codex mcp add wirescope -- .* up --stdio --config /m);
+});

@@ -1,0 +1,124 @@
+import { homedir } from "node:os";
+import { printableText } from "@wirescope/channelz";
+import type { Io } from "../io.js";
+import { JsoncError } from "../jsonc/jsonc-text.js";
+import { formatJson } from "../output/json.js";
+import { createScreen, type Screen } from "../output/screen.js";
+import { renderTable } from "../output/table.js";
+import { suggest } from "../suggest.js";
+import { UsageError } from "../usage-error.js";
+import { changeClientFile } from "./change-client-file.js";
+import { ClientFileError } from "./client-file.js";
+import { type McpClient, mcpClients, type Place } from "./clients.js";
+import { gatewayCommand } from "./gateway-command.js";
+import type { InstallValues } from "./install-options.js";
+import { type ClientRow, listClients } from "./list-clients.js";
+import { byHand, snippetFor } from "./snippet.js";
+
+/** Installs the gateway in a client, or lists the clients. Gives the exit code. */
+export async function runInstall(
+  named: string | undefined,
+  values: InstallValues,
+  io: Io,
+  place: Place = placeOf(io),
+): Promise<number> {
+  const screen = createScreen(io, values["no-color"]);
+  const name = values.name ?? "wirescope";
+  if (name === "" || name !== printableText(name)) throw new UsageError("--name is a name that can be printed.");
+  if (named === undefined) return list(name, values, screen, place);
+  const client = mcpClients.find(({ id }) => id === named);
+  if (client === undefined) return showByHand(named, name, values, { io, screen, place });
+  try {
+    return await changeClientFile(client, name, values, { io, screen, place });
+  } catch (error) {
+    if (!(error instanceof JsoncError) && !(error instanceof ClientFileError)) throw error;
+    const told = error instanceof JsoncError ? brokenText(client, values, place, error) : error.message;
+    io.stderr.write(`wirescope: ${printableText(told)}\n`);
+    return 1;
+  }
+}
+
+function placeOf({ env }: Io): Place {
+  return { env, platform: process.platform, home: env.HOME || homedir(), directory: process.cwd() };
+}
+
+function brokenText(client: McpClient, { scope = "user" }: InstallValues, place: Place, error: JsoncError): string {
+  const { user, project } = client.files(place);
+  return `${scope === "project" ? project : user}:${error.message} Mend the file first. It was left alone.`;
+}
+
+async function list(name: string, values: InstallValues, screen: Screen, place: Place): Promise<number> {
+  const given = (["http", "remove", "dry-run", "yes"] as const).find((option) => values[option]);
+  if (given !== undefined) throw new UsageError(`install needs the name of a client with --${given}.`);
+  const rows = await listClients(name, place);
+  if (values.json) {
+    const all = rows.map(({ client, isFound, installed, problem }) => [
+      client.id,
+      { title: client.title, isFound, installed, problem, files: client.files(place) },
+    ]);
+    screen.print(formatJson(Object.fromEntries(all)));
+    return 0;
+  }
+  const { palette } = screen;
+  screen.printAll(
+    renderTable<ClientRow>(
+      [
+        { title: "CLIENT", text: ({ client }) => client.id, paint: () => palette.strong },
+        { title: "IS", text: ({ client }) => client.title },
+        {
+          title: "HERE",
+          text: ({ isFound }) => (isFound ? "found" : "not found"),
+          paint: ({ isFound }) => (isFound ? palette.good : palette.faint),
+        },
+        {
+          title: "ENTRY",
+          text: ({ installed, problem }) =>
+            installed.length > 0
+              ? `installed (${installed.join(", ")})`
+              : problem === undefined
+                ? "-"
+                : "file is broken",
+        },
+        { title: "FILE", least: 16, text: ({ client }) => client.files(place).user, paint: () => palette.faint },
+      ],
+      rows,
+      screen.width,
+    ),
+  );
+  screen.printAll(["", "wirescope install <client> shows the change, and asks before it writes. Also: codex, other."]);
+  return 0;
+}
+
+interface Surroundings {
+  readonly io: Io;
+  readonly screen: Screen;
+  readonly place: Place;
+}
+
+async function showByHand(
+  named: string,
+  name: string,
+  values: InstallValues,
+  { io, screen, place }: Surroundings,
+): Promise<number> {
+  const isKnown = (byHand as readonly string[]).includes(named);
+  if (values.http || values.remove) {
+    throw new UsageError(`--http and --remove are for clients whose file is changed: ${known()}.`);
+  }
+  const gateway = await gatewayCommand(values, place);
+  if (!isKnown) {
+    const near = suggest(named, [...mcpClients.map(({ id }) => id), ...byHand]);
+    const hint = near === undefined ? "" : ` Did you mean ${near}?`;
+    const text = `There is no client ${JSON.stringify(named)} that is known.${hint} There are: ${known()}; codex, other.`;
+    io.stderr.write(`wirescope: ${printableText(text)}\n`);
+  }
+  if (values.json) {
+    const { command, args } = gateway;
+    screen.print(formatJson({ client: isKnown ? named : null, name, entry: { command, args: [...args] } }));
+  } else screen.printAll(snippetFor(named, name, gateway, place).map((line) => printableText(line)));
+  return isKnown ? 0 : 2;
+}
+
+function known(): string {
+  return mcpClients.map(({ id }) => id).join(", ");
+}
