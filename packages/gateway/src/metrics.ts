@@ -4,8 +4,22 @@ export interface Metrics {
   ended(): void;
   called(method: string, server: string | undefined, outcome: string, durationMs: number): void;
   refused(limit: string): void;
+  /** All that was counted, as of now. */
+  counts(): Counts;
   /** The text that Prometheus reads, with these gauges. */
   render(gauges: readonly Gauge[]): string;
+}
+
+/** What was counted since the start. */
+export interface Counts {
+  readonly calls: readonly {
+    readonly method: string;
+    readonly server: string | undefined;
+    readonly outcome: string;
+    readonly count: number;
+  }[];
+  readonly refusals: readonly { readonly limit: string; readonly count: number }[];
+  readonly inFlight: number;
 }
 
 /** A value as of now. */
@@ -21,6 +35,8 @@ const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 const mostSeries = 2000;
 
 interface Series {
+  readonly method: string;
+  readonly server: string | undefined;
   readonly labels: string;
   readonly outcomes: Map<string, number>;
   readonly counts: Uint32Array;
@@ -39,7 +55,8 @@ export function createMetrics(): Metrics {
     if (found === undefined) {
       if (series.size >= mostSeries && method !== "other") return seriesOf("other", undefined);
       const labels = labelsOf({ method, server: server ?? "" });
-      found = { labels, outcomes: new Map(), counts: new Uint32Array(buckets.length), count: 0, sumSeconds: 0 };
+      const counts = new Uint32Array(buckets.length);
+      found = { method, server, labels, outcomes: new Map(), counts, count: 0, sumSeconds: 0 };
       series.set(key, found);
     }
     return found;
@@ -64,6 +81,13 @@ export function createMetrics(): Metrics {
     refused(limit) {
       refusals.set(limit, (refusals.get(limit) ?? 0) + 1);
     },
+    counts: () => ({
+      calls: [...series.values()].flatMap(({ method, server, outcomes }) =>
+        [...outcomes].map(([outcome, count]) => ({ method, server, outcome, count })),
+      ),
+      refusals: [...refusals].map(([limit, count]) => ({ limit, count })),
+      inFlight,
+    }),
     render(gauges) {
       const lines: string[] = [];
       const head = (name: string, type: string, help: string): void =>

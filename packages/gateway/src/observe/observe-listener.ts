@@ -1,5 +1,10 @@
 import type { ListenObserver, Registry, ServerHandle, SocketHandle } from "@wirescope/channelz";
-import { describeListenSocket, listenAddress, observeHttpServer, observeServerSession } from "@wirescope/instrument";
+import {
+  describeListenSocket,
+  listenAddress,
+  observeHttpServer,
+  observeServerSession,
+} from "@wirescope/instrument/servers";
 
 /** Shows a listener as one server of the registry: where it listens, its connections over both versions of HTTP, and its calls. */
 export function observeListener(registry: Registry, name: string): ListenObserver {

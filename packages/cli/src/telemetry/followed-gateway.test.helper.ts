@@ -1,0 +1,151 @@
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import { type Gateway, type GatewayTelemetry, startGateway } from "@wirescope/gateway";
+import { createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { expect, onTestFinished, vi } from "vitest";
+import { z } from "zod";
+
+/** What no span may hold. */
+export const canary = "canary-of-the-arguments";
+
+export const patience = { timeout: 30_000, interval: 10 };
+
+/** A gateway that is followed by the real SDK, with a server behind it. */
+export interface FollowedGateway {
+  readonly gateway: Gateway;
+  /** The spans of requests that have ended, in that order. */
+  readonly spans: () => readonly ReadableSpan[];
+  /** Those of connections that were made, or not. */
+  readonly connects: () => readonly ReadableSpan[];
+  /** The values of a metric as of now, by their attributes as JSON. */
+  readonly metric: (name: string) => Promise<ReadonlyMap<string, unknown>>;
+  /** The requests that the server got. */
+  readonly asked: readonly { readonly headers: IncomingMessage["headers"]; readonly body: Body }[];
+  /** Posts a request of the newer era, and gives its answer. */
+  readonly ask: (method: string, params?: object, headers?: Record<string, string>) => Promise<Body>;
+  readonly close: () => Promise<void>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what comes over the wire is looked at as it is.
+type Body = any;
+
+export async function startFollowed(
+  changes: GatewayTelemetry = {},
+  more: Readonly<Record<string, object>> = {},
+): Promise<FollowedGateway> {
+  const asked: FollowedGateway["asked"][number][] = [];
+  const port = await serveWeather(asked);
+  const exporter = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  const numbers = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({ exporter: numbers, exportIntervalMillis: 3_600_000 });
+  const meterProvider = new MeterProvider({ readers: [reader] });
+  const entries = {
+    weather: { type: "http", url: `http://127.0.0.1:${port}/mcp` },
+    absent: { type: "http", url: "http://127.0.0.1:9/mcp" },
+    ...more,
+  };
+  const gateway = await startGateway({
+    plugins: [
+      {
+        configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),
+        variables: {},
+        pluginRoot: process.cwd(),
+        assertTrusted: async () => {},
+        backOff: { firstMs: 20, mostMs: 200 },
+      },
+    ],
+    secrets: createSecretRegistry(),
+    telemetry: { tracerProvider: provider, meterProvider, ...changes },
+  });
+  const close = (): Promise<void> => gateway.close({ graceMs: 0 });
+  onTestFinished(close);
+  onTestFinished(() => meterProvider.shutdown());
+  await vi.waitFor(() => expect(gateway.servers()[0]?.tools).toBe(3), patience);
+  let lastId = 0;
+  return {
+    gateway,
+    spans: () => exporter.getFinishedSpans().filter(({ name }) => name !== "wirescope.connect"),
+    connects: () => exporter.getFinishedSpans().filter(({ name }) => name === "wirescope.connect"),
+    async metric(name) {
+      numbers.reset();
+      await reader.forceFlush();
+      const all = numbers.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics));
+      const found = all.find(({ descriptor }) => descriptor.name === name);
+      const points = (found?.dataPoints ?? []) as readonly { attributes: object; value: unknown }[];
+      return new Map(points.map(({ attributes, value }) => [JSON.stringify(attributes), value]));
+    },
+    asked,
+    async ask(method, params = {}, headers = {}) {
+      lastId += 1;
+      const { _meta, ...rest } = params as { _meta?: object; name?: string };
+      const envelope = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { name: "test", version: "1.0.0" },
+      };
+      const request = { jsonrpc: "2.0", id: lastId, method, params: { ...rest, _meta: { ...envelope, ..._meta } } };
+      const answer = await fetch(gateway.endpoint ?? "", {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${gateway.token}`,
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          "mcp-protocol-version": "2026-07-28",
+          "mcp-method": method,
+          ...(rest.name === undefined ? {} : { "mcp-name": rest.name }),
+          ...headers,
+        },
+        body: JSON.stringify(request),
+      });
+      const text = await answer.text();
+      return JSON.parse(text.startsWith("{") ? text : text.slice(text.indexOf("data: ") + 6));
+    },
+    close,
+  };
+}
+
+async function serveWeather(asked: FollowedGateway["asked"][number][]): Promise<number> {
+  const handler = createMcpHandler(makeWeather, { legacy: "reject" });
+  const answer = toNodeHandler(handler) as unknown as RequestListener;
+  const server = createServer((request, response) => {
+    const { headers } = request;
+    let text = "";
+    request.on("data", (chunk) => (text += chunk));
+    request.on("end", () => asked.push({ headers, body: JSON.parse(text || "{}") }));
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+    await handler.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+function makeWeather(): McpServer {
+  const server = new McpServer({ name: "weather", version: "1.0.0" });
+  const inputSchema = z.object({ city: z.string() });
+  server.registerTool("forecast", { inputSchema }, () => ({ content: [{ type: "text", text: "sunny" }] }));
+  server.registerTool("fail", { inputSchema }, ({ city }) => ({
+    content: [{ type: "text", text: `No ${city}.` }],
+    isError: true,
+  }));
+  server.registerTool("slow", { inputSchema }, () => new Promise(() => {}));
+  return server;
+}

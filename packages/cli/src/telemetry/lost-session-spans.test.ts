@@ -1,0 +1,55 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { SpanKind } from "@opentelemetry/api";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { patience, startFollowed } from "./followed-gateway.test.helper.js";
+
+/** A server of the older era that knows nothing of its session when a tool is called for the first time. */
+async function serveForgetful(): Promise<string> {
+  let sessions = 0;
+  const server = createServer((request, response) => {
+    let text = "";
+    request.on("data", (chunk) => (text += chunk));
+    request.on("end", () => {
+      const { id, method } = JSON.parse(text || "{}");
+      const send = (outcome: object): void => {
+        response.writeHead(200, { "content-type": "application/json", "mcp-session-id": `session-${sessions}` });
+        response.end(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
+      };
+      const answer = (result: object): void => send({ result });
+      if (method === "initialize") {
+        sessions += 1;
+        const serverInfo = { name: "forgetful", version: "1.0.0" };
+        answer({ protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo });
+      } else if (method === "tools/list") answer({ tools: [{ name: "work", inputSchema: { type: "object" } }] });
+      else if (method === "tools/call" && sessions > 1) answer({ content: [{ type: "text", text: "done" }] });
+      else if (method === "tools/call") response.writeHead(404).end();
+      else if (id !== undefined) send({ error: { code: -32_601, message: "Method not found" } });
+      else response.writeHead(request.method === "GET" ? 405 : 202).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+}
+
+test("a call that is sent once more over a new session is one span that says so", async () => {
+  const forgetful = { type: "http", url: await serveForgetful() };
+  const { ask, spans, gateway } = await startFollowed({}, { forgetful });
+  await vi.waitFor(() => expect(gateway.servers()[2]?.tools).toBe(1), patience);
+  const { result } = await ask("tools/call", { name: "forgetful__work", arguments: {} });
+  expect(result.content[0].text).toBe("done");
+  const asked = spans().filter(({ kind }) => kind === SpanKind.CLIENT);
+  expect(asked).toHaveLength(1);
+  expect(asked[0]?.attributes).not.toHaveProperty("error.type");
+  expect(asked[0]?.attributes["mcp.protocol.version"]).toBe("2025-11-25");
+  expect(asked[0]?.events.map(({ name, attributes: facts }) => [name, facts?.["wirescope.state"]])).toEqual([
+    ["wirescope.connection.state", "IDLE"],
+    ["wirescope.connection.state", "CONNECTING"],
+    ["wirescope.connection.state", "READY"],
+    ["wirescope.sent_again", undefined],
+  ]);
+});

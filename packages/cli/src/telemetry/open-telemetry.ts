@@ -1,0 +1,43 @@
+import type { GatewayTelemetry } from "@wirescope/gateway";
+import type { SecretRegistry } from "@wirescope/tool-server";
+import { readTelemetrySettings } from "./telemetry-settings.js";
+
+export interface OpenTelemetryOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly secrets: Pick<SecretRegistry, "add">;
+  /** Tells the person who started the gateway what is wrong with the variables. */
+  readonly say: (text: string) => void;
+  /** Tells the log what goes wrong later. */
+  readonly log: (text: string) => void;
+}
+
+/**
+ * Telemetry as the variables of OpenTelemetry ask for it. Never rejects: what cannot be done is told. Where nothing is to be
+ * exported, nothing of OpenTelemetry is loaded.
+ */
+export async function openTelemetry(options: OpenTelemetryOptions): Promise<GatewayTelemetry> {
+  const { env, version, secrets, say, log } = options;
+  const settings = readTelemetrySettings(env);
+  const { propagators } = settings;
+  for (const problem of settings.problems) say(problem);
+  for (const secret of settings.secrets) secrets.add(secret);
+  // What is global is nobody's here: this process has no other part.
+  if (settings.tracesUrl === undefined && settings.metricsUrl === undefined) {
+    return { tracerProvider: false, meterProvider: false, propagators };
+  }
+  const { startExporting } = await import("./start-exporting.js");
+  const { tracerProvider, meterProvider, stop } = startExporting(settings, { version, log });
+  const flush = async (): Promise<void> => {
+    if (!(await stop())) leaveSoon();
+  };
+  return { tracerProvider, meterProvider, propagators, flush };
+}
+
+/** How long everything else has to end, in milliseconds. */
+const leaveMs = 1000;
+
+/** Ends the process where nothing but exports keeps it: they cannot be called off, and may take as long as their time limit. */
+function leaveSoon(): void {
+  setTimeout(() => process.exit(), leaveMs).unref();
+}

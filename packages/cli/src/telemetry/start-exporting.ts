@@ -1,0 +1,81 @@
+import type { MeterProvider as Meters, TracerProvider as Tracers } from "@opentelemetry/api";
+import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-proto";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  type Resource,
+  resourceFromAttributes,
+  serviceInstanceIdDetector,
+} from "@opentelemetry/resources";
+import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
+import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import { createTroubleTeller, watchExports } from "./export-trouble.js";
+import type { TelemetrySettings } from "./telemetry-settings.js";
+
+/** What is exported, until it is stopped. */
+export interface Exporting {
+  readonly tracerProvider: Tracers | false;
+  readonly meterProvider: Meters | false;
+  /** Sends what is left, for two seconds at the most. Resolves with whether all was sent or given up by then. */
+  stop(): Promise<boolean>;
+}
+
+export interface ExportingOptions {
+  readonly version: string;
+  readonly log: (text: string) => void;
+}
+
+/** How long what is left may take to be sent, in milliseconds. */
+const stopMs = 2000;
+
+/** Begins to export. Headers, certificates, compression, limits and the sampler are read from the variables by the SDK itself. */
+export function startExporting(settings: TelemetrySettings, { version, log }: ExportingOptions): Exporting {
+  const resource = resourceOf(version);
+  const tell = createTroubleTeller(log);
+  const tracerProvider = startTraces(settings, resource, tell);
+  const meterProvider = startMetrics(settings, resource, tell);
+  return {
+    tracerProvider: tracerProvider ?? false,
+    meterProvider: meterProvider ?? false,
+    stop: () => isDoneWithin(stopMs, [tracerProvider?.shutdown(), meterProvider?.shutdown()]),
+  };
+}
+
+type TellTrouble = ReturnType<typeof createTroubleTeller>;
+
+function startTraces(
+  settings: TelemetrySettings,
+  resource: Resource,
+  tell: TellTrouble,
+): BasicTracerProvider | undefined {
+  const { tracesUrl: url, traceTimeoutMs: timeoutMillis } = settings;
+  if (url === undefined) return undefined;
+  const exporter = watchExports(new OTLPTraceExporter({ url, timeoutMillis }), (error) => tell("traces", url, error));
+  return new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(exporter)] });
+}
+
+function startMetrics(settings: TelemetrySettings, resource: Resource, tell: TellTrouble): MeterProvider | undefined {
+  const { metricsUrl: url, metricTimeoutMs: timeoutMillis, metricIntervalMs: exportIntervalMillis } = settings;
+  if (url === undefined) return undefined;
+  const exporter = watchExports(new OTLPMetricExporter({ url, timeoutMillis }), (error) => tell("metrics", url, error));
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis });
+  return new MeterProvider({ resource, readers: [reader] });
+}
+
+/** What is known of this process; the variables go before. */
+function resourceOf(version: string): Resource {
+  const ours = resourceFromAttributes({ "service.name": "wirescope", "service.version": version });
+  const detected = detectResources({ detectors: [serviceInstanceIdDetector, envDetector] });
+  return defaultResource().merge(ours).merge(detected);
+}
+
+async function isDoneWithin(ms: number, work: readonly (Promise<void> | undefined)[]): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  const done = Promise.allSettled(work).then(() => true);
+  return Promise.race([done, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { readTelemetrySettings } from "./telemetry-settings.js";
+
+const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
+
+describe("the variables of OpenTelemetry", () => {
+  test("ask for nothing where they are not set, or set to nothing", () => {
+    for (const env of [{}, { OTEL_EXPORTER_OTLP_ENDPOINT: " ", OTEL_SERVICE_NAME: "mine" }]) {
+      const { tracesUrl, metricsUrl, problems, propagators } = readTelemetrySettings(env);
+      expect([tracesUrl, metricsUrl, problems]).toEqual([undefined, undefined, []]);
+      expect(propagators).toEqual(["tracecontext"]);
+    }
+  });
+
+  test.each([
+    [endpoint, "http://collector:4318/v1/traces", "http://collector:4318/v1/metrics"],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "https://a/otlp/" }, "https://a/otlp/v1/traces", "https://a/otlp/v1/metrics"],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://a/in" }, "http://a/in", undefined],
+    [{ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "http://a/in" }, undefined, "http://a/in"],
+    [{ OTEL_TRACES_EXPORTER: "otlp" }, "http://localhost:4318/v1/traces", undefined],
+    [{ ...endpoint, OTEL_TRACES_EXPORTER: "none" }, undefined, "http://collector:4318/v1/metrics"],
+    [{ ...endpoint, OTEL_METRICS_EXPORTER: "none" }, "http://collector:4318/v1/traces", undefined],
+    [{ ...endpoint, OTEL_SDK_DISABLED: "TRUE" }, undefined, undefined],
+    [
+      { ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf" },
+      "http://collector:4318/v1/traces",
+      "http://collector:4318/v1/metrics",
+    ],
+  ])("say where signals go: %j", (env, traces, metrics) => {
+    const { tracesUrl, metricsUrl, problems } = readTelemetrySettings(env);
+    expect([tracesUrl, metricsUrl, problems]).toEqual([traces, metrics, []]);
+  });
+
+  test("that ask for gRPC are told that it is not supported, and what is", () => {
+    const { tracesUrl, metricsUrl, problems } = readTelemetrySettings({
+      ...endpoint,
+      OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "grpc",
+    });
+    expect([tracesUrl, metricsUrl]).toEqual([undefined, "http://collector:4318/v1/metrics"]);
+    expect(problems).toEqual([
+      'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL is "grpc", which is not supported. No traces are exported. ' +
+        "Use http/protobuf, and the endpoint for HTTP, which most collectors have at port 4318.",
+    ]);
+  });
+
+  test.each([
+    [{ OTEL_TRACES_EXPORTER: "zipkin" }, "Use otlp or none."],
+    [{ OTEL_METRICS_EXPORTER: "prometheus" }, '"/metrics" of the gateway'],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" }, "is no url of http or https"],
+    [
+      { ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" },
+      '"grpc", which is not supported. Nothing is exported by it.',
+    ],
+    [{ ...endpoint, OTEL_TRACES_SAMPLER: "sometimes" }, "OTEL_TRACES_SAMPLER is"],
+    [{ ...endpoint, OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "2" }, "no number from 0 to 1"],
+    [{ ...endpoint, OTEL_METRIC_EXPORT_INTERVAL: "soon" }, "is taken as 60000"],
+    [{ OTEL_PROPAGATORS: "tracecontext,b3" }, 'names "b3"'],
+  ])("that cannot be followed are told once, with what to do: %j", (env, words) => {
+    const { problems } = readTelemetrySettings(env);
+    expect(problems.filter((problem) => problem.includes(words))).toHaveLength(1);
+    for (const problem of problems) expect(problem).toMatch(/\.$/);
+  });
+
+  test("say what is passed on, baggage only by its name", () => {
+    const of = (OTEL_PROPAGATORS: string): unknown => readTelemetrySettings({ OTEL_PROPAGATORS }).propagators;
+    expect(of("tracecontext,baggage")).toEqual(["tracecontext", "baggage"]);
+    expect(of("none")).toEqual([]);
+    expect(of("b3")).toEqual([]);
+  });
+
+  test("hold secrets in the headers, and no message has one", () => {
+    const { secrets, problems } = readTelemetrySettings({
+      OTEL_EXPORTER_OTLP_HEADERS: "x-key=s3cret-key,authorization=Basic%20abc",
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: "x-other=0ther",
+      OTEL_EXPORTER_OTLP_ENDPOINT: "ftp://user:passw0rd@collector",
+    });
+    expect(secrets).toEqual(expect.arrayContaining(["s3cret-key", "Basic abc", "0ther"]));
+    expect(problems.join()).not.toMatch(/passw0rd|s3cret/);
+  });
+
+  test("hold a secret in the url of the collector", () => {
+    const { secrets } = readTelemetrySettings({ OTEL_EXPORTER_OTLP_ENDPOINT: "https://user:p%40ssword@collector" });
+    expect(secrets).toContain("p@ssword");
+  });
+
+  test("say how long an export may take, and how often metrics are", () => {
+    const given = { OTEL_EXPORTER_OTLP_TIMEOUT: "500", OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: "700" };
+    expect(readTelemetrySettings({ ...given, OTEL_METRIC_EXPORT_INTERVAL: "1000" })).toMatchObject({
+      traceTimeoutMs: 500,
+      metricTimeoutMs: 700,
+      metricIntervalMs: 1000,
+    });
+    expect(readTelemetrySettings({})).toMatchObject({ traceTimeoutMs: 10_000, metricIntervalMs: 60_000 });
+  });
+});

@@ -1,0 +1,153 @@
+import type { Propagator } from "@wirescope/gateway";
+import { readEndpoint } from "./otlp-endpoint.js";
+
+/** What the variables of OpenTelemetry ask for. */
+export interface TelemetrySettings {
+  /** Where traces go; undefined for nowhere. */
+  readonly tracesUrl: string | undefined;
+  /** Where metrics go; undefined for nowhere. */
+  readonly metricsUrl: string | undefined;
+  /** Milliseconds between two exports of metrics. */
+  readonly metricIntervalMs: number;
+  /** Milliseconds that an export may take, with what is tried again. */
+  readonly traceTimeoutMs: number;
+  readonly metricTimeoutMs: number;
+  /** What is taken from clients and passed on to servers. */
+  readonly propagators: readonly Propagator[];
+  /** Values that are sent to the collector and shown to nobody. */
+  readonly secrets: readonly string[];
+  /** What was asked for and cannot be done, with what to write instead; each a line for people. */
+  readonly problems: readonly string[];
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const samplers = [
+  "always_on",
+  "always_off",
+  "traceidratio",
+  "parentbased_always_on",
+  "parentbased_always_off",
+  "parentbased_traceidratio",
+];
+
+/** Reads the variables of OpenTelemetry. Nothing is exported unless they name an exporter or an endpoint. */
+export function readTelemetrySettings(env: Env): TelemetrySettings {
+  const problems: string[] = [];
+  const isOff = textOf(env, "OTEL_SDK_DISABLED")?.toLowerCase() === "true";
+  const urlOf = (signal: "TRACES" | "METRICS"): string | undefined =>
+    isOff || !isExported(env, signal, problems) ? undefined : readEndpoint(env, signal, problems);
+  const tracesUrl = urlOf("TRACES");
+  const metricsUrl = urlOf("METRICS");
+  if (tracesUrl !== undefined) checkSampler(env, problems);
+  return {
+    tracesUrl,
+    metricsUrl,
+    metricIntervalMs: numberOf(env, ["OTEL_METRIC_EXPORT_INTERVAL"], 60_000, problems),
+    traceTimeoutMs: timeoutOf(env, "TRACES", problems),
+    metricTimeoutMs: timeoutOf(env, "METRICS", problems),
+    propagators: propagatorsOf(env, problems),
+    secrets: [
+      ...["", "TRACES_", "METRICS_"].flatMap((signal) => headerValues(env[`OTEL_EXPORTER_OTLP_${signal}HEADERS`])),
+      ...[tracesUrl, metricsUrl].flatMap((url) => (url === undefined ? [] : decoded(new URL(url).password))),
+    ],
+    problems: [...new Set(problems)],
+  };
+}
+
+/** A variable that is set to nothing is not set. */
+export function textOf(env: Env, name: string): string | undefined {
+  return env[name]?.trim() || undefined;
+}
+
+function isExported(env: Env, signal: "TRACES" | "METRICS", problems: string[]): boolean {
+  const name = `OTEL_${signal}_EXPORTER`;
+  const asked = textOf(env, name);
+  const what = signal.toLowerCase();
+  if (asked === "none") return false;
+  if (asked !== undefined && asked !== "otlp") {
+    const instead = asked === "prometheus" ? ' Prometheus reads "/metrics" of the gateway, always.' : "";
+    problems.push(
+      `${name} is ${JSON.stringify(asked)}, which is not supported. No ${what} are exported. Use otlp or none.${instead}`,
+    );
+    return false;
+  }
+  const isNamed = [`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, "OTEL_EXPORTER_OTLP_ENDPOINT"].some(
+    (variable) => textOf(env, variable) !== undefined,
+  );
+  if (asked === undefined && !isNamed) return false;
+  return isProtocolSpoken(env, signal, problems);
+}
+
+function isProtocolSpoken(env: Env, signal: "TRACES" | "METRICS", problems: string[]): boolean {
+  const names = [`OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`, "OTEL_EXPORTER_OTLP_PROTOCOL"];
+  const name = names.find((variable) => textOf(env, variable) !== undefined);
+  const protocol = name === undefined ? "http/protobuf" : textOf(env, name);
+  if (protocol === "http/protobuf") return true;
+  const where = protocol === "grpc" ? ", and the endpoint for HTTP, which most collectors have at port 4318" : "";
+  const what = name === names[0] ? `No ${signal.toLowerCase()} are exported` : "Nothing is exported by it";
+  problems.push(`${name} is ${JSON.stringify(protocol)}, which is not supported. ${what}. Use http/protobuf${where}.`);
+  return false;
+}
+
+function checkSampler(env: Env, problems: string[]): void {
+  const sampler = textOf(env, "OTEL_TRACES_SAMPLER");
+  if (sampler === undefined) return;
+  if (!samplers.includes(sampler)) {
+    const list = samplers.join(", ");
+    problems.push(
+      `OTEL_TRACES_SAMPLER is ${JSON.stringify(sampler)}, which is not known. All is sampled. Use ${list}.`,
+    );
+    return;
+  }
+  const share = textOf(env, "OTEL_TRACES_SAMPLER_ARG");
+  const isShare = share !== undefined && Number(share) >= 0 && Number(share) <= 1;
+  if (sampler.endsWith("traceidratio") && !isShare) {
+    problems.push(`OTEL_TRACES_SAMPLER_ARG is no number from 0 to 1. All is sampled. Set it, or another sampler.`);
+  }
+}
+
+/** As the variables say; but baggage only where they name it, for servers are others. */
+function propagatorsOf(env: Env, problems: string[]): readonly Propagator[] {
+  const named = textOf(env, "OTEL_PROPAGATORS");
+  if (named === undefined) return ["tracecontext"];
+  const list = named.split(",").map((part) => part.trim());
+  const unknown = list.filter((name) => !["tracecontext", "baggage", "none"].includes(name));
+  if (unknown.length > 0) {
+    problems.push(
+      `OTEL_PROPAGATORS names ${unknown.map((name) => JSON.stringify(name)).join(", ")}, which is not supported. ` +
+        "It is left out. Use tracecontext, baggage or none.",
+    );
+  }
+  return (["tracecontext", "baggage"] as const).filter((name) => list.includes(name));
+}
+
+function timeoutOf(env: Env, signal: "TRACES" | "METRICS", problems: string[]): number {
+  return numberOf(env, [`OTEL_EXPORTER_OTLP_${signal}_TIMEOUT`, "OTEL_EXPORTER_OTLP_TIMEOUT"], 10_000, problems);
+}
+
+/** The first of these that is set, in milliseconds. */
+function numberOf(env: Env, names: readonly string[], fallback: number, problems: string[]): number {
+  const name = names.find((candidate) => textOf(env, candidate) !== undefined);
+  if (name === undefined) return fallback;
+  const value = Number(textOf(env, name));
+  if (Number.isSafeInteger(value) && value > 0 && value < 2 ** 31) return value;
+  problems.push(`${name} is no number of milliseconds above 0. It is taken as ${fallback}. Set it to a whole number.`);
+  return fallback;
+}
+
+/** The values in a list of `name=value`. */
+function headerValues(list: string | undefined): readonly string[] {
+  const pairs = (list ?? "").split(",").filter((pair) => pair.includes("="));
+  return pairs.flatMap((pair) => decoded(pair.slice(pair.indexOf("=") + 1).trim()));
+}
+
+/** A value as it is written, and as it is meant. */
+function decoded(value: string): readonly string[] {
+  if (value === "") return [];
+  try {
+    return [value, decodeURIComponent(value)];
+  } catch {
+    return [value];
+  }
+}

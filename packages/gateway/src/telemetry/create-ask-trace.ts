@@ -1,0 +1,78 @@
+import {
+  type Attributes,
+  type Context,
+  type Histogram,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
+import type { ConnectionFacts } from "@wirescope/tool-server";
+import { failureAttributes, serverAttributes, spanName, subjectAttributes } from "./attributes.js";
+import type { AskedServer, AskTrace } from "./call-trace.js";
+import { safely } from "./safely.js";
+import { fieldsOf } from "./span-context.js";
+import type { TraceFields } from "./trace-fields.js";
+import type { ConnectionWatch } from "./watch-connections.js";
+
+/** What requests of servers are followed with. */
+export interface AskParts {
+  readonly tracer: Tracer | undefined;
+  readonly clientDuration: Histogram<Attributes> | undefined;
+  readonly connections: ConnectionWatch | undefined;
+}
+
+/** Begins to follow a request of a server. `came` is what the client said of its trace. */
+export function createAskTrace(
+  { tracer, clientDuration, connections }: AskParts,
+  { connection, method, params }: AskedServer,
+  parent: Context,
+  came: TraceFields | undefined,
+): AskTrace {
+  const { facts } = connection;
+  // What goes on to a server is of the catalogue.
+  const subject = subjectAttributes(method, typeof params.name === "string" ? params.name : undefined);
+  const attributes: Attributes = { "mcp.method.name": method, ...subject, ...placeOf(facts) };
+  const startedAt = performance.now();
+  const span = tracer?.startSpan(spanName(method, subject), { kind: SpanKind.CLIENT, attributes }, parent);
+  if (span !== undefined) connections?.begin(facts, span);
+  let sendings = 0;
+
+  const end = (told: Attributes): void => {
+    const version = connection.server?.protocolVersion;
+    const late = version === undefined ? told : { ...told, "mcp.protocol.version": version };
+    const seconds = (performance.now() - startedAt) / 1000;
+    clientDuration?.record(
+      seconds,
+      { ...attributes, ...late },
+      span === undefined ? parent : trace.setSpan(parent, span),
+    );
+    if (span === undefined) return;
+    connections?.end(facts, span);
+    span.setAttributes(late);
+    if (told["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end();
+  };
+
+  return {
+    fields: span === undefined ? came : fieldsOf(span, came),
+    sent() {
+      sendings += 1;
+      if (sendings > 1) safely(() => span?.addEvent("wirescope.sent_again"));
+    },
+    answered: ({ isError }) => safely(() => end(isError === true ? { "error.type": "tool_error" } : {})),
+    failed: (error) => safely(() => end(failureAttributes(error))),
+  };
+}
+
+const places = new WeakMap<ConnectionFacts, Attributes>();
+
+/** Where a server is, found out once. */
+function placeOf(facts: ConnectionFacts): Attributes {
+  let place = places.get(facts);
+  if (place === undefined) {
+    place = serverAttributes(facts);
+    places.set(facts, place);
+  }
+  return place;
+}

@@ -1,0 +1,59 @@
+import { describe, expect, test } from "vitest";
+import { createTraceFieldReader } from "./trace-fields.js";
+
+const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+const other = "00-11111111111111111111111111111111-2222222222222222-00";
+const { read } = createTraceFieldReader(["tracecontext"]);
+const both = createTraceFieldReader(["tracecontext", "baggage"]);
+
+describe("what a request says of its trace", () => {
+  test("is nothing where it says nothing", () => {
+    expect(read({}, undefined)).toBeUndefined();
+    expect(read({ _meta: { progressToken: 1 } }, { accept: "*/*" })).toBeUndefined();
+  });
+
+  test("is what its _meta says, before its headers", () => {
+    const headers = { traceparent: other, tracestate: "b=2" };
+    expect(read({ _meta: { traceparent: parent } }, headers)).toEqual({ traceparent: parent });
+    expect(read({}, headers)).toEqual({ traceparent: other, tracestate: "b=2" });
+    expect(read({ _meta: { traceparent: "nonsense" } }, headers)).toEqual({ traceparent: other, tracestate: "b=2" });
+  });
+
+  test.each([
+    ["no text", 7],
+    ["too short", parent.slice(0, -1)],
+    ["a trace of zeros", parent.replace(/-[0-9a-f]{32}/, `-${"0".repeat(32)}`)],
+    ["a parent of zeros", parent.replace(/-[0-9a-f]{16}-/, `-${"0".repeat(16)}-`)],
+    ["upper case", parent.toUpperCase()],
+    ["a version that is none", parent.replace("00-", "ff-")],
+    ["more than version 00 has", `${parent}-more`],
+    ["another line", `${parent}\r\nx-evil: 1`],
+  ])("is nothing where the parent is %s", (_, traceparent) => {
+    expect(read({ _meta: { traceparent, tracestate: "a=1" } }, undefined)).toBeUndefined();
+  });
+
+  test("is what is known of it where its version is newer", () => {
+    expect(read({ _meta: { traceparent: `${parent.replace("00-", "01-")}-what-is-to-come` } }, undefined)).toEqual({
+      traceparent: parent,
+    });
+  });
+
+  test("has no state that a header cannot hold", () => {
+    expect(read({ _meta: { traceparent: parent, tracestate: "a=\n1" } }, undefined)).toEqual({ traceparent: parent });
+    expect(read({ _meta: { traceparent: parent, tracestate: `a=${"1".repeat(600)}` } }, undefined)).toEqual({
+      traceparent: parent,
+    });
+  });
+
+  test("has baggage only where that is asked for", () => {
+    const params = { _meta: { traceparent: parent, baggage: "user=alice" } };
+    expect(read(params, undefined)).toEqual({ traceparent: parent });
+    expect(both.read(params, undefined)).toEqual({ traceparent: parent, baggage: "user=alice" });
+    expect(both.read({}, { baggage: "user=bob" })).toEqual({ baggage: "user=bob" });
+    expect(both.read(params, { baggage: "user=bob" })?.baggage).toBe("user=alice");
+  });
+
+  test("is nothing where nothing is to be passed on", () => {
+    expect(createTraceFieldReader([]).read({ _meta: { traceparent: parent } }, undefined)).toBeUndefined();
+  });
+});
