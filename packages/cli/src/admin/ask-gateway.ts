@@ -1,0 +1,61 @@
+import { readAdminError } from "@wirescope/gateway/admin";
+import { connectAdmin } from "@wirescope/gateway/admin/node";
+import { ToolServerError, type ToolServerErrorCode } from "@wirescope/tool-server";
+import type { Io } from "../io.js";
+import { readPem } from "../tool-server/read-pem.js";
+import type { RunningGateway } from "../up/gateway-file.js";
+import { UsageError } from "../usage-error.js";
+import type { AdminAtHand, AdminValues } from "./admin-at-hand.js";
+
+const answerMs = 5000;
+
+/** Makes sure that the gateway answers. Where it does not and nobody asked for it by name, the command goes on without it. */
+export async function askGateway(
+  { endpoint, token }: RunningGateway,
+  values: AdminValues,
+  io: Io,
+): Promise<AdminAtHand | undefined> {
+  const url = new URL(endpoint).origin;
+  const client = connectAdmin(url, { token, ca: readPem(values.ca, "--ca") });
+  try {
+    await client.listServers({ pageSize: 1 }, { timeoutMs: answerMs });
+    return { client, url };
+  } catch (error) {
+    const { status, message } = readAdminError(error);
+    if (status === "Unauthenticated") throw failureFrom(error, url);
+    const what =
+      status === "Unimplemented"
+        ? `The gateway at ${url} is of a version that cannot be administered.`
+        : `The gateway at ${url} does not answer (${message}).`;
+    if (!values.endpoint) {
+      io.stderr.write(`wirescope: ${what} This goes on without it.\n`);
+      return undefined;
+    }
+    throw new ToolServerError("SERVER_UNREACHABLE", `${what} Start it again: wirescope up.`, { cause: error });
+  }
+}
+
+/** A failure of the gateway as the command would have failed by itself. */
+export function failureFrom(error: unknown, url: string): Error {
+  const { status, message, failure } = readAdminError(error);
+  const code = failure?.code as ToolServerErrorCode | undefined;
+  if (code) return new ToolServerError(code, message, { cause: error });
+  const again = "Start it again: wirescope up.";
+  switch (status) {
+    case "Unauthenticated":
+      return new ToolServerError("UNAUTHORIZED", `The gateway at ${url} does not take its token any more. ${again}`, {
+        cause: error,
+      });
+    case "Unavailable":
+      return new ToolServerError("SERVER_UNREACHABLE", `The gateway at ${url} is gone (${message}). ${again}`, {
+        cause: error,
+      });
+    case "FailedPrecondition":
+    case "InvalidArgument":
+    case "PermissionDenied":
+    case "Unimplemented":
+      return new UsageError(message, { cause: error });
+    default:
+      return new ToolServerError("SERVER_FAILED", message, { cause: error });
+  }
+}

@@ -1,0 +1,88 @@
+import { printableText } from "@wirescope/channelz";
+import { type AdminClient, readAdminError, type Server, type SignInPrompt, SignInWay } from "@wirescope/gateway/admin";
+import { type SignInRequest, ToolServerError } from "@wirescope/tool-server";
+import type { Io } from "../io.js";
+import { personAtTerminal } from "../tool-server/person-at-terminal.js";
+import type { AdminAtHand } from "./admin-at-hand.js";
+import { failureFrom } from "./ask-gateway.js";
+
+export interface SignInThroughOptions {
+  readonly server: string;
+  readonly isByDevice: boolean;
+  readonly scopes: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+/** Lets the person at the terminal sign in the gateway that runs. Resolves with the server as it is then; rejects as a sign-in does. */
+export async function signInThrough(
+  { client, url }: AdminAtHand,
+  io: Io,
+  options: SignInThroughOptions,
+): Promise<Server> {
+  try {
+    return await signIn(client, io, options, "");
+  } catch (error) {
+    const change = readAdminError(error).failure?.issuerChange;
+    const person = personAtTerminal(io);
+    if (
+      change === undefined ||
+      !(await person.confirmIssuer?.({ server: options.server, ...change }, options.signal))
+    ) {
+      throw options.signal.aborted ? options.signal.reason : failureFrom(error, url);
+    }
+    return await signIn(client, io, options, change.to).catch((again: unknown) => {
+      throw options.signal.aborted ? options.signal.reason : failureFrom(again, url);
+    });
+  }
+}
+
+async function signIn(
+  client: AdminClient,
+  io: Io,
+  { server, isByDevice, scopes, signal }: SignInThroughOptions,
+  confirmedIssuer: string,
+): Promise<Server> {
+  const over = new AbortController();
+  const person = personAtTerminal(io);
+  const way = isByDevice ? SignInWay.DEVICE : SignInWay.UNSPECIFIED;
+  const show = async (prompt: SignInPrompt): Promise<void> => {
+    const reply = await person.begin(requestOf(server, prompt), over.signal);
+    if (reply !== undefined) await client.completeSignIn({ signInId: prompt.signInId, address: reply.pasted });
+  };
+  try {
+    for await (const { event } of client.signIn({ server, way, scopes: [...scopes], confirmedIssuer }, { signal })) {
+      if (event.case === "done" && event.value.server !== undefined) return event.value.server;
+      if (event.case === "waiting") io.stderr.write(`${printableText(event.value.message)}\n`);
+      // How the sign-in ends is told by the stream, however the person's part of it ended.
+      if (event.case === "prompt") void show(event.value).catch(() => {});
+    }
+  } finally {
+    over.abort(new DOMException("The sign-in is over.", "AbortError"));
+  }
+  throw new ToolServerError(
+    "SIGN_IN_FAILED",
+    `The gateway does not say how the sign-in to ${server} ended. Try again.`,
+  );
+}
+
+function requestOf(server: string, prompt: SignInPrompt): SignInRequest {
+  const { issuer, scopes, newScopes, storage, way } = prompt;
+  return {
+    server,
+    issuer,
+    reason: "asked",
+    scopes,
+    newScopes,
+    vault: { kind: "file", summary: storage },
+    way:
+      way.case === "device"
+        ? {
+            kind: "device",
+            url: way.value.url,
+            userCode: way.value.userCode,
+            completeUrl: way.value.completeUrl || undefined,
+            expiresAt: Number(way.value.expireTime?.seconds ?? 0) * 1000,
+          }
+        : { kind: "browser", url: way.value?.url ?? "", redirectUri: way.value?.redirectUri ?? "" },
+  };
+}

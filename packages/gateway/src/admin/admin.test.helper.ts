@@ -1,0 +1,67 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  createApprovalStore,
+  createSecretRegistry,
+  judgeTrust,
+  notTrusted,
+  parseConfiguration,
+  type SecretRegistry,
+} from "@wirescope/tool-server";
+import { onTestFinished } from "vitest";
+import { startTestGateway, type TestGateway } from "../gateway.test.helper.js";
+import type { GatewayOptions } from "../gateway-options.js";
+import type { PluginServers } from "../upstream/plugin-servers.js";
+import type { AdminClient } from "./client/admin-client.js";
+import { connectAdmin } from "./connect-admin.js";
+
+export interface TestAdmin extends TestGateway {
+  readonly admin: AdminClient;
+}
+
+/** A gateway to these servers, and a client for its administration, until the test ends. */
+export async function startTestAdmin(entries: object, options: Partial<GatewayOptions> = {}): Promise<TestAdmin> {
+  const gateway = await startTestGateway(entries, options);
+  return { ...gateway, admin: connectAdmin(gateway.url, { token: gateway.token }) };
+}
+
+/** A plugin in a folder of its own, whose entries are judged by real approvals. */
+export interface ApprovedPlugin {
+  readonly folder: string;
+  readonly file: string;
+  readonly secrets: SecretRegistry;
+  /** What the gateway is given, with the entries as they are now. */
+  write(entries: object, variables?: Readonly<Record<string, string>>): PluginServers;
+}
+
+export function createApprovedPlugin(): ApprovedPlugin {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-admin-")));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, ".mcp.json");
+  const store = createApprovalStore({ path: join(folder, "home", "approvals.json") });
+  const secrets = createSecretRegistry();
+  return {
+    folder,
+    file,
+    secrets,
+    write(entries, variables = {}) {
+      const text = JSON.stringify({ mcpServers: entries }, null, 2);
+      writeFileSync(file, text);
+      const judge: NonNullable<PluginServers["trust"]>["judge"] = (entry) =>
+        judgeTrust({ entry, configurationPath: file, pluginRoot: folder, store, policy: undefined });
+      return {
+        configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
+        configurationPath: file,
+        variables: { PATH: process.env.PATH, ...variables },
+        pluginRoot: folder,
+        async assertTrusted(entry) {
+          const judgement = await judge(entry);
+          if (judgement.state !== "trusted") throw notTrusted(entry.name, judgement);
+        },
+        trust: { judge, approve: (subject) => store.approve(subject) },
+        backOff: { firstMs: 20, mostMs: 200 },
+      };
+    },
+  };
+}

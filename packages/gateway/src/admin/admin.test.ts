@@ -1,0 +1,269 @@
+import { setMaxListeners } from "node:events";
+import { readFileSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { fileURLToPath } from "node:url";
+import type { Interceptor } from "@connectrpc/connect";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+  Http2SessionManager,
+} from "@connectrpc/connect-node";
+import { credentials, loadPackageDefinition, Metadata } from "@grpc/grpc-js";
+import { loadSync } from "@grpc/proto-loader";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { patience, pluginOf } from "../gateway.test.helper.js";
+import { everything, makeEcho, serve, serveModern } from "../tool-servers.test.helper.js";
+import { startTestAdmin, type TestAdmin } from "./admin.test.helper.js";
+import {
+  AuthMethod,
+  ConnectivityState,
+  createAdminClient,
+  readAdminError,
+  type Server,
+  Transport,
+} from "./client/index.js";
+import { connectAdmin } from "./connect-admin.js";
+
+const variable = (name: string): string => `\${${name}}`;
+const secret = "s3cret-of-the-ledger-0123456789";
+
+/** A server that works, one that refuses, and one whose variable is not set. */
+async function startThree(): Promise<TestAdmin> {
+  const refusing = await serve((_, response) => void response.writeHead(401).end(`You sent Bearer ${secret}`));
+  const entries = {
+    // It says of itself what it was told in confidence.
+    echo: { type: "http", url: await serveModern(makeEcho(`echo ${secret}`)) },
+    ledger: {
+      type: "http",
+      url: `http://127.0.0.1:${refusing}/mcp`,
+      headers: { Authorization: `Bearer ${variable("LEDGER_TOKEN")}` },
+    },
+    unset: { command: everything, env: { KEY: variable("NOT_SET") } },
+  };
+  const plugin = pluginOf(entries, { variables: { LEDGER_TOKEN: secret }, configurationPath: "/plugin/.mcp.json" });
+  return startTestAdmin({}, { plugins: [plugin] });
+}
+
+async function listed({ admin }: Pick<TestAdmin, "admin">): Promise<Record<string, Server>> {
+  const { servers } = await admin.listServers({});
+  return Object.fromEntries(servers.map((server) => [server.name, server]));
+}
+
+describe("ListServers", () => {
+  test("[TS-D-ADMIN-1] tells of each server how it is, how it signs in and where Channelz shows it, without a secret", async () => {
+    const world = await startThree();
+    await expect
+      .poll(async () => Object.values(await listed(world)).map(({ state }) => state), patience)
+      .toEqual([ConnectivityState.READY, ConnectivityState.TRANSIENT_FAILURE, ConnectivityState.TRANSIENT_FAILURE]);
+    await expect.poll(async () => (await listed(world)).echo?.toolCount, patience).toBe(1);
+    const { echo, ledger, unset } = await listed(world);
+    expect(echo).toMatchObject({
+      configuration: "/plugin/.mcp.json",
+      transport: Transport.HTTP,
+      authentication: { method: AuthMethod.NONE },
+      serverName: expect.stringMatching(/^echo /),
+    });
+    expect(echo?.failure).toBeUndefined();
+    const { channel } = await world.gateway.registry.getChannel(echo?.channelId ?? 0n);
+    expect(channel?.ref?.name).toBe("echo");
+    expect(ledger).toMatchObject({
+      authentication: { method: AuthMethod.HEADERS },
+      failure: { code: "UNAUTHORIZED" },
+    });
+    expect(unset).toMatchObject({ transport: Transport.STDIO, failure: { code: "VARIABLE_UNUSABLE" }, channelId: 0n });
+    expect(unset?.authentication).toBeUndefined();
+    const told = JSON.stringify([echo, ledger, unset], (_, value) => (typeof value === "bigint" ? `${value}` : value));
+    expect(told).not.toContain(secret);
+  });
+
+  test("comes in pages, in the order of the configuration", async () => {
+    const url = "http://127.0.0.1:1/mcp";
+    const names = ["c", "a", "b"];
+    const { admin } = await startTestAdmin(Object.fromEntries(names.map((name) => [name, { type: "http", url }])));
+    const seen: string[] = [];
+    let pageToken = "";
+    do {
+      const page = await admin.listServers({ pageSize: 2, pageToken });
+      expect(page.servers.length).toBeLessThanOrEqual(2);
+      seen.push(...page.servers.map(({ name }) => name));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    expect(seen).toEqual(names);
+    await expect(admin.listServers({ pageToken: "gone" })).rejects.toThrow(/\[invalid_argument\].*first page/);
+    await expect(admin.listServers({ pageSize: -1 })).rejects.toThrow(/\[invalid_argument\]/);
+  });
+});
+
+describe("WatchServers", () => {
+  /** What is told, as it comes. */
+  function watch({ admin }: TestAdmin): {
+    told: { servers: Record<string, Server>; removed: string[] }[];
+    end(): void;
+  } {
+    const leaving = new AbortController();
+    const told: { servers: Record<string, Server>; removed: string[] }[] = [];
+    const ended = (async () => {
+      for await (const { servers, removed } of admin.watchServers({}, { signal: leaving.signal })) {
+        told.push({ servers: Object.fromEntries(servers.map((server) => [server.name, server])), removed });
+      }
+    })().catch(() => {});
+    onTestFinished(async () => {
+      leaving.abort();
+      await ended;
+    });
+    return { told, end: () => leaving.abort() };
+  }
+
+  test("[TS-D-ADMIN-2] tells the whole first, then each change, what is new and what is gone", async () => {
+    const url = await serveModern(makeEcho("echo"));
+    const world = await startTestAdmin({ echo: { type: "http", url }, old: { type: "http", url } });
+    await expect.poll(async () => (await listed(world)).old?.toolCount, patience).toBe(1);
+    const { told } = watch(world);
+    await expect.poll(() => told.length, patience).toBeGreaterThan(0);
+    expect(Object.keys(told[0]?.servers ?? {})).toEqual(["echo", "old"]);
+    await world.gateway.reload([pluginOf({ echo: { type: "http", url }, fresh: { type: "http", url } })]);
+    const last = (name: string) => told.findLast(({ servers }) => servers[name] !== undefined)?.servers[name];
+    await expect.poll(() => told.flatMap(({ removed }) => removed), patience).toEqual(["old"]);
+    await expect.poll(() => last("fresh")?.toolCount, patience).toBe(1);
+    expect(last("fresh")?.state).toBe(ConnectivityState.READY);
+    // What did not change is not told again.
+    expect(told.filter(({ servers }) => servers.echo !== undefined)).toHaveLength(1);
+  });
+
+  test("ends with the gateway, and says so", async () => {
+    const { gateway, admin } = await startTestAdmin({});
+    const stream = admin.watchServers({})[Symbol.asyncIterator]();
+    expect((await stream.next()).value?.servers).toEqual([]);
+    const next = stream.next();
+    await gateway.close({ graceMs: 0 });
+    await expect(next).resolves.toMatchObject({ done: true });
+  });
+
+  test("is left without a trace: who goes makes room", async () => {
+    const { admin } = await startTestAdmin({});
+    const leaving = new AbortController();
+    setMaxListeners(0, leaving.signal);
+    const open = (): Promise<unknown> =>
+      admin.watchServers({}, { signal: leaving.signal })[Symbol.asyncIterator]().next();
+    await Promise.all(Array.from({ length: 64 }, open));
+    await expect(open()).rejects.toThrow(/\[resource_exhausted\] 64 callers watch already/);
+    leaving.abort();
+    const again = new AbortController();
+    onTestFinished(() => again.abort());
+    const retry = (): Promise<unknown> =>
+      admin.watchServers({}, { signal: again.signal })[Symbol.asyncIterator]().next();
+    await expect.poll(() => retry().then(() => "open", String), patience).toBe("open");
+  });
+});
+
+describe("the guard", () => {
+  const path = "/wirescope.v1.AdminService/ListServers";
+
+  test("[TS-D-ADMIN-3] wants the token, by every protocol", async () => {
+    const { url, token } = await startTestAdmin({});
+    const interceptors: Interceptor[] = [
+      (next) => (request) => {
+        request.header.set("authorization", "Bearer wrong");
+        return next(request);
+      },
+    ];
+    for (const create of [createConnectTransport, createGrpcWebTransport, createGrpcTransport]) {
+      for (const given of [[], interceptors]) {
+        const sessionManager = new Http2SessionManager(url);
+        const transport = create({ baseUrl: url, httpVersion: "2", interceptors: given, sessionManager });
+        await expect(createAdminClient(transport).listServers({})).rejects.toThrow(/\[unauthenticated\]/);
+        sessionManager.abort();
+      }
+    }
+    const wrong = connectAdmin(url, { token: "wrong" });
+    await expect(wrong.listServers({})).rejects.toThrow(/\[unauthenticated\]/);
+    await expect(wrong.signIn({ server: "a" })[Symbol.asyncIterator]().next()).rejects.toThrow(/\[unauthenticated\]/);
+    await expect(connectAdmin(url, { token }).listServers({})).resolves.toMatchObject({ servers: [] });
+  });
+
+  test("[TS-D-ADMIN-3] refuses names and pages that are not its own", async () => {
+    const { url, token } = await startTestAdmin({});
+    const status = (headers: Record<string, string>): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const all = { "content-type": "application/json", authorization: `Bearer ${token}`, ...headers };
+        const request = httpRequest(`${url}${path}`, { method: "POST", headers: all }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        });
+        request.on("error", reject).end("{}");
+      });
+    expect(await status({})).toBe(200);
+    expect(await status({ host: "evil.example" })).toBe(403);
+    expect(await status({ origin: "https://evil.example" })).toBe(403);
+  });
+
+  test("[TS-D-ADMIN-4] where everybody is let in, it can be looked at and not be changed", async () => {
+    const { url } = await startTestAdmin(
+      { a: { type: "http", url: "http://127.0.0.1:1/mcp" } },
+      { listen: { token: false } },
+    );
+    const admin = connectAdmin(url);
+    expect((await admin.listServers({})).servers).toHaveLength(1);
+    const denied = /\[permission_denied\] This gateway lets every program in.*Start it with a token/;
+    await expect(admin.signIn({ server: "a" })[Symbol.asyncIterator]().next()).rejects.toThrow(denied);
+    await expect(admin.completeSignIn({ signInId: "a", address: "b" })).rejects.toThrow(denied);
+    await expect(admin.signOut({ server: "a" })).rejects.toThrow(denied);
+    await expect(admin.approve({ server: "a", fingerprint: "b" })).rejects.toThrow(denied);
+  });
+});
+
+describe("callers of other kinds", () => {
+  test("over TLS, a private authority is trusted where it is given", async () => {
+    const pem = (name: string): string =>
+      readFileSync(new URL(`../../../../test/certificates/${name}.pem`, import.meta.url), "utf8");
+    const tls = { cert: pem("server"), key: pem("server-key") };
+    const { url, token } = await startTestAdmin({}, { listen: { tls } });
+    await expect(connectAdmin(url, { token, ca: pem("ca") }).listServers({})).resolves.toMatchObject({ servers: [] });
+    await expect(connectAdmin(url, { token }).listServers({})).rejects.toThrow(/certificate/);
+  });
+
+  test("[TS-D-ADMIN-5] grpc-js reads it by gRPC", async () => {
+    const world = await startThree();
+    const proto = fileURLToPath(new URL("../../../../proto", import.meta.url));
+    const loaded = loadSync("wirescope/v1/admin.proto", { includeDirs: [proto], enums: String, longs: String });
+    // biome-ignore lint/suspicious/noExplicitAny: grpc-js makes the class at run time.
+    const { AdminService } = (loadPackageDefinition(loaded) as any).wirescope.v1;
+    const client = new AdminService(world.gateway.address, credentials.createInsecure());
+    onTestFinished(() => client.close());
+    const metadata = new Metadata();
+    metadata.set("authorization", `Bearer ${world.token}`);
+    const names = await new Promise((resolve, reject) => {
+      client.listServers({}, metadata, (error: Error | null, answer: { servers: { name: string }[] }) =>
+        error === null ? resolve(answer.servers.map(({ name }) => name)) : reject(error),
+      );
+    });
+    expect(names).toEqual(["echo", "ledger", "unset"]);
+  });
+
+  test("[TS-D-ADMIN-5] the client of browsers reads it through fetch, streams too", async () => {
+    const { url, token } = await startTestAdmin({ a: { type: "http", url: "http://127.0.0.1:1/mcp" } });
+    const admin = createAdminClient({ url: `${url}/`, token });
+    expect((await admin.listServers({})).servers.map(({ name }) => name)).toEqual(["a"]);
+    for await (const { servers } of admin.watchServers({})) {
+      expect(servers).toHaveLength(1);
+      break;
+    }
+    await expect(createAdminClient({ url }).listServers({})).rejects.toThrow(/\[unauthenticated\]/);
+  });
+});
+
+describe("a failure", () => {
+  test("has a status, the code of the gateway, and what to do", async () => {
+    const { admin } = await startTestAdmin({ echo: { command: everything } });
+    const error = await admin.reconnect({ server: "echoo" }).catch((caught: unknown) => caught);
+    expect(String(error)).toMatch(/\[not_found\] There is no server "echoo" behind the gateway\. There are: echo\./);
+    expect(readAdminError(error)).toMatchObject({ status: "NotFound", failure: { code: "SERVER_UNKNOWN" } });
+    expect(readAdminError(new Error("another"))).toEqual({ status: "Unknown", message: "another", failure: undefined });
+    await expect(admin.signOut({ server: "echo" })).rejects.toThrow(
+      /\[failed_precondition\].*brings its own credential/,
+    );
+    await expect(admin.completeSignIn({ signInId: "no", address: "" })).rejects.toThrow(/\[not_found\].*Begin again/);
+    await expect(admin.getApproval({ server: "echo" })).rejects.toThrow(/\[unimplemented\]/);
+  });
+});

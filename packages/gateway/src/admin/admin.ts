@@ -1,0 +1,217 @@
+import { create, type DescFile } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
+import type { ConnectionFacts, Explanation, OAuthSession, SecretRegistry } from "@wirescope/tool-server";
+import {
+  AdminService,
+  ApproveResponseSchema,
+  CompleteSignInResponseSchema,
+  file_wirescope_v1_admin,
+  ListServersResponseSchema,
+  ReconnectResponseSchema,
+  type Server,
+  type SignInResponse,
+  SignInResponseSchema,
+} from "../gen/wirescope/v1/admin_pb.js";
+import type { Notices } from "../notices.js";
+import type { Implementation } from "../rpc/protocol.js";
+import type { PluginServers } from "../upstream/plugin-servers.js";
+import type { Upstream } from "../upstream/upstream.js";
+import type { Upstreams } from "../upstream/upstreams.js";
+import { adminErrorOf, type ChangedIssuer } from "./admin-error.js";
+import { approve, judgeUpstream } from "./approve.js";
+import { createChanges } from "./changes.js";
+import { explainUpstream } from "./explain-upstream.js";
+import { approvalToMessage } from "./messages/approval-message.js";
+import { explanationToMessage } from "./messages/explanation-message.js";
+import { serverToMessage } from "./messages/server-message.js";
+import { signOutToMessage } from "./messages/sign-out-message.js";
+import { pageOf } from "./page.js";
+import { redactMessage } from "./redact-message.js";
+import { signInStream } from "./sign-in-stream.js";
+import { createSignIns } from "./sign-ins.js";
+import { watchServers } from "./watch-servers.js";
+
+/** The service by which a gateway is administered. */
+export interface Admin {
+  readonly file: DescFile;
+  /** The name of the service, for its health. */
+  readonly service: string;
+  readonly routes: (router: ConnectRouter) => void;
+  /** Something may have changed. */
+  poke(): void;
+  /** Ends the streams that are open, and the sign-ins with them. */
+  close(): void;
+}
+
+export interface AdminOptions {
+  readonly upstreams: Upstreams;
+  readonly plugins: () => readonly PluginServers[];
+  readonly secrets: SecretRegistry;
+  readonly info: Implementation;
+  readonly notices: Notices;
+  readonly channelId: (connection: ConnectionFacts) => number | undefined;
+  /** Whether callers are told apart: by a token, or by certificates. Where they are not, nothing can be changed. */
+  readonly isGuarded: boolean;
+}
+
+/** How many may watch at once. */
+const mostWatchers = 64;
+
+/** What must arrive whole, or a person cannot use it. */
+const neededWhole: ReadonlySet<string> = new Set(["url", "completeUrl", "userCode", "redirectUri", "signInId"]);
+
+export function createAdmin(options: AdminOptions): Admin {
+  const { upstreams, secrets, info } = options;
+  const redact = (text: string): string => secrets.redact(text);
+  const stopping = new AbortController();
+  const changes = createChanges(options.notices);
+  const signIns = createSignIns(changes.poke);
+  const explaining = new Map<string, Promise<Explanation>>();
+
+  const pluginOf = (name: string): PluginServers | undefined =>
+    options.plugins().find(({ configuration }) => configuration.entries.some((entry) => entry.name === name));
+
+  const messageOf = (upstream: Upstream): Server => {
+    const { name, entry, facts } = upstream;
+    const message = serverToMessage(upstream.status(), {
+      type: entry.type,
+      configuration: pluginOf(name)?.configurationPath,
+      channelId: facts && options.channelId(facts),
+      isSigningIn: signIns.isUnderWay(name),
+    });
+    return redactMessage(message, redact);
+  };
+  const read = (): Server[] => upstreams.all.map(messageOf);
+
+  const assertGuarded = (): void => {
+    if (options.isGuarded) return;
+    throw new ConnectError(
+      "This gateway lets every program in, so nothing can be changed through it. Start it with a token, or use the command without --endpoint.",
+      Code.PermissionDenied,
+    );
+  };
+
+  const sessionOf = async (upstream: Upstream): Promise<OAuthSession> => {
+    const session = await upstream.oauth();
+    if (session !== undefined) return session;
+    throw new ConnectError(
+      `The server ${JSON.stringify(upstream.name)} brings its own credential, so there is nothing to sign in to or out of. See its entry in the configuration.`,
+      Code.FailedPrecondition,
+    );
+  };
+
+  const explain = (upstream: Upstream): Promise<Explanation> => {
+    const { name } = upstream;
+    const plugin = pluginOf(name);
+    if (plugin === undefined) throw new ConnectError(`${name} has just gone. Ask again.`, Code.Aborted);
+    const { failure, state } = upstream.status();
+    const signInFailure = state === "READY" ? undefined : signIns.lastFailure(name);
+    // A walk takes its time, and knocks at the server: who asks while one is under way shares it.
+    const walk =
+      explaining.get(name) ??
+      explainUpstream({ server: name, plugin, secrets, info, failure, signInFailure }).finally(() =>
+        explaining.delete(name),
+      );
+    explaining.set(name, walk);
+    return walk;
+  };
+
+  /** Answers, or says why not in the words of the service. */
+  const answer = async <T extends object>(task: () => Promise<T> | T): Promise<T> => {
+    try {
+      return redactMessage(await task(), redact);
+    } catch (error) {
+      throw adminErrorOf(error, redact);
+    }
+  };
+
+  async function* signIn(
+    upstream: Upstream,
+    request: Parameters<typeof signInStream>[0]["request"],
+    context: HandlerContext,
+    onIssuerChanged: (change: ChangedIssuer) => void,
+  ): AsyncGenerator<SignInResponse> {
+    const session = await sessionOf(upstream);
+    const signal = AbortSignal.any([context.signal, stopping.signal]);
+    for await (const response of signInStream({ request, session, signIns, signal, onIssuerChanged })) {
+      yield redactMessage(response, redact, (field) => neededWhole.has(field));
+    }
+    await upstream.reconnect();
+    yield create(SignInResponseSchema, { event: { case: "done", value: { server: messageOf(upstream) } } });
+  }
+
+  const routes = (router: ConnectRouter): void => {
+    router.service(AdminService, {
+      listServers: (request) =>
+        answer(() => {
+          const { items, nextPageToken } = pageOf(upstreams.all, request);
+          return create(ListServersResponseSchema, { servers: items.map(messageOf), nextPageToken });
+        }),
+      watchServers(_, context) {
+        if (changes.watchers >= mostWatchers) {
+          throw new ConnectError(
+            `${mostWatchers} callers watch already. Ask with ListServers.`,
+            Code.ResourceExhausted,
+          );
+        }
+        return watchServers(read, changes, AbortSignal.any([context.signal, stopping.signal]));
+      },
+      async *signIn(request, context) {
+        let change: ChangedIssuer | undefined;
+        try {
+          assertGuarded();
+          yield* signIn(upstreams.find(request.server), request, context, (told) => {
+            change = told;
+          });
+        } catch (error) {
+          throw adminErrorOf(error, redact, change);
+        }
+      },
+      completeSignIn: ({ signInId, address }) =>
+        answer(() => {
+          assertGuarded();
+          if (signIns.complete(signInId, address)) return create(CompleteSignInResponseSchema);
+          throw new ConnectError("No such sign-in is under way. Begin again.", Code.NotFound);
+        }),
+      signOut: ({ server }, { signal }) =>
+        answer(async () => {
+          assertGuarded();
+          const upstream = upstreams.find(server);
+          const report = await (await sessionOf(upstream)).signOut(signal);
+          changes.poke();
+          // So that it is seen at once that it is refused, and its tools go.
+          upstream.tools.invalidate();
+          await upstream.tools.get();
+          return signOutToMessage(report);
+        }),
+      reconnect: ({ server }) =>
+        answer(async () => {
+          const upstream = upstreams.find(server);
+          await upstream.reconnect();
+          return create(ReconnectResponseSchema, { server: messageOf(upstream) });
+        }),
+      getApproval: ({ server }) =>
+        answer(async () => {
+          const upstream = upstreams.find(server);
+          return approvalToMessage(server, await judgeUpstream(upstream, pluginOf(server)));
+        }),
+      approve: ({ server, fingerprint }) =>
+        answer(async () => {
+          assertGuarded();
+          const upstream = upstreams.find(server);
+          await approve(upstream, pluginOf(server), fingerprint);
+          await upstream.reconnect();
+          return create(ApproveResponseSchema, { server: messageOf(upstream) });
+        }),
+      explain: ({ server }) => answer(async () => explanationToMessage(await explain(upstreams.find(server)))),
+    });
+  };
+
+  return {
+    file: file_wirescope_v1_admin,
+    service: AdminService.typeName,
+    routes,
+    poke: changes.poke,
+    close: () => stopping.abort(new ConnectError("The gateway stops.", Code.Unavailable)),
+  };
+}

@@ -1,0 +1,106 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { connect, patience } from "../gateway.test.helper.js";
+import { type ApprovedPlugin, createApprovedPlugin, startTestAdmin, type TestAdmin } from "./admin.test.helper.js";
+import { ConnectivityState, TrustState } from "./client/index.js";
+
+const variable = (name: string): string => `\${${name}}`;
+
+/** A program of the plugin that is a tool server. */
+function writeProgram({ folder }: ApprovedPlugin, comment: string): void {
+  const program = `// ${comment}
+import { createInterface } from "node:readline";
+const results = {
+  initialize: { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "tiny", version: "1" } },
+  "tools/list": { tools: [{ name: "go", inputSchema: { type: "object" } }] },
+};
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method } = JSON.parse(line);
+  const result = results[method];
+  const answer = result === undefined ? { error: { code: -32601, message: "no" } } : { result };
+  if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, ...answer }) + "\\n");
+});
+`;
+  writeFileSync(join(folder, "server.mjs"), program);
+}
+
+const entries = (...more: string[]): object => ({
+  tools: { command: process.execPath, args: [`${variable("HOST_PLUGIN_ROOT")}/server.mjs`, ...more] },
+});
+
+async function startUnapproved(plugin: ApprovedPlugin): Promise<TestAdmin> {
+  writeProgram(plugin, "first");
+  const world = await startTestAdmin({}, { plugins: [plugin.write(entries())], secrets: plugin.secrets });
+  await expect.poll(() => world.gateway.servers()[0]?.failure?.code, patience).toBe("NOT_TRUSTED");
+  return world;
+}
+
+const notWhatWasShown = /\[aborted\] The server "tools" is not what was shown any more.*Look at it again/;
+
+describe("an approval", () => {
+  test("[TS-D-ADMIN-6] is of what was shown: it lets the server start at once, for clients that are there", async () => {
+    const plugin = createApprovedPlugin();
+    const world = await startUnapproved(plugin);
+    const { admin } = world;
+    let changes = 0;
+    const client = await connect(world, "legacy", {
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => (changes += 1) } },
+    });
+    expect((await client.listTools()).tools).toEqual([]);
+    const shown = await admin.getApproval({ server: "tools" });
+    expect(shown).toMatchObject({ state: TrustState.NEW, changes: [] });
+    expect(shown.fingerprint).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(shown.description.join("\n")).toContain("is a program that runs on this machine (stdio)");
+    await expect(admin.approve({ server: "tools" })).rejects.toThrow(/\[invalid_argument\].*GetApproval/);
+    const { server } = await admin.approve({ server: "tools", fingerprint: shown.fingerprint });
+    expect(server?.state).toBe(ConnectivityState.READY);
+    await expect.poll(() => changes, patience).toBeGreaterThan(0);
+    expect((await client.listTools(undefined, { cacheMode: "refresh" })).tools.length).toBeGreaterThan(0);
+    expect(await admin.getApproval({ server: "tools" })).toMatchObject({
+      state: TrustState.TRUSTED,
+      reason: "it was approved",
+      fingerprint: shown.fingerprint,
+      description: [],
+    });
+  });
+
+  test("[TS-D-ADMIN-6] is refused where a file or the entry has changed since it was shown, and the change is told", async () => {
+    const plugin = createApprovedPlugin();
+    const { admin, gateway } = await startUnapproved(plugin);
+    const { fingerprint } = await admin.getApproval({ server: "tools" });
+    writeProgram(plugin, "another");
+    await expect(admin.approve({ server: "tools", fingerprint })).rejects.toThrow(notWhatWasShown);
+    expect(gateway.servers()[0]?.state).not.toBe("READY");
+
+    const second = await admin.getApproval({ server: "tools" });
+    await admin.approve({ server: "tools", fingerprint: second.fingerprint });
+    await gateway.reload([plugin.write(entries("stdio"))]);
+    await expect.poll(() => gateway.servers()[0]?.failure?.code, patience).toBe("NOT_TRUSTED");
+    const changed = await admin.getApproval({ server: "tools" });
+    expect(changed.state).toBe(TrustState.CHANGED);
+    expect(changed.changes).toMatchObject([{ field: "args[1]", after: "stdio" }]);
+    expect(changed.description.join("\n")).toMatch(/is not what was approved:\n +args\[1\]\n +\+ "stdio"/);
+    await expect(admin.approve({ server: "tools", fingerprint: second.fingerprint })).rejects.toThrow(notWhatWasShown);
+    const { server } = await admin.approve({ server: "tools", fingerprint: changed.fingerprint });
+    expect(server?.state).toBe(ConnectivityState.READY);
+  });
+});
+
+test("[TS-D-ADMIN-7] Explain walks a server with what the gateway knows: its values, its approvals, its last failure", async () => {
+  const plugin = createApprovedPlugin();
+  const { admin } = await startUnapproved(plugin);
+  const untrusted = await admin.explain({ server: "tools" });
+  expect(untrusted).toMatchObject({ server: "tools", well: false });
+  expect(untrusted.causes[0]).toMatchObject({
+    code: "not-approved",
+    mend: { command: expect.stringContaining("wirescope trust tools") },
+  });
+  const { fingerprint } = await admin.getApproval({ server: "tools" });
+  await admin.approve({ server: "tools", fingerprint });
+  // Who asks at once shares one walk.
+  const [well, same] = await Promise.all([admin.explain({ server: "tools" }), admin.explain({ server: "tools" })]);
+  expect(well).toMatchObject({ well: true, causes: [] });
+  expect(same).toEqual(well);
+  expect(well.steps.map(({ name }) => name)).toContain("process");
+});

@@ -1,0 +1,80 @@
+import {
+  describeForApproval,
+  type Entry,
+  type Explanation,
+  explainServer,
+  fingerprintEntry,
+  type SecretRegistry,
+  ToolServerError,
+  type ToolServerErrorCode,
+  type TrustJudgement,
+} from "@wirescope/tool-server";
+import type { Implementation } from "../rpc/protocol.js";
+import type { PluginServers } from "../upstream/plugin-servers.js";
+import type { ServerFailure } from "../upstream/upstream.js";
+
+export interface ExplainUpstreamOptions {
+  readonly server: string;
+  readonly plugin: PluginServers;
+  readonly secrets: SecretRegistry;
+  readonly info: Implementation;
+  /** Why it failed last, as the gateway saw it. */
+  readonly failure: ServerFailure | undefined;
+  /** Why the last sign-in failed. */
+  readonly signInFailure: ToolServerError | undefined;
+}
+
+/** Walks a server as the gateway reaches it: with its variables, its tokens, and what it saw last. */
+export function explainUpstream(options: ExplainUpstreamOptions): Promise<Explanation> {
+  const { server, plugin, secrets, info } = options;
+  const { configuration, configurationPath, variables, pluginRoot, ca, oauth } = plugin;
+  return explainServer({
+    server,
+    configuration,
+    configurationPath: configurationPath ?? "the configuration of the gateway",
+    variables,
+    pluginRoot,
+    secrets,
+    ca,
+    settings: { info },
+    // What mends the gateway goes through it.
+    commandArguments: ["--endpoint"],
+    allowInsecureLoopback: oauth?.allowInsecureLoopback,
+    lastFailure: options.signInFailure ?? errorOf(options.failure),
+    judgeTrust: (entry) => plugin.trust?.judge(entry) ?? judge(plugin, entry),
+    oauth: oauth && {
+      profile: oauth.profile,
+      overrides: oauth.overrides,
+      // The walk disposes of what it opened, and this one is the gateway's.
+      openVault: async () => ({ ...oauth.vault, dispose: async () => {} }),
+    },
+  });
+}
+
+function errorOf(failure: ServerFailure | undefined): ToolServerError | undefined {
+  return failure?.code === undefined
+    ? undefined
+    : new ToolServerError(failure.code as ToolServerErrorCode, failure.message);
+}
+
+/** What a plugin that only says yes or no says. */
+async function judge(
+  { assertTrusted, pluginRoot, configurationPath }: PluginServers,
+  entry: Entry,
+): Promise<TrustJudgement> {
+  const fingerprint = await fingerprintEntry(entry, { pluginRoot });
+  try {
+    await assertTrusted(entry);
+    return { state: "trusted", by: "approval", fingerprint };
+  } catch (error) {
+    if (!ToolServerError.is(error, "NOT_TRUSTED")) throw error;
+    const subject = {
+      configuration: configurationPath ?? "",
+      server: entry.name,
+      pluginRoot,
+      fingerprint,
+      entry: entry.written,
+    };
+    return { state: "new", approval: describeForApproval(entry, fingerprint), subject };
+  }
+}

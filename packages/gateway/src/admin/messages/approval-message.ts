@@ -1,0 +1,69 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { type ApprovalChange, type FileFingerprint, renderDistrust, type TrustJudgement } from "@wirescope/tool-server";
+import {
+  type ApprovalChangeSchema,
+  type GetApprovalResponse,
+  GetApprovalResponseSchema,
+  TrustState,
+} from "../../gen/wirescope/v1/admin_pb.js";
+
+const states = {
+  trusted: TrustState.TRUSTED,
+  new: TrustState.NEW,
+  changed: TrustState.CHANGED,
+  denied: TrustState.DENIED,
+} as const;
+
+const reasons = {
+  approval: "it was approved",
+  policy: "the policy allows it",
+  flag: "--trust was given",
+  new: "nobody approved it yet",
+  changed: "it is not what was approved",
+  denied: "the policy denies it",
+} as const;
+
+/** What there is to approve, as a message. */
+export function approvalToMessage(server: string, judgement: TrustJudgement): GetApprovalResponse {
+  const isTrusted = judgement.state === "trusted";
+  return create(GetApprovalResponseSchema, {
+    state: states[judgement.state],
+    reason: reasons[isTrusted ? judgement.by : judgement.state],
+    fingerprint: fingerprintOf(judgement),
+    description: isTrusted ? [] : renderDistrust(server, judgement),
+    thisRunOnly: isTrusted && judgement.by === "flag",
+    changes: judgement.state === "changed" ? judgement.diff.map(changeInit) : [],
+  });
+}
+
+/** The digest of what was judged; empty where a policy denies it. */
+export function fingerprintOf(judgement: TrustJudgement): string {
+  if (judgement.state === "denied") return "";
+  return (judgement.state === "trusted" ? judgement.fingerprint : judgement.subject.fingerprint).digest;
+}
+
+function changeInit(change: ApprovalChange): MessageInitShape<typeof ApprovalChangeSchema> {
+  switch (change.kind) {
+    case "field":
+      return { field: change.field, ...sidesOf(change.before, change.after) };
+    case "file":
+      return { field: change.field, path: change.path, ...sidesOf(wordsOf(change.before), wordsOf(change.after)) };
+    case "plugin-root":
+      return { field: "the root of the plugin", ...sidesOf(change.before, change.after) };
+    case "not-shown":
+      return { field: "a value that is not shown" };
+    case "unchecked":
+      return { field: change.file.field, path: change.file.path, after: change.file.state };
+  }
+}
+
+function sidesOf(
+  before: string | undefined,
+  after: string | undefined,
+): Pick<MessageInitShape<typeof ApprovalChangeSchema>, "before" | "after"> {
+  return { ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
+}
+
+function wordsOf(file: FileFingerprint | undefined): string | undefined {
+  return file?.sha256 === undefined ? file?.state : `sha256 ${file.sha256}`;
+}

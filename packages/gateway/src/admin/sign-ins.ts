@@ -1,0 +1,116 @@
+import { randomUUID } from "node:crypto";
+import {
+  type OAuthSession,
+  parseResourceChallenge,
+  type SignIn,
+  type SignInReply,
+  type SignInRequest,
+  ToolServerError,
+} from "@wirescope/tool-server";
+import type { ChangedIssuer } from "./admin-error.js";
+
+/** What a person is shown, and the name of the sign-in that it belongs to. */
+export interface ShownSignIn {
+  readonly id: string;
+  readonly request: SignInRequest;
+}
+
+export interface SignInRun {
+  readonly way: "browser" | "device" | undefined;
+  readonly scopes: readonly string[];
+  /** The authorization server that the person agreed to, should it be another than before. */
+  readonly confirmedIssuer: string;
+  readonly signal: AbortSignal;
+  /** A person has to do something. Called again for each who joins. */
+  onShown(shown: ShownSignIn): void;
+  /** A sign-in is under way of which nothing can be shown. */
+  onWaiting(): void;
+  /** The server names another authorization server, and nobody agreed to that. */
+  onIssuerChanged(change: ChangedIssuer): void;
+}
+
+/** The sign-ins that are asked for through the service. */
+export interface SignIns {
+  /** Lets a person sign in, or joins them who do. Rejects as `OAuthSession.signIn` does, and with the reason of the signal. */
+  run(server: string, session: OAuthSession, run: SignInRun): Promise<void>;
+  /** Hands over the address that a browser ended at; false where no such sign-in is under way. */
+  complete(id: string, address: string): boolean;
+  isUnderWay(server: string): boolean;
+  /** The failure of the last sign-in to a server; undefined where it went well. */
+  lastFailure(server: string): ToolServerError | undefined;
+}
+
+interface UnderWay {
+  readonly runs: Set<SignInRun>;
+  shown: ShownSignIn | undefined;
+}
+
+/** `onChanged` is called when a sign-in begins and when it has ended. */
+export function createSignIns(onChanged: () => void): SignIns {
+  const underWay = new Map<string, UnderWay>();
+  const answers = new Map<string, (reply: SignInReply) => void>();
+  const failures = new Map<string, ToolServerError>();
+
+  const person = (current: UnderWay, { confirmedIssuer, onIssuerChanged }: SignInRun): SignIn => ({
+    begin(request, signal) {
+      const shown = { id: randomUUID(), request };
+      current.shown = shown;
+      for (const run of current.runs) run.onShown(shown);
+      if (request.way.kind === "device") return Promise.resolve(undefined);
+      return new Promise((resolve, reject) => {
+        answers.set(shown.id, resolve);
+        const onOver = (): void => {
+          answers.delete(shown.id);
+          reject(signal.reason);
+        };
+        if (signal.aborted) onOver();
+        else signal.addEventListener("abort", onOver, { once: true });
+      });
+    },
+    async confirmIssuer(change) {
+      if (change.to === confirmedIssuer) return true;
+      onIssuerChanged(change);
+      return false;
+    },
+  });
+
+  const join = async (current: UnderWay, session: OAuthSession, run: SignInRun): Promise<void> => {
+    const { way, scopes, signal } = run;
+    if (session.isMachine) await session.replace(undefined, parseResourceChallenge(undefined), signal);
+    else {
+      if (session.isSigningIn) {
+        if (current.shown !== undefined) run.onShown(current.shown);
+        else if (current.runs.size === 1) run.onWaiting();
+      }
+      await session.signIn(person(current, run), { way, scopes }, signal);
+    }
+  };
+
+  return {
+    async run(server, session, run) {
+      const current = underWay.get(server) ?? { runs: new Set(), shown: undefined };
+      underWay.set(server, current);
+      current.runs.add(run);
+      onChanged();
+      try {
+        await join(current, session, run);
+        failures.delete(server);
+      } catch (error) {
+        if (ToolServerError.is(error)) failures.set(server, error);
+        throw error;
+      } finally {
+        current.runs.delete(run);
+        if (current.runs.size === 0 && underWay.get(server) === current) underWay.delete(server);
+        onChanged();
+      }
+    },
+    complete(id, address) {
+      const answer = answers.get(id);
+      answers.delete(id);
+      answer?.({ pasted: address });
+      return answer !== undefined;
+    },
+    isUnderWay: (server) => underWay.has(server),
+    lastFailure: (server) => failures.get(server),
+  };
+}

@@ -1,0 +1,219 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { startQuirks } from "@wirescope/quirks";
+import { expect, onTestFinished, test } from "vitest";
+import {
+  browsingPerson,
+  createLoginWorld,
+  type LoginWorld,
+  pastingPerson,
+  program,
+} from "./login-world.test.helper.js";
+
+const patience = { timeout: 30_000, interval: 20 };
+
+interface Up {
+  readonly endpoint: string;
+  readonly token: string;
+  readonly process: ChildProcessWithoutNullStreams;
+  readonly ended: Promise<unknown>;
+}
+
+/** The gateway as a process of its own, until the test ends. */
+async function startUp(
+  { shared, env, folder }: Pick<LoginWorld, "shared" | "env" | "folder">,
+  ...more: string[]
+): Promise<Up> {
+  const args = [program, "up", "--json", "--port", "0", "--log", "off", ...shared, ...more];
+  const child = spawn(process.execPath, args, { env, cwd: folder });
+  const ended = once(child, "close");
+  onTestFinished(async () => {
+    child.kill();
+    await ended;
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk) => (stdout += chunk));
+  child.stderr.on("data", (chunk) => (stderr += chunk));
+  await expect.poll(() => stdout.includes("\n") || child.exitCode !== null, patience).toBe(true);
+  if (!stdout.includes("\n")) throw new Error(`The gateway ended: ${stderr}`);
+  return { ...(JSON.parse(stdout) as Pick<Up, "endpoint" | "token">), process: child, ended };
+}
+
+/** A client of the gateway, until the test ends. */
+async function connectClient({ endpoint, token }: Up): Promise<Client> {
+  const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "legacy" } });
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), { requestInit }));
+  onTestFinished(() => client.close());
+  return client;
+}
+
+const originOf = ({ endpoint }: Up): string => new URL(endpoint).origin;
+
+test("[TS-D-ADMIN-9] login and logout sign the running gateway in and out: its clients get the tools, and lose them, at once", async () => {
+  const world = await createLoginWorld({ hasForms: true });
+  const up = await startUp(world, "--trust");
+  const client = await connectClient(up);
+  const tools = async (): Promise<string[]> =>
+    (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name).sort();
+  expect(await tools()).toEqual([]);
+  const before = await world.run(["auth"]);
+  expect(before.stdout).toMatch(
+    new RegExp(`^As the gateway at ${originOf(up)} has it\\.\\n\\n.*\\nnotes +not signed in`, "s"),
+  );
+
+  const login = await world.run(["login", "notes"], { person: browsingPerson() });
+  expect(login.stderr).toContain(`Sign in to notes with ${world.authorization.issuer}, as you asked.\n`);
+  expect(login).toMatchObject({
+    code: 0,
+    stdout: `The gateway at ${originOf(up)} is signed in to notes with ${world.authorization.issuer}.\nPermissions: notes:read.\nnotes answers: notes 3.1.0\n`,
+  });
+  expect(await tools()).toEqual(["notes__read", "notes__write"]);
+  expect((await world.run(["auth", "notes"])).stdout).toMatch(/^sign-in +signed in$/m);
+  const { gateway, servers } = JSON.parse((await world.run(["auth", "--json"])).stdout);
+  expect(gateway).toBe(originOf(up));
+  expect(servers.notes.oauth).toMatchObject({ isSignedIn: true, issuer: world.authorization.issuer });
+  expect((await world.run(["why", "notes"])).stdout).toMatch(/^✓ notes works\./);
+
+  const logout = await world.run(["logout", "notes"]);
+  expect(logout.code).toBe(0);
+  expect(logout.stdout).toMatch(
+    /tokens of .* are wiped here\.[\s\S]*access token: revoked[\s\S]*notes refuses it \(401\)/,
+  );
+  await expect.poll(tools, patience).toEqual([]);
+  const why = await world.run(["why", "notes"]);
+  expect(why.code).toBe(1);
+  expect(why.stdout).toContain("wirescope login notes --endpoint\n");
+});
+
+test("a sign-in whose browser cannot reach the gateway goes on with the pasted address, and --json is one object", async () => {
+  const world = await createLoginWorld({ hasForms: true });
+  const up = await startUp(world, "--trust");
+  const { code, stdout } = await world.run(["login", "notes", "--json"], { person: pastingPerson() });
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({
+    server: "notes",
+    isSignedIn: true,
+    answers: { name: "notes", version: "3.1.0" },
+    gateway: originOf(up),
+  });
+});
+
+test("[TS-D-OAUTH-1] a server that names another authorization server: the person decides, whoever runs the sign-in", async () => {
+  const quirks = await startQuirks({ quirks: ["issuer-changes"] });
+  onTestFinished(() => quirks.close());
+  const world = await createLoginWorld();
+  world.configure({ notes: { type: "http", url: quirks.tool.url } });
+  const up = await startUp(world, "--trust");
+  const browse = browsingPerson();
+  const answer =
+    (word: string): typeof browse =>
+    (question, ...rest) =>
+      question.startsWith("Sign in there?") ? Promise.resolve(word) : browse(question, ...rest);
+  expect((await world.run(["login", "notes"], { person: browse })).code).toBe(0);
+  // From the first call on it names the other.
+  await (await connectClient(up)).callTool({ name: "notes__scopes", arguments: {} });
+  const no = await world.run(["login", "notes"], { person: answer("") });
+  expect(no.code).toBe(1);
+  expect(no.stderr).toContain(
+    `notes wants another authorization server than before: ${quirks.other.issuer} in place of ${quirks.authorization.issuer}.`,
+  );
+  expect(quirks.other.requests.filter(({ method }) => method === "POST")).toEqual([]);
+  const yes = await world.run(["login", "notes"], { person: answer("y") });
+  expect(yes).toMatchObject({ code: 0, stdout: expect.stringContaining(`with ${quirks.other.issuer}.`) });
+});
+
+test("[TS-D-ADMIN-9] trust approves in the running gateway what it shows, and the server is tried at once", async () => {
+  const world = await createLoginWorld();
+  await startUp(world);
+  expect(await world.run(["trust"])).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^notes +http +new +nobody/m),
+  });
+  expect(await world.run(["login", "notes"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('The server "notes" is not approved yet'),
+  });
+  const approved = await world.run(["trust", "notes"], { person: async () => "y" });
+  expect(approved.code).toBe(0);
+  expect(approved.stdout).toContain('The server "notes" (line 3) is reached over the network (http).');
+  // It was tried, and now wants a sign-in.
+  expect(approved.stdout).toMatch(/\nnotes is approved\.\n.*wants to know who asks/);
+  expect(await world.run(["trust", "notes"])).toMatchObject({ code: 0, stdout: "notes may act: it was approved.\n" });
+  // The entry changes, and what was approved is not what is there.
+  world.configure({ notes: { type: "http", url: `${world.tool.url}?more` } });
+  await expect
+    .poll(async () => (await world.run(["trust", "--json"])).stdout, patience)
+    .toContain('"state": "changed"');
+  const changed = await world.run(["trust", "notes", "--yes"]);
+  expect(changed).toMatchObject({ code: 0, stdout: expect.stringContaining("is not what was approved:") });
+});
+
+test("[TS-D-ADMIN-9] a gateway of another configuration is left alone, unless --endpoint asks for it", async () => {
+  const world = await createLoginWorld();
+  const other = join(world.folder, "other", ".mcp.json");
+  mkdirSync(dirname(other));
+  writeFileSync(other, JSON.stringify({ diary: { type: "http", url: world.tool.url } }));
+  const up = await startUp({ ...world, shared: ["--config", other, "--allow-insecure-loopback"] }, "--trust");
+  const auth = await world.run(["auth"], { person: async () => "y" });
+  expect(auth.stdout).toMatch(/^Tokens rest in .*\n\n.*\nnotes +not signed in/s);
+  const asked = await world.run(["auth", "--endpoint"]);
+  expect(asked.stdout).toMatch(
+    new RegExp(`^As the gateway at ${originOf(up)} has it\\.\n\n.*\ndiary +not signed in`, "s"),
+  );
+  expect(await world.run(["auth", "notes", "--endpoint"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/There is no server "notes" behind the gateway at .*There are: diary\./),
+  });
+});
+
+test("[TS-D-ADMIN-9] what the gateway would do with other tokens or another trust is done without it", async () => {
+  const world = await createLoginWorld();
+  await startUp(world, "--trust");
+  for (const options of [["--profile", "other"], ["--vault", "memory"], ["--trust"]]) {
+    const { stdout } = await world.run(["auth", ...options], { person: async () => "y" });
+    expect(stdout).not.toContain("As the gateway at");
+    expect(stdout).toMatch(/^notes +not signed in/m);
+    expect(await world.run(["auth", "--endpoint", ...options])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`so ${options[0]} has no effect. Leave one of them out.`),
+    });
+  }
+  expect((await world.run(["auth", "--profile", "default"])).stdout).toContain("As the gateway at");
+});
+
+test("[TS-D-ADMIN-9] where the gateway is gone or refuses the token, that is said", async () => {
+  const world = await createLoginWorld();
+  expect(await world.run(["auth", "--endpoint"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("No gateway of yours runs on this machine. Start one: wirescope up."),
+  });
+  const up = await startUp(world, "--trust");
+  const file = join(world.home, ".local/state/wirescope/gateway.json");
+  const word = JSON.parse(readFileSync(file, "utf8"));
+  writeFileSync(file, JSON.stringify({ ...word, token: "another" }));
+  for (const verb of [["auth"], ["login", "notes"], ["why", "notes"], ["trust"]]) {
+    expect(await world.run(verb)).toMatchObject({
+      code: 1,
+      stderr: `wirescope: The gateway at ${originOf(up)} does not take its token any more. Start it again: wirescope up.\n`,
+    });
+  }
+  up.process.kill();
+  await up.ended;
+  // Word of a process that is no gateway.
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, JSON.stringify({ ...word, pid: process.pid }));
+  const gone = `The gateway at ${originOf(up)} does not answer (`;
+  const alone = await world.run(["trust"]);
+  expect(alone.stdout).toMatch(/^notes +http +new/m);
+  expect(alone.stderr).toContain(gone);
+  expect(alone.stderr).toContain("This goes on without it.");
+  const asked = await world.run(["trust", "--endpoint"]);
+  expect(asked).toMatchObject({ code: 1, stdout: "" });
+  expect(asked.stderr).toContain(gone);
+  expect(asked.stderr).toContain("Start it again: wirescope up.");
+});

@@ -1,0 +1,68 @@
+import { fileURLToPath } from "node:url";
+import { type HttpHandler, startGateway } from "@wirescope/gateway";
+import { createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { build, type Rollup } from "vite";
+import { expect, onTestFinished, test } from "vitest";
+import { isChromiumInstalled, openPage } from "./chromium.test.helper.js";
+
+/** The client as a page gets it: one file for browsers. */
+async function bundleClient(): Promise<string> {
+  const entry = fileURLToPath(new URL("../../packages/gateway/src/admin/client/index.ts", import.meta.url));
+  const built = await build({
+    configFile: false,
+    logLevel: "silent",
+    resolve: { conditions: ["@wirescope/source"] },
+    build: { write: false, minify: false, lib: { entry, formats: ["es"] } },
+  });
+  const [{ output }] = built as Rollup.RollupOutput[] as [Rollup.RollupOutput];
+  return output[0].code;
+}
+
+const serveText =
+  (type: string, text: string): HttpHandler =>
+  (_, response) =>
+    void response.writeHead(200, { "content-type": type }).end(text);
+
+test.skipIf(!isChromiumInstalled)(
+  "[TS-D-ADMIN-5] a page of the gateway lists its servers and watches them in a real browser",
+  async () => {
+    const code = await bundleClient();
+    expect(code).not.toMatch(/__vite-browser-external|from "node:/);
+    const secrets = createSecretRegistry();
+    const text = JSON.stringify({ away: { type: "http", url: "http://127.0.0.1:1/mcp" } });
+    const plugin = {
+      configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
+      variables: {},
+      pluginRoot: process.cwd(),
+      assertTrusted: async () => {},
+    };
+    const gateway = await startGateway({
+      plugins: [plugin],
+      secrets,
+      pages: {
+        "/page": serveText("text/html", "<!doctype html><title>Page</title>"),
+        "/admin.js": serveText("text/javascript", code),
+      },
+    });
+    onTestFinished(() => gateway.close({ graceMs: 0 }));
+    const { page, problems } = await openPage();
+    await page.goto(`${gateway.url}/page`);
+    // Run in the page, where the types of this file are not known.
+    const look = `async (token) => {
+      const { createAdminClient, readAdminError } = await import("/admin.js");
+      const admin = createAdminClient({ url: location.origin, token });
+      const { servers } = await admin.listServers({});
+      const told = [];
+      for await (const { servers } of admin.watchServers({})) {
+        told.push(...servers.map(({ name }) => name));
+        if (servers.some(({ failure }) => failure?.code === "SERVER_UNREACHABLE")) break;
+      }
+      const error = await admin.reconnect({ server: "none" }).catch(readAdminError);
+      return { listed: servers.map(({ name }) => name), told, error: [error.status, error.failure.code] };
+    }`;
+    const seen = await page.evaluate(`(${look})(${JSON.stringify(gateway.token)})`);
+    expect(seen).toMatchObject({ listed: ["away"], error: ["NotFound", "SERVER_UNKNOWN"] });
+    expect((seen as { told: string[] }).told).toContain("away");
+    expect(problems.filter((problem) => problem.startsWith("error:"))).toEqual([]);
+  },
+);
