@@ -5,7 +5,9 @@ import type { Io } from "../io.js";
 /** Writes what happens in a gateway to standard error, a line each: for people, or as JSON for machines. */
 export function createEventLog(io: Io, form: "pretty" | "json" | "off"): GatewayListener {
   if (form === "off") return () => {};
-  return (event) => {
+  return (whole) => {
+    // Arguments are for the audit alone.
+    const { arguments: _, ...event } = { arguments: undefined, ...whole };
     const time = io.now().toISOString();
     if (form === "json") io.stderr.write(`${JSON.stringify({ time, ...event })}\n`);
     else io.stderr.write(`${time.slice(11, 23)} ${printableText(describe(event))}\n`);

@@ -10,6 +10,8 @@ const running = {
   endpoint: "http://127.0.0.1:1/mcp",
   channelz: "127.0.0.1:1",
   token: "secret-token",
+  configurations: ["/plugin/.mcp.json"],
+  profile: "development",
 };
 
 beforeEach(() => {

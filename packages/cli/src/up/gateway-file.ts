@@ -10,6 +10,12 @@ export interface RunningGateway {
   /** The target for clients of Channelz. */
   readonly channelz: string;
   readonly token?: string | undefined;
+  /** The file that holds the token, where it is one that stays. */
+  readonly tokenFile?: string | undefined;
+  /** The configurations that it serves, as absolute paths without links. */
+  readonly configurations?: readonly string[] | undefined;
+  /** Whose tokens it uses. */
+  readonly profile?: string | undefined;
 }
 
 /** Where a gateway leaves word of itself, for this user's other commands. */
@@ -42,12 +48,29 @@ export function findGateway(env: Io["env"]): RunningGateway | undefined {
 
 function readGatewayFile(env: Io["env"]): RunningGateway | undefined {
   try {
-    const { pid, endpoint, channelz, token } = JSON.parse(readFileSync(gatewayFile(env), "utf8"));
+    const read = JSON.parse(readFileSync(gatewayFile(env), "utf8"));
+    const { pid, endpoint, channelz, token, tokenFile } = read;
     if (!Number.isSafeInteger(pid) || typeof endpoint !== "string" || typeof channelz !== "string") return undefined;
-    return { pid, endpoint, channelz, ...(typeof token === "string" ? { token } : {}) };
+    if (typeof tokenFile === "string") {
+      const token = readFileSync(tokenFile, "utf8").trim();
+      return { pid, endpoint, channelz, tokenFile, token, ...servedBy(read) };
+    }
+    return { pid, endpoint, channelz, ...(typeof token === "string" ? { token } : {}), ...servedBy(read) };
   } catch {
     return undefined;
   }
+}
+
+function servedBy({
+  configurations,
+  profile,
+}: Record<string, unknown>): Pick<RunningGateway, "configurations" | "profile"> {
+  return {
+    ...(Array.isArray(configurations) && configurations.every((each) => typeof each === "string")
+      ? { configurations }
+      : {}),
+    ...(typeof profile === "string" ? { profile } : {}),
+  };
 }
 
 function isAlive(pid: number): boolean {

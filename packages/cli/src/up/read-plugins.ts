@@ -2,6 +2,7 @@ import { dirname, resolve } from "node:path";
 import type { PluginServers } from "@wirescope/gateway";
 import {
   createMemoryVault,
+  judgeTrust,
   type OAuthSettings,
   parseConfiguration,
   readConfigurationFile,
@@ -11,7 +12,7 @@ import {
 } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
-import { createTrustAsker } from "../tool-server/ask-for-trust.js";
+import { approvalsOf, createTrustAsker, policyOf } from "../tool-server/ask-for-trust.js";
 import { readable, readVariables } from "../tool-server/configuration-input.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
@@ -38,6 +39,8 @@ export function createPluginReader(
     if (isNeeded) oauth ??= openOAuth(values, io, secrets);
     return oauth ?? Promise.resolve({ vault: createMemoryVault() });
   };
+  const store = approvalsOf(io);
+  const mode = values.trust ? "flag" : "approval";
   const isSilent = { ...io, ask: undefined, stderr: { write: () => {} } };
   return {
     files,
@@ -58,10 +61,16 @@ export function createPluginReader(
           const pluginRoot = dirname(file);
           return {
             configuration,
+            configurationPath: file,
             variables: { ...variables, ...extra },
             pluginRoot,
             // Nobody is asked here: what is not trusted stands in the list of what to do.
             assertTrusted: createTrustAsker({ file, pluginRoot, io: isSilent, isFlagged: values.trust }),
+            trust: {
+              judge: async (entry) =>
+                judgeTrust({ entry, configurationPath: file, pluginRoot, store, mode, policy: await policyOf(io) }),
+              approve: (subject) => store.approve(subject),
+            },
             ca: readPem(values.ca, "--ca"),
             oauth: await oauthOf(configuration.entries.some(usesOAuth)),
           };

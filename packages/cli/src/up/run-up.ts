@@ -1,27 +1,35 @@
-import { ChannelzError } from "@wirescope/channelz";
-import { type Gateway, startGateway } from "@wirescope/gateway";
+import { realpathSync } from "node:fs";
+import { resolve } from "node:path";
+import { ChannelzError, type ChannelzErrorCode } from "@wirescope/channelz";
+import { type Gateway, type GatewayListener, startGateway } from "@wirescope/gateway";
 import {
   createSecretRegistry,
   findConfigurationFile,
   type SecretRegistry,
   ToolServerError,
 } from "@wirescope/tool-server";
-import { type DemoPlugin, openDemoPlugin } from "../demo/demo-plugin.js";
-import { keepCalling } from "../demo/traffic.js";
+import type { DemoPlugin } from "../demo/demo-plugin.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { createScreen } from "../output/screen.js";
+import { openTelemetry } from "../telemetry/open-telemetry.js";
 import { approvalsOf } from "../tool-server/ask-for-trust.js";
 import { fileOf } from "../tool-server/configuration-input.js";
-import { readPem } from "../tool-server/read-pem.js";
 import { UsageError } from "../usage-error.js";
 import { version } from "../version.js";
+import { openAuditLog } from "./audit-log.js";
 import { createEventLog } from "./event-log.js";
 import { announceGateway } from "./gateway-file.js";
+import { listenOptionsOf } from "./listen-options.js";
+import { createSignInPage, signInPath } from "./pages/sign-in-page.js";
+import { createStatusPage, statusPath } from "./pages/status-page.js";
+import { createTicket, type Ticket } from "./pages/ticket.js";
 import { createPluginReader } from "./read-plugins.js";
-import { createSignInPage, type SignInPage, signInPath } from "./sign-in-page.js";
+import { createSettingsReader } from "./settings-reader.js";
+import type { ToDo } from "./to-do.js";
+import { toolListsToDo } from "./tool-lists.js";
 import { upNotice } from "./up-notice.js";
-import { defaultPort, type upOptions } from "./up-options.js";
+import type { upOptions } from "./up-options.js";
 import { watchFiles } from "./watch-files.js";
 
 /** How long servers may take to connect before it is told what does not work yet. */
@@ -35,19 +43,30 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
   // Once: who sends a second signal has lost patience, and gets the default.
   process.once("SIGTERM", onSignal).once("SIGINT", onSignal);
   const files = values.demo ? [] : await filesOf(values.config);
-  const demo = files.length === 0 ? await openDemoPlugin() : undefined;
+  const demo = files.length === 0 ? await openDemo() : undefined;
   try {
     return await serve(demo === undefined ? files : [demo.file], demo, values, io, { program, stop: stop.signal });
   } catch (error) {
-    if (!ChannelzError.is(error, "LISTEN_FAILED")) throw error;
-    throw new UsageError(`${error.message} Another port: --port <number>; --port 0 takes a free one.`, {
-      cause: error,
-    });
+    const hint = ChannelzError.is(error) ? listenHints[error.code] : undefined;
+    if (hint === undefined || !(error instanceof Error)) throw error;
+    throw new UsageError(`${error.message} ${hint}`, { cause: error });
   } finally {
     process.off("SIGTERM", onSignal).off("SIGINT", onSignal);
     await demo?.close();
   }
 }
+
+/** The demonstration, which who has a configuration need not load. */
+async function openDemo(): Promise<DemoPlugin> {
+  const { openDemoPlugin } = await import("../demo/demo-plugin.js");
+  return openDemoPlugin();
+}
+
+/** What the library can only say in general, in the options of the command. */
+const listenHints: Partial<Record<ChannelzErrorCode, string>> = {
+  LISTEN_FAILED: "Another port: --port <number>; --port 0 takes a free one.",
+  LISTEN_EXPOSED: "Options: --cert <file> --key <file> with --token-file <file>, or with --client-ca <file>.",
+};
 
 interface Run {
   readonly program: string;
@@ -68,36 +87,63 @@ async function serve(
   const reader = createPluginReader(files, values, io, { secrets, ...(demo && { extra: demo.variables }) });
   const isPiped = values.stdio;
   const form = logForm(values, io);
-  const signIn = createSignInPage(() => gateway);
+  const settings = createSettingsReader(values, io, demo !== undefined);
+  const { limits, ...read } = settings.read();
+  let { tools } = read;
+  const listen = isPiped ? false : listenOptionsOf(values);
+  const audit = openAuditLog(values, io);
+  const log = createEventLog(io, form);
+  const onEvent: GatewayListener = (event) => {
+    log(event);
+    audit.listener(event);
+  };
+  const telemetry = await openTelemetry({
+    env: io.env,
+    version: version(),
+    secrets,
+    say: (text) => void io.stderr.write(`wirescope: ${text}\n`),
+    log: (reason) => onEvent({ kind: "defect", reason }),
+  });
+  const ticket = createTicket();
   const gateway: Gateway = await startGateway({
-    pages: { [signInPath]: signIn.handler },
+    pages: {
+      [statusPath]: createStatusPage(() => gateway, ticket, program),
+      [signInPath]: createSignInPage(() => gateway, ticket),
+    },
     plugins: await reader.read(),
     secrets,
     info: { name: "wirescope", version: version() },
-    listen: isPiped ? false : listenOf(values),
-    onEvent: createEventLog(io, form),
+    listen,
+    tools,
+    limits,
+    tellsArguments: values["audit-arguments"],
+    onEvent,
+    telemetry,
   });
   const reload = async (): Promise<void> => {
     try {
-      await gateway.reload(await reader.read());
+      const next = settings.read().tools;
+      await gateway.reload(await reader.read(), next);
+      tools = next;
     } catch (error) {
       if (!(error instanceof UsageError) && !ToolServerError.is(error)) throw error;
       io.stderr.write(`wirescope: ${error.message} What was there goes on.\n`);
     }
   };
   const stopWatching = [
-    watchFiles(files, () => void reload()),
+    watchFiles([...files, settings.file], () => void reload()),
     watchFiles([approvalsOf(io).path], () => void reconnectUntrusted(gateway)),
   ];
-  const takeBack = announce(gateway, io);
+  const takeBack = announce(gateway, files, values, io);
   try {
     const ended = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
     const client = isPiped ? gateway.serveStdio(process.stdin, process.stdout) : undefined;
     if (!isPiped && !stop.aborted) {
       await Promise.race([settled(gateway), ended]);
-      if (!stop.aborted) report(gateway, demo !== undefined, values, io, { program, signIn });
+      const more = toolListsToDo(tools, gateway.servers(), program);
+      if (!stop.aborted) report(gateway, demo !== undefined, values, io, { program, ticket, more });
     }
-    const traffic = demo === undefined ? undefined : keepCalling(gateway, stop);
+    const traffic = demo === undefined ? undefined : (await import("../demo/traffic.js")).keepCalling(gateway, stop);
     if (!stop.aborted) await (client === undefined ? ended : Promise.race([client.closed, ended]));
     await traffic;
     return 0;
@@ -105,6 +151,7 @@ async function serve(
     takeBack();
     for (const stopOne of stopWatching) stopOne();
     await gateway.close();
+    await audit.close();
   }
 }
 
@@ -118,31 +165,36 @@ async function filesOf(named: readonly string[]): Promise<string[]> {
   }
 }
 
-function listenOf(values: OptionValues<typeof upOptions>): NonNullable<Parameters<typeof startGateway>[0]["listen"]> {
-  const { host, cert, key, port = String(defaultPort) } = values;
-  if (!/^\d+$/.test(port) || Number(port) > 65_535)
-    throw new UsageError(`--port is a number from 0 to 65535, not "${port}".`);
-  if ((cert === undefined) !== (key === undefined)) throw new UsageError("--cert and --key go together.");
-  const certificate = readPem(cert, "--cert");
-  const privateKey = readPem(key, "--key");
-  return {
-    port: Number(port),
-    ...(host === undefined ? {} : { host }),
-    ...(certificate === undefined || privateKey === undefined ? {} : { tls: { cert: certificate, key: privateKey } }),
-    ...(values["token-file"] === undefined ? {} : { tokenFile: values["token-file"] }),
-    ...(values["no-token"] ? { token: false as const } : {}),
-  };
-}
-
 function logForm(values: OptionValues<typeof upOptions>, io: Io): "pretty" | "json" | "off" {
   if (values.log === "json" || values.log === "off" || values.log === "pretty") return values.log;
   return io.stderr.isTTY ? "pretty" : "json";
 }
 
-function announce(gateway: Gateway, io: Io): () => void {
-  const { endpoint, address, token } = gateway;
+function announce(
+  gateway: Gateway,
+  files: readonly string[],
+  values: OptionValues<typeof upOptions>,
+  io: Io,
+): () => void {
+  const { url, endpoint, address, token } = gateway;
+  const { "token-file": tokenFile, profile = profileOf(io) } = values;
   if (endpoint === undefined || address === undefined) return () => {};
-  return announceGateway(io.env, { pid: process.pid, endpoint, channelz: address, token });
+  const credential = tokenFile === undefined ? { token } : { tokenFile: resolve(tokenFile) };
+  const configurations = files.map((file) => realpathSync(file));
+  return announceGateway(io.env, {
+    pid: process.pid,
+    endpoint,
+    // The target says whether there is TLS.
+    channelz: url?.startsWith("https:") ? url : address,
+    ...credential,
+    configurations,
+    profile,
+  });
+}
+
+/** Whose tokens are used unless an option says so. */
+function profileOf({ env }: Io): string {
+  return env.WIRESCOPE_PROFILE || "default";
 }
 
 function report(
@@ -150,18 +202,19 @@ function report(
   isDemo: boolean,
   values: OptionValues<typeof upOptions>,
   io: Io,
-  { program, signIn }: { readonly program: string; readonly signIn: SignInPage },
+  { program, ticket, more }: { readonly program: string; readonly ticket: Ticket; readonly more: readonly ToDo[] },
 ): void {
   const screen = createScreen(io, values["no-color"]);
+  const page = ticket.linkTo(gateway.url ?? "", statusPath);
   if (values.json) {
     const { endpoint, address: channelz, token } = gateway;
     const servers = Object.fromEntries(gateway.servers().map(({ name, state }) => [name, state]));
-    screen.print(JSON.stringify({ channelz, endpoint, token, servers }));
+    screen.print(JSON.stringify({ channelz, endpoint, page, token, servers }));
     return;
   }
-  const linkFor = (server: string): string => signIn.linkFor(gateway.url ?? "", server);
+  const linkFor = (server: string): string => ticket.linkTo(gateway.url ?? "", signInPath, { server });
   const title = isDemo ? "The gateway is up, with a demonstration behind it." : "The gateway is up.";
-  screen.printAll(upNotice(gateway, { program, title, linkFor }, screen));
+  screen.printAll(upNotice(gateway, { program, title, page, linkFor, more, tokenFile: values["token-file"] }, screen));
 }
 
 /** Resolves once every server has told its tools or has failed, and after a while at the latest. */

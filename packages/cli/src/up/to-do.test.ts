@@ -13,6 +13,7 @@ function status(name: string, failure?: { code?: string; message: string }): Ser
     authentication: undefined,
     failure: failure && { code: failure.code, message: failure.message, at: 0 },
     tools: undefined,
+    idlePatterns: [],
     callsInFlight: 0,
   };
 }

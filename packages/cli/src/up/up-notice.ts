@@ -3,32 +3,41 @@ import type { Gateway, ServerStatus } from "@wirescope/gateway";
 import { wrap } from "../check/wrap.js";
 import type { Screen } from "../output/screen.js";
 import { type Column, renderTable } from "../output/table.js";
-import { toDoOf } from "./to-do.js";
+import { type ToDo, toDoOf } from "./to-do.js";
 
 const widest = 80;
+const noToken = "none: every program of this machine may call";
 
 /** What the notice says besides what the gateway knows. */
 export interface NoticeWords {
   readonly title: string;
   /** How commands begin. */
   readonly program: string;
+  /** The link to the page that shows all this as it is now. */
+  readonly page: string;
   /** The link by which a person signs in to a server. */
   readonly linkFor: (server: string) => string;
+  /** The file that holds the token, where it is in one. */
+  readonly tokenFile: string | undefined;
+  /** What is to be done besides what the servers want. */
+  readonly more: readonly ToDo[];
 }
 
 /** What a person is told once the gateway is up: where it is, what is connected, what is left to do, how to look at it. */
-export function upNotice(gateway: Gateway, { program, title, linkFor }: NoticeWords, screen: Screen): string[] {
+export function upNotice(gateway: Gateway, words: NoticeWords, screen: Screen): string[] {
+  const { program, title, page, linkFor, tokenFile, more } = words;
   const { palette, width = widest } = screen;
   const servers = gateway.servers();
   const rows: [string, string][] = [
     ["Endpoint", gateway.endpoint ?? "standard input and output"],
-    ["Token", gateway.token ?? "none: every program of this machine may call"],
+    ["Token", gateway.token ?? (tokenFile === undefined ? noToken : `that of ${tokenFile}`)],
     ["Channelz", gateway.address ?? "-"],
+    ["Page", page],
   ];
   const label = Math.max(...rows.map(([name]) => name.length));
   const lines = [title, "", ...rows.map(([name, text]) => `  ${palette.strong(name.padEnd(label))}  ${text}`), ""];
   lines.push(...renderTable(columns(screen), servers, Math.min(width, 120)), "");
-  const todo = toDoOf(servers, program, linkFor);
+  const todo = [...toDoOf(servers, program, linkFor), ...more];
   if (todo.length > 0) {
     lines.push(palette.warning("To do:"));
     for (const { server, problem, command } of todo) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createToolFilter } from "./tool-filter.js";
+import { createToolFilter, idlePatternsOf } from "./tool-filter.js";
 
 test.each([
   [undefined, ["read_file", "write_file", "a.b"]],
@@ -11,4 +11,12 @@ test.each([
   [{ allow: ["a?b"] }, []],
 ])("%j lets through %j", (filter, names) => {
   expect(["read_file", "write_file", "a.b"].filter(createToolFilter(filter))).toEqual(names);
+});
+
+test.each([
+  [undefined, []],
+  [{ allow: ["read_*", "a.b"], deny: ["write_file"] }, []],
+  [{ allow: ["raed_*"], deny: ["a?b", "raed_*"] }, ["raed_*", "a?b"]],
+])("%j has patterns that match nothing: %j", (filter, patterns) => {
+  expect(idlePatternsOf(filter, ["read_file", "write_file", "a.b"])).toEqual(patterns);
 });

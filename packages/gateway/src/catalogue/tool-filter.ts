@@ -15,6 +15,14 @@ export function createToolFilter({ allow, deny = [] }: ToolFilter = {}): (name: 
     !denied.some((pattern) => pattern.test(name));
 }
 
+/** The patterns that match none of these names: they do nothing, and who wrote them should know. */
+export function idlePatternsOf({ allow = [], deny = [] }: ToolFilter = {}, names: readonly string[]): string[] {
+  return [...new Set([...allow, ...deny])].filter((text) => {
+    const pattern = patternOf(text);
+    return !names.some((name) => pattern.test(name));
+  });
+}
+
 function patternOf(text: string): RegExp {
   const parts = text.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}$`, "s");

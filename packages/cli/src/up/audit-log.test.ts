@@ -1,0 +1,119 @@
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { GatewayEvent } from "@wirescope/gateway";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Io } from "../io.js";
+import { parseOptions } from "../options.js";
+import { UsageError } from "../usage-error.js";
+import { type AuditLog, openAuditLog } from "./audit-log.js";
+import { createEventLog } from "./event-log.js";
+import { upOptions } from "./up-options.js";
+
+let folder: string;
+let file: string;
+let stderr: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "wirescope-audit-"));
+  file = join(folder, "audit.jsonl");
+  stderr = "";
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(folder, { recursive: true });
+});
+
+const io: Io = {
+  stdout: { write: () => {} },
+  stderr: { write: (text) => (stderr += text) },
+  env: {},
+  now: () => new Date(0),
+};
+
+function open(...argv: string[]): AuditLog {
+  return openAuditLog(parseOptions(upOptions, argv).values, io);
+}
+
+const call = (name: string, more: object = {}): GatewayEvent => ({
+  kind: "call",
+  id: 1,
+  method: "tools/call",
+  server: "mail",
+  name,
+  outcome: "ok",
+  reason: undefined,
+  durationMs: 3,
+  client: "editor 1",
+  session: "abc",
+  ...more,
+});
+const linesOf = (path: string): unknown[] =>
+  readFileSync(path, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((it) => JSON.parse(it));
+
+test("each call is a line behind what is there, for the owner alone, and nothing else is", async () => {
+  const audit = open("--audit-file", file);
+  audit.listener(call("send"));
+  audit.listener({ kind: "defect", reason: "no call" });
+  await audit.close();
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const again = open("--audit-file", file);
+  again.listener(call("read", { outcome: "error", reason: "It is closed." }));
+  await again.close();
+  const facts = { time: "1970-01-01T00:00:00.000Z", id: 1, method: "tools/call", server: "mail", durationMs: 3 };
+  expect(linesOf(file)).toEqual([
+    { ...facts, name: "send", outcome: "ok", client: "editor 1", session: "abc" },
+    { ...facts, name: "read", outcome: "error", reason: "It is closed.", client: "editor 1", session: "abc" },
+  ]);
+});
+
+test("arguments are in the audit where they are told, and never in the log", async () => {
+  const audit = open("--audit-file", file, "--audit-arguments");
+  const event = call("send", { arguments: { text: "hello" } });
+  audit.listener(event);
+  for (const form of ["json", "pretty"] as const) createEventLog(io, form)(event);
+  await audit.close();
+  expect(linesOf(file)).toMatchObject([{ arguments: { text: "hello" } }]);
+  expect(stderr).toContain('"name":"send"');
+  expect(stderr).not.toMatch(/hello|arguments/);
+});
+
+test("a file that is moved away is followed by another, and nothing is lost", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const audit = open("--audit-file", file);
+  audit.listener(call("first"));
+  renameSync(file, `${file}.1`);
+  vi.setSystemTime(Date.now() + 2000);
+  audit.listener(call("second"));
+  await audit.close();
+  expect(linesOf(`${file}.1`)).toMatchObject([{ name: "first" }]);
+  expect(linesOf(file)).toMatchObject([{ name: "second" }]);
+});
+
+test("what cannot be opened again is told once, and written on where it was", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const audit = open("--audit-file", file);
+  renameSync(file, `${file}.1`);
+  mkdirSync(file);
+  for (const name of ["a", "b"]) {
+    vi.setSystemTime(Date.now() + 2000);
+    audit.listener(call(name));
+  }
+  await audit.close();
+  expect(stderr).toBe(`wirescope: The audit log ${file} cannot be written (EISDIR).\n`);
+  expect(linesOf(`${file}.1`)).toMatchObject([{ name: "a" }, { name: "b" }]);
+});
+
+test("without a file there is no audit, and one that cannot be written is a mistake", async () => {
+  const none = open();
+  none.listener(call("send"));
+  await none.close();
+  expect(() => open("--audit-arguments")).toThrow("needs --audit-file");
+  writeFileSync(file, "");
+  expect(() => open("--audit-file", join(file, "x"))).toThrow(UsageError);
+  expect(() => open("--audit-file", folder)).toThrow("cannot be written (EISDIR)");
+});

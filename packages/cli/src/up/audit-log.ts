@@ -1,0 +1,103 @@
+import { createWriteStream, fstatSync, openSync, statSync, type WriteStream } from "node:fs";
+import { resolve } from "node:path";
+import type { GatewayListener } from "@wirescope/gateway";
+import type { Io } from "../io.js";
+import type { OptionValues } from "../options.js";
+import { UsageError } from "../usage-error.js";
+import type { upOptions } from "./up-options.js";
+
+/** Who called what, and how it ended: one line of JSON a call, behind what is there. */
+export interface AuditLog {
+  readonly listener: GatewayListener;
+  /** Resolves when all is written. */
+  close(): Promise<void>;
+}
+
+/** How often it is looked whether the file was moved away, in milliseconds. */
+const lookEveryMs = 1000;
+
+/**
+ * Opens the audit log that the options ask for, if they do. A new file is for its owner alone. Where the file is moved away, as rotation does, another is begun within a second.
+ * What cannot be written is told on standard error, once until it works again, and calls go on. Throws a UsageError where it cannot be
+ * opened.
+ */
+export function openAuditLog(values: OptionValues<typeof upOptions>, io: Io): AuditLog {
+  const named = values["audit-file"];
+  if (named !== undefined) return openFile(resolve(named), io);
+  if (values["audit-arguments"]) throw new UsageError("--audit-arguments needs --audit-file.");
+  return { listener: () => {}, close: async () => {} };
+}
+
+function openFile(path: string, io: Io): AuditLog {
+  let hasFailed = false;
+  const tellFailure = (error: unknown): void => {
+    if (!hasFailed) io.stderr.write(`wirescope: The audit log ${path} cannot be written (${codeOf(error)}).\n`);
+    hasFailed = true;
+  };
+  const open = (): { stream: WriteStream; inode: number } => {
+    const fd = openSync(path, "a", 0o600);
+    const stream = createWriteStream(path, { fd });
+    stream.on("error", tellFailure);
+    return { stream, inode: fstatSync(fd).ino };
+  };
+
+  let current: ReturnType<typeof open>;
+  try {
+    current = open();
+  } catch (error) {
+    throw new UsageError(`The file of --audit-file, ${path}, cannot be written (${codeOf(error)}).`);
+  }
+  const ended: Promise<void>[] = [];
+  let lookedAt = Date.now();
+
+  const renew = (): void => {
+    const now = Date.now();
+    const isBroken = current.stream.errored !== null;
+    if (!isBroken && now - lookedAt < lookEveryMs) return;
+    lookedAt = now;
+    if (!isBroken && inodeOf(path) === current.inode) return;
+    try {
+      const next = open();
+      ended.push(endOf(current.stream));
+      current = next;
+    } catch (error) {
+      tellFailure(error);
+    }
+  };
+
+  return {
+    listener(event) {
+      if (event.kind !== "call") return;
+      const { kind: _, ...facts } = event;
+      renew();
+      if (current.stream.errored !== null) return;
+      current.stream.write(`${JSON.stringify({ time: io.now().toISOString(), ...facts })}\n`, (error) => {
+        if (!error) hasFailed = false;
+      });
+    },
+    async close() {
+      ended.push(endOf(current.stream));
+      await Promise.all(ended);
+    },
+  };
+}
+
+function endOf(stream: WriteStream): Promise<void> {
+  if (stream.errored !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    stream.once("close", () => resolve());
+    stream.end();
+  });
+}
+
+function inodeOf(path: string): number | undefined {
+  try {
+    return statSync(path).ino;
+  } catch {
+    return undefined;
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+}

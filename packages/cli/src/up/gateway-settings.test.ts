@@ -1,0 +1,73 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { UsageError } from "../usage-error.js";
+import { gatewaySettingsPath, readGatewaySettings } from "./gateway-settings.js";
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "wirescope-settings-"));
+  file = join(folder, "gateway.json");
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function read(text: string): ReturnType<typeof readGatewaySettings> {
+  writeFileSync(file, text);
+  return readGatewaySettings(file, true);
+}
+
+test("tools and limits are read, with comments", () => {
+  const text = `{
+    // what the agent may do
+    "tools": { "github": { "allow": ["search_*"], "deny": ["*_secret"] }, "mail": {}, },
+    "limits": { "clientRate": 2.5, "callIdleMs": 5000 }
+  }`;
+  expect(read(text)).toEqual({
+    tools: { github: { allow: ["search_*"], deny: ["*_secret"] }, mail: {} },
+    limits: { clientRate: 2.5, callIdleMs: 5000 },
+  });
+  expect(read("{}")).toEqual({ tools: {}, limits: {} });
+});
+
+test("no file is no settings, unless one was named", () => {
+  expect(readGatewaySettings(file, false)).toEqual({ tools: {}, limits: {} });
+  expect(() => readGatewaySettings(file, true)).toThrow("cannot be read (ENOENT)");
+  expect(gatewaySettingsPath(undefined, { env: { HOME: "/h" } })).toBe("/h/.config/wirescope/gateway.json");
+  expect(gatewaySettingsPath(undefined, { env: { XDG_CONFIG_HOME: "/x" } })).toBe("/x/wirescope/gateway.json");
+});
+
+test.each([
+  ["{", "1:2: A key in double quotes, or }, is missing here."],
+  ["[]", "1:1: The file is no object."],
+  ['{\n  "tool": {}\n}', '2:3: There is no setting "tool". Did you mean tools?'],
+  ['{"tools": []}', "1:11: tools is no object."],
+  ['{"tools": {"a": ["x"]}}', '1:17: tools of "a" is no object.'],
+  ['{"tools": {"a": {"alow": ["x"]}}}', '1:18: There is no list of tools "alow". Did you mean allow?'],
+  ['{"tools": {"a": {"allow": "x"}}}', "1:27: allow is no list of names of tools."],
+  ['{"tools": {"a": {"deny": ["x", 1]}}}', "1:32: deny has an item that is no name of a tool."],
+  ['{"tools": {"a": {"deny": [""]}}}', "1:27: deny has an item"],
+  ['{"tools": {"a": {}, "a": {}}}', '1:21: The key "a" stands twice.'],
+  ['{"limits": {"session": 1}}', '1:13: There is no limit "session". Did you mean sessions?'],
+  ['{"limits": {"sessions": 0}}', "1:25: sessions is no number above 0."],
+  ['{"limits": {"sessions": "5"}}', "1:25: sessions is no number above 0."],
+])("%j is refused with the place where it is wrong", (text, message) => {
+  expect(() => read(text)).toThrow(UsageError);
+  expect(() => read(text)).toThrow(`${file}:${message}`);
+});
+
+test("every limit is explained", () => {
+  const docs = readFileSync(new URL("../../../../docs/gateway.md", import.meta.url), "utf8");
+  let told = "";
+  try {
+    read('{"limits": {"none of them": 1}}');
+  } catch (error) {
+    told = String(error);
+  }
+  const names = /There are: (.+)\./.exec(told)?.[1]?.split(", ") ?? [];
+  expect(names.length).toBeGreaterThan(5);
+  for (const name of names) expect(docs).toContain(`| \`${name}\` |`);
+});

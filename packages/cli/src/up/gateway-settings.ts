@@ -1,0 +1,110 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import type { Filters, GatewayLimits, ToolFilter } from "@wirescope/gateway";
+import type { Io } from "../io.js";
+import { JsoncError, type JsoncMember, type JsoncNode, parseJsonc } from "../jsonc/jsonc-text.js";
+import { suggest } from "../suggest.js";
+import { UsageError } from "../usage-error.js";
+
+/** What the user's file says of the gateway. */
+export interface GatewaySettings {
+  /** Which tools are offered, by server. */
+  readonly tools: Filters;
+  readonly limits: Partial<GatewayLimits>;
+}
+
+/** Where nothing is said. */
+export const noSettings: GatewaySettings = { tools: {}, limits: {} };
+
+// A limit that is added to the gateway is missing here until it is written down.
+const limitNames: Readonly<Record<keyof GatewayLimits, true>> = {
+  messageBytes: true,
+  sessions: true,
+  sessionIdleMs: true,
+  clientConcurrency: true,
+  clientRate: true,
+  serverConcurrency: true,
+  serverRate: true,
+  listMs: true,
+  callIdleMs: true,
+  inputMs: true,
+  parkedCalls: true,
+  listeners: true,
+};
+
+/** Where the settings are: the file that is named, else `wirescope/gateway.json` of the configuration folder. */
+export function gatewaySettingsPath(named: string | undefined, { env }: Pick<Io, "env">): string {
+  if (named !== undefined) return resolve(named);
+  const configured = env.XDG_CONFIG_HOME ?? "";
+  const base = isAbsolute(configured) ? configured : join(env.HOME || homedir(), ".config");
+  return join(base, "wirescope", "gateway.json");
+}
+
+/** Reads the settings; none where there is no file, unless it `isNeeded`. Throws a UsageError that names the place of a mistake. */
+export function readGatewaySettings(path: string, isNeeded: boolean): GatewaySettings {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    if (code === "ENOENT" && !isNeeded) return noSettings;
+    throw new UsageError(`${path} cannot be read (${code}).`);
+  }
+  try {
+    return parseSettings(text);
+  } catch (error) {
+    if (error instanceof JsoncError) throw new UsageError(`${path}:${error.message}`);
+    throw error;
+  }
+}
+
+function parseSettings(text: string): GatewaySettings {
+  const fail = (at: number, problem: string): never => {
+    throw new JsoncError(text, at, problem);
+  };
+  const membersOf = (node: JsoncNode, what: string): readonly JsoncMember[] => {
+    if (node.kind !== "object") return fail(node.start, `${what} is no object.`);
+    const seen = new Set<string>();
+    for (const { key, start } of node.members) {
+      if (seen.has(key)) fail(start, `The key ${JSON.stringify(key)} stands twice.`);
+      seen.add(key);
+    }
+    return node.members;
+  };
+  const unknown = ({ key, start }: JsoncMember, what: string, names: readonly string[]): never => {
+    const near = suggest(key, names);
+    const hint = near === undefined ? `There are: ${names.join(", ")}.` : `Did you mean ${near}?`;
+    return fail(start, `There is no ${what} ${JSON.stringify(key)}. ${hint}`);
+  };
+  const patternsOf = ({ key, value }: JsoncMember): string[] => {
+    if (value.kind !== "array") return fail(value.start, `${key} is no list of names of tools.`);
+    return value.items.map((item) => {
+      if (item.kind === "string" && item.value !== "") return item.value;
+      return fail(item.start, `${key} has an item that is no name of a tool.`);
+    });
+  };
+  const filterOf = ({ key, value }: JsoncMember): ToolFilter => {
+    const filter: { allow?: string[]; deny?: string[] } = {};
+    for (const member of membersOf(value, `tools of ${JSON.stringify(key)}`)) {
+      if (member.key === "allow" || member.key === "deny") filter[member.key] = patternsOf(member);
+      else unknown(member, "list of tools", ["allow", "deny"]);
+    }
+    return filter;
+  };
+  const limitOf = (member: JsoncMember): number => {
+    const { key, value } = member;
+    if (!Object.hasOwn(limitNames, key)) return unknown(member, "limit", Object.keys(limitNames));
+    if (value.kind === "literal" && typeof value.value === "number" && value.value > 0) return value.value;
+    return fail(value.start, `${key} is no number above 0.`);
+  };
+
+  const result: { tools: Filters; limits: Partial<GatewayLimits> } = { tools: {}, limits: {} };
+  for (const member of membersOf(parseJsonc(text).root, "The file")) {
+    const inner = (): readonly JsoncMember[] => membersOf(member.value, member.key);
+    if (member.key === "tools") result.tools = Object.fromEntries(inner().map((one) => [one.key, filterOf(one)]));
+    else if (member.key === "limits") result.limits = Object.fromEntries(inner().map((one) => [one.key, limitOf(one)]));
+    else unknown(member, "setting", ["tools", "limits"]);
+  }
+  return result;
+}

@@ -1,0 +1,36 @@
+import { resolve } from "node:path";
+import type { GatewayListenOptions } from "@wirescope/gateway";
+import type { OptionValues } from "../options.js";
+import { readPem } from "../tool-server/read-pem.js";
+import { UsageError } from "../usage-error.js";
+import { defaultPort, type upOptions } from "./up-options.js";
+
+/** Where the gateway listens, and who may call, by its options. Throws a UsageError. */
+export function listenOptionsOf(values: OptionValues<typeof upOptions>): GatewayListenOptions {
+  const { host, cert, key, port = String(defaultPort) } = values;
+  if (!/^\d+$/.test(port) || Number(port) > 65_535)
+    throw new UsageError(`--port is a number from 0 to 65535, not "${port}".`);
+  if ((cert === undefined) !== (key === undefined)) throw new UsageError("--cert and --key go together.");
+  const ca = readPem(values["client-ca"], "--client-ca");
+  const certificate = readPem(cert, "--cert");
+  const privateKey = readPem(key, "--key");
+  const hasTls = certificate !== undefined && privateKey !== undefined;
+  if (ca !== undefined && !hasTls) throw new UsageError("--client-ca needs --cert and --key.");
+  if (values["no-token"] && values["token-file"] !== undefined) {
+    throw new UsageError("--no-token and --token-file contradict each other.");
+  }
+  return {
+    port: Number(port),
+    ...(host === undefined ? {} : { host }),
+    ...(hasTls ? { tls: { cert: certificate, key: privateKey, ...(ca === undefined ? {} : { ca }) } } : {}),
+    ...(values["token-file"] === undefined ? {} : { tokenFile: resolve(values["token-file"]) }),
+    ...(values["no-token"] ? { token: false as const } : {}),
+    ...(values["allow-host"].length === 0 ? {} : { allowedHosts: values["allow-host"] }),
+    ...(values["allow-origin"].length === 0 ? {} : { allowedOrigins: values["allow-origin"].map(originOf) }),
+  };
+}
+
+function originOf(text: string): string {
+  if (URL.canParse(text) && new URL(text).origin === text) return text;
+  throw new UsageError(`--allow-origin is like https://tools.example.com, not "${text}".`);
+}

@@ -1,0 +1,74 @@
+import { type Channel, walkTopChannels } from "@wirescope/channelz";
+import type { Gateway, HttpHandler, ServerStatus } from "@wirescope/gateway";
+import { formatRelative, timeOf } from "../../output/time.js";
+import { type ToDo, toDoOf } from "../to-do.js";
+import { type Html, html, pageHeaders, pageOf } from "./html.js";
+import { withTicket } from "./send-page.js";
+import { signInPath } from "./sign-in-page.js";
+import type { Ticket } from "./ticket.js";
+
+export const statusPath = "/";
+
+/** How often a browser asks again. */
+const refreshS = 10;
+const mostEvents = 6;
+
+/** Shows what the terminal showed at first, as it is now: each server, what it did, what is wrong, and what mends it. */
+export function createStatusPage(gateway: () => Gateway, ticket: Ticket, program: string): HttpHandler {
+  return withTicket(ticket, async (_, response) => {
+    const running = gateway();
+    const { registry, url = "", endpoint = "", address = "" } = running;
+    const channels = new Map<string, Channel>();
+    for await (const channel of walkTopChannels(registry)) channels.set(channel.ref?.name ?? "", channel);
+    const servers = running.servers();
+    const linkFor = (server: string): string => ticket.linkTo(url, signInPath, { server });
+    const todo = new Map(toDoOf(servers, program, linkFor).map((each) => [each.server, each]));
+    const now = new Date();
+    const body = html`<h1>${summaryOf(servers)}</h1>
+<dl><dt>Endpoint</dt><dd><code>${endpoint}</code></dd><dt>Channelz</dt><dd><code>${address}</code></dd></dl>
+${servers.map((server) => serverPart(server, channels.get(server.name), todo.get(server.name), now))}
+<footer>As of ${now.toISOString()}; a new look every ${refreshS} s. More from the shell: <code>${program} tree</code></footer>`;
+    response.writeHead(200, pageHeaders).end(pageOf("Wirescope", body, refreshS));
+  });
+}
+
+function summaryOf(servers: readonly ServerStatus[]): string {
+  const ready = servers.filter(({ state }) => state === "READY").length;
+  return `${ready} of ${servers.length} tool ${servers.length === 1 ? "server" : "servers"} connected`;
+}
+
+function serverPart(status: ServerStatus, channel: Channel | undefined, todo: ToDo | undefined, now: Date): Html {
+  const { name, state, tools, credential, target, server, failure } = status;
+  const { data } = channel ?? {};
+  const rows: [string, string][] = [["Target", target ?? "not known yet"]];
+  if (credential !== undefined) rows.push(["Signs in with", credential]);
+  if (server !== undefined) rows.push(["It is", [server.name, server.version].filter(Boolean).join(" ")]);
+  if (tools !== undefined) rows.push(["Tools", String(tools)]);
+  if (data !== undefined) {
+    const last = formatRelative(timeOf(data.lastCallStartedTimestamp), now);
+    rows.push(["Calls", `${data.callsStarted}, of which ${data.callsFailed} failed; the last one ${last}`]);
+  }
+  if (failure !== undefined) {
+    rows.push([state === "READY" ? "Failed before" : "Fails", failure.message]);
+    rows.push(["Since", formatRelative(new Date(failure.at), now)]);
+  }
+  return html`<section id="${name}"><h2>${name} <span class="state ${state}">${state}</span></h2>
+${todo === undefined ? html`` : toDoPart(todo)}
+<dl>${rows.map(([term, text]) => html`<dt>${term}</dt><dd>${text}</dd>`)}</dl>
+${eventsPart(channel, now, todo !== undefined)}</section>
+`;
+}
+
+function toDoPart({ problem, command }: ToDo): Html {
+  const way = /^https?:/.test(command) ? html`<a href="${command}">Sign in</a>` : html`<code>${command}</code>`;
+  return html`<p class="todo">To do: ${problem.replace(/; open$/, ".")} ${way}</p>`;
+}
+
+function eventsPart(channel: Channel | undefined, now: Date, isOpen: boolean): Html {
+  const events = channel?.data?.trace?.events.slice(-mostEvents).reverse() ?? [];
+  if (events.length === 0) return html``;
+  return html`<details${isOpen ? html` open` : html``}><summary>What happened last</summary><ol>${events.map(
+    ({ timestamp, description }) =>
+      html`<li><time>${formatRelative(timeOf(timestamp), now)}</time><span>${description}</span></li>`,
+  )}</ol></details>`;
+}

@@ -1,0 +1,39 @@
+import type { ServerStatus } from "@wirescope/gateway";
+import { expect, test } from "vitest";
+import { UsageError } from "../usage-error.js";
+import { toolListsOf, toolListsToDo } from "./tool-lists.js";
+
+test("what the options say of a server takes the place of what the file says of it", () => {
+  const file = { github: { allow: ["a"], deny: ["b"] }, mail: { deny: ["send"] } };
+  expect(toolListsOf(file, { allow: [], deny: [] })).toEqual(file);
+  expect(toolListsOf(file, { allow: ["github:search_*", "github:read"], deny: ["files:x:y"] })).toEqual({
+    github: { allow: ["search_*", "read"] },
+    mail: { deny: ["send"] },
+    files: { deny: ["x:y"] },
+  });
+});
+
+test.each(["github", ":tool", "github:"])("%j is no tool of a server", (text) => {
+  expect(() => toolListsOf({}, { allow: [], deny: [text] })).toThrow(UsageError);
+  expect(() => toolListsOf({}, { allow: [text], deny: [] })).toThrow("--allow is like server:tool");
+});
+
+test("what does nothing stands in the list of what to do", () => {
+  const servers = [
+    { name: "github", idlePatterns: ["serach_*"] },
+    { name: "mail", idlePatterns: [] },
+  ] as unknown as ServerStatus[];
+  const lists = { github: { allow: ["serach_*"] }, gihtub: { deny: ["x"] } };
+  expect(toolListsToDo(lists, servers, "wirescope")).toEqual([
+    {
+      server: "gihtub",
+      problem: "its tools are allowed or denied, but there is no such server; there are: github, mail",
+      command: "wirescope check",
+    },
+    {
+      server: "github",
+      problem: 'no tool of it is called "serach_*", which is allowed or denied; it has',
+      command: "wirescope tools github",
+    },
+  ]);
+});

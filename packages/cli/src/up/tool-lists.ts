@@ -1,0 +1,47 @@
+import type { Filters, ServerStatus } from "@wirescope/gateway";
+import { UsageError } from "../usage-error.js";
+import type { ToDo } from "./to-do.js";
+
+/** The lists that the options give, as `server:pattern`. */
+export interface ListOptions {
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+}
+
+/** The lists of the file; what the options say of a server takes the place of what the file says of it. Throws a UsageError. */
+export function toolListsOf(file: Filters, options: ListOptions): Filters {
+  const given = new Map<string, { allow?: string[]; deny?: string[] }>();
+  for (const list of ["allow", "deny"] as const) {
+    for (const text of options[list]) {
+      const colon = text.indexOf(":");
+      if (colon < 1 || colon === text.length - 1) {
+        throw new UsageError(`--${list} is like server:tool, where * stands for any text, not "${text}".`);
+      }
+      const server = text.slice(0, colon);
+      const filter = given.get(server) ?? {};
+      filter[list] = [...(filter[list] ?? []), text.slice(colon + 1)];
+      given.set(server, filter);
+    }
+  }
+  return { ...file, ...Object.fromEntries(given) };
+}
+
+/** What is wrong with lists, as far as the servers show it: those of a server that is not there, and patterns that match no tool. */
+export function toolListsToDo(lists: Filters, servers: readonly ServerStatus[], program: string): ToDo[] {
+  const names = servers.map(({ name }) => name);
+  const strangers = Object.keys(lists).filter((name) => !names.includes(name));
+  return [
+    ...strangers.map((server) => ({
+      server,
+      problem: `its tools are allowed or denied, but there is no such server; there are: ${names.join(", ") || "none"}`,
+      command: `${program} check`,
+    })),
+    ...servers.flatMap(({ name, idlePatterns }) =>
+      idlePatterns.map((pattern) => ({
+        server: name,
+        problem: `no tool of it is called ${JSON.stringify(pattern)}, which is allowed or denied; it has`,
+        command: `${program} tools ${name}`,
+      })),
+    ),
+  ];
+}

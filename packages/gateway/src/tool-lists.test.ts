@@ -1,0 +1,60 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { connect, patience, pluginOf, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { serveLegacy, serveModern } from "./tool-servers.test.helper.js";
+
+function makeFiles(): McpServer {
+  const server = new McpServer({ name: "files", version: "1" }, { capabilities: { tools: {} } });
+  for (const name of ["read_file", "write_file", "delete_file"]) {
+    server.registerTool(name, { inputSchema: z.object({}) }, async () => ({ content: [{ type: "text", text: name }] }));
+  }
+  return server;
+}
+
+test("what is denied is neither offered nor called, and a reload changes that", async () => {
+  const entries = { files: { type: "http", url: await serveModern(makeFiles) } };
+  const tools = { files: { allow: ["*_file"], deny: ["delete_*"] } };
+  const gateway = await startTestGateway(entries, { tools });
+  const client = await connect(gateway, "legacy");
+  const names = async () =>
+    (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name).sort();
+  expect(await names()).toEqual(["files__read_file", "files__write_file"]);
+  await expect(client.callTool({ name: "files__delete_file", arguments: {} })).rejects.toThrow(/There is no tool/);
+  expect(gateway.gateway.servers()[0]).toMatchObject({ tools: 2, idlePatterns: [] });
+
+  await gateway.gateway.reload([pluginOf(entries)], { files: { allow: ["delete_file"] } });
+  expect(await names()).toEqual(["files__delete_file"]);
+  expect(textOf(await client.callTool({ name: "files__delete_file", arguments: {} }))).toBe("delete_file");
+});
+
+test("a list of a server that is not there, and a pattern that matches nothing, are told once", async () => {
+  const made: McpServer[] = [];
+  const url = await serveLegacy(() => {
+    const server = makeFiles();
+    made.push(server);
+    return server;
+  });
+  const tools = { files: { deny: ["raed_file", "w*"] }, mail: { allow: ["read"] } };
+  const gateway = await startTestGateway({ files: { type: "http", url } }, { tools });
+  const status = () => gateway.gateway.servers()[0];
+  await expect.poll(() => status()?.idlePatterns, patience).toEqual(["raed_file"]);
+  await expect.poll(() => status()?.tools, patience).toBe(2);
+  // The tools are listed once more.
+  const client = await connect(gateway, "legacy");
+  await expect
+    .poll(
+      async () => {
+        if (status()?.tools === 2)
+          made[0]?.registerTool(`added_${Math.random()}`, { inputSchema: z.object({}) }, () => ({ content: [] }));
+        return (await client.listTools(undefined, { cacheMode: "refresh" })).tools.length;
+      },
+      { ...patience, interval: 200 },
+    )
+    .toBeGreaterThan(2);
+  const told = gateway.events.flatMap((event) => (event.kind === "defect" ? [event.reason] : []));
+  expect(told).toEqual([
+    'Tools of "mail" are allowed or denied, and there is no such server. There are: files.',
+    'The server "files" has no tool "raed_file", which is allowed or denied. Look at its tools, and change the list.',
+  ]);
+});

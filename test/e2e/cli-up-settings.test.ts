@@ -1,0 +1,114 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { everything } from "./real-servers.test.helper.js";
+
+const program = fileURLToPath(new URL("../../packages/cli/bin/wirescope.js", import.meta.url));
+const certificate = (name: string): string => fileURLToPath(new URL(`../certificates/${name}.pem`, import.meta.url));
+const ca = readFileSync(certificate("ca"), "utf8");
+const patience = { timeout: 30_000, interval: 50 };
+let folder: string;
+let settings: string;
+const running = new Set<Run>();
+
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-up-")));
+  settings = join(folder, "home/.config/wirescope/gateway.json");
+  mkdirSync(join(folder, "home/.config/wirescope"), { recursive: true });
+  const entry = { command: process.execPath, args: [everything, "stdio"] };
+  writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: { everything: entry } }));
+  writeFileSync(join(folder, "token"), "a-token-that-stays-0123456789\n");
+});
+
+afterEach(async () => {
+  for (const { child, ended } of running) {
+    child.kill("SIGKILL");
+    await ended;
+  }
+  running.clear();
+  rmSync(folder, { recursive: true });
+});
+
+interface Run {
+  readonly child: ReturnType<typeof spawn>;
+  readonly ended: Promise<number | null>;
+  stdout: string;
+  stderr: string;
+}
+
+function wirescope(...argv: string[]): Run {
+  const env = { HOME: join(folder, "home"), PATH: process.env.PATH };
+  const child = spawn(process.execPath, [program, ...argv], { cwd: folder, env });
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const run: Run = { child, ended, stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk) => (run.stdout += String(chunk)));
+  child.stderr.on("data", (chunk) => (run.stderr += String(chunk)));
+  running.add(run);
+  return run;
+}
+
+/** Replaces the settings as an editor does. */
+function configure(text: string): void {
+  writeFileSync(`${settings}~`, text);
+  renameSync(`${settings}~`, settings);
+}
+
+function get(url: string, headers: Record<string, string>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request(url, { ca, headers, servername: "localhost" }, (response) => resolve(response.resume().statusCode))
+      .once("error", reject)
+      .end();
+  });
+}
+
+test("on every address: TLS, a token, the tools that the user's file allows, a log and an audit; and a changed file is taken up", async () => {
+  configure(
+    '{\n  // the agent only reads\n  "tools": {"everything": {"allow": ["echo", "get-sum"], "deny": ["get-*"]}}\n}\n',
+  );
+  const tls = ["--cert", certificate("server"), "--key", certificate("server-key")];
+  const more = ["--token-file", "token", "--audit-file", "audit", "--log", "json", "--json", "--trust"];
+  const up = wirescope("up", "--host", "0.0.0.0", "--port", "0", ...tls, ...more, "--allow-host", "localhost");
+  await expect.poll(() => up.stdout, patience).toContain("\n");
+  const { endpoint, token } = JSON.parse(up.stdout);
+  expect(endpoint).toMatch(/^https:\/\/localhost:\d+\/mcp$/);
+  // It is in a file, and is not said again.
+  expect(token).toBeUndefined();
+  const metrics = endpoint.replace("/mcp", "/metrics");
+  expect(await get(metrics, {})).toBe(401);
+  expect(await get(metrics, { authorization: "Bearer a-token-that-stays-0123456789" })).toBe(200);
+  expect(await get(metrics, { authorization: "Bearer a-token-that-stays-0123456789", host: "evil.example" })).toBe(403);
+
+  const tools = wirescope("tools", "--endpoint", "--json", "--ca", certificate("ca"));
+  expect(await tools.ended, tools.stderr).toBe(0);
+  expect(JSON.parse(tools.stdout).gateway.tools.map(({ name }: { name: string }) => name)).toEqual([
+    "everything__echo",
+  ]);
+
+  configure('{"tools": {"everything": {"alow": []}}}');
+  await expect.poll(() => up.stderr, patience).toContain(`${settings}:1:27: There is no list of tools "alow"`);
+  expect(up.stderr).toContain("What was there goes on.");
+  configure('{"tools": {"everything": {"deny": ["echo", "nothing"]}}}');
+  await expect.poll(() => up.stderr, patience).toContain('has no tool \\"nothing\\"');
+  const words = ["everything__get-sum", "a=20", "b=22", "--endpoint", "--ca", certificate("ca")];
+  const summed = wirescope("call", "gateway", ...words);
+  expect(await summed.ended, summed.stderr).toBe(0);
+  expect(summed.stdout).toContain("42");
+
+  up.child.kill("SIGTERM");
+  expect(await up.ended).toBe(0);
+  const lines = readFileSync(join(folder, "audit"), "utf8").trimEnd().split("\n");
+  const calls = lines.map((line) => JSON.parse(line)).filter(({ method }) => method === "tools/call");
+  expect(calls.at(-1)).toMatchObject({ server: "everything", name: "get-sum", outcome: "ok" });
+  expect(calls.at(-1)).not.toHaveProperty("arguments");
+  expect(up.stdout + up.stderr + lines.join("")).not.toContain("a-token-that-stays");
+});
+
+test("on every address without TLS it does not start, and says which options help", async () => {
+  const up = wirescope("up", "--host", "0.0.0.0", "--port", "0", "--token-file", "token");
+  expect(await up.ended).toBe(2);
+  expect(up.stderr).toContain("--cert <file> --key <file>");
+});

@@ -1,0 +1,228 @@
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Io, main } from "@wirescope/cli";
+import { readPolicy } from "@wirescope/tool-server";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const deploy = join(root, "deploy");
+const read = (path: string): string => readFileSync(join(deploy, path), "utf8");
+const systemUnit = "systemd/wirescope.service";
+const userUnit = "systemd/user/wirescope.service";
+const installed = "/opt/wirescope/";
+let folder: string;
+
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-deploy-")));
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** The instructions of the Dockerfile, in order, each as its name and what follows. */
+function instructions(): { readonly name: string; readonly rest: string }[] {
+  const text = read("Dockerfile")
+    .replace(/^#.*\n/gm, "")
+    .replaceAll("\\\n", " ");
+  return text
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line) => ({ name: line.split(" ", 1)[0] ?? "", rest: line.slice(line.indexOf(" ") + 1).trim() }));
+}
+
+const wordsOf = (name: string): string[] =>
+  JSON.parse((instructions().findLast((one) => one.name === name)?.rest ?? "").replace(/^[^[]*/, ""));
+
+describe("the Dockerfile", () => {
+  test("copies what is there, and what its list of files lets through", () => {
+    const allowed = read("Dockerfile.dockerignore")
+      .split("\n")
+      .flatMap((line) => /^!(.+)/.exec(line)?.[1] ?? []);
+    const stages = instructions().flatMap(({ name, rest }) =>
+      name === "FROM" ? (/ AS (\w+)$/.exec(rest)?.[1] ?? []) : [],
+    );
+    const copies = instructions()
+      .filter(({ name }) => name === "COPY")
+      .map(({ rest }) => rest.split(/ +/));
+    expect(copies.length).toBeGreaterThan(5);
+    for (const words of copies) {
+      const from = /^--from=(.+)/.exec(words[0] ?? "")?.[1];
+      if (from !== undefined) expect(stages).toContain(from);
+      else {
+        for (const source of words.slice(0, -1)) {
+          expect(existsSync(join(root, source)), source).toBe(true);
+          expect(allowed, source).toContain(source);
+        }
+      }
+    }
+    const { workspaces } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    // npm ci wants the manifest of every one of them.
+    for (const place of workspaces) {
+      expect(copies.flat(), place).toContain(place === "packages/*" ? "packages" : `${place}/package.json`);
+    }
+  });
+
+  test("runs files of the repository, as a user of no rank, on the usual port, and holds no secret", () => {
+    for (const word of [...wordsOf("ENTRYPOINT"), ...wordsOf("HEALTHCHECK")]) {
+      if (word.startsWith(installed)) expect(existsSync(join(root, word.slice(installed.length))), word).toBe(true);
+    }
+    const last = (name: string): string | undefined => instructions().findLast((one) => one.name === name)?.rest;
+    expect(last("USER")).toBe("node");
+    expect(last("EXPOSE")).toBe("4690");
+    expect(instructions().filter(({ name }) => name === "ARG")).toEqual([]);
+    expect(last("ENV")).not.toMatch(/TOKEN|KEY|PASS|SECRET/);
+  });
+
+  test("gets its secrets under the names that compose gives them", () => {
+    const secrets = wordsOf("CMD").flatMap((word) => /^\/run\/secrets\/(.+)/.exec(word)?.[1] ?? []);
+    const compose = read("compose.yaml");
+    expect(secrets).toEqual(["token", "tls-cert", "tls-key"]);
+    for (const name of [...secrets, "vault-key"]) expect(compose).toMatch(new RegExp(`^ {2}${name}:\n {4}file: `, "m"));
+    expect(existsSync(join(deploy, /- \.\/(\w+):\/etc\/wirescope:ro/.exec(compose)?.[1] ?? "none"))).toBe(true);
+  });
+});
+
+/** The command of a unit, with what systemd puts in for the letters. */
+function commandOf(unit: string): string[] {
+  const line = /^ExecStart=(.+)$/m.exec(read(unit))?.[1] ?? "";
+  const places: Record<string, string> = { "%d": "/run/secrets", "%L": "/var/log", "%h": folder };
+  return line.replace(/%[dLh]/g, (letter) => places[letter] ?? letter).split(" ");
+}
+
+/** What the machine or the image has, in the folder of the test. */
+function prepare(words: readonly string[]): string[] {
+  for (const place of ["etc/wirescope", "run/secrets", "var/log/wirescope"])
+    mkdirSync(join(folder, place), { recursive: true });
+  const put = (path: string, text: string): void => writeFileSync(join(folder, path), text, { mode: 0o600 });
+  put("etc/wirescope/mcp.json", '{"mcpServers": {}}');
+  for (const name of ["gateway.json", "policy.json"])
+    copyFileSync(join(deploy, "etc", name), join(folder, "etc/wirescope", name));
+  put("run/secrets/token", "a-token-of-the-machine\n");
+  for (const [name, file] of [
+    ["tls-cert", "server"],
+    ["tls-key", "server-key"],
+  ] as const) {
+    put(`run/secrets/${name}`, readFileSync(join(root, `test/certificates/${file}.pem`), "utf8"));
+  }
+  return words.map((word) => {
+    if (word.startsWith(installed)) return join(root, word.slice(installed.length));
+    return /^\/(?:etc|run|var)\//.test(word) ? join(folder, word) : word;
+  });
+}
+
+const bin = join(root, "packages/cli/bin/wirescope.js");
+
+test.each([
+  ["the image", () => [...wordsOf("ENTRYPOINT"), ...wordsOf("CMD")]],
+  ["the unit of the machine", () => ["node", bin, ...commandOf(systemUnit).slice(1)]],
+])("what %s starts is healthy, asks for its token, and ends on SIGTERM", async (_, command) => {
+  const [, ...words] = prepare(command());
+  const env = { PATH: process.env.PATH, HOME: folder, XDG_CONFIG_HOME: join(folder, "etc"), XDG_RUNTIME_DIR: folder };
+  const child = spawn(process.execPath, [...words, "--port", "0", "--json"], { env, cwd: folder });
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  let stdout = "";
+  let stderr = "";
+  child.stderr.on("data", (chunk) => (stderr += String(chunk)));
+  const ready = new Promise<boolean>((resolve) => {
+    child.stdout.on("data", (chunk) => {
+      stdout += String(chunk);
+      if (stdout.includes("\n")) resolve(true);
+    });
+    void ended.then(() => resolve(false));
+  });
+  try {
+    expect(await ready, stderr).toBe(true);
+    const { endpoint } = JSON.parse(stdout);
+    const [, ...check] = wordsOf("HEALTHCHECK").map((word) => word.replace(installed, root));
+    const health = (path: string): number | null =>
+      spawnSync(process.execPath, [...check, endpoint.replace("/mcp", path)]).status;
+    expect(health("/healthz")).toBe(0);
+    // What needs the token does not answer with 200.
+    expect(health("/metrics")).toBe(1);
+    child.kill("SIGTERM");
+    expect(await ended).toBe(0);
+    expect(health("/healthz")).toBe(1);
+  } finally {
+    child.kill("SIGKILL");
+    await ended;
+  }
+});
+
+test("the examples of configuration, settings and policy are good ones", async () => {
+  let stdout = "";
+  const io: Io = {
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: (text) => (stdout += text) },
+    env: { PATH: process.env.PATH },
+    now: () => new Date(),
+  };
+  expect(await main(["check", "--file-only", join(deploy, "etc/mcp.json")], io), stdout).toBe(0);
+  const policy = join(folder, "policy.json");
+  writeFileSync(policy, read("etc/policy.json"), { mode: 0o600 });
+  expect(await readPolicy(policy)).toMatchObject({ others: "deny" });
+});
+
+const systemd = systemdVersion();
+if (systemd < 250)
+  console.warn("The units are not verified here: there is no systemd-analyze of systemd 250 or later.");
+
+function systemdVersion(): number {
+  try {
+    const text = execFileSync("systemd-analyze", ["--version"], { encoding: "utf8", stdio: "pipe" });
+    return Number(/^systemd (\d+)/.exec(text)?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+describe.skipIf(systemd < 250)("systemd", () => {
+  /** The unit with a command that is there, for the tool wants to see it. */
+  const unitFile = (unit: string): string => {
+    const file = join(folder, unit);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, read(unit).replace("/usr/local/bin/wirescope", "/bin/true"));
+    return file;
+  };
+  const analyze = (...argv: string[]): { status: number | null; output: string } => {
+    const { status, stdout, stderr } = spawnSync("systemd-analyze", argv, {
+      encoding: "utf8",
+      env: { ...process.env, XDG_RUNTIME_DIR: folder, HOME: folder },
+    });
+    return { status, output: stdout + stderr };
+  };
+
+  test.each([
+    [systemUnit, []],
+    [userUnit, ["--user"]],
+  ])("finds nothing wrong with %s", (unit, options) => {
+    expect(analyze("verify", "--man=no", ...options, unitFile(unit))).toEqual({ status: 0, output: "" });
+  });
+
+  test("counts the unit of the machine among those that expose little", () => {
+    const { status, output } = analyze(
+      "security",
+      "--no-pager",
+      "--offline=true",
+      "--threshold=20",
+      unitFile(systemUnit),
+    );
+    expect(status, output).toBe(0);
+  });
+
+  test("would tell of a mistake", () => {
+    const file = unitFile(systemUnit);
+    writeFileSync(file, readFileSync(file, "utf8").replace("ProtectSystem=strict", "ProtectSystem=perhaps"));
+    expect(analyze("verify", "--man=no", file).output).toContain("perhaps");
+  });
+});
