@@ -19,7 +19,7 @@ const packageDirections = {
   instrument: { channelz: "value", "tool-server": "type" },
   gateway: { instrument: "value", channelz: "value", "tool-server": "value" },
   cli: { gateway: "value", instrument: "value", channelz: "value", "tool-server": "value" },
-  ui: { channelz: "/client" },
+  ui: { channelz: "/client", gateway: "/admin" },
 };
 
 /** Which folders of a package's src never import which others. Tests may: they put the parts together. */
@@ -35,7 +35,7 @@ const folderDirections = {
 };
 
 /** Entries that must run in a browser, and the dependencies that do. */
-const browserEntries = ["packages/channelz/src/client/index.ts"];
+const browserEntries = ["packages/channelz/src/client/index.ts", "packages/gateway/src/admin/client/index.ts"];
 const browserSafe = ["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-web"];
 
 const root = resolve(process.argv[2] ?? fileURLToPath(new URL("..", import.meta.url)));

@@ -66,6 +66,6 @@ describe.skipIf(!isChromiumInstalled)("in Chromium", () => {
     for (const html of pages) expect(html).not.toMatch(/<script|alert|onerror/);
     // The first page is a 400, which Chromium remarks upon.
     expect(problems.filter((problem) => !problem.includes("400 (Bad Request)"))).toEqual([]);
-    expect(stderr).toContain("the sign-in was refused: access_denied");
+    expect(stderr).toContain('the sign-in was refused: "access_denied');
   });
 });

@@ -43,6 +43,7 @@ describe.skipIf(!isChromiumInstalled)("the demonstration, in a fresh clone", () 
     const notice = await untilPrinted(started, /Ctrl-C ends it\.\n/);
     const [endpoint = ""] = /http:\S+\/mcp/.exec(notice) ?? [];
     const [link = ""] = /http:\S+\/sign-in\S+/.exec(notice) ?? [];
+    const [status = ""] = /http:\S+\/\?ticket=\S+/.exec(notice) ?? [];
     const [, token = ""] = /Token +(\S+)/.exec(notice) ?? [];
     const [, channelz = ""] = /Channelz +(\S+)/.exec(notice) ?? [];
 
@@ -56,24 +57,32 @@ describe.skipIf(!isChromiumInstalled)("the demonstration, in a fresh clone", () 
     expect(await names()).not.toContain("notes__list");
 
     const { page, problems } = await openPage();
-    const allow = async (url: string): Promise<string[]> => {
-      await page.goto(url);
+    const allow = async (): Promise<string[]> => {
       const asked = await page.getByRole("listitem").allTextContents();
       await page.getByRole("button", { name: "Allow" }).click();
       await page.getByRole("heading", { name: "Answer received" }).waitFor();
       return asked;
     };
-    expect(await allow(link)).toEqual(["notes:read"]);
+    await page.goto(status);
+    expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("2 of 4 tool servers connected");
+    expect(await page.locator("#ledger").textContent()).toContain("wirescope why ledger");
+    await page.getByRole("link", { name: "Sign in" }).click();
+    expect(await allow()).toEqual(["notes:read"]);
     await expect.poll(names, { timeout: 20_000 }).toContain("notes__list");
     expect(await textOf(client, "notes__list")).toContain("Buy a kite.");
 
     // To write asks for more than was granted: the call says so, and the same link leads to it.
     const refused = await textOf(client, "notes__add", { text: "Fly it." }).catch((error: Error) => error.message);
     expect(refused).toContain("notes:write");
-    expect(await allow(link)).toEqual(["notes:read", "notes:write"]);
+    await page.goto(link);
+    expect(await allow()).toEqual(["notes:read", "notes:write"]);
     await expect
       .poll(() => textOf(client, "notes__add", { text: "Fly it." }).catch(String), { timeout: 20_000 })
       .toContain("There are 2 notes.");
+    await page.goto(status);
+    expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("3 of 4 tool servers connected");
+    await page.locator("#notes summary").click();
+    expect(await page.locator("#notes").textContent()).toContain("Signed in");
     expect(problems).toEqual([]);
 
     await vi.waitFor(

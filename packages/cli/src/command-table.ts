@@ -5,6 +5,7 @@ import { channelsCommand } from "./commands/channels.js";
 import { checkCommand } from "./commands/check.js";
 import type { Command } from "./commands/command.js";
 import { demoCommand } from "./commands/demo.js";
+import { installCommand } from "./commands/install.js";
 import { loginCommand } from "./commands/login.js";
 import { logoutCommand } from "./commands/logout.js";
 import { pingCommand } from "./commands/ping.js";
@@ -38,6 +39,7 @@ export const commands: readonly Command[] = [
   loginCommand,
   logoutCommand,
   authCommand,
+  installCommand,
   bridgeCommand,
   demoCommand,
 ];

@@ -41,6 +41,7 @@ export function overviewText(): string {
     "  wirescope check .mcp.json                     all that is wrong with a configuration",
     "  wirescope tools                               the tools of its servers",
     "  wirescope call tickets search text=refund     call one",
+    "  wirescope install cursor                      put the gateway into the configuration of a client",
     "",
     ...environment,
     "",

@@ -33,7 +33,7 @@ const makeMarking: MakeServer = (era) => {
   return server;
 };
 
-test("every answer, progress and question of many clients at once carries the mark of its own caller", async () => {
+test("every answer, progress and question of many clients at once carries the mark of its own caller (CVE-2026-111770, CVE-2026-25536)", async () => {
   const gateway = await startTestGateway({
     old: { type: "http", url: await serveLegacy(makeMarking) },
     new: { type: "http", url: await serveModern(makeMarking) },

@@ -4,6 +4,7 @@ import type { HttpHandler } from "./endpoint/mcp-endpoint.js";
 import type { GatewayListener } from "./events.js";
 import type { GatewayLimits } from "./limits.js";
 import type { Implementation } from "./rpc/protocol.js";
+import type { GatewayTelemetry } from "./telemetry/open-telemetry.js";
 import type { PluginServers } from "./upstream/plugin-servers.js";
 import type { Filters } from "./upstream/upstreams.js";
 
@@ -36,6 +37,8 @@ export interface GatewayOptions {
    * and Origin are judged before.
    */
   readonly pages?: Readonly<Record<string, HttpHandler>> | undefined;
+  /** Where spans and metrics go. Default: to what the application set up for OpenTelemetry before, if it did. */
+  readonly telemetry?: GatewayTelemetry | undefined;
   readonly clock?: Clock | undefined;
 }
 

@@ -3,6 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { type ChannelzListener, createRegistry, listenChannelz, type Registry } from "@wirescope/channelz";
 import { observeToolServers } from "@wirescope/instrument/tool-server";
 import { type OAuthSession, systemClock } from "@wirescope/tool-server";
+import { createAdmin } from "./admin/admin.js";
 import { createAccounts } from "./clients/accounts.js";
 import { createListenings } from "./clients/listenings.js";
 import { createModernRequests } from "./clients/modern-requests.js";
@@ -13,14 +14,18 @@ import type { EndpointParts } from "./endpoint/endpoint-parts.js";
 import { createEventStreams } from "./endpoint/event-streams.js";
 import { createPrincipals } from "./endpoint/principal.js";
 import { createRoutes, publicPaths } from "./endpoint/routes.js";
-import { createTeller } from "./events.js";
+import { createTeller, type GatewayEvent, type Teller } from "./events.js";
 import type { GatewayListenOptions, GatewayOptions } from "./gateway-options.js";
 import { createHub, type Hub } from "./hub/hub.js";
 import { completeLimits } from "./limits.js";
 import { createMetrics } from "./metrics.js";
 import { createNotices } from "./notices.js";
+import { createGauges } from "./observe/gauges.js";
 import { observeListener } from "./observe/observe-listener.js";
+import { reachable } from "./reachable.js";
 import { type StdioClient, serveStdio } from "./stdio/serve-stdio.js";
+import { openTelemetry } from "./telemetry/open-telemetry.js";
+import { createTraceFieldReader } from "./telemetry/trace-fields.js";
 import type { PluginServers } from "./upstream/plugin-servers.js";
 import type { ServerStatus } from "./upstream/upstream.js";
 import { createUpstreams, type Filters } from "./upstream/upstreams.js";
@@ -65,8 +70,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { secrets, clock = systemClock, info = { name: "wirescope", version: "0.1.0" } } = options;
   const registry = options.registry ?? createRegistry();
   const limits = completeLimits(options.limits);
-  const tell = createTeller(options.onEvent);
+  const teller = createTeller(options.onEvent);
+  const tell: Teller = Object.assign(
+    (event: GatewayEvent): void => {
+      teller(event);
+      if (event.kind === "server-state" || event.kind === "reloaded") admin.poke();
+    },
+    { isHeard: teller.isHeard },
+  );
   const metrics = createMetrics();
+  const traceFields = createTraceFieldReader(options.telemetry?.propagators ?? ["tracecontext"]);
+  const isUnix = options.listen !== false && options.listen?.path !== undefined;
+  const transport = isUnix ? "unix" : "tcp";
+  const telemetry = await openTelemetry({ given: options.telemetry ?? {}, reader: traceFields, transport });
   const notices = createNotices();
   const observation = observeToolServers({ registry });
   const sessions: Sessions = createSessions({ limits, notices, tell });
@@ -81,12 +97,24 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     onNotification: (upstream, method, params, mark) => hub.hear(upstream, method, params, mark),
   });
   const hub: Hub = createHub({ info, upstreams: () => upstreams.all, notices, sessions: () => sessions });
+  let plugins = options.plugins;
+  const admin = createAdmin({
+    upstreams,
+    plugins: () => plugins,
+    secrets,
+    info,
+    notices,
+    channelId: observation.channelId,
+    isGuarded: isGuarded(options.listen),
+  });
   const perform = createPerform({
     hub,
     metrics,
     tell,
     redact: secrets.redact,
     tellsArguments: options.tellsArguments ?? false,
+    traceFields,
+    telemetry,
   });
   const parked = createParkedCalls({ most: limits.parkedCalls, timeoutMs: limits.inputMs });
   const parts: EndpointParts = {
@@ -107,6 +135,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const closeAll = async (graceMs: number): Promise<void> => {
     isClosing = true;
     parts.listenings.close();
+    admin.close();
     // Nobody can come back for them.
     parked.close();
     await perform.idle(graceMs);
@@ -117,9 +146,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await upstreams.close();
     notices.close();
     observation.stop();
+    // Last, for what ended meanwhile is told too. Whatever becomes of it, the gateway has stopped.
+    await telemetry?.close().catch(() => {});
   };
 
-  const routes = createRoutes(parts, upstreams, { parked, isClosing: () => isClosing, pages: options.pages ?? {} });
+  const gauges = createGauges(parts, upstreams, parked);
+  telemetry?.observe({ metrics, gauges, hasServer: (name) => upstreams.named(name) !== undefined });
+  const routes = createRoutes(parts, upstreams, { gauges, isClosing: () => isClosing, pages: options.pages ?? {} });
   let listener: ChannelzListener | undefined;
   let token: string | undefined;
   await upstreams.reload(options.plugins, options.tools ?? {});
@@ -131,10 +164,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       listener = await listenChannelz(registry, {
         ...listenOptionsOf(listen, token),
         fallback: routes,
+        routes: admin.routes,
+        files: [admin.file],
         publicPaths: [...publicPaths, ...Object.keys(options.pages ?? {})],
         requiresTls: true,
         observer: observeListener(registry, info.name),
       });
+      listener.health.set(admin.service, "SERVING");
     } catch (error) {
       await closeAll(0);
       throw error;
@@ -142,15 +178,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
   let closed: Promise<void> | undefined;
   const isTcp = listener !== undefined && !listener.url.startsWith("unix:");
+  const name = options.listen === false ? undefined : options.listen?.allowedHosts?.[0];
+  const url = listener && reachable(listener.url, name);
 
   const gateway: Gateway = {
-    url: listener?.url,
-    endpoint: isTcp ? `${listener?.url}/mcp` : undefined,
-    address: listener?.address,
+    url,
+    endpoint: isTcp ? `${url}/mcp` : undefined,
+    address: listener && reachable(listener.address, name),
     token,
     registry,
     servers: upstreams.statuses,
-    reload: (plugins, tools = options.tools ?? {}) => upstreams.reload(plugins, tools),
+    async reload(next, tools = options.tools ?? {}) {
+      await upstreams.reload(next, tools);
+      plugins = next;
+    },
     reconnect: upstreams.reconnect,
     oauth: upstreams.oauth,
     serveStdio(input, output) {
@@ -170,6 +211,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
 /** How long connections may take to end once nothing runs on them, in milliseconds. */
 const closeMs = 1000;
+
+/** Whether callers are told apart. */
+function isGuarded(listen: GatewayOptions["listen"]): boolean {
+  return (
+    listen !== false && (listen?.token !== false || listen?.tokenFile !== undefined || listen?.tls?.ca !== undefined)
+  );
+}
 
 function tokenOf({ token, tokenFile }: GatewayListenOptions): string | undefined {
   if (token === false || tokenFile !== undefined) return token === false ? undefined : token;
@@ -194,7 +242,16 @@ function listenOptionsOf(
     limits: { maxConnections: 8192, ...limits },
     cors: {
       methods: ["DELETE"],
-      requestHeaders: ["mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id", "accept"],
+      requestHeaders: [
+        "mcp-session-id",
+        "mcp-protocol-version",
+        "mcp-method",
+        "mcp-name",
+        "last-event-id",
+        "accept",
+        "traceparent",
+        "tracestate",
+      ],
       responseHeaders: ["mcp-session-id"],
     },
   };

@@ -6,6 +6,8 @@ export type { GatewayListenOptions, GatewayOptions } from "./gateway-options.js"
 export type { GatewayLimits } from "./limits.js";
 export type { Implementation } from "./rpc/protocol.js";
 export type { StdioClient } from "./stdio/serve-stdio.js";
-export type { PluginServers } from "./upstream/plugin-servers.js";
+export type { GatewayTelemetry } from "./telemetry/open-telemetry.js";
+export type { Propagator } from "./telemetry/trace-fields.js";
+export type { PluginServers, PluginTrust } from "./upstream/plugin-servers.js";
 export type { ServerFailure, ServerStatus } from "./upstream/upstream.js";
 export type { Filters } from "./upstream/upstreams.js";

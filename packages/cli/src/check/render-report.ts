@@ -3,7 +3,9 @@ import {
   type CheckReport,
   type Finding,
   formatPath,
+  type NeededPermissions,
   neededVariables,
+  permissionsToMarkdown,
   variablesToMarkdown,
 } from "@wirescope/tool-server";
 import type { Paint } from "../output/colour.js";
@@ -11,24 +13,48 @@ import type { Screen } from "../output/screen.js";
 import { countBySeverity } from "./severity.js";
 import { wrap } from "./wrap.js";
 
-/** The lines of a report, as people read them. `nameOf` gives the name of a file as it is shown. */
+/** Gives the name of a file as it is shown. */
+export type NameOf = (file: string) => string;
+
+/** The lines of a report, as people read them; without the permissions where servers are still to be asked for them. */
 export function renderReport(
   report: CheckReport,
   file: string,
-  nameOf: (file: string) => string,
+  nameOf: NameOf,
   screen: Screen,
+  isLive: boolean,
 ): string[] {
   const { palette } = screen;
-  const lines = report.findings.flatMap((finding) => [
-    ...renderFinding(finding, nameOf(finding.file ?? file), screen),
-    "",
-  ]);
+  const lines = renderFindings(report.findings, file, nameOf, screen);
   const variables = neededVariables(report.uses);
   if (variables.length > 0) {
     lines.push(palette.strong("Variables that the plugin needs, for its README:"), "");
     lines.push(...variablesToMarkdown(variables).map((line) => printableText(line)), "");
   }
+  if (!isLive) lines.push(...renderPermissions(report.permissions, screen, "--live asks the servers."));
   return [...lines, summary(report, nameOf(file), screen)];
+}
+
+/** What is wrong, each thing with a line below it. */
+export function renderFindings(findings: readonly Finding[], file: string, nameOf: NameOf, screen: Screen): string[] {
+  return findings.flatMap((finding) => [...renderFinding(finding, nameOf(finding.file ?? file), screen), ""]);
+}
+
+/** The table of permissions, with a line below it; `advice` says what to do where one is not known. */
+export function renderPermissions(
+  permissions: readonly NeededPermissions[],
+  { palette }: Screen,
+  advice: string,
+): string[] {
+  if (permissions.length === 0) return [];
+  const isOpen = permissions.some(({ scopes = [] }) => scopes.length === 0);
+  return [
+    palette.strong("Permissions that the plugin needs, for its README:"),
+    "",
+    ...permissionsToMarkdown(permissions).map((line) => printableText(line)),
+    ...(isOpen ? [palette.faint(`… is for you to fill in. ${advice}`)] : []),
+    "",
+  ];
 }
 
 function renderFinding(finding: Finding, file: string, { palette, width }: Screen): string[] {

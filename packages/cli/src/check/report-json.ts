@@ -15,6 +15,12 @@ export function reportToJson(report: CheckReport, file: string): JsonObject {
       isSecret,
       uses: uses.map(({ server, field }) => ({ server, field })),
     })),
+    permissions: report.permissions.map(({ server, by, variables, scopes }) => ({
+      server,
+      by,
+      variables: [...variables],
+      ...(scopes === undefined ? {} : { scopes: [...scopes] }),
+    })),
   };
 }
 

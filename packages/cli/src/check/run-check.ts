@@ -1,10 +1,13 @@
-import { dirname, relative, resolve } from "node:path";
+import { readFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
 import {
   type CheckReport,
   checkConfiguration,
+  createSecretRegistry,
   findConfigurationFile,
   readConfigurationFile,
+  type SecretRegistry,
   type Variables,
 } from "@wirescope/tool-server";
 import { exitCode } from "../failure.js";
@@ -14,9 +17,10 @@ import { formatJson } from "../output/json.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import { fileOf, readable, readVariables } from "../tool-server/configuration-input.js";
 import { jsonOf } from "../tool-server/json-of.js";
+import { redactingIo } from "../tool-server/redacting-io.js";
 import { UsageError } from "../usage-error.js";
 import type { checkOptions } from "./check-options.js";
-import { renderReport } from "./render-report.js";
+import { type NameOf, renderFindings, renderPermissions, renderReport } from "./render-report.js";
 import { reportToJson } from "./report-json.js";
 import { exitCodeOf } from "./severity.js";
 
@@ -26,35 +30,64 @@ export async function runCheck(
   values: OptionValues<typeof checkOptions>,
   io: Io,
 ): Promise<number> {
-  const screen = createScreen(io, values["no-color"]);
-  const { file, report } = await readable(() => check(argument, values, io.env));
+  const secrets = createSecretRegistry();
+  const screen = createScreen(redactingIo(io, secrets), values["no-color"]);
+  const { file, report } = await readable(() => check(argument, values, io.env, secrets));
   const here = process.cwd();
-  const nameOf = (path: string): string => {
+  const nameOf: NameOf = (path) => {
     const short = relative(here, path);
     return short.startsWith("..") ? path : short;
   };
   if (values.live && values["file-only"]) throw new UsageError("--live needs the variables, and --file-only has none.");
-  if (!values.json) screen.printAll(renderReport(report, file, nameOf, screen));
-  const live = values.live ? await checkLive(file, values, io, screen) : undefined;
+  if (!values.json) screen.printAll(renderReport(report, file, nameOf, screen, values.live));
+  const live = values.live ? await checkLive(file, report, nameOf, values, io) : undefined;
   if (values.json)
-    screen.print(formatJson({ ...reportToJson(report, file), ...(live === undefined ? {} : live.json) }));
+    (live?.screen ?? screen).print(formatJson({ ...reportToJson(live?.report ?? report, file), ...live?.json }));
   return live?.isMet === false ? exitCode.failure : exitCodeOf(report.findings, values.strict);
 }
 
-/** Walks the servers of the file, and prints what they meet, unless it is for scripts. */
+/** What came of walking the servers: whether they meet what is demanded, and the report with what they said. */
+interface LiveCheck {
+  readonly isMet: boolean;
+  readonly report: CheckReport;
+  readonly json: JsonObject;
+  /** Takes out the secrets that became known meanwhile. */
+  readonly screen: Screen;
+}
+
+/** Walks the servers of the file, and prints what they meet and ask for, unless it is for scripts. */
 async function checkLive(
   file: string,
+  report: CheckReport,
+  nameOf: NameOf,
   values: OptionValues<typeof checkOptions>,
   io: Io,
-  screen: Screen,
-): Promise<{ readonly isMet: boolean; readonly json: JsonObject }> {
+): Promise<LiveCheck> {
   const { openExplainableServers } = await import("../why/explain-configured.js");
   const { isMet, renderLive, walkAll } = await import("./live.js");
+  const { judgeScopes, withScopes } = await import("./live-permissions.js");
   const servers = await openExplainableServers({ ...values, config: file }, io);
+  const screen = createScreen(servers.io, values["no-color"]);
   try {
     const explanations = await walkAll(servers);
-    if (!values.json) screen.printAll(renderLive(explanations, screen));
-    return { isMet: explanations.every(isMet), json: { live: jsonOf(explanations) } };
+    const permissions = withScopes(report.permissions, explanations);
+    const readmeFile = join(resolve(values["plugin-root"] ?? dirname(file)), "README.md");
+    const readme = await readFile(readmeFile, "utf8").catch(() => undefined);
+    const notes = judgeScopes(report, permissions, servers.configuration.entries, readme);
+    if (!values.json) {
+      screen.printAll([
+        ...renderLive(explanations, screen),
+        "",
+        ...renderPermissions(permissions, screen, "The server does not name it."),
+        ...renderFindings(notes, file, nameOf, screen),
+      ]);
+    }
+    return {
+      isMet: explanations.every(isMet),
+      report: { ...report, permissions, findings: [...report.findings, ...notes] },
+      json: { live: jsonOf(explanations) },
+      screen,
+    };
   } finally {
     servers.close();
   }
@@ -64,6 +97,7 @@ async function check(
   argument: string | undefined,
   values: OptionValues<typeof checkOptions>,
   env: Variables,
+  secrets: SecretRegistry,
 ): Promise<{ readonly file: string; readonly report: CheckReport }> {
   const root = values["plugin-root"];
   const file = argument === undefined ? await findConfigurationFile(process.cwd(), root) : await fileOf(argument);
@@ -75,6 +109,7 @@ async function check(
     variables: values["file-only"] ? undefined : variables,
     envFiles,
     allowInsecureLoopback: values["allow-insecure-loopback"],
+    secrets,
   });
   return { file, report: { ...report, findings: [...report.findings, ...findings] } };
 }

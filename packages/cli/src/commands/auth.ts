@@ -1,5 +1,7 @@
 import { printableText } from "@wirescope/channelz";
-import type { CredentialDescription, OAuthDescription } from "@wirescope/tool-server";
+import type { OAuthDescription } from "@wirescope/tool-server";
+import type { AuthRow } from "../admin/auth-rows.js";
+import type { Io } from "../io.js";
 import { type Field, renderFields } from "../output/fields.js";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
@@ -8,13 +10,6 @@ import { formatRelative, formatTime } from "../output/time.js";
 import { defineServerCommand } from "../tool-server/define-server-command.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import type { Command } from "./command.js";
-
-interface Row {
-  readonly name: string;
-  readonly credential?: CredentialDescription | undefined;
-  readonly oauth?: OAuthDescription | undefined;
-  readonly problem?: string | undefined;
-}
 
 /** Shows how servers are signed in to. */
 export const authCommand: Command = defineServerCommand({
@@ -25,7 +20,7 @@ export const authCommand: Command = defineServerCommand({
   notes: ["Nothing is connected to, and no token is ever shown."],
   async use({ servers, screen, io, values, positionals }) {
     const { ToolServerError } = await import("@wirescope/tool-server");
-    const rows: Row[] = [];
+    const rows: AuthRow[] = [];
     for (const name of servers.namesOf(positionals[0])) {
       try {
         const { facts } = await servers.open(name);
@@ -37,26 +32,43 @@ export const authCommand: Command = defineServerCommand({
       }
     }
     const vault = servers.vault.describe();
-    const problems = rows.flatMap(({ problem }) => problem ?? []);
-    if (values.json) {
-      const all = Object.fromEntries(rows.map(({ name, ...row }) => [name, row]));
-      screen.print(formatJson(jsonOf({ vault, servers: all })));
-    } else {
-      screen.print(printableText(vault.warning ?? vault.summary));
-      screen.print("");
-      const [only] = rows;
-      if (positionals.length > 0 && only !== undefined)
-        screen.printAll(renderFields(fieldsOf(only, screen), screen, ""));
-      else screen.printAll(renderTable(columns(screen), rows, screen.width));
-      for (const problem of problems) io.stderr.write(`wirescope: ${printableText(problem)}\n`);
-    }
-    return problems.length > 0 ? 1 : 0;
+    const head = { json: { vault }, line: vault.warning ?? vault.summary };
+    return tell(rows, head, { screen, io, isJson: values.json, isOne: positionals.length > 0 });
+  },
+  through: {
+    isChange: false,
+    async use({ gateway, screen, io, values, positionals }) {
+      const { authRows } = await import("../admin/auth-rows.js");
+      const rows = await authRows(gateway, positionals[0]);
+      const head = { json: { gateway: gateway.url }, line: `As the gateway at ${gateway.url} has it.` };
+      return tell(rows, head, { screen, io, isJson: values.json, isOne: positionals.length > 0 });
+    },
   },
 });
 
-function columns({ palette, now }: Screen): Column<Row>[] {
+function tell(
+  rows: readonly AuthRow[],
+  head: { readonly json: object; readonly line: string },
+  { screen, io, isJson, isOne }: { screen: Screen; io: Io; isJson: boolean; isOne: boolean },
+): number {
+  const problems = rows.flatMap(({ problem }) => problem ?? []);
+  if (isJson) {
+    const all = Object.fromEntries(rows.map(({ name, ...row }) => [name, row]));
+    screen.print(formatJson(jsonOf({ ...head.json, servers: all })));
+  } else {
+    screen.print(printableText(head.line));
+    screen.print("");
+    const [only] = rows;
+    if (isOne && only !== undefined) screen.printAll(renderFields(fieldsOf(only, screen), screen, ""));
+    else screen.printAll(renderTable(columns(screen), rows, screen.width));
+    for (const problem of problems) io.stderr.write(`wirescope: ${printableText(problem)}\n`);
+  }
+  return problems.length > 0 ? 1 : 0;
+}
+
+function columns({ palette, now }: Screen): Column<AuthRow>[] {
   const ago = (ms: number | undefined): string => (ms === undefined ? "-" : formatRelative(new Date(ms), now));
-  const isWell = ({ problem, oauth }: Row): boolean =>
+  const isWell = ({ problem, oauth }: AuthRow): boolean =>
     problem === undefined && oauth?.isSignedIn !== false && !hasEnded(oauth, now);
   return [
     { title: "SERVER", least: 8, text: ({ name }) => name, paint: () => palette.strong },
@@ -75,7 +87,7 @@ function columns({ palette, now }: Screen): Column<Row>[] {
 }
 
 /** All about one server, nothing cut. */
-function fieldsOf(row: Row, { now }: Screen): Field[] {
+function fieldsOf(row: AuthRow, { now }: Screen): Field[] {
   const { name, oauth } = row;
   const time = (ms: number | undefined, none: string): string =>
     ms === undefined ? none : formatTime(new Date(ms), now);
@@ -97,7 +109,7 @@ function fieldsOf(row: Row, { now }: Screen): Field[] {
   return fields;
 }
 
-function signInText({ credential, oauth, problem }: Row, now: Date): string {
+function signInText({ credential, oauth, problem }: AuthRow, now: Date): string {
   if (problem !== undefined) return "cannot be used, see below";
   if (oauth === undefined) return credential?.summary ?? "-";
   if (!oauth.isSignedIn) return "not signed in";

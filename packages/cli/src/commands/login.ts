@@ -2,6 +2,7 @@ import { printableText } from "@wirescope/channelz";
 import { formatJson } from "../output/json.js";
 import { defineServerCommand } from "../tool-server/define-server-command.js";
 import { jsonOf } from "../tool-server/json-of.js";
+import { assertScopes } from "../tool-server/scope-names.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
 
@@ -16,16 +17,14 @@ export const loginCommand: Command = defineServerCommand({
   },
   notes: [
     "It shows the permissions that will be asked for, opens the browser and waits for its answer on this machine.",
+    "Where a gateway runs with the same configuration, it is signed in, and its clients get the tools at once.",
     "Over SSH, paste the address that the browser ends at, or give --device.",
     "A client that was registered by hand, scopes and more: wirescope/oauth.json of your configuration folder.",
   ],
   async use({ servers, screen, io, values, positionals }) {
     const [name = ""] = positionals;
     const session = await servers.oauth(name);
-    for (const scope of values.scope) {
-      if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope))
-        throw new UsageError(`--scope "${scope}" is no name of a permission.`);
-    }
+    assertScopes(values.scope);
     if (session === undefined) {
       throw new UsageError(`${name} brings its own credential, so there is nothing to sign in to. See wirescope auth.`);
     }
@@ -57,5 +56,13 @@ export const loginCommand: Command = defineServerCommand({
     if (values.json) screen.print(formatJson(jsonOf({ server: name, ...status, answers: server })));
     else screen.print(printableText(`${name} answers: ${server.name ?? "a server"} ${server.version ?? ""}`.trim()));
     return 0;
+  },
+  through: {
+    isChange: true,
+    async use({ gateway, screen, io, values, positionals }) {
+      const [name = ""] = positionals;
+      const { loginThrough } = await import("../admin/login-through.js");
+      return loginThrough(gateway, io, screen, { name, ...values });
+    },
   },
 });

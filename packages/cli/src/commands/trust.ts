@@ -1,11 +1,14 @@
+import { printableText } from "@wirescope/channelz";
 import type { Entry, TrustJudgement } from "@wirescope/tool-server";
+import type { AdminAtHand } from "../admin/admin-at-hand.js";
+import type { ApprovalAtHand, TrustRow } from "../admin/trust-through.js";
 import type { Io } from "../io.js";
-import { commonOptions, parseOptions } from "../options.js";
+import { commonOptions, type OptionValues, parseOptions } from "../options.js";
 import { formatJson } from "../output/json.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import { type Column, renderTable } from "../output/table.js";
 import type { ConfigurationAtHand } from "../tool-server/configuration-at-hand.js";
-import { configurationOptions } from "../tool-server/server-options.js";
+import { adminOptions, configurationOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
 
@@ -14,14 +17,9 @@ const options = {
   revoke: { type: "boolean", help: "take the approval back" },
   json: { type: "boolean", help: "print JSON in place of text" },
   ...configurationOptions,
+  ...adminOptions,
   ...commonOptions,
 } as const;
-
-interface Row {
-  readonly name: string;
-  readonly type: Entry["type"];
-  readonly judgement: TrustJudgement;
-}
 
 /** Shows which entries may act, and approves one. */
 export const trustCommand: Command = {
@@ -30,6 +28,7 @@ export const trustCommand: Command = {
   parameters: ["[server]"],
   options,
   notes: [
+    "Where a gateway runs with the same configuration, it is asked, and tries the server at once.",
     "An approval is of the whole entry and of the files that it runs; a change asks again.",
     "It rests in wirescope/approvals.json of the user's configuration folder. A policy, of WIRESCOPE_POLICY or",
     "/etc/wirescope/policy.json, may allow or deny more. It exits with 1 where a server may not act.",
@@ -37,58 +36,96 @@ export const trustCommand: Command = {
   async run(args, io) {
     const { values, positionals } = parseOptions(options, args);
     if (positionals.length > 1) throw new UsageError(`trust takes no argument "${positionals[1]}".`);
-    const { readConfigurationAtHand } = await import("../tool-server/configuration-at-hand.js");
-    const hand = await readConfigurationAtHand(values);
     const screen = createScreen(io, values["no-color"]);
     const [name] = positionals;
-    if (name !== undefined) return decide(hand, name, values, io, screen);
-    if (values.yes || values.revoke) throw new UsageError("trust needs the name of a server with --yes and --revoke.");
-    const rows: Row[] = [];
-    for (const entry of hand.configuration.entries) {
-      rows.push({ name: entry.name, type: entry.type, judgement: await judge(hand, entry, io) });
+    if (name === undefined && (values.yes || values.revoke))
+      throw new UsageError("trust needs the name of a server with --yes and --revoke.");
+    const gateway = await gatewayFor(values, io, name !== undefined);
+    if (gateway !== undefined) {
+      const { approvalThrough, trustRows } = await import("../admin/trust-through.js");
+      if (name === undefined) return tell(await trustRows(gateway), screen, values.json);
+      const approval = await approvalThrough(gateway, name);
+      // What is trusted for a run can still be approved for good, in the configuration.
+      if (values.endpoint || !approval.isForRun) return decide(approval, values.yes, io, screen);
     }
-    if (values.json) {
-      screen.print(formatJson(Object.fromEntries(rows.map((row) => [row.name, { type: row.type, ...wordsOf(row) }]))));
-    } else if (rows.length === 0) screen.print("No servers.");
-    else screen.printAll(renderTable(columns(screen), rows, screen.width));
-    return rows.every(({ judgement }) => judgement.state === "trusted") ? 0 : 1;
+    const { readConfigurationAtHand } = await import("../tool-server/configuration-at-hand.js");
+    const hand = await readConfigurationAtHand(values);
+    if (name !== undefined && values.revoke) return revoke(hand, name, io, screen);
+    if (name !== undefined) return decide(await approvalOf(hand, name, io), values.yes, io, screen);
+    const rows: TrustRow[] = [];
+    for (const entry of hand.configuration.entries) {
+      rows.push({ name: entry.name, type: entry.type, ...wordsOf(await judge(hand, entry, io)) });
+    }
+    return tell(rows, screen, values.json);
   },
 };
 
-async function decide(
-  hand: ConfigurationAtHand,
-  name: string,
-  { yes, revoke }: { readonly yes: boolean; readonly revoke: boolean },
+/** An approval is taken back where it rests; what a gateway has opened by then goes on. */
+async function gatewayFor(
+  values: OptionValues<typeof options>,
   io: Io,
-  screen: Screen,
-): Promise<number> {
-  const { approvalKey, renderDistrust } = await import("@wirescope/tool-server");
-  const { approvalsOf } = await import("../tool-server/ask-for-trust.js");
-  const store = approvalsOf(io);
-  if (revoke) {
-    const had = await store.revoke(await approvalKey(hand.file, name));
-    screen.print(had ? `${name} is not approved any more.` : `${name} was not approved.`);
-    return 0;
+  isChange: boolean,
+): Promise<AdminAtHand | undefined> {
+  if (values.revoke && values.endpoint) {
+    throw new UsageError("--revoke works on a configuration. Give --config in place of --endpoint.");
   }
+  const { openAdmin } = await import("../admin/admin-at-hand.js");
+  return values.revoke ? undefined : openAdmin(values, io, { isChange });
+}
+
+function tell(rows: readonly TrustRow[], screen: Screen, isJson: boolean): number {
+  if (isJson) screen.print(formatJson(Object.fromEntries(rows.map(({ name, ...row }) => [name, row]))));
+  else if (rows.length === 0) screen.print("No servers.");
+  else screen.printAll(renderTable(columns(screen), rows, screen.width));
+  return rows.every(({ state }) => state === "trusted") ? 0 : 1;
+}
+
+async function revoke(hand: ConfigurationAtHand, name: string, io: Io, screen: Screen): Promise<number> {
+  const { approvalKey } = await import("@wirescope/tool-server");
+  const { approvalsOf } = await import("../tool-server/ask-for-trust.js");
+  const had = await approvalsOf(io).revoke(await approvalKey(hand.file, name));
+  screen.print(had ? `${name} is not approved any more.` : `${name} was not approved.`);
+  return 0;
+}
+
+/** What there is to approve in the configuration. */
+async function approvalOf(hand: ConfigurationAtHand, name: string, io: Io): Promise<ApprovalAtHand> {
   const entry = hand.configuration.entries.find((each) => each.name === name);
   if (entry === undefined) {
     const names = hand.configuration.entries.map((each) => each.name).join(", ");
     throw new UsageError(`There is no server "${name}". There are: ${names || "none"}.`);
   }
   const judgement = await judge(hand, entry, io);
-  if (judgement.state === "trusted") {
-    screen.print(`${name} may act: ${wordsOf({ judgement }).reason}.`);
+  const { renderDistrust } = await import("@wirescope/tool-server");
+  const { approvalsOf } = await import("../tool-server/ask-for-trust.js");
+  return {
+    name,
+    ...wordsOf(judgement),
+    lines: judgement.state === "trusted" ? [] : renderDistrust(name, judgement),
+    isForRun: false,
+    async approve() {
+      if ("subject" in judgement) await approvalsOf(io).approve(judgement.subject);
+      return undefined;
+    },
+  };
+}
+
+async function decide(approval: ApprovalAtHand, isYes: boolean, io: Io, screen: Screen): Promise<number> {
+  const { name, state, reason, lines } = approval;
+  if (state === "trusted") {
+    screen.print(`${name} may act: ${reason}.`);
     return 0;
   }
-  screen.printAll(renderDistrust(name, judgement));
-  if (judgement.state === "denied") return 1;
-  const answer = yes ? "y" : await io.ask?.("Approve it? It will not be asked again until it changes. [y/N] ");
+  screen.printAll(lines);
+  if (state === "denied") return 1;
+  const answer = isYes ? "y" : await io.ask?.("Approve it? It will not be asked again until it changes. [y/N] ");
   if (answer === undefined || !/^y(?:es)?$/i.test(answer.trim())) {
     screen.print(`${name} is not approved.${answer === undefined ? " Give --yes where nobody can be asked." : ""}`);
     return 1;
   }
-  await store.approve(judgement.subject);
+  const problem = await approval.approve();
   screen.print(`${name} is approved.`);
+  if (problem !== undefined) screen.print(printableText(problem));
   return 0;
 }
 
@@ -105,7 +142,7 @@ const reasons = {
   flag: "--trust was given",
 } as const;
 
-function wordsOf({ judgement }: Pick<Row, "judgement">): { readonly state: string; readonly reason: string } {
+function wordsOf(judgement: TrustJudgement): Pick<TrustRow, "state" | "reason"> {
   switch (judgement.state) {
     case "trusted":
       return { state: "trusted", reason: reasons[judgement.by] };
@@ -118,15 +155,15 @@ function wordsOf({ judgement }: Pick<Row, "judgement">): { readonly state: strin
   }
 }
 
-function columns({ palette }: Screen): Column<Row>[] {
+function columns({ palette }: Screen): Column<TrustRow>[] {
   return [
     { title: "SERVER", least: 8, text: ({ name }) => name, paint: () => palette.strong },
     { title: "TYPE", text: ({ type }) => type },
     {
       title: "TRUST",
-      text: (row) => wordsOf(row).state,
-      paint: ({ judgement }) => (judgement.state === "trusted" ? palette.good : palette.warning),
+      text: ({ state }) => state,
+      paint: ({ state }) => (state === "trusted" ? palette.good : palette.warning),
     },
-    { title: "WHY", least: 16, text: (row) => wordsOf(row).reason },
+    { title: "WHY", least: 16, text: ({ reason }) => reason },
   ];
 }

@@ -11,7 +11,8 @@ export const upCommand: Command = {
   options: upOptions,
   notes: [
     "Clients send the token that is printed: Authorization: Bearer <token>. Servers are connected at once, and again",
-    "where they fail. Changes of the configuration are taken up without a restart.",
+    "where they fail. Changes of the configuration, and of tools in the settings, are taken up without a restart; limits",
+    "count from the start. docs/gateway.md of the repository says more: TLS, settings, logs, audit, health, metrics.",
   ],
   async run(args, io) {
     const { values, positionals } = parseOptions(upOptions, args);

@@ -1,3 +1,4 @@
+import type { AdminAtHand } from "../admin/admin-at-hand.js";
 import type { Command } from "../commands/command.js";
 import { reportFailure } from "../failure.js";
 import type { Io } from "../io.js";
@@ -5,7 +6,7 @@ import { type OptionTable, type OptionValues, parseOptions } from "../options.js
 import { createScreen, type Screen } from "../output/screen.js";
 import { UsageError } from "../usage-error.js";
 import type { ConfiguredServers } from "./configured-servers.js";
-import { serverOptions } from "./server-options.js";
+import { adminOptions, serverOptions } from "./server-options.js";
 
 /** What a command that uses tool servers works with. */
 export interface ServerContext<T extends OptionTable> {
@@ -14,6 +15,18 @@ export interface ServerContext<T extends OptionTable> {
   readonly io: Io;
   readonly values: OptionValues<T & typeof serverOptions>;
   readonly positionals: readonly string[];
+}
+
+/** What such a command works with where it is about the gateway that runs. */
+export interface GatewayContext<T extends OptionTable> extends Omit<ServerContext<T>, "servers"> {
+  readonly gateway: AdminAtHand;
+}
+
+/** How a command is done by the gateway that runs. */
+export interface ThroughGateway<T extends OptionTable> {
+  /** Whether it changes something there. */
+  readonly isChange: boolean;
+  use(context: GatewayContext<T>): Promise<number>;
 }
 
 /** A command that uses the servers of a configuration, and closes what it opened. */
@@ -25,15 +38,17 @@ export function defineServerCommand<T extends OptionTable>(spec: {
   readonly options: T;
   readonly notes?: readonly string[];
   use(context: ServerContext<T>): Promise<number>;
+  /** Where the command is about the gateway that runs. Default: it never is. */
+  readonly through?: ThroughGateway<T>;
 }): Command {
-  const { name, summary, parameters, notes, use } = spec;
+  const { name, summary, parameters, notes, use, through } = spec;
   const options = { ...spec.options, ...serverOptions };
   return {
     name,
     summary,
     parameters,
     notes,
-    options,
+    options: through === undefined ? options : { ...options, ...adminOptions },
     async run(args, io) {
       const { values, positionals } = parseOptions(options, args);
       const isOpen = parameters.at(-1)?.includes("…");
@@ -44,6 +59,14 @@ export function defineServerCommand<T extends OptionTable>(spec: {
       if (positionals.length < needed.length) throw new UsageError(`${name} needs ${needed.join(" ")}.`);
       // Within the generic table the compiler no longer sees the part that every such command has.
       const common: OptionValues<typeof serverOptions> = values;
+      if (through !== undefined) {
+        const { openAdmin } = await import("../admin/admin-at-hand.js");
+        const gateway = await openAdmin(common, io, through);
+        if (gateway !== undefined) {
+          const screen = createScreen(io, common["no-color"]);
+          return through.use({ gateway, screen, io, values, positionals });
+        }
+      }
       // Loaded late: the commands that read Channelz start without it.
       const { openConfiguredServers } = await import("./configured-servers.js");
       const { redactingIo } = await import("./redacting-io.js");

@@ -47,6 +47,11 @@ const ownOptions = {
   json: { type: "boolean", help: "print JSON in place of text" },
 } as const;
 
+/** What `--endpoint` means to commands that look after the servers of a gateway. */
+export const adminOptions = {
+  endpoint: { type: "boolean", help: "use the gateway that runs in place of a configuration, with its servers" },
+} as const;
+
 /** Options of every command that uses the servers of a configuration. */
 export const serverOptions: typeof configurationOptions & typeof ownOptions & typeof commonOptions = {
   ...configurationOptions,

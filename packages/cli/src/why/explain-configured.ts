@@ -10,6 +10,7 @@ import { printDebug } from "../tool-server/debug-printer.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
 import { readPem } from "../tool-server/read-pem.js";
+import { redactingIo } from "../tool-server/redacting-io.js";
 import type { serverOptions } from "../tool-server/server-options.js";
 import { version } from "../version.js";
 
@@ -17,6 +18,8 @@ import { version } from "../version.js";
 export interface ExplainableServers {
   readonly file: string;
   readonly configuration: Configuration;
+  /** Where to print what came of it: it takes out the secrets that became known. */
+  readonly io: Io;
   /** Walks a server. Nobody is asked for trust: what is not trusted is told of. Rejects with SERVER_UNKNOWN. */
   explain(server: string): Promise<Explanation>;
   close(): void;
@@ -47,13 +50,15 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
   const { variables } = await readable(() => readVariables(envFiles, io.env));
   const ca = readPem(values.ca, "--ca");
   const answerMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
-  const stopDebugging = values.debug ? printDebug(io, channelPrefix) : () => {};
+  const safeIo = redactingIo(io, secrets);
+  const stopDebugging = values.debug ? printDebug(safeIo, channelPrefix) : () => {};
   const overrides = readOAuthFile(io);
   const store = approvalsOf(io);
   const mode = values.trust ? "flag" : "approval";
   return {
     file,
     configuration,
+    io: safeIo,
     explain: (server) =>
       explainServer({
         server,

@@ -1,6 +1,8 @@
 import type { Admission } from "../admission.js";
 import type { JsonObject, RequestId } from "../rpc/json-rpc.js";
 import type { Era, LogLevel } from "../rpc/protocol.js";
+import type { CallTrace } from "../telemetry/call-trace.js";
+import type { TraceFields } from "../telemetry/trace-fields.js";
 import type { CallOff } from "./call-off.js";
 import type { Session } from "./session.js";
 
@@ -40,4 +42,8 @@ export interface Caller {
 export interface CallStory {
   server?: string;
   name?: string;
+  /** What the client said of the trace that it is part of, and goes on to servers. */
+  carried?: TraceFields;
+  /** Follows it, where that is wanted. */
+  trace?: CallTrace;
 }

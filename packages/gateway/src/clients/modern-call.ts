@@ -59,13 +59,12 @@ export function createModernCall(options: ModernCallOptions): ModernCall {
     caller,
     subject: options.subject,
     leg(outlet, progressToken, then) {
-      caller.outlet = outlet;
-      caller.progressToken = progressToken;
+      caller.begin(outlet, progressToken);
       caller.look = () => {
         const came = done ?? caller.questions();
         if (came === undefined) return;
         caller.look = nothing;
-        // Between two requests nobody hears.
+        // Between two requests nobody hears: what is told then waits for the next.
         caller.outlet = undefined;
         then(came);
       };
@@ -77,6 +76,9 @@ export function createModernCall(options: ModernCallOptions): ModernCall {
 }
 
 const nothing = (): void => {};
+
+/** How much of what is told between two legs is kept: the last of it. */
+const mostUntold = 32;
 
 // A class, for one is made for every request.
 class ModernCaller implements Caller {
@@ -95,6 +97,7 @@ class ModernCaller implements Caller {
   look: () => void = nothing;
   #asked: Map<string, Asked> | undefined = undefined;
   #last = 0;
+  #untold: [method: string, params: JsonObject][] | undefined = undefined;
 
   constructor({ id, account, capabilities, logLevel, headers }: ModernCallOptions) {
     this.id = id;
@@ -104,8 +107,25 @@ class ModernCaller implements Caller {
     this.headers = headers;
   }
 
+  /** Begins a leg: what could not be told since the last is told now, by the token of this one. */
+  begin(outlet: Outlet, progressToken: RequestId | undefined): void {
+    this.outlet = outlet;
+    this.progressToken = progressToken;
+    const untold = this.#untold;
+    if (untold === undefined) return;
+    this.#untold = undefined;
+    for (const [method, params] of untold) {
+      if (params.progressToken === undefined) this.notify(method, params);
+      else if (progressToken !== undefined) this.notify(method, { ...params, progressToken });
+    }
+  }
+
   notify(method: string, params: JsonObject): void {
-    if (this.outlet?.isOpen) this.outlet.send({ jsonrpc: "2.0", method, params });
+    if (this.outlet === undefined) {
+      this.#untold ??= [];
+      this.#untold.push([method, params]);
+      if (this.#untold.length > mostUntold) this.#untold.shift();
+    } else if (this.outlet.isOpen) this.outlet.send({ jsonrpc: "2.0", method, params });
   }
 
   ask(method: string, params: JsonObject | undefined, signal?: AbortSignal): Promise<JsonObject> {

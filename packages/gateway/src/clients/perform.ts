@@ -4,6 +4,8 @@ import type { Hub } from "../hub/hub.js";
 import type { Metrics } from "../metrics.js";
 import type { JsonObject, RpcFault } from "../rpc/json-rpc.js";
 import { faultOf, RpcError, rpcCodes, statusOf } from "../rpc/rpc-error.js";
+import type { CallTrace, Telemetry } from "../telemetry/call-trace.js";
+import type { TraceFieldReader } from "../telemetry/trace-fields.js";
 import type { Caller } from "./caller.js";
 
 /** What a request came to. */
@@ -26,13 +28,16 @@ export interface PerformOptions {
   readonly redact: (text: string) => string;
   /** Whether arguments are told. */
   readonly tellsArguments: boolean;
+  /** Reads what clients say of traces. */
+  readonly traceFields: TraceFieldReader;
+  readonly telemetry: Telemetry | undefined;
 }
 
 /** How long what was called off may take to end, in milliseconds. */
 const lastMs = 1000;
 
 export function createPerform(options: PerformOptions): Perform {
-  const { hub, metrics, tell, redact, tellsArguments } = options;
+  const { hub, metrics, tell, redact, tellsArguments, traceFields, telemetry } = options;
   const running = new Set<Caller>();
   let onIdle: (() => void) | undefined;
 
@@ -51,6 +56,7 @@ export function createPerform(options: PerformOptions): Perform {
             ? "input"
             : "ok";
     metrics.called(hub.has(method, caller.era) ? method : "unknown", server, how, durationMs);
+    caller.story.trace?.end({ how, code: fault?.code, durationMs });
     if (!tell.isHeard) return outcome;
     tell({
       kind: "call",
@@ -68,6 +74,16 @@ export function createPerform(options: PerformOptions): Perform {
     return outcome;
   };
 
+  /** Takes up what the client says of its trace. */
+  const take = (method: string, params: JsonObject, caller: Caller): CallTrace | undefined => {
+    const carried = traceFields.read(params, caller.headers);
+    if (carried !== undefined) caller.story.carried = carried;
+    if (telemetry === undefined) return undefined;
+    const trace = telemetry.begin(hub.has(method, caller.era) ? method : undefined, params, caller);
+    if (trace !== undefined) caller.story.trace = trace;
+    return trace;
+  };
+
   const perform = async (method: string, params: JsonObject, caller: Caller): Promise<Outcome> => {
     const { account } = caller;
     const startedAt = performance.now();
@@ -80,8 +96,12 @@ export function createPerform(options: PerformOptions): Perform {
     }
     metrics.started();
     running.add(caller);
+    const trace = take(method, params, caller);
     try {
-      return finish(method, params, caller, startedAt, { result: await hub.perform(method, params, caller) });
+      const result = await (trace === undefined
+        ? hub.perform(method, params, caller)
+        : trace.run(() => hub.perform(method, params, caller)));
+      return finish(method, params, caller, startedAt, { result });
     } catch (error) {
       if (!(error instanceof RpcError) && !ToolServerError.is(error)) {
         tell({

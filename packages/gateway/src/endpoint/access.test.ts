@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startGateway } from "../gateway.js";
-import { patience, post, startTestGateway } from "../gateway.test.helper.js";
+import { patience, post, startTestGateway, type TestGateway } from "../gateway.test.helper.js";
 import { serve } from "../tool-servers.test.helper.js";
 
 const certificate = (name: string): string =>
@@ -31,9 +31,27 @@ function statusOf(url: string, headers: Record<string, string>): Promise<number 
   });
 }
 
+/** A gateway whose token changes; `change` resolves when the new one counts. */
+async function startWithTokenFile(token: string): Promise<TestGateway & { change(token: string): Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), "wirescope-token-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const tokenFile = join(folder, "token");
+  writeFileSync(tokenFile, token);
+  const gateway = await startTestGateway({}, { listen: { tokenFile } });
+  return {
+    ...gateway,
+    async change(next) {
+      writeFileSync(tokenFile, next);
+      // No session, so this begins none.
+      const ping = { jsonrpc: "2.0", id: 2, method: "ping" };
+      await expect.poll(async () => (await post({ ...gateway, token: next }, ping)).status, patience).toBe(400);
+    },
+  };
+}
+
 describe("the guard", () => {
   test.each(["/mcp", "/sse", "/messages", "/metrics", "/nowhere", "/rpc.channelz.v1.Channelz/GetServers"])(
-    "wants the token at %s, and says so with a challenge",
+    "wants the token at %s, and says so with a challenge (CVE-2025-49596)",
     async (path) => {
       const { url, token } = await startTestGateway({});
       for (const authorization of [undefined, "Bearer wrong", `Basic ${token}`]) {
@@ -53,7 +71,7 @@ describe("the guard", () => {
     expect((await fetch(`${url}${path}`)).status).toBe(200);
   });
 
-  test("refuses names and pages that are not its own, also where there is no token", async () => {
+  test("refuses names and pages that are not its own, also where there is no token (CVE-2025-66414)", async () => {
     const { url } = await startTestGateway({}, { listen: { token: false } });
     const headers = { "content-type": "application/json" };
     expect(await statusOf(`${url}/mcp`, { ...headers, host: "evil.example" })).toBe(403);
@@ -97,32 +115,43 @@ describe("the guard", () => {
 });
 
 describe("a session", () => {
-  test("belongs to who began it: another token does not find it, by any method", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "wirescope-token-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const tokenFile = join(folder, "token");
-    writeFileSync(tokenFile, "token-of-the-first");
-    const { endpoint } = await startTestGateway({}, { listen: { tokenFile } });
+  test("belongs to who began it: another token does not find it, by any method (CVE-2026-52869)", async () => {
+    const { endpoint, change } = await startWithTokenFile("token-of-the-first");
     const first = { endpoint, token: "token-of-the-first" };
     const second = { endpoint, token: "token-of-the-second" };
     const began = await post(first, initialize);
     const session = { "mcp-session-id": began.headers.get("mcp-session-id") ?? "" };
     const ping = { jsonrpc: "2.0", id: 2, method: "ping" };
     expect((await post(first, ping, session)).status).toBe(200);
-    writeFileSync(tokenFile, "token-of-the-second");
-    await expect.poll(async () => (await post(second, ping)).status, patience).toBe(400);
+    await change("token-of-the-second");
     expect((await post(second, ping, session)).status).toBe(404);
     for (const method of ["GET", "DELETE"]) {
       const headers = { authorization: `Bearer ${second.token}`, accept: "text/event-stream", ...session };
       expect((await fetch(endpoint, { method, headers })).status).toBe(404);
     }
-    writeFileSync(tokenFile, "token-of-the-first");
-    await expect.poll(async () => (await post(first, ping, session)).status, patience).toBe(200);
+    await change("token-of-the-first");
+    expect((await post(first, ping, session)).status).toBe(200);
+  });
+
+  test("belongs to who opened its stream: another token posts nothing into it (CVE-2026-52869)", async () => {
+    const { url, change } = await startWithTokenFile("token-of-the-first");
+    const stream = await fetch(`${url}/sse`, {
+      headers: { authorization: "Bearer token-of-the-first", accept: "text/event-stream" },
+    });
+    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+    onTestFinished(() => reader?.cancel());
+    const path = /^data: (.+)$/m.exec((await reader?.read())?.value ?? "")?.[1] ?? "";
+    const postAs = async (token: string): Promise<number> =>
+      (await post({ endpoint: `${url}${path}`, token }, initialize)).status;
+    await change("token-of-the-second");
+    expect(await postAs("token-of-the-second")).toBe(404);
+    await change("token-of-the-first");
+    expect(await postAs("token-of-the-first")).toBe(202);
   });
 });
 
 describe("the token of a client", () => {
-  test("goes to no server, nor do its cookies and other headers", async () => {
+  test("goes to no server, nor do its cookies and other headers (token passthrough)", async () => {
     const seen: object[] = [];
     const port = await serve((request, response) => {
       seen.push(request.headers);

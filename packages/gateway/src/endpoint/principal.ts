@@ -11,8 +11,11 @@ const mostKept = 256;
 export function createPrincipals(): (request: HttpRequest) => string {
   const kept = new Map<string, string>();
   return ({ headers: { authorization = "" }, socket }) => {
-    const certificate = socket instanceof TLSSocket ? (socket.getPeerCertificate()?.fingerprint256 ?? "") : "";
-    const credentials = `${certificate}\n${authorization}`;
+    // No header has a line feed, so that the two kinds of keys differ.
+    const credentials =
+      socket instanceof TLSSocket
+        ? `${socket.getPeerCertificate()?.fingerprint256 ?? ""}\n${authorization}`
+        : authorization;
     const known = kept.get(credentials);
     if (known !== undefined) return known;
     if (kept.size >= mostKept) kept.clear();

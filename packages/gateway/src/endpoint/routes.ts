@@ -1,5 +1,4 @@
 import type { Fallback } from "@wirescope/channelz";
-import type { ParkedCalls } from "../clients/parked-calls.js";
 import type { Gauge } from "../metrics.js";
 import type { Upstreams } from "../upstream/upstreams.js";
 import type { EndpointParts } from "./endpoint-parts.js";
@@ -12,19 +11,17 @@ import { sendText } from "./state-pages.js";
 export const publicPaths = ["/healthz", "/readyz"] as const;
 
 export interface RoutesState {
-  readonly parked: ParkedCalls;
+  readonly gauges: () => readonly Gauge[];
   readonly isClosing: () => boolean;
   /** Pages of who started the gateway, by path. */
   readonly pages: Readonly<Record<string, HttpHandler>>;
 }
 
-const states = ["IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"] as const;
-
 /** Everything that the gateway answers over HTTP besides Channelz, by its path. */
 export function createRoutes(
   parts: EndpointParts,
   upstreams: Upstreams,
-  { parked, isClosing, pages: more }: RoutesState,
+  { gauges, isClosing, pages: more }: RoutesState,
 ): Fallback {
   const sse = createSseEndpoint(parts);
   const mcp = createMcpEndpoint(parts);
@@ -34,43 +31,6 @@ export function createRoutes(
       if (request.method === "GET" || request.method === "HEAD") handler(request, response);
       else refuse(request, response, httpError(405, "Method not allowed. Use GET."), null, { allow: "GET, HEAD" });
     };
-
-  const gauges = (): Gauge[] => {
-    const servers = upstreams.statuses();
-    const one = (name: string, help: string, value: number): Gauge => ({ name, help, values: [{ labels: {}, value }] });
-    return [
-      one("wirescope_gateway_sessions", "Sessions of the older protocol.", parts.sessions.size),
-      one("wirescope_gateway_event_streams", "Streams of events that are open.", parts.streams.size),
-      one(
-        "wirescope_gateway_listeners",
-        "Clients of the newer protocol that listen for changes.",
-        parts.listenings.size,
-      ),
-      one("wirescope_gateway_parked_calls", "Calls that wait for the input of their client.", parked.size),
-      {
-        name: "wirescope_gateway_server_state",
-        help: "The state of the connection to each server: 1 for the one that it is in.",
-        values: servers.flatMap(({ name, state }) =>
-          states.map((candidate) => ({
-            labels: { server: name, state: candidate },
-            value: candidate === state ? 1 : 0,
-          })),
-        ),
-      },
-      {
-        name: "wirescope_gateway_server_tools",
-        help: "Tools that each server offers.",
-        values: servers.map(({ name, tools }) => ({ labels: { server: name }, value: tools ?? 0 })),
-      },
-      {
-        name: "wirescope_gateway_server_calls_in_flight",
-        help: "Calls of each server under way.",
-        values: servers.map(({ name, callsInFlight }) => ({ labels: { server: name }, value: callsInFlight })),
-      },
-      one("process_resident_memory_bytes", "Resident memory.", process.memoryUsage.rss()),
-      one("process_uptime_seconds", "Seconds since the start.", process.uptime()),
-    ];
-  };
 
   const pages: Readonly<Record<string, HttpHandler>> = {
     ...more,

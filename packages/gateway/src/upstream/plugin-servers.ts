@@ -1,4 +1,17 @@
-import type { ToolServersOptions } from "@wirescope/tool-server";
+import type { ApprovalSubject, Entry, ToolServersOptions, TrustJudgement } from "@wirescope/tool-server";
 
 /** The servers of one plugin: its configuration, its root, and the variables that its entries use. */
-export type PluginServers = Omit<ToolServersOptions, "settings" | "isEager" | "secrets">;
+export interface PluginServers extends Omit<ToolServersOptions, "settings" | "isEager" | "secrets"> {
+  /** The file of the configuration, as people are told of it. Default: they are not. */
+  readonly configurationPath?: string | undefined;
+  /** Lets people see and give approvals through the gateway. Default: they cannot. */
+  readonly trust?: PluginTrust | undefined;
+}
+
+/** Judges the entries of a plugin, and keeps what a person approves. */
+export interface PluginTrust {
+  /** As `judgeTrust` does. */
+  judge(entry: Entry): Promise<TrustJudgement>;
+  /** Keeps an approval, and resolves once it is durable. */
+  approve(subject: ApprovalSubject): Promise<unknown>;
+}

@@ -4,6 +4,7 @@ import type { Caller } from "../clients/caller.js";
 import { isObject, type JsonObject, metaOf } from "../rpc/json-rpc.js";
 import { type Era, metaKeys } from "../rpc/protocol.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import { type TraceFields, traceKeys } from "../telemetry/trace-fields.js";
 import { canAnswer, passedOnCapabilities } from "./client-capability.js";
 import type { UpstreamCall } from "./upstream-call.js";
 
@@ -33,10 +34,15 @@ export async function relay(
   let more: JsonObject | undefined;
   for (let round = 0; ; round += 1) {
     const extra = more;
+    const trace = caller.story.trace?.ask({ connection, method, params });
+    const fields = trace === undefined ? caller.story.carried : trace.fields;
     const relayed = connection.relay({
       method,
-      paramsFor: ({ era }) => withMeta(extra === undefined ? params : { ...params, ...extra }, era, caller),
-      headers,
+      paramsFor({ era }) {
+        trace?.sent();
+        return withMeta(extra === undefined ? params : { ...params, ...extra }, era, caller, fields);
+      },
+      headers: fields === undefined ? headers : { ...headers, ...fields },
       mark: call,
       onProgress(progress) {
         call.activeAt = Date.now();
@@ -49,6 +55,10 @@ export async function relay(
     let result: JsonObject;
     try {
       result = await relayed.result;
+      trace?.answered(result);
+    } catch (error) {
+      trace?.failed(error);
+      throw error;
     } finally {
       caller.callOff.forget(onOff);
     }
@@ -97,6 +107,7 @@ async function ask(question: unknown, caller: Caller): Promise<JsonObject> {
 
 const ownKeys: ReadonlySet<string> = new Set([
   "progressToken",
+  ...traceKeys,
   metaKeys.protocolVersion,
   metaKeys.clientInfo,
   metaKeys.clientCapabilities,
@@ -105,15 +116,16 @@ const ownKeys: ReadonlySet<string> = new Set([
 ]);
 
 /** Parameters with the `_meta` that goes on: what the client says for the server, not what it says to the gateway. */
-function withMeta(params: JsonObject, era: Era, caller: Caller): JsonObject {
+function withMeta(params: JsonObject, era: Era, caller: Caller, fields: TraceFields | undefined): JsonObject {
   const given = metaOf(params);
   const kept = given === undefined ? [] : Object.entries(given).filter(([key]) => !ownKeys.has(key));
-  if (era === "legacy" && kept.length === 0) {
+  if (era === "legacy" && kept.length === 0 && fields === undefined) {
     if (params._meta === undefined) return params;
     const { _meta, ...rest } = params;
     return rest;
   }
   const meta: Record<string, unknown> = Object.fromEntries(kept);
+  if (fields !== undefined) Object.assign(meta, fields);
   if (era === "modern") {
     meta[metaKeys.clientCapabilities] = passedOnCapabilities(caller.capabilities);
     if (caller.logLevel !== undefined) meta[metaKeys.logLevel] = caller.logLevel;

@@ -40,7 +40,9 @@ function callOf(
 ): UpstreamCall {
   const isCapable = ({ caller }: UpstreamCall): boolean => canAnswer(caller.capabilities, method, params);
   const marked = origin.mark as UpstreamCall | undefined;
-  if (marked !== undefined && calls.has(marked)) {
+  if (marked !== undefined) {
+    // Another's question is not for whoever happens to be there.
+    if (!calls.has(marked)) throw new RpcError(rpcCodes.failed, "The call that this is about is over.");
     if (isCapable(marked)) return marked;
     throw new RpcError(rpcCodes.methodNotFound, `The client that made this call cannot answer ${method}.`);
   }

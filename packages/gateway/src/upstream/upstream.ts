@@ -1,6 +1,7 @@
 import {
   type Clock,
   type Connection,
+  type ConnectionFacts,
   type CredentialDescription,
   channels,
   createToolServers,
@@ -14,7 +15,7 @@ import { type Admission, createAdmission } from "../admission.js";
 import { type CachedList, createCachedList } from "../catalogue/cached-list.js";
 import { exposedPrefix } from "../catalogue/exposed-name.js";
 import { type Offered, type OfferedTool, offerPrompt, offerTool } from "../catalogue/offered.js";
-import { createToolFilter, type ToolFilter } from "../catalogue/tool-filter.js";
+import { createToolFilter, idlePatternsOf, type ToolFilter } from "../catalogue/tool-filter.js";
 import type { Caller } from "../clients/caller.js";
 import type { GatewayListener } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
@@ -47,6 +48,8 @@ export interface ServerStatus {
   readonly failure: ServerFailure | undefined;
   /** How many tools it offers through the gateway; undefined where that is not known. */
   readonly tools: number | undefined;
+  /** Patterns of its filter that matched none of its tools, when those were last listed. */
+  readonly idlePatterns: readonly string[];
   readonly callsInFlight: number;
 }
 
@@ -75,6 +78,8 @@ export interface Upstream {
   /** Whether it has connected or failed, for the first time. */
   readonly isSettled: boolean;
   readonly callsInFlight: number;
+  /** The connection as those see it who watch; undefined where the entry could not be used yet. */
+  readonly facts: ConnectionFacts | undefined;
   /** Passes a request on. Rejects with an RpcError or a ToolServerError. */
   call(request: Relayed, caller: Caller): Promise<JsonObject>;
   /** Tries at once, where it is not connected. Resolves when that is decided. */
@@ -189,7 +194,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const hear = (method: string, params: JsonObject, origin: MessageOrigin): void => {
     if (method === "notifications/progress" || method === "notifications/cancelled") return;
     const changed = changedLists[method];
-    if (changed === undefined) options.onNotification(method, params, origin.mark as UpstreamCall | undefined);
+    const mark = origin.mark as UpstreamCall | undefined;
+    // What is logged about a call that is over is for nobody; without a mark it would be for everybody.
+    if (method === "notifications/message" && mark !== undefined && !calls.has(mark)) return;
+    if (changed === undefined) options.onNotification(method, params, mark);
     else for (const kind of changed) refresh(kind);
   };
 
@@ -207,6 +215,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         // It is tried again by itself, and told of then: who asks now need not wait for it.
         if (opened.state === "TRANSIENT_FAILURE") throw new Error(failure?.message ?? "The connection failed.");
         const { items, ttlMs } = await fetchList(opened, kind, loadMs);
+        if (kind === "tools") judgePatterns(items.map((item) => String(item.name)));
         return { items: items.flatMap((item) => offer(item) ?? []), ttlMs };
       },
       onChanged: () => options.onListChanged(kind === "templates" ? "resources" : kind),
@@ -221,6 +230,16 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       },
     });
   const isOffered = createToolFilter(options.filter);
+  let idlePatterns: readonly string[] = [];
+  const judgePatterns = (names: readonly string[]): void => {
+    const before = idlePatterns;
+    idlePatterns = idlePatternsOf(options.filter, names);
+    for (const pattern of idlePatterns) {
+      if (before.includes(pattern)) continue;
+      const which = `${JSON.stringify(name)} has no tool ${JSON.stringify(pattern)}, which is allowed or denied.`;
+      tell({ kind: "defect", reason: `The server ${which} Look at its tools, and change the list.` });
+    }
+  };
   const tools = listOf("tools", (tool) => {
     if (!isOffered(String(tool.name))) return undefined;
     const offered = offerTool(name, tool, isUnprefixed);
@@ -254,6 +273,9 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     get callsInFlight() {
       return calls.size;
     },
+    get facts() {
+      return connection?.facts;
+    },
     async call(request, caller) {
       caller.story.server = name;
       const full = admission.enter();
@@ -271,12 +293,9 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     },
     oauth: () => servers.oauth(name),
     async reconnect() {
-      if (connection === undefined) {
-        failure = failure && { ...failure, at: 0 };
-        await open().catch(() => {});
-      } else if (connection.state !== "READY") {
-        await connection.connect().catch(() => {});
-      }
+      if (connection === undefined) failure = failure && { ...failure, at: 0 };
+      const opened = connection ?? (await open().catch(() => undefined));
+      if (opened !== undefined && opened.state !== "READY") await opened.connect().catch(() => {});
     },
     status() {
       const authentication = connection?.facts.credential();
@@ -291,6 +310,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         authentication,
         failure,
         tools: tools.known?.length,
+        idlePatterns,
         callsInFlight: calls.size,
       };
     },

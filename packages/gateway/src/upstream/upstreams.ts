@@ -26,6 +26,8 @@ export interface Upstreams {
   /** In the order of the configuration. */
   readonly all: readonly Upstream[];
   named(name: string): Upstream | undefined;
+  /** The same. Throws SERVER_UNKNOWN where there is none. */
+  find(name: string): Upstream;
   /** Takes up a changed configuration: what did not change goes on as it is. */
   reload(plugins: readonly PluginServers[], filters: Filters): Promise<void>;
   /** Tries a server at once. Rejects with SERVER_UNKNOWN. */
@@ -127,6 +129,12 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
         next.push({ upstream: create(entry, plugin, filter), digest });
       }
     }
+    const strangers = Object.keys(filters).filter((name) => !next.some(({ upstream }) => upstream.name === name));
+    for (const name of strangers) {
+      const list = next.map(({ upstream }) => upstream.name).join(", ") || "none";
+      const reason = `Tools of ${JSON.stringify(name)} are allowed or denied, and there is no such server. There are: ${list}.`;
+      tell({ kind: "defect", reason });
+    }
     const gone = kept.filter((one) => !next.includes(one)).map(({ upstream }) => upstream);
     const removed = gone.map(({ name }) => name).filter((name) => !changed.includes(name));
     kept = next;
@@ -151,6 +159,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       return all;
     },
     named: (name) => byName.get(name),
+    find,
     reload(plugins, filters) {
       const done = reloading.then(() => load(plugins, filters));
       reloading = done.catch(() => {});

@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import { createAdmission } from "../admission.js";
+import type { RpcMessage } from "../rpc/json-rpc.js";
+import type { Caller } from "./caller.js";
+import { createModernCall, type Questions } from "./modern-call.js";
+import type { Outlet } from "./outlet.js";
+import type { Outcome } from "./perform.js";
+
+/** A call whose server is the test. */
+function startCall() {
+  let server: Caller | undefined;
+  let finish: (outcome: Outcome) => void = () => {};
+  const call = createModernCall({
+    subject: "a call",
+    id: 1,
+    account: { ...createAdmission({ concurrency: 9, rate: 9, now: () => 0 }), principal: "p", label: "test" },
+    capabilities: {},
+    logLevel: undefined,
+    headers: undefined,
+    perform: (caller) => {
+      server = caller;
+      return new Promise((resolve) => {
+        finish = resolve;
+      });
+    },
+  });
+  if (server === undefined) throw new TypeError("The call is not performed.");
+  return { call, server, finish: (text: string) => finish({ result: { text } }) };
+}
+
+/** A request of the client, and what it hears. */
+function listen(): { outlet: Outlet; told: () => readonly unknown[] } {
+  const heard: RpcMessage[] = [];
+  const outlet: Outlet = { isOpen: true, send: (message) => void heard.push(message), answer() {}, end() {} };
+  return { outlet, told: () => heard.map((message) => ("params" in message ? message.params : undefined)) };
+}
+
+const legOf = (call: ReturnType<typeof startCall>["call"], outlet: Outlet, token: number | undefined) =>
+  new Promise<Outcome | Questions>((resolve) => call.leg(outlet, token, resolve));
+
+test("what a server tells between two legs of a call is told in the next, by its token, and nothing twice", async () => {
+  const { call, server, finish } = startCall();
+  const progress = (step: number) =>
+    server.notify("notifications/progress", { progress: step, progressToken: server.progressToken });
+  const first = listen();
+  const asked = legOf(call, first.outlet, 3);
+  progress(1);
+  const answer = server.ask("roots/list", undefined);
+  expect(await asked).toEqual({ questions: { "ask-1": { method: "roots/list" } } });
+  progress(2);
+  server.notify("notifications/message", { level: "info", data: "between" });
+  const second = listen();
+  call.answer({ "ask-1": { roots: [] } });
+  const done = legOf(call, second.outlet, 4);
+  expect(await answer).toEqual({ roots: [] });
+  progress(3);
+  finish("whole");
+  expect(await done).toEqual({ result: { text: "whole" } });
+  expect(first.told()).toEqual([{ progress: 1, progressToken: 3 }]);
+  expect(second.told()).toEqual([
+    { progress: 2, progressToken: 4 },
+    { level: "info", data: "between" },
+    { progress: 3, progressToken: 4 },
+  ]);
+});
+
+test("between two legs the last of what is told is kept, and no progress for a leg that wants none", async () => {
+  const { call, server, finish } = startCall();
+  const asked = legOf(call, listen().outlet, 3);
+  const answer = server.ask("roots/list", undefined);
+  await asked;
+  for (let step = 1; step <= 40; step += 1) server.notify("notifications/message", { level: "info", data: step });
+  server.notify("notifications/progress", { progress: 1, progressToken: 3 });
+  const second = listen();
+  call.answer({ "ask-1": { roots: [] } });
+  const done = legOf(call, second.outlet, undefined);
+  await answer;
+  finish("whole");
+  await done;
+  expect(second.told()).toHaveLength(31);
+  expect(second.told().at(-1)).toEqual({ level: "info", data: 40 });
+});
