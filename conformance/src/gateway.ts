@@ -1,0 +1,23 @@
+// Our gateway before one server of Streamable HTTP, whose url is the argument, for the suite to look at: without prefixes, for the
+// suite calls tools by their names, and without a token, for the suite has none.
+//
+// Listens on a free port of this machine, and says the url of its endpoint as the one line of its standard output.
+
+import { startGateway } from "@wirescope/gateway";
+import { createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+
+const [url] = process.argv.slice(2);
+const mcpServers = { everything: { type: "http", url } };
+const configuration = parseConfiguration(JSON.stringify({ mcpServers }), { allowInsecureLoopback: true });
+const gateway = await startGateway({
+  plugins: [{ configuration, variables: {}, pluginRoot: process.cwd(), assertTrusted: async () => {} }],
+  secrets: createSecretRegistry(),
+  isUnprefixed: true,
+  listen: { token: false },
+  onEvent(event) {
+    if (event.kind === "defect") process.stderr.write(`${event.reason}\n`);
+    // Lists are whole from then on.
+    if (event.kind === "server-state" && event.state === "READY") process.stdout.write(`${gateway.endpoint}\n`);
+  },
+});
+process.once("SIGTERM", () => void gateway.close({ graceMs: 0 }));

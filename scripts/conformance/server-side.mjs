@@ -1,0 +1,137 @@
+// Our gateway as a server, with a server behind it that has all that the suite asks for; beside it that server itself.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { root, SetupError } from "../setup.mjs";
+import { runSuite, scenariosOf } from "./suite.mjs";
+
+const folder = join(root, "conformance");
+
+/** What the suite looks at: the server itself, our gateway before it, and our gateway before one that speaks the older era alone. */
+const titles = { direct: "direct", through: "through", older: "to the older era", behind: "through" };
+
+/**
+ * Runs the scenarios for servers of a revision. What fails and is not known to, and what is known to fail and passes, is told;
+ * then it is not good. Of another server than ours, at the url `behind`, is known to fail through the gateway what fails without,
+ * and what is known of the suite's own.
+ */
+export async function runServerSide(suite, revision, { only, behind, verbose, say }) {
+  const list = scenariosOf(suite, revision, "server").filter(({ name }) => name.startsWith(only));
+  const seen = await withTargets(behind, async (urls) => {
+    const results = {};
+    for (const [column, url] of Object.entries(urls)) results[column] = await look(suite, revision, url);
+    return results;
+  });
+  const columns = Object.keys(seen);
+  say(`\n${revision}, our gateway: ${list.length} scenarios, in checks that passed`);
+  say(`  ${"".padEnd(46)} ${columns.map((column) => titles[column].padEnd(16)).join("")}`.trimEnd());
+  const known = [...knownFailures(revision), ...(behind === undefined ? [] : failuresOf(seen.direct))];
+  const reasons = new Set();
+  const complaints = [];
+  const tally = { passed: 0, known: 0, failed: 0, isGood: true };
+  for (const { name } of list) {
+    const cells = columns.map((column) => {
+      const { passed, failures } = seen[column].get(name) ?? notRun;
+      const expected = known.filter((one) => one.scenario === name && one.columns.includes(column));
+      const isExpected = ({ id }) => expected.some(({ checks }) => checks === undefined || checks.includes(id));
+      const where = `${name} (${titles[column]})`;
+      const unexpected = failures.filter((failure) => !isExpected(failure));
+      for (const { id, message } of unexpected) complaints.push(`${where} fails: ${id}: ${message}`);
+      const isStale = behind === undefined && expected.length > 0 && !failures.some(isExpected);
+      if (isStale)
+        complaints.push(`${where} is known to fail, and passes. Take it from conformance/known-failures.json.`);
+      if (isStale || unexpected.length > 0) tally.isGood = false;
+      for (const { reason, checks } of expected) {
+        if (failures.some(({ id }) => checks === undefined || checks.includes(id))) reasons.add(reason);
+      }
+      const fate = unexpected.length > 0 ? "failed" : failures.length > 0 ? "known" : "passed";
+      tally[fate] += 1;
+      if (fate === "passed") return String(passed);
+      return `${passed} of ${passed + failures.length} ${fate === "known" ? "(known)" : "FAILED"}`;
+    });
+    const isAmiss = cells.some((cell) => cell.includes("FAILED"));
+    say(`  ${name.padEnd(46)} ${cells.map((cell) => cell.padEnd(16)).join("")}`.trimEnd(), isAmiss);
+  }
+  for (const reason of reasons) say(`  Known: ${reason}`);
+  for (const complaint of complaints) say(`  ${complaint}`, true);
+  if (verbose) for (const [column, { output }] of Object.entries(seen)) say(`${titles[column]}:\n${output}`);
+  return tally;
+}
+
+const notRun = { passed: 0, failures: [{ id: "none", message: "The suite did not run it." }] };
+
+/** Runs all scenarios of a revision against a url; gives checks that passed and failed by scenario. */
+async function look(suite, revision, url) {
+  const saved = mkdtempSync(join(tmpdir(), "wirescope-conformance-"));
+  try {
+    const { output } = await runSuite(suite, ["server", "--url", url, "--requirements", revision, "-o", saved]);
+    const results = new Map();
+    for (const entry of readdirSync(saved)) {
+      const name = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(entry)?.[1];
+      if (name === undefined) continue;
+      const checks = JSON.parse(readFileSync(join(saved, entry, "checks.json"), "utf8"));
+      results.set(name, {
+        passed: checks.filter(({ status }) => status === "SUCCESS").length,
+        failures: checks
+          .filter(({ status }) => status === "FAILURE")
+          .map(({ id, errorMessage }) => ({ id, message: errorMessage })),
+      });
+    }
+    return Object.assign(results, { output });
+  } finally {
+    rmSync(saved, { recursive: true, force: true });
+  }
+}
+
+/** What is known to fail in a revision, by scenario. */
+function knownFailures(revision) {
+  const list = JSON.parse(readFileSync(join(folder, "known-failures.json"), "utf8"));
+  return list
+    .filter(({ revisions }) => revisions.includes(revision))
+    .flatMap(({ scenarios, ...rest }) => scenarios.map((scenario) => ({ ...rest, scenario })));
+}
+
+/** What fails without the gateway, as what is known to fail with it. */
+function failuresOf(results) {
+  return [...results].map(([scenario, { failures }]) => ({
+    reason: "It fails without the gateway as well.",
+    scenario,
+    columns: ["direct", "behind"],
+    checks: failures.map(({ id }) => id),
+  }));
+}
+
+/** Starts the servers and the gateways before them, for as long as the work takes. */
+async function withTargets(behind, work) {
+  const started = [];
+  const start = (...args) => {
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+    started.push(child);
+    return firstLine(child, args[0]);
+  };
+  const [server, gateway] = ["everything-server", "gateway"].map((name) => join(folder, "dist", `${name}.js`));
+  try {
+    if (behind !== undefined) return await work({ direct: behind, behind: await start(gateway, behind) });
+    const [direct, legacy] = await Promise.all([start(server), start(server, "legacy")]);
+    const [through, older] = await Promise.all([start(gateway, direct), start(gateway, legacy)]);
+    return await work({ direct, through, older });
+  } finally {
+    // Gateways before what is behind them.
+    for (const child of started.reverse()) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      child.kill();
+      await new Promise((resolve) => child.once("close", resolve));
+    }
+  }
+}
+
+function firstLine(child, name) {
+  return new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout }).once("line", resolve);
+    child.once("error", reject);
+    child.once("close", (code) => reject(new SetupError(`${name} ended with code ${code} before it was ready.`)));
+  });
+}

@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { expect, onTestFinished, test } from "vitest";
+import { browsingPerson, createLoginWorld, type LoginWorld, program } from "./login-world.test.helper.js";
+import { everything } from "./real-servers.test.helper.js";
+import { processesOf } from "./tool-server-world.test.helper.js";
+
+const patience = { timeout: 30_000, interval: 20 };
+const token = `token-${randomUUID()}`;
+
+/** The gateway as a process of its own, on a port; resolves when its servers are connected. Ends with the test. */
+async function startUp({ shared, env, folder }: LoginWorld, port: string): Promise<{ child: ChildProcess; url: URL }> {
+  const options = ["--json", "--port", port, "--token-file", "token", "--log", "off", "--trust"];
+  const child = spawn(process.execPath, [program, "up", ...options, ...shared], { env, cwd: folder });
+  const ended = once(child, "close");
+  onTestFinished(async () => {
+    child.kill();
+    await ended;
+  });
+  let [stdout, stderr] = ["", ""];
+  child.stdout.on("data", (chunk) => (stdout += chunk));
+  child.stderr.on("data", (chunk) => (stderr += chunk));
+  await expect.poll(() => stdout.includes("\n") || child.exitCode !== null, patience).toBe(true);
+  if (!stdout.includes("\n")) throw new Error(`The gateway ended: ${stderr}`);
+  return { child, url: new URL(JSON.parse(stdout).endpoint) };
+}
+
+type CallTool = (params: { name: string; arguments: Record<string, unknown> }) => Promise<object>;
+
+interface TestClient {
+  readonly callTool: CallTool;
+  close(): Promise<void>;
+}
+
+const requestInit = { headers: { authorization: `Bearer ${token}` } };
+
+const connectNew = (mode: "auto" | "legacy") => async (url: URL) => {
+  const client = new Client({ name: `test-${mode}`, version: "1" }, { versionNegotiation: { mode } });
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
+  return client as TestClient;
+};
+
+const kinds: Readonly<Record<string, (url: URL) => Promise<TestClient>>> = {
+  "SDK 2.x, newer era": connectNew("auto"),
+  "SDK 2.x, older era": connectNew("legacy"),
+  async "SDK 1.x"(url) {
+    const client = new OldClient({ name: "test-old", version: "1" });
+    // The types of 1.x do not know exact optional properties.
+    await client.connect(new OldTransport(url, { requestInit }) as Parameters<OldClient["connect"]>[0]);
+    return client as TestClient;
+  },
+};
+
+interface Load {
+  /** How many rounds of calls succeeded. */
+  rounds: number;
+  /** How often the client had to begin a session anew. */
+  sessions: number;
+  /** What failed, other than for the end of the gateway and of a session. */
+  readonly failures: string[];
+}
+
+/** Calls a tool of each server again and again, as an agent does: it begins anew where its session is gone, and only then. */
+function load(connect: (url: URL) => Promise<TestClient>, url: URL, isDone: () => boolean): Load & { ended: unknown } {
+  const told: Load = { rounds: 0, sessions: 0, failures: [] };
+  const isGone = (error: unknown): boolean => /fetch failed|terminated|socket|closed|ECONN/i.test(wordsOf(error));
+  const work = async (): Promise<void> => {
+    let client: TestClient | undefined;
+    while (!isDone()) {
+      try {
+        if (client === undefined) {
+          client = await connect(url);
+          told.sessions += 1;
+        }
+        const [read, echo] = await Promise.all([
+          client.callTool({ name: "notes__read", arguments: {} }),
+          client.callTool({ name: "all__echo", arguments: { message: "still here" } }),
+        ]);
+        expect(JSON.stringify(read)).toContain("milk, eggs");
+        expect(JSON.stringify(echo)).toContain("still here");
+        told.rounds += 1;
+      } catch (error) {
+        const isForgotten = /Session not found/.test(wordsOf(error));
+        if (isForgotten) {
+          await client?.close().catch(() => {});
+          client = undefined;
+        } else if (isGone(error)) await new Promise((resolve) => setTimeout(resolve, 20));
+        else told.failures.push(wordsOf(error));
+      }
+    }
+    await client?.close().catch(() => {});
+  };
+  return Object.assign(told, { ended: work() });
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error
+    ? `${error.message} ${error.cause === undefined ? "" : wordsOf(error.cause)}`
+    : String(error);
+}
+
+test("a gateway that is killed under load and started again: clients go on, nobody signs in again, and no process is left", async () => {
+  const world = await createLoginWorld();
+  const mark = `wirescope-restart-${randomUUID()}`;
+  world.configure({
+    notes: { type: "http", url: world.tool.url },
+    all: { command: process.execPath, args: [everything, "stdio", mark] },
+  });
+  writeFileSync(join(world.folder, "token"), token, { mode: 0o600 });
+  expect((await world.run(["login", "notes", "--trust"], { person: browsingPerson() })).code).toBe(0);
+  const signIns = (): number => world.authorization.count("/auth");
+  const signedIn = signIns();
+  expect(signedIn).toBeGreaterThan(0);
+
+  const first = await startUp(world, "0");
+  let isDone = false;
+  const loads = Object.entries(kinds).map(([kind, connect]) => [kind, load(connect, first.url, () => isDone)] as const);
+  const rounds = (): number[] => loads.map(([, { rounds: count }]) => count);
+  try {
+    await expect.poll(() => Math.min(...rounds()), patience).toBeGreaterThan(5);
+
+    first.child.kill("SIGKILL");
+    await once(first.child, "close");
+    const before = rounds();
+    await expect.poll(() => processesOf(mark), patience).toEqual([]);
+
+    await startUp(world, first.url.port);
+    await expect.poll(() => rounds().every((count, index) => count > (before[index] ?? 0) + 5), patience).toBe(true);
+  } finally {
+    isDone = true;
+    await Promise.all(loads.map(([, { ended }]) => ended));
+  }
+  expect(Object.fromEntries(loads.map(([kind, { failures }]) => [kind, failures]))).toEqual({
+    "SDK 2.x, newer era": [],
+    "SDK 2.x, older era": [],
+    "SDK 1.x": [],
+  });
+  // The newer era has no sessions; in the older the client is told that its own is gone, and begins another.
+  expect(loads.map(([, { sessions }]) => sessions)).toEqual([1, 2, 2]);
+  expect(signIns()).toBe(signedIn);
+  expect(world.tool.seen.size).toBe(1);
+});
