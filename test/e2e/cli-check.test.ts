@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { type Io, main } from "@wirescope/cli";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startQuirks } from "@wirescope/quirks";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 let plugin: string;
@@ -148,6 +149,7 @@ test("--json tells the same to scripts", async () => {
         uses: [{ server: "api", field: "headers.Authorization" }],
       },
     ],
+    permissions: [{ server: "api", by: "variables", variables: ["API_TOKEN"] }],
   });
 });
 
@@ -160,6 +162,49 @@ test("[TS-SEC-4] the table of variables is ready for a README", async () => {
       "| `API_TOKEN` | api    | `headers.Authorization` | required | secret |",
     ].join("\n"),
   );
+});
+
+describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
+  test("are a table for its README, to be filled in where nothing is connected to", async () => {
+    const notes = { type: "http", url: "https://notes.example.com/mcp" };
+    const { stdout } = await check([configure({ ...bearer.mcpServers, notes }), "--file-only"]);
+    expect(stdout).toContain(
+      [
+        "| Server | Signs in         | Permissions |",
+        "| ------ | ---------------- | ----------- |",
+        "| api    | with `API_TOKEN` | …           |",
+        "| notes  | by OAuth         | …           |",
+        "… is for you to fill in. --live asks the servers.",
+      ].join("\n"),
+    );
+  });
+
+  test("are asked of the servers with --live, and noted where the README lacks one", async () => {
+    const quirks = await startQuirks({});
+    onTestFinished(() => quirks.close());
+    quirks.tool.challengedScope = "notes:read notes:write";
+    const file = configure({ notes: { type: "http", url: quirks.tool.url } });
+    const live = [file, "--live", "--trust", "--allow-insecure-loopback", "--vault", "memory"];
+    const env = { HOME: plugin };
+    const table = [
+      "| Server | Signs in | Permissions                 |",
+      "| ------ | -------- | --------------------------- |",
+      "| notes  | by OAuth | `notes:read`, `notes:write` |",
+    ].join("\n");
+
+    writeFileSync(join(plugin, "README.md"), "The permission `notes:readwrite` and then notes:write.\n");
+    const { stdout } = await check(live, { env });
+    expect(stdout).toContain(table);
+    expect(stdout).toContain('README.md does not name "notes:read", which the server "notes" asks for.');
+    const { permissions, findings } = JSON.parse((await check([...live, "--json"], { env })).stdout);
+    expect(permissions).toEqual([
+      { server: "notes", by: "oauth", variables: [], scopes: ["notes:read", "notes:write"] },
+    ]);
+    expect(findings).toMatchObject([{ code: "url-loopback" }, { code: "permissions-undocumented", severity: "note" }]);
+
+    writeFileSync(join(plugin, "README.md"), `# Permissions\n\n${table}\n`);
+    expect((await check(live, { env })).stdout).not.toContain("permissions-undocumented");
+  });
 });
 
 describe("variables", () => {

@@ -102,7 +102,7 @@ test("who says no is told so, and is not signed in", async () => {
     },
   });
   expect(code).toBe(1);
-  expect(stderr).toContain("the sign-in was refused: access_denied. Sign in again and allow it");
+  expect(stderr).toContain('the sign-in was refused: "access_denied". Sign in again and allow it');
 });
 
 /** Variables with a browser that runs this in a shell. */

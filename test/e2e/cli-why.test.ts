@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { type Io, main } from "@wirescope/cli";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { findSecrets } from "./secret-forms.test.helper.js";
 import { activeResources, until } from "./tool-server-world.test.helper.js";
 
 const modules = fileURLToPath(new URL("../../node_modules/@modelcontextprotocol", import.meta.url));
@@ -262,5 +263,33 @@ test("a walk leaves nothing behind: no process, socket or timer", async () => {
   await walk();
   await until(() => {
     for (const [kind, count] of Object.entries(activeResources())) expect(count).toBeLessThanOrEqual(before[kind] ?? 0);
+  });
+});
+
+describe("[TS-SEC-5] a secret that a server repeats", () => {
+  const secret = "s3cr3t-Value9/with+signs";
+
+  test.each([["--no-color"], ["--json"], ["--debug"]])("does not come out of why %s", async (...more) => {
+    const origin = await serve((_, response) => {
+      const challenge = `Bearer error="invalid_token", error_description="${secret} is not known", scope="${secret}"`;
+      response.writeHead(401, { "www-authenticate": challenge, "x-echo": secret });
+      response.end(`<title>${secret}</title> The token ${secret} is not known here. (${encodeURIComponent(secret)})`);
+    });
+    const script = join(plugin, "child.sh");
+    writeFileSync(script, `#!/bin/sh\necho "no such password: $PASSWORD" >&2\nexit 3\n`, { mode: 0o755 });
+    const helper = join(plugin, "helper.sh");
+    writeFileSync(helper, `#!/bin/sh\necho '{"X-API-Key": "${secret}"}'\n`, { mode: 0o755 });
+    configure({
+      headers: bearer(origin),
+      helper: { type: "http", url: `${origin}/mcp`, headersHelper: helper },
+      child: { command: script, env: { PASSWORD: "${API_TOKEN}" } },
+    });
+    for (const server of ["headers", "helper", "child"]) {
+      const { code, stdout, stderr } = await run(why(server, ...more), { API_TOKEN: secret });
+      expect(code).toBe(1);
+      // It is told what the server said, and that is the place where it stood.
+      expect(stdout).toContain("[redacted]");
+      expect(findSecrets(stdout + stderr, { secret })).toEqual([]);
+    }
   });
 });

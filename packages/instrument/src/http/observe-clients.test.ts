@@ -90,7 +90,7 @@ function statesOf(one: Channel | Subchannel): string[] {
 }
 
 describe("channels", () => {
-  test("there is one for each origin, and it says what was asked for", async () => {
+  test("[CZ-D-TARGET-1] there is one for each origin, and it says what was asked for", async () => {
     observe();
     const [one, other] = [await hello(), await hello()];
     const agent = keepAlive();
@@ -169,7 +169,7 @@ describe("channels", () => {
     expect(stateOf(channel)).toBe("READY");
   });
 
-  test("those of origins that fell idle are let go, the longest idle first, when there are more than may be", async () => {
+  test("[CZ-D-TARGET-1] those of origins that fell idle are let go, the longest idle first, when there are more than may be", async () => {
     observe({ maxIdleChannels: 3 });
     const agent = keepAlive();
     const busy = await hello();

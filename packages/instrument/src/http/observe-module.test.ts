@@ -51,7 +51,7 @@ test("what the process makes is shown, leaves when observation stops, and comes 
   await eventually(() => expect(registry.size).toMatchObject(nothing));
 });
 
-describe("a server that was there before", () => {
+describe("[CZ-D-LISTEN-5] a server that was there before", () => {
   async function serve(server: Server): Promise<Server> {
     server.on("request", (_asked, response) => response.end("hello"));
     server.listen(0, "127.0.0.1");

@@ -72,7 +72,7 @@ async function over(stream: ClientHttp2Stream): Promise<void> {
   if (!stream.destroyed) await new Promise((resolve) => stream.once("close", resolve));
 }
 
-describe("an answer that is a file", () => {
+describe("[CZ-D-MSG-1] an answer that is a file", () => {
   test.each([
     ["small", 1],
     ["large", 1],
@@ -160,7 +160,7 @@ describe("an answer that is a file", () => {
   });
 });
 
-describe("a stream that the server pushes", () => {
+describe("[CZ-D-PUSH-1] a stream that the server pushes", () => {
   /** Pushes a stream beside its answer, and leaves the rest to the test. */
   function pushing(then: (pushed: ServerHttp2Stream) => void): void {
     answer = (stream) => {
@@ -194,7 +194,7 @@ describe("a stream that the server pushes", () => {
     expect(serving.data?.lastLocalStreamCreatedTimestamp).toBeDefined();
   });
 
-  test("[CZ-SOCKET-6] [CZ-SOCKET-8] may be a file", async () => {
+  test("[CZ-SOCKET-6] [CZ-SOCKET-8] [CZ-D-MSG-1] may be a file", async () => {
     pushing((pushed) => pushed.respondWithFile(file("large")));
     session.on("stream", (pushed) => void pushed.resume());
     await over(ask().resume());

@@ -259,7 +259,7 @@ describe("the counters of both ends", () => {
     expect(channelCalls).toEqual([1n, 1n, 0n]);
   });
 
-  test("a body without envelopes is one message, and the status of HTTP decides", async () => {
+  test("[CZ-D-MSG-1] a body without envelopes is one message, and the status of HTTP decides", async () => {
     answer = (stream, path) => {
       stream.respond({ ":status": path === "/missing" ? 404 : 200, "content-type": "application/json" });
       stream.write("{");

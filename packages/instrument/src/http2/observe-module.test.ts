@@ -100,7 +100,7 @@ test("what the process makes is shown, leaves when observation stops, and comes 
   expect(registry.size).toMatchObject(nothing);
 });
 
-describe("the channel of a target", () => {
+describe("[CZ-D-TARGET-1] the channel of a target", () => {
   test("[CZ-DATA-3] stays through the sessions that come and go, and counts the calls of all of them", async () => {
     observe();
     const target = `http://127.0.0.1:${portOf(await serve())}`;
@@ -214,7 +214,7 @@ test("a session that is waited for as a promise is seen as any other", async () 
   await expect(promisify(connect)("http://127.0.0.1:1")).rejects.toMatchObject({ code: "ECONNREFUSED" });
 });
 
-describe("a server that was there before", () => {
+describe("[CZ-D-LISTEN-5] a server that was there before", () => {
   test("shows at once if it listens, with the connections that are made from then on", async () => {
     const server = await serve();
     observe();

@@ -22,7 +22,7 @@ function* chunksOf(bytes: Uint8Array, cuts: readonly number[]): Iterable<Uint8Ar
 }
 
 describe("MessageCounter", () => {
-  test("[CZ-SOCKET-8] counts messages, however the bytes are cut", () => {
+  test("[CZ-SOCKET-8] [CZ-D-MSG-1] counts messages, however the bytes are cut", () => {
     const payload = fc.uint8Array({ maxLength: 40 });
     fc.assert(
       fc.property(fc.array(payload, { maxLength: 20 }), fc.array(fc.nat(), { maxLength: 30 }), (messages, cuts) => {
@@ -44,7 +44,7 @@ describe("MessageCounter", () => {
     );
   });
 
-  test("[CZ-SOCKET-8] counts a body without envelopes as one message when it ends, and none where there was none", () => {
+  test("[CZ-SOCKET-8] [CZ-D-MSG-1] counts a body without envelopes as one message when it ends, and none where there was none", () => {
     const counter = new MessageCounter();
     counter.begin("whole");
     expect([counter.add(Buffer.from("{")), counter.add(Buffer.from("}")), counter.end()]).toEqual([0, 0, 1]);

@@ -121,7 +121,7 @@ test("without variables, the file alone is judged", async () => {
 
 describe("the variables of a plugin", () => {
   test("[TS-SEC-4] that the README does not name are noted", async () => {
-    await writeFile(join(root, "README.md"), "Set `API_TOKEN`. Not WORKSPACE_IDS.\n");
+    await writeFile(join(root, "README.md"), "Set `API_TOKEN`. Not WORKSPACE_IDS. It needs the permission to read.\n");
     const { findings } = await checkConfiguration(example("tenant-by-header"), {
       pluginRoot: root,
       variables: undefined,

@@ -1,12 +1,12 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
 import { substituteEntry, type Variables, type VariableUse, variableUses } from "../substitution/substitute-entry.js";
 import { pluginRootVariable } from "../substitution/template.js";
 import type { Entry } from "./entry.js";
 import { judgeEnvironmentFiles } from "./environment-files.js";
-import { collectFindings, type Finding, type Report, redactFinding, sortFindings } from "./finding.js";
+import { collectFindings, type Finding, redactFinding, sortFindings } from "./finding.js";
+import { judgeDocumentation } from "./judge-documentation.js";
 import { parseConfiguration } from "./parse-configuration.js";
+import { type NeededPermissions, neededPermissions } from "./permission-table.js";
 import { judgeCommand, judgeHelper } from "./programs.js";
 
 /** What a configuration is checked with. */
@@ -31,6 +31,8 @@ export interface CheckReport {
   readonly findings: readonly Finding[];
   /** The variables that the entries refer to, by server and field, in the order of the file. */
   readonly uses: readonly VariableUse[];
+  /** The servers whose use has to be permitted to somebody, in the order of the file. */
+  readonly permissions: readonly NeededPermissions[];
 }
 
 /** Reads a configuration and says all that is wrong: in its text, its variables and its files. Runs nothing of it and connects to nothing. */
@@ -48,7 +50,8 @@ export async function checkConfiguration(text: string, options: CheckOptions): P
     if (entry.type !== "stdio") await judgeHelper(entry, program, context, report);
     else if (variables !== undefined) await judgeCommand(entry, program, context, report);
   }
-  await judgeDocumentation(entries, uses, pluginRoot, report);
+  const permissions = neededPermissions(entries);
+  await judgeDocumentation(entries, uses, permissions, pluginRoot, report);
   more.push(...(await judgeEnvironmentFiles(pluginRoot, envFiles)));
   const all = sortFindings([...findings, ...more]).map((finding) => redactFinding(finding, secrets));
   return {
@@ -59,6 +62,11 @@ export async function checkConfiguration(text: string, options: CheckOptions): P
       variable: secrets.redact(use.variable),
       server: secrets.redact(use.server),
       field: secrets.redact(use.field),
+    })),
+    permissions: permissions.map((needed) => ({
+      ...needed,
+      server: secrets.redact(needed.server),
+      variables: needed.variables.map((variable) => secrets.redact(variable)),
     })),
   };
 }
@@ -71,22 +79,4 @@ function programOf(entry: Entry, variables: Variables, pluginRoot: string): stri
     return part.name === pluginRootVariable ? pluginRoot : variables[part.name] || part.fallback;
   });
   return values?.includes(undefined) ? undefined : values?.join("");
-}
-
-async function judgeDocumentation(
-  entries: readonly Entry[],
-  uses: readonly VariableUse[],
-  pluginRoot: string,
-  report: Report,
-): Promise<void> {
-  const readme = await readFile(join(pluginRoot, "README.md"), "utf8").catch(() => undefined);
-  if (readme === undefined) return;
-  const named = new Set<string>();
-  for (const { variable, server } of uses) {
-    const entry = entries.find(({ name }) => name === server);
-    if (entry === undefined || named.has(variable) || new RegExp(`\\b${variable}\\b`).test(readme)) continue;
-    named.add(variable);
-    const message = `README.md does not name ${variable}.`;
-    report("variable-undocumented", "note", entry, message, "Put the table of variables into the README.");
-  }
 }

@@ -42,6 +42,7 @@ export const rules = {
   "variable-placeholder": "A variable holds a value of its own, not the placeholder of an example.",
   "variable-url-shape": "The value of a variable cannot change the shape of a url.",
   "variable-undocumented": "A plugin's README names every variable that it needs.",
+  "permissions-undocumented": "A plugin's README says which permissions its use of servers needs.",
   "helper-missing": "The helper is a file that exists.",
   "helper-not-executable": "The helper can be run by this user.",
   "helper-and-authorization": "Authorization has one owner: a helper's header takes the place of the static one.",

@@ -1,4 +1,5 @@
 import type { VariableUse } from "../substitution/substitute-entry.js";
+import { cellOf, codeCellOf, markdownTable } from "./markdown-table.js";
 
 /** A variable that a plugin needs, and what for. */
 export interface NeededVariable {
@@ -24,20 +25,14 @@ export function neededVariables(uses: readonly VariableUse[]): NeededVariable[] 
 
 /** The variables as a table of Markdown, for the README of a plugin. */
 export function variablesToMarkdown(variables: readonly NeededVariable[]): string[] {
-  const cell = (text: string): string => text.replace(/\p{Cc}+/gu, " ").replace(/[\\|`]/g, "\\$&");
   const rows = variables.flatMap(({ name, isRequired, isSecret, uses }) =>
     uses.map(({ server, field }) => [
       `\`${name}\``,
-      cell(server),
-      `\`${cell(field.replaceAll("`", "'"))}\``,
+      cellOf(server),
+      codeCellOf(field),
       isRequired ? "required" : "optional",
       isSecret ? "secret" : "",
     ]),
   );
-  const table = [["Variable", "Server", "Field", "Needed", "Kind"], ...rows];
-  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(3, ...table.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]): string =>
-    `| ${row.map((text, column) => text.padEnd(widths[column] ?? 0)).join(" | ")} |`;
-  const [heading = [], ...body] = table;
-  return [line(heading), line(widths.map((width) => "-".repeat(width))), ...body.map(line)];
+  return markdownTable(["Variable", "Server", "Field", "Needed", "Kind"], rows);
 }

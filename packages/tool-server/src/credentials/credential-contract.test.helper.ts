@@ -32,6 +32,7 @@ export function describeCredentialContract(
       expect(await credential.headers()).toBe(first);
       expect(Object.isFrozen(first)).toBe(true);
       expect(credential.environment()).toEqual(credential.environment());
+      expect([undefined, first]).toContain(credential.headersNow?.());
       if (expire !== undefined) {
         expire();
         expect(await credential.headers()).not.toBe(first);
@@ -102,7 +103,9 @@ export function describeCredentialContract(
       await Promise.all([credential.dispose(), credential.dispose()]);
       await asked;
       const done = work();
-      await expect(credential.headers()).rejects.toMatchObject({ name: "ToolServerError", code: "CREDENTIAL_CLOSED" });
+      const closed = { name: "ToolServerError", code: "CREDENTIAL_CLOSED" };
+      await expect(credential.headers()).rejects.toMatchObject(closed);
+      if (credential.headersNow !== undefined) expect(credential.headersNow).toThrow(expect.objectContaining(closed));
       expect(work()).toBe(done);
     });
   });

@@ -16,6 +16,11 @@ export interface Credential {
    * Rejects with a ToolServerError, or with the signal's reason where the caller gave up.
    */
   headers(request?: CredentialRequest): Promise<HeaderFields>;
+  /**
+   * What `headers` would give, where nobody need wait for it; undefined where somebody must. Throws as `headers` rejects. Absent
+   * where it always takes waiting.
+   */
+  headersNow?(): HeaderFields | undefined;
   /** What a stdio server gets in its environment, besides what every child gets. */
   environment(): Readonly<Record<string, string>>;
   /**

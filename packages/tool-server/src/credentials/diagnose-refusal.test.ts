@@ -145,7 +145,7 @@ describe("the first diagnosis of a refusal", () => {
       challenge: 'Bearer error="invalid_token", error_description="s3cr3t-t0ken \\"is\\" \u001b[31mbad"',
     });
     expect(findings.find(({ cause }) => cause === "server-says")?.message).toBe(
-      'The server says: invalid_token: [redacted] "is" \\x1b[31mbad.',
+      'The server says: "invalid_token: [redacted] "is" \\x1b[31mbad".',
     );
   });
 

@@ -204,7 +204,9 @@ function judgeAnswer(challenges: readonly Challenge[], { redact }: RefusalFacts)
     }
     const words = [error, description].filter((part) => part !== undefined).map(say);
     if (words.length === 0) return [];
-    return [{ cause: "server-says", weight: "check", message: `The server says: ${words.join(": ")}.`, variables: [] }];
+    return [
+      { cause: "server-says", weight: "check", message: `The server says: "${words.join(": ")}".`, variables: [] },
+    ];
   });
 }
 

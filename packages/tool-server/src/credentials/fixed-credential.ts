@@ -92,6 +92,10 @@ function createFixedCredential(
       request?.signal?.throwIfAborted();
       return headers;
     },
+    headersNow() {
+      if (isClosed) throw credentialClosed(server);
+      return headers;
+    },
     environment: () => environment,
     refused: async (refusal) => giveUpUnchanged(refusal, noun),
     describe: () => description,

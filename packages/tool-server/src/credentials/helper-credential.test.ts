@@ -298,7 +298,7 @@ describe("a helper that fails", () => {
     expect(error).toMatchObject({ code: "HELPER_FAILED" });
     expect(error.message).toBe(
       `The helper of the server "notes" (${world.path}/helper.sh) exited with code 3; its last words: ` +
-        `signing with [redacted] | made [redacted] | sent Authorization: Bearer [redacted] to them | {"X-API-Key": "[redacted]"}. ` +
+        `"signing with [redacted] | made [redacted] | sent Authorization: Bearer [redacted] to them | {"X-API-Key": "[redacted]"}". ` +
         `Run it by hand to see why.`,
     );
     expect(world.reports).toEqual([

@@ -71,7 +71,7 @@ function resultOf(
   const headers = "stdout" in outcome ? readOutput(outcome.stdout, helper, tokens) : undefined;
   const fail = (code: ToolServerError["code"], advice: string): ToolServerError => {
     const stderr = "stderr" in outcome ? outcome.stderr : [];
-    const words = stderr.length === 0 ? "." : `; its last words: ${secrets.redact(stderr.join(" | "))}.`;
+    const words = stderr.length === 0 ? "." : `; its last words: "${secrets.redact(stderr.join(" | "))}".`;
     return new ToolServerError(code, `${helper} ${describeOutcome(outcome)}${words} ${advice}`);
   };
   switch (outcome.kind) {

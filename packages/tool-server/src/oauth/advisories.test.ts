@@ -3,12 +3,14 @@ import type { Quirk } from "@wirescope/quirks";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { channelPrefix } from "../diagnostics/channels.js";
 import type { WireFacts } from "../diagnostics/facts.js";
+import { createMemoryVault } from "../vault/memory-vault.js";
 import { createQuirkyClient } from "./quirky-client.test.helper.js";
 
 /**
- * What went wrong in other clients, as attacks on the whole of ours. The parts have tests of their own, which bear the same
- * numbers: isolation of stored tokens in credential/oauth-credential.test.ts, device flow in sign-in/device-sign-in.test.ts,
- * addresses in requests/oauth-request.test.ts, the page in authorization/callback-receiver.test.ts.
+ * What went wrong in other clients, as attacks on the whole of ours, by way of signing in. Those of a project on who opens it are in
+ * servers/advisories.test.ts. The parts have tests of their own, which bear the same numbers: isolation of stored tokens in
+ * credential/oauth-credential.test.ts, device flow in sign-in/device-sign-in.test.ts, addresses in
+ * requests/oauth-request.test.ts, the page in authorization/callback-receiver.test.ts.
  */
 
 /** Where sockets are opened to, from now until the test ends. */
@@ -50,6 +52,22 @@ describe("a server makes the client ask inside its network (CVE-2026-51994, CVE-
   });
 });
 
+test("stored tokens are kept apart too little (CVE-2026-51996): a server of the same name and issuer gets none of another's", async () => {
+  const vault = createMemoryVault();
+  const honest = await createQuirkyClient([], vault);
+  expect(await honest.call()).toBe("answer");
+  const tokens = honest.authorization.issued();
+  const given = tokens.length;
+  const evil = await createQuirkyClient([], vault);
+  evil.tool.authorizationServers = [honest.authorization.issuer];
+  await evil.call();
+  // It asks for a sign-in of its own, and holds what that gave, which is for its own url.
+  expect(evil.asked).toHaveLength(1);
+  const sent = JSON.stringify(evil.tool.requests.map(({ headers }) => headers));
+  expect(tokens.slice(0, given).filter((token) => sent.includes(token))).toEqual([]);
+  expect(honest.authorization.count("/token", "refresh_token")).toBe(0);
+});
+
 test("a device is authorized over http (CVE-2026-108716): nothing is sent there", async () => {
   const client = await createQuirkyClient(["device-http"]);
   const session = await client.servers.oauth("notes");
@@ -82,8 +100,10 @@ test("credentials go to an authorization server that the tool server chose (CVE-
   }
 });
 
-test("a script comes with the answer (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721): it is told as plain text", async () => {
+test("a script comes with the answer (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721): no page has it, and it is told as plain text", async () => {
   const client = await createQuirkyClient(["answer-script"]);
   expect(await client.call()).toBe("SIGN_IN_FAILED");
   expect(client.messages[0]).toContain("access_denied");
+  await expect.poll(() => client.pages.length).toBe(1);
+  expect(client.pages[0]).not.toMatch(/script|alert|document/);
 });

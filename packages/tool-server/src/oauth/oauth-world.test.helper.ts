@@ -109,15 +109,25 @@ export function createTestHttpClient(secrets: SecretRegistry): HttpClient {
   return createHttpClient({ server: "notes", transport: () => testTransport, secrets });
 }
 
+export interface Person {
+  readonly person: SignIn;
+  /** What the person was asked for. */
+  readonly asked: SignInRequest[];
+  /** The pages that the person was shown in the end. */
+  readonly pages: string[];
+}
+
 /** Someone who does what they are asked: opens the url, and lets the browser go where it is sent. */
-export function createPerson(): { readonly person: SignIn; readonly asked: SignInRequest[] } {
+export function createPerson(): Person {
   const asked: SignInRequest[] = [];
+  const pages: string[] = [];
   return {
     asked,
+    pages,
     person: {
       async begin(request) {
         asked.push(request);
-        if (request.way.kind === "browser") await browse(request.way.url);
+        if (request.way.kind === "browser") pages.push(await (await browse(request.way.url)).text());
         return undefined;
       },
     },

@@ -5,6 +5,7 @@ import { ToolServerError, type ToolServerErrorCode } from "../errors.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
 import { createToolServers, type ToolServers } from "../servers/tool-servers.js";
 import { createMemoryVault } from "../vault/memory-vault.js";
+import type { Vault } from "../vault/vault.js";
 import { createPerson } from "./oauth-world.test.helper.js";
 import type { SignInRequest } from "./sign-in/sign-in.js";
 
@@ -18,19 +19,24 @@ export interface QuirkyClient extends Quirks {
   readonly places: readonly QuirkyPlace[];
   /** What the person was asked. */
   readonly asked: readonly SignInRequest[];
+  /** The pages that the person's browser ended at. */
+  readonly pages: readonly string[];
   /** The messages of the calls that failed. */
   readonly messages: readonly string[];
   /** Connects where that is needed, and calls the tool. */
   call(): Promise<Outcome>;
 }
 
-export async function createQuirkyClient(quirks: readonly Quirk[]): Promise<QuirkyClient> {
+/** `vault` is where tokens rest; default: one of its own. */
+export async function createQuirkyClient(
+  quirks: readonly Quirk[],
+  vault: Vault = createMemoryVault(),
+): Promise<QuirkyClient> {
   const places: QuirkyPlace[] = [];
   const messages: string[] = [];
   const started = await startQuirks({ quirks, onRequest: (place) => places.push(place) });
   const secrets = createSecretRegistry();
-  const { person, asked } = createPerson();
-  const vault = createMemoryVault();
+  const { person, asked, pages } = createPerson();
   const text = JSON.stringify({ notes: { type: "http", url: started.tool.url } });
   const servers = createToolServers({
     configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
@@ -51,6 +57,7 @@ export async function createQuirkyClient(quirks: readonly Quirk[]): Promise<Quir
     servers,
     places,
     asked,
+    pages,
     messages,
     async call() {
       try {

@@ -1,4 +1,3 @@
-import type { Entry } from "../configuration/entry.js";
 import type { ConnectionFacts } from "../diagnostics/facts.js";
 import type { Tell } from "../diagnostics/tell.js";
 import type { HttpClient } from "../http/http-client.js";
@@ -7,8 +6,6 @@ import type { OAuthSessionOptions } from "../oauth/session/session-options.js";
 import type { SignIn } from "../oauth/sign-in/sign-in.js";
 import type { Clock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
-import { isCredentialHeader } from "../secrets/secret-names.js";
-import { variableUses } from "../substitution/substitute-entry.js";
 import type { Vault } from "../vault/vault.js";
 
 /** What can be said of one server beyond its entry, which has no fields for it. */
@@ -29,17 +26,6 @@ export interface OAuthSettings {
   readonly allowInsecureLoopback?: boolean | undefined;
   /** What is to be said of a server of this name and url. */
   readonly overrides?: ((server: string, url: string) => OAuthOverrides) | undefined;
-}
-
-/**
- * Whether a server is signed in to by OAuth, should it ask: it is reached by HTTP and its entry brings no credential, be it a helper,
- * an Authorization or a key. What an entry brings and the server refuses never falls into OAuth.
- */
-export function usesOAuth(entry: Entry): boolean {
-  if (entry.type !== "http" && entry.type !== "sse") return false;
-  if (entry.headersHelper !== undefined) return false;
-  if (entry.headers.some(({ name }) => /^authorization$/i.test(name) || isCredentialHeader(name))) return false;
-  return !variableUses(entry).some(({ field, isSecret }) => isSecret && field.startsWith("headers."));
 }
 
 export interface EntryOAuthOptions {

@@ -1,4 +1,4 @@
-export { type OAuthOverrides, type OAuthSettings, usesOAuth } from "./entry-oauth.js";
+export type { OAuthOverrides, OAuthSettings } from "./entry-oauth.js";
 export {
   type OpenedToolServer,
   type OpenToolServerOptions,

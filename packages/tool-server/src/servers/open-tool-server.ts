@@ -1,4 +1,5 @@
 import type { Entry } from "../configuration/entry.js";
+import { usesOAuth } from "../configuration/uses-oauth.js";
 import type { Connection } from "../connection/connection.js";
 import { type ConnectionOptions, createConnection } from "../connection/create-connection.js";
 import { createEntryCredential } from "../credentials/entry-credential.js";
@@ -10,7 +11,7 @@ import { type Clock, systemClock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { resolveEntry, type Variables } from "../substitution/substitute-entry.js";
 import { defaultLimits, type TransportLimits } from "../transports/transport.js";
-import { createEntryOAuth, type OAuthSettings, usesOAuth } from "./entry-oauth.js";
+import { createEntryOAuth, type OAuthSettings } from "./entry-oauth.js";
 import { targetOf } from "./entry-target.js";
 import { createEntryTransport } from "./entry-transport.js";
 import { tellOfHelper } from "./helper-story.js";

@@ -215,7 +215,7 @@ test("a walk ends when its time is over, and says so", async () => {
   expect(codesOf(explained)).toEqual(["never-answers"]);
 });
 
-test("nothing but the handshake and the list of tools is asked of a server that is well", async () => {
+test("[TS-D-WHY-4] nothing but the handshake and the list of tools is asked of a server that is well", async () => {
   const server = await startToolServer(({ message }, response) => {
     const tools = { ...initializeResult, capabilities: { tools: {} } };
     if (message.method === "initialize") answerJson(response, resultOf(message, tools));

@@ -90,7 +90,7 @@ describe("trust", () => {
     ],
     ["denied-by-policy", { state: "denied", rule: { kind: "others", policy: "/etc/policy.json" } }, undefined],
   ] as const)(
-    "that is missing (%s) ends the walk before anything is run or connected to",
+    "[TS-D-WHY-4] that is missing (%s) ends the walk before anything is run or connected to",
     async (cause, judgement, command) => {
       const folder = await createScriptFolder();
       const witness = join(folder.path, "ran");
@@ -177,7 +177,7 @@ describe("a helper", () => {
       variables: { MY_TOKEN: "a-token-of-mine" },
     });
     expect(firstOf(explained)).toMatchObject({ cause: "helper-failed", mend: { command: helper } });
-    expect(firstOf(explained).message).toMatch(/exited with code 3; its last words: no session for \[redacted\]/);
+    expect(firstOf(explained).message).toMatch(/exited with code 3; its last words: "no session for \[redacted\]/);
   });
 
   test("that writes no headers is told the form", async () => {

@@ -55,7 +55,7 @@ describe("401", () => {
     expect(firstOf(explained).message).toContain("It may be wrong, revoked, or of another environment.");
   });
 
-  test("[TS-ERR-2] to no credential at all says what to write", async () => {
+  test("[TS-ERR-2] [TS-D-WHY-3] to no credential at all says what to write", async () => {
     const explained = await explainRefusal({ challenge: "Bearer" }, {}, { "X-Region": "eu" });
     expect(firstOf(explained)).toMatchObject({
       cause: "nothing-sent",
@@ -63,7 +63,7 @@ describe("401", () => {
     });
   });
 
-  test("[TS-ERR-2] to an expired token tells its times", async () => {
+  test("[TS-ERR-2] [TS-D-WHY-2] [TS-D-WHY-3] to an expired token tells its times", async () => {
     const explained = await explainRefusal({}, { API_TOKEN: tokenOf({ iat: -3, exp: -2 }) });
     expect(firstOf(explained)).toMatchObject({ cause: "token-expired", mend: setToken });
     expect(firstOf(explained).message).toMatch(/\(from API_TOKEN\) expired at 20.*Z, 2 h ago/);
@@ -221,7 +221,7 @@ describe("403", () => {
     expect(firstOf(explained).weight).toBeGreaterThanOrEqual(0.9);
   });
 
-  test("with a body that repeats the credential tells none of it", async () => {
+  test("[TS-D-WHY-2] with a body that repeats the credential tells none of it", async () => {
     const explained = await explainRefusal({ ...forbidden, body: "a-token-of-mine is not allowed here" }, plain);
     expect(firstOf(explained).evidence.join("\n")).toContain("[redacted] is not allowed here");
   });

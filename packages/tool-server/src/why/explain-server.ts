@@ -3,17 +3,12 @@ import { demandsOf } from "./demands.js";
 import type { ExplainOptions } from "./explain-options.js";
 import type { Explanation } from "./explanation.js";
 import type { WalkFacts } from "./facts.js";
+import { permissionsOf } from "./permissions.js";
 import { hasFailed, rankCauses } from "./rank/rank-causes.js";
 import { stepsOf } from "./steps.js";
 import { walkServer } from "./walk/walk-server.js";
 
-/**
- * Walks a server from its entry to its last refusal, and tells what may be wrong, the likeliest first, and how to mend it. It reads
- * alone: it connects, asks for the list of tools, and looks at metadata; a token that has expired is renewed, as at any use. Nothing
- * of the entry runs or connects unless it is trusted. It ends within `totalMs`.
- *
- * Rejects with SERVER_UNKNOWN.
- */
+/** Walks a server, and explains what was found: see `lazy-explain.ts`, through which all others come. */
 export async function explainServer(options: ExplainOptions): Promise<Explanation> {
   const facts = await walkServer(options);
   // Everything was redacted when it was found; a secret that became known only later is caught here.
@@ -29,5 +24,6 @@ export function explain(facts: WalkFacts): Explanation {
     causes: rankCauses(facts),
     steps: stepsOf(facts),
     demands: demandsOf(facts),
+    permissions: permissionsOf(facts),
   };
 }

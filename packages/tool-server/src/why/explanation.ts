@@ -72,4 +72,9 @@ export interface Explanation {
   readonly causes: readonly Cause[];
   readonly steps: readonly Step[];
   readonly demands: readonly Demand[];
+  /**
+   * The permissions that the server asks for: of its challenge, else of its metadata, else those that were granted; undefined where
+   * nobody named any.
+   */
+  readonly permissions: readonly string[] | undefined;
 }

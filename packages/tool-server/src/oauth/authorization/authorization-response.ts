@@ -36,7 +36,7 @@ export function processAuthorizationResponse(
   if (error !== null) {
     const words = [error, parameters.get("error_description")].filter((part) => part !== null);
     throw failed(
-      `the sign-in was refused: ${words.map((part) => peerText(context, part)).join(": ")}. ${adviceOf(error)}`,
+      `the sign-in was refused: "${words.map((part) => peerText(context, part)).join(": ")}". ${adviceOf(error)}`,
     );
   }
   if (code === null || code === "")

@@ -6,7 +6,7 @@ import {
   type KeyObject,
   randomUUID,
 } from "node:crypto";
-import { calculateJwkThumbprint, type JWK, SignJWT } from "jose";
+import type { JWK } from "jose";
 import type { JsonObject } from "../../vault/vault.js";
 import { textOf } from "../discovery/json-fields.js";
 import type { OAuthContext } from "../oauth-context.js";
@@ -71,6 +71,8 @@ export async function createProof(
     ...(nonce === undefined ? {} : { nonce }),
     ...(accessToken === undefined ? {} : { ath: createHash("sha256").update(accessToken).digest("base64url") }),
   };
+  // Loaded late: few sign anything, and every start would wait for it.
+  const { SignJWT } = await import("jose");
   return new SignJWT(claims)
     .setProtectedHeader({ typ: "dpop+jwt", alg: proofAlgorithm, jwk: publicJwk })
     .setJti(randomUUID())
@@ -82,5 +84,6 @@ async function keyOf({ secrets }: Pick<OAuthContext, "secrets">, privateKey: Key
   const { d, ...rest } = privateKey.export({ format: "jwk" });
   if (d !== undefined) secrets.add(d);
   const publicJwk = rest as JWK;
+  const { calculateJwkThumbprint } = await import("jose");
   return { privateKey, publicJwk, thumbprint: await calculateJwkThumbprint(publicJwk) };
 }

@@ -9,7 +9,8 @@ import { build } from "vite";
 
 /** A helper of the tests as a program: in one file, outside of the sources. */
 export interface WorkerProgram {
-  start(args: readonly string[], env: Readonly<Record<string, string>>): Worker;
+  /** `cwd` is the folder that it runs in. Default: that of this process. */
+  start(args: readonly string[], env: Readonly<Record<string, string>>, cwd?: string): Worker;
   /** Deletes it. */
   remove(): Promise<void>;
 }
@@ -44,13 +45,13 @@ export async function bundleWorker(): Promise<WorkerProgram> {
     },
   });
   return {
-    start: (args, env) => startWorker([join(folder, "worker.mjs"), ...args], env),
+    start: (args, env, cwd) => startWorker([join(folder, "worker.mjs"), ...args], env, cwd),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
 
-function startWorker(args: readonly string[], env: Readonly<Record<string, string>>): Worker {
-  const child = spawn(process.execPath, args, { env, stdio: ["pipe", "pipe", "inherit"] });
+function startWorker(args: readonly string[], env: Readonly<Record<string, string>>, cwd?: string): Worker {
+  const child = spawn(process.execPath, args, { env, cwd, stdio: ["pipe", "pipe", "inherit"] });
   const ended = once(child, "close");
   const lines: string[] = [];
   const waiting = new Set<() => void>();

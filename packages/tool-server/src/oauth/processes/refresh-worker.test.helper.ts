@@ -19,7 +19,7 @@ export interface WorkerTask {
   /** How many calls to make at once, when told to go. Default: one, at once. */
   readonly calls?: number;
   /** Where to stop for ever, to be killed. */
-  readonly stopAt?: RefreshStep;
+  readonly stopAt?: RefreshStep | undefined;
 }
 
 /**
@@ -39,6 +39,7 @@ async function step(name: RefreshStep): Promise<void> {
   await new Promise(() => {});
 }
 
+let isRefreshing = false;
 const { rename } = promises;
 promises.rename = async (from, to) => {
   const isToken = isRefreshing && String(to).endsWith(".token");
@@ -65,7 +66,6 @@ const http = createHttpClient({
   }),
 });
 const plain = await openFileVault({ directory, key: keyFromVariable("WORKER_KEY") });
-let isRefreshing = false;
 const vault: Vault = {
   ...plain,
   async put(key, value) {

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { SignJWT } from "jose";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import type { OAuthContext } from "../oauth-context.js";
 import type { OAuthClient } from "./oauth-client.js";
@@ -28,6 +27,8 @@ export async function authenticateClient(
     case "private_key_jwt": {
       if (key === undefined) throw new TypeError("A client that signs needs a private key.");
       const now = Math.floor(clock.now() / 1000);
+      // Loaded late: few sign anything, and every start would wait for it.
+      const { SignJWT } = await import("jose");
       const assertion = await new SignJWT({})
         .setProtectedHeader({ alg: key.algorithm, ...(key.keyId === undefined ? {} : { kid: key.keyId }) })
         .setIssuer(clientId)

@@ -134,7 +134,7 @@ export function peerErrorOf(context: OAuthContext, { status, json }: OAuthAnswer
   const code = typeof json?.error === "string" ? json.error : undefined;
   const description = typeof json?.error_description === "string" ? json.error_description : undefined;
   const words = [code, description].filter((part) => part !== undefined).map((part) => peerText(context, part));
-  return { code, text: [`status ${status}`, ...words].join(": ") };
+  return { code, text: words.length === 0 ? `status ${status}` : `status ${status}: "${words.join(": ")}"` };
 }
 
 /** Whether a status tells of trouble that may be gone in a moment. */

@@ -64,7 +64,7 @@ const codes = (facts: Partial<WalkFacts>): string[] => rankCauses({ ...base, ...
 const weights = (facts: Partial<WalkFacts>): Record<string, number> =>
   Object.fromEntries(rankCauses({ ...base, ...facts }).map(({ cause, weight }) => [cause, weight]));
 
-test("nothing is wrong where nothing failed, whatever was warned of", () => {
+test("[TS-D-WHY-1] nothing is wrong where nothing failed, whatever was warned of", () => {
   const warned = {
     ...base.places.url,
     code: "variable-placeholder",
@@ -79,7 +79,7 @@ test("nothing is wrong where nothing failed, whatever was warned of", () => {
   expect(codes({ values, network, attempt: refused(401) })[0]).toBe("variable-placeholder");
 });
 
-test("causes stand by weight, each once, with all that speaks for it", () => {
+test("[TS-D-WHY-1] [TS-D-WHY-2] causes stand by weight, each once, with all that speaks for it", () => {
   const findings = [
     { cause: "variable", weight: "check", message: "", variables: ["API_TOKEN"], header: "Authorization" },
     { cause: "scope-missing", weight: "explains", message: "It lacks a scope.", variables: [] },
@@ -97,6 +97,19 @@ test("causes stand by weight, each once, with all that speaks for it", () => {
   expect(ranked.filter(({ cause }) => cause === "scope-missing")).toHaveLength(1);
   expect(ranked[0]).toMatchObject({ cause: "scope-missing", weight: 0.95 });
   expect(ranked[0]?.evidence).toContain("The token has: read.");
+});
+
+test("[TS-D-WHY-1] of causes with one weight, the one that comes earlier in the walk stands first", () => {
+  const found = { ...base.places.url, severity: "error", message: "", fix: "", path: [] };
+  const findings = [{ ...found, code: "url-scheme" }] as unknown as WalkFacts["findings"];
+  const values = [{ ...found, code: "variable-unset", variable: "A" }] as unknown as WalkFacts["values"];
+  const trust = { state: "new", words: "" } as const;
+  const ranked = rankCauses({ ...base, findings, values, trust });
+  expect(ranked.map(({ cause, weight }) => [cause, weight])).toEqual([
+    ["entry-invalid", 1],
+    ["variable-unset", 1],
+    ["not-approved", 1],
+  ]);
 });
 
 test("a failure that no rule knows is told as it is", () => {
@@ -247,7 +260,7 @@ describe("OAuth", () => {
 });
 
 describe("commands", () => {
-  test("quote what a shell would take apart, and take along what was given", () => {
+  test("[TS-D-WHY-3] quote what a shell would take apart, and take along what was given", () => {
     const trust = { state: "new", words: "" } as const;
     const [cause] = rankCauses({ ...base, server: "my server's", commandArguments: ["--config", "a b.json"], trust });
     expect(cause?.mend.command).toBe("wirescope trust 'my server'\\''s' --config 'a b.json'");

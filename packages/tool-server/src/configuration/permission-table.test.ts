@@ -1,0 +1,83 @@
+import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { type CheckReport, checkConfiguration } from "./check-configuration.js";
+import { example } from "./examples.test.helper.js";
+import { type NeededPermissions, permissionsToMarkdown, scopesUndocumented } from "./permission-table.js";
+
+/** Checks a configuration in a plugin with this README. */
+async function check(text: string, readme?: string): Promise<CheckReport> {
+  const pluginRoot = await realpath(await mkdtemp(join(tmpdir(), "wirescope-permissions-")));
+  onTestFinished(() => rm(pluginRoot, { recursive: true }));
+  if (readme !== undefined) await writeFile(join(pluginRoot, "README.md"), readme);
+  return checkConfiguration(text, { pluginRoot, variables: undefined });
+}
+
+test("[TS-OAUTH-10] a server that is signed in to by OAuth needs permissions", async () => {
+  const { permissions } = await check(example("oauth"));
+  const none = { by: "oauth", variables: [], scopes: undefined };
+  expect(permissions).toEqual([
+    { ...none, server: "calendar" },
+    { ...none, server: "mail" },
+  ]);
+});
+
+test.each([
+  ["bearer", "variables"],
+  ["stdio-env", "variables"],
+  ["helper", "helper"],
+] as const)("[TS-SEC-8] so does who holds the secrets of an entry: %s", async (name, by) => {
+  const { permissions } = await check(example(name));
+  expect(permissions).toMatchObject([{ by }]);
+});
+
+test("an entry that brings nothing and signs in to nothing needs none", async () => {
+  const { permissions } = await check(JSON.stringify({ a: { command: "node", env: { MODE: "${MODE}" } } }), "None.");
+  expect(permissions).toEqual([]);
+});
+
+test("[TS-OAUTH-10, TS-SEC-8] a README that says nothing of permissions is noted, once; one that does is not", async () => {
+  const text = JSON.stringify({
+    notes: { type: "http", url: "https://notes.example.com/mcp" },
+    crm: { type: "http", url: "https://crm.example.com/mcp", headers: { "X-API-Key": "${CRM_KEY}" } },
+  });
+  const codes = async (readme?: string): Promise<string[]> =>
+    (await check(text, readme)).findings.map(({ code, severity, message }) => `${severity} ${code}: ${message}`);
+  expect(await codes("Set CRM_KEY.")).toEqual([
+    'note permissions-undocumented: README.md says nothing of the permissions that the use of "notes", "crm" needs.',
+  ]);
+  expect(await codes("Set CRM_KEY. Its scopes: read.")).toEqual([]);
+  expect(await codes()).toEqual([]);
+});
+
+const needed = (more: Partial<NeededPermissions>): NeededPermissions => ({
+  server: "notes",
+  by: "oauth",
+  variables: [],
+  scopes: undefined,
+  ...more,
+});
+
+test("the table holds, whatever stands in it", () => {
+  const permissions = [
+    needed({ scopes: ["notes:read", "a|b`c"] }),
+    needed({ server: "x | y\n", by: "variables", variables: ["A", "B"] }),
+    needed({ server: "h", by: "helper" }),
+  ];
+  expect(permissionsToMarkdown(permissions)).toEqual([
+    "| Server  | Signs in      | Permissions            |",
+    "| ------- | ------------- | ---------------------- |",
+    "| notes   | by OAuth      | `notes:read`, `a\\|b'c` |",
+    "| x \\| y  | with `A`, `B` | …                      |",
+    "| h       | by a helper   | …                      |",
+  ]);
+});
+
+test("a permission is named where it stands by itself, not within another", () => {
+  const read = needed({ scopes: ["notes:read", "https://example.com/auth/notes.read", "a.b"] });
+  expect(scopesUndocumented(read, "Ask for `notes:read`, https://example.com/auth/notes.read and a.b.")).toEqual([]);
+  expect(
+    scopesUndocumented(read, "notes:readwrite my-notes:read https://example.com/auth/notes.readonly a.b.c a-b"),
+  ).toEqual(["notes:read", "https://example.com/auth/notes.read", "a.b"]);
+});
