@@ -61,7 +61,7 @@ function describe(code: ChannelzErrorCode, error: ConnectError, chain: readonly 
   const peer = named ?? "the peer";
   const Peer = named ?? "The peer";
   const words = printableText(error.rawMessage, longestRemoteText);
-  const said = words === "" ? "" : ` It says: ${words}`;
+  const said = words === "" ? "" : ` It says: "${words}".`;
   switch (code) {
     case "NOT_FOUND":
       return `${Peer} has no ${call.subject ?? "such object"}.${said}`;
