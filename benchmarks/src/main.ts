@@ -2,6 +2,7 @@ import { benchCalls } from "./calls.js";
 import { benchGateway } from "./gateway.js";
 import { benchObserving } from "./observing.js";
 import { benchPages } from "./pages.js";
+import { benchPeers } from "./peers/bench-peers.js";
 import { printSection, type Row } from "./report.js";
 import { benchServing } from "./serving.js";
 import { benchSockets } from "./sockets.js";
@@ -25,6 +26,7 @@ const sections: Readonly<Record<string, Section>> = {
   observing: { title: "Being watched", sides: ["on", "off"], bench: benchObserving },
   "tool-calls": { title: "Calling tools", sides: ["wirescope", "the SDK"], bench: benchToolCalls },
   gateway: { title: "Through the gateway", sides: ["through", "direct"], bench: benchGateway },
+  peers: { title: "Beside others who lead clients to servers", sides: ["wirescope", "the peer"], bench: benchPeers },
 };
 
 const chosen = process.argv.slice(2).filter((arg) => arg in sections);

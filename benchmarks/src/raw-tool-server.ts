@@ -6,7 +6,7 @@ import { serveUntilLetGo } from "./serving-process.js";
 interface Request {
   readonly id?: number | string;
   readonly method: string;
-  readonly params?: { readonly arguments?: { readonly text?: string } };
+  readonly params?: { readonly arguments?: { readonly text?: string }; readonly protocolVersion?: string };
 }
 
 function answer({ id, method, params }: Request): string | undefined {
@@ -20,7 +20,8 @@ function resultOf(method: string, params: Request["params"]): object | undefined
   switch (method) {
     case "initialize":
       return {
-        protocolVersion: "2025-11-25",
+        // All of the older era are the same to it.
+        protocolVersion: params?.protocolVersion ?? "2025-11-25",
         capabilities: { tools: {} },
         serverInfo: { name: "raw", version: "1.0.0" },
       };

@@ -2,8 +2,9 @@ export interface Row {
   readonly work: string;
   readonly ours: string;
   readonly theirs: string;
-  readonly ratio: number;
-  /** What the ratio should be, in words; empty where it is only told. */
+  /** Absent where there is nothing to compare with. */
+  readonly ratio?: number;
+  /** What the ratio, or else the figure, should be, in words; empty where it is only told. */
   readonly goal: string;
   readonly isMet?: boolean;
 }
@@ -41,7 +42,7 @@ export function printSection(title: string, rows: readonly Row[], sides: readonl
       row.work,
       row.ours,
       row.theirs,
-      row.ratio.toFixed(3),
+      row.ratio?.toFixed(3) ?? "",
       row.goal === "" ? "" : `${row.goal}${row.isMet ? "" : "  MISSED"}`,
     ]),
   ];

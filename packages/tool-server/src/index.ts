@@ -30,12 +30,19 @@ export {
   type ParseConfigurationOptions,
   parseConfiguration,
 } from "./configuration/parse-configuration.js";
+export {
+  type NeededPermissions,
+  permissionsToMarkdown,
+  scopesUndocumented,
+} from "./configuration/permission-table.js";
 export { type RuleCode, rules } from "./configuration/rules.js";
+export { usesOAuth } from "./configuration/uses-oauth.js";
 export { type NeededVariable, neededVariables, variablesToMarkdown } from "./configuration/variable-table.js";
 export * from "./connection/index.js";
 export * from "./credentials/index.js";
 export * from "./diagnostics/index.js";
 export { ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails } from "./errors.js";
+export { type FileLockOptions, withFileLock } from "./files/file-lock.js";
 export * from "./http/index.js";
 export * from "./oauth/index.js";
 export * from "./process/index.js";
@@ -55,4 +62,8 @@ export { parseTemplate, type Template, type TemplatePart, type VariableReference
 export * from "./transports/index.js";
 export * from "./trust/index.js";
 export * from "./vault/index.js";
-export * from "./why/index.js";
+export { type CauseCode, causeTable } from "./why/cause-table.js";
+export type { ExplainOAuth, ExplainOptions } from "./why/explain-options.js";
+export type { Cause, Demand, Explanation, Mend, Outcome, Step, StepName } from "./why/explanation.js";
+export type { WalkFacts } from "./why/facts.js";
+export { explainServer } from "./why/lazy-explain.js";

@@ -60,6 +60,11 @@ export function createGuard(options: GuardOptions): Guard {
     judged.set(authority, verdict);
     return verdict;
   };
+  /** A request without either is refused like one with a name that is not ours. */
+  const isOurs = (authority: string | undefined, host: string | undefined): boolean => {
+    if (authority === undefined) return isOurHost(host ?? "");
+    return isOurHost(authority) && (host === undefined || isOurHost(host));
+  };
   const judgeHost = (authority: string): boolean => {
     const host = hostNameOf(authority);
     if (host === undefined) return false;
@@ -79,13 +84,11 @@ export function createGuard(options: GuardOptions): Guard {
       headers["sec-fetch-dest"] !== undefined;
     let allowedOrigin: string | undefined;
     if (isBrowser || request.httpVersion === 1) {
-      for (const authority of authoritiesOf(headers)) {
-        if (!isOurHost(authority)) {
-          return refuse(
-            Code.PermissionDenied,
-            "This listener does not go by the name in the Host header. Use its address, or add the name to allowedHosts.",
-          );
-        }
+      if (!isOurs(headers[":authority"], headers.host)) {
+        return refuse(
+          Code.PermissionDenied,
+          "This listener does not go by the name in the Host header. Use its address, or add the name to allowedHosts.",
+        );
       }
       if (origin !== undefined && origins.has(origin)) allowedOrigin = origin;
       else if (
@@ -129,12 +132,6 @@ export function createGuard(options: GuardOptions): Guard {
 
 function refuse(code: Code, message: string, origin?: string): Verdict {
   return { outcome: "refuse", status: { code, message }, ...(origin !== undefined && { origin }) };
-}
-
-/** A request without any is refused like one with a name that is not ours. */
-function authoritiesOf(headers: IncomingHttpHeaders): readonly string[] {
-  const found = [headers[":authority"], headers.host].filter((authority) => authority !== undefined);
-  return found.length === 0 ? [""] : found;
 }
 
 function isSameOrigin(origin: string, request: GuardedRequest): boolean {

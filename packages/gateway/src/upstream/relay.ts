@@ -24,54 +24,63 @@ const pacingMs = 250;
 /**
  * Passes a request on to a server, and what the server says of it meanwhile back to the client. Where the server asks for
  * input in its result, a client of the newer era gets that result; one of the older is asked, and the request made again.
+ *
+ * `onEnd` is called once it is over, however it ended: a function around this one that waits for it would cost every call a promise.
  */
 export async function relay(
-  connection: Connection,
+  to: Connection | Promise<Connection>,
   { method, params, headers }: Relayed,
   call: UpstreamCall,
+  onEnd: (call: UpstreamCall) => void,
 ): Promise<JsonObject> {
   const { caller } = call;
-  let more: JsonObject | undefined;
-  for (let round = 0; ; round += 1) {
-    const extra = more;
-    const trace = caller.story.trace?.ask({ connection, method, params });
-    const fields = trace === undefined ? caller.story.carried : trace.fields;
-    const relayed = connection.relay({
-      method,
-      paramsFor({ era }) {
-        trace?.sent();
-        return withMeta(extra === undefined ? params : { ...params, ...extra }, era, caller, fields);
-      },
-      headers: fields === undefined ? headers : { ...headers, ...fields },
-      mark: call,
-      onProgress(progress) {
-        call.activeAt = Date.now();
-        const { progressToken } = caller;
-        if (progressToken !== undefined) caller.notify("notifications/progress", { ...progress, progressToken });
-      },
-    });
-    const onOff = (reason: Error | undefined): void => relayed.cancel(ToolServerError.is(reason) ? reason : undefined);
-    caller.callOff.onOff(onOff);
-    let result: JsonObject;
-    try {
-      result = await relayed.result;
-      trace?.answered(result);
-    } catch (error) {
-      trace?.failed(error);
-      throw error;
-    } finally {
-      caller.callOff.forget(onOff);
+  try {
+    const connection = to instanceof Promise ? await to : to;
+    let more: JsonObject | undefined;
+    for (let round = 0; ; round += 1) {
+      const extra = more;
+      const trace = caller.story.trace?.ask({ connection, method, params });
+      const fields = trace === undefined ? caller.story.carried : trace.fields;
+      const relayed = connection.relay({
+        method,
+        paramsFor({ era }) {
+          trace?.sent();
+          return withMeta(extra === undefined ? params : { ...params, ...extra }, era, caller, fields);
+        },
+        headers: fields === undefined ? headers : { ...headers, ...fields },
+        mark: call,
+        onProgress(progress) {
+          call.activeAt = Date.now();
+          const { progressToken } = caller;
+          if (progressToken !== undefined) caller.notify("notifications/progress", { ...progress, progressToken });
+        },
+      });
+      const onOff = (reason: Error | undefined): void =>
+        relayed.cancel(ToolServerError.is(reason) ? reason : undefined);
+      caller.callOff.onOff(onOff);
+      let result: JsonObject;
+      try {
+        result = await relayed.result;
+        trace?.answered(result);
+      } catch (error) {
+        trace?.failed(error);
+        throw error;
+      } finally {
+        caller.callOff.forget(onOff);
+      }
+      if (caller.era === "modern" || result.resultType === undefined) return result;
+      if (result.resultType !== "input_required") {
+        const { resultType: _, ...rest } = result;
+        return rest;
+      }
+      if (round === mostRounds) {
+        const message = `The server ${JSON.stringify(call.server)} asked for input ${mostRounds} times.`;
+        throw new RpcError(rpcCodes.failed, message);
+      }
+      more = await inputOf(result, call);
     }
-    if (caller.era === "modern" || result.resultType === undefined) return result;
-    if (result.resultType !== "input_required") {
-      const { resultType: _, ...rest } = result;
-      return rest;
-    }
-    if (round === mostRounds) {
-      const message = `The server ${JSON.stringify(call.server)} asked for input ${mostRounds} times.`;
-      throw new RpcError(rpcCodes.failed, message);
-    }
-    more = await inputOf(result, call);
+  } finally {
+    onEnd(call);
   }
 }
 

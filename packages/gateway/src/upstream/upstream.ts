@@ -253,6 +253,12 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const lists = { tools, prompts, resources, templates } satisfies Record<ListKind, CachedList<never> | object>;
   const wishes = createServerWishes({ connection: () => connection });
 
+  const endCall = (call: UpstreamCall): void => {
+    calls.delete(call);
+    silence.end(call);
+    admission.leave();
+  };
+
   void open().catch(() => {});
 
   return {
@@ -276,20 +282,14 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     get facts() {
       return connection?.facts;
     },
-    async call(request, caller) {
+    call(request, caller) {
       caller.story.server = name;
       const full = admission.enter();
-      if (full !== undefined) throw overloaded(name, full, limits);
+      if (full !== undefined) return Promise.reject(overloaded(name, full, limits));
       const call: UpstreamCall = { caller, server: name, method: request.method, activeAt: clock.now(), questions: 0 };
       calls.add(call);
       silence.begin(call);
-      try {
-        return await relay(connection ?? (await open()), request, call);
-      } finally {
-        calls.delete(call);
-        silence.end(call);
-        admission.leave();
-      }
+      return relay(connection ?? open(), request, call, endCall);
     },
     oauth: () => servers.oauth(name),
     async reconnect() {

@@ -203,8 +203,13 @@ describe("a wire", () => {
 test("what cannot be understood is a warning, not the end of the process", async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error): void => void warnings.push(warning);
-  process.on("warning", onWarning);
-  onTestFinished(() => void process.off("warning", onWarning));
+  // In place of the listener that prints it: it is meant to come.
+  const printing = process.listeners("warning");
+  process.removeAllListeners("warning").on("warning", onWarning);
+  onTestFinished(() => {
+    process.removeAllListeners("warning");
+    for (const listener of printing) process.on("warning", listener);
+  });
   publish("wire:stream-started", undefined as never);
   publish("connection:state", { subject: connectionFacts(), state: "FINE" as "READY", reason: undefined });
   publish("story", { subject: connectionFacts(), severity: "loud" as "info", text: "" });

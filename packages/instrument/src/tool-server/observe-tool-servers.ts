@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Registry } from "@wirescope/channelz";
-import type { ToolServerChannelName, ToolServerMessages } from "@wirescope/tool-server";
+import type { ConnectionFacts, ToolServerChannelName, ToolServerMessages } from "@wirescope/tool-server";
 import { claimSocket } from "../claimed-sockets.js";
 import { SharedObservation } from "../shared-observation.js";
 import type { ObservedCalls } from "./observed-calls.js";
@@ -13,6 +13,8 @@ export interface ObserveToolServersOptions {
 
 /** The observation of this process's tool servers. */
 export interface ToolServersObservation {
+  /** The id of the channel that shows a connection; undefined where none does, or does any more. */
+  channelId(connection: ConnectionFacts): number | undefined;
   /** Takes all tool servers out of the registry. From then on they cost no more than a check; they can be observed again. */
   stop(): void;
 }
@@ -24,6 +26,7 @@ const channelPrefix = "wirescope:tool-server:";
 
 /** Tool servers may be shown in several registries, but in each once. */
 const observations = new WeakMap<Registry, SharedObservation>();
+const shown = new WeakMap<Registry, ToolServerObjects>();
 
 /**
  * Shows the tool servers of this process from now on: each connection as a channel, each of its transports as a subchannel,
@@ -36,18 +39,23 @@ export function observeToolServers({ registry }: ObserveToolServersOptions): Too
   const observation = observations.get(registry) ?? new SharedObservation("Tool servers are");
   observations.set(registry, observation);
   const stop = observation.join(registry, () => listen(registry));
-  return { stop: () => stop("no longer observed") };
+  return {
+    channelId: (connection) => shown.get(registry)?.channelId(connection),
+    stop: () => stop("no longer observed"),
+  };
 }
 
 /** Listens on all channels; returns how to end that. */
 function listen(registry: Registry): (reason: string) => void {
   const objects = new ToolServerObjects(registry);
+  shown.set(registry, objects);
   const subscriptions = Object.entries(listenersOf(objects)).map(
     ([name, listener]) => [`${channelPrefix}${name}`, guard(listener as (message: unknown) => void)] as const,
   );
   for (const [name, listener] of subscriptions) subscribe(name, listener);
   return (reason) => {
     for (const [name, listener] of subscriptions) unsubscribe(name, listener);
+    shown.delete(registry);
     objects.close(reason);
   };
 }

@@ -39,6 +39,12 @@ export class ToolServerObjects {
     return this.#wires.get(facts) ?? this.openWire(facts);
   }
 
+  /** The id of the channel that shows a connection; undefined where none does. */
+  channelId(facts: ConnectionFacts): number | undefined {
+    const connection = this.#connections.get(facts);
+    return connection?.isClosed === false ? connection.handle.id : undefined;
+  }
+
   openConnection(facts: ConnectionFacts, state: "IDLE" | "UNKNOWN"): ObservedCalls | undefined {
     const known = this.#connections.get(facts);
     if (known !== undefined || ended.has(facts)) return known;

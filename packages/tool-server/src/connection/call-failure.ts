@@ -1,6 +1,6 @@
 import { ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { ToolServerError } from "../errors.js";
-import { printableText } from "../process/printable-text.js";
+import { quotedWords } from "../process/printable-text.js";
 import { describeDuration } from "./duration.js";
 import { redactFailure, redactValue } from "./redact-failure.js";
 
@@ -13,6 +13,8 @@ export interface CallCircumstances {
   readonly idleTimeoutMs: number;
   /** Why the transport ended, where it did. */
   readonly transportFailure: ToolServerError | undefined;
+  /** What came in place of an answer, as a sentence. */
+  readonly strays?: string | undefined;
   readonly redact: (text: string) => string;
 }
 
@@ -23,7 +25,7 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
   const { server, method, signal, idleTimeoutMs, transportFailure } = circumstances;
   const who = JSON.stringify(server);
   const { redact } = circumstances;
-  const said = (text: string): string => printableText(redact(text), longestText);
+  const said = (text: string): string => `${quotedWords(redact(text), longestText)}.`;
   if (signal?.aborted) {
     // A limit of ours says for itself which it was.
     if (ToolServerError.is(signal.reason)) return signal.reason;
@@ -42,7 +44,7 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
   }
   switch (error.code) {
     case SdkErrorCode.RequestTimeout:
-      return tooSilent(server, method, idleTimeoutMs);
+      return tooSilent(server, method, idleTimeoutMs, circumstances.strays);
     case SdkErrorCode.ConnectionClosed:
     case SdkErrorCode.NotConnected:
     case SdkErrorCode.SendFailed:
@@ -60,14 +62,15 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
   }
 }
 
-/** That a server was silent for too long during a call. */
-export function tooSilent(server: string, method: string, idleTimeoutMs: number): ToolServerError {
-  return new ToolServerError(
-    "CALL_TIMEOUT",
-    `The server ${JSON.stringify(server)} neither answered ${method} nor told of progress for ${describeDuration(idleTimeoutMs)}. ` +
-      "It was told to stop. Allow more time, or look at what the server does.",
-    { details: { wasSent: true } },
-  );
+/** That a server was silent for too long during a call; `strays` is what it said in place of an answer. */
+export function tooSilent(server: string, method: string, idleTimeoutMs: number, strays = ""): ToolServerError {
+  const who = `The server ${JSON.stringify(server)}`;
+  const message = [
+    `${who} neither answered ${method} nor told of progress for ${describeDuration(idleTimeoutMs)}. It was told to stop.`,
+    strays,
+    "Allow more time, or look at what the server does.",
+  ];
+  return new ToolServerError("CALL_TIMEOUT", message.filter(Boolean).join(" "), { details: { wasSent: true } });
 }
 
 /** The failure that a transport or a credential of ours gave, also where the SDK wrapped it. */

@@ -1,5 +1,5 @@
 import { Client } from "@modelcontextprotocol/client";
-import { publish } from "../diagnostics/channels.js";
+import { publish, publisherOf } from "../diagnostics/channels.js";
 import type { ConnectivityState, TransportFacts } from "../diagnostics/facts.js";
 import type { Tell } from "../diagnostics/tell.js";
 import { ToolServerError } from "../errors.js";
@@ -16,15 +16,25 @@ import { createRelayedCalls, type RelayOutcome, type RelayRequest } from "./rela
 
 export type { ClientSettings, ServerDescription } from "./client-settings.js";
 
+const [callStarted, callSucceeded, callFailed] = [
+  publisherOf("transport:call-started"),
+  publisherOf("transport:call-succeeded"),
+  publisherOf("transport:call-failed"),
+];
+
 /** A client of the SDK on one transport, from the handshake to the end. */
 export interface ClientSession {
   readonly transport: ToolTransport;
   readonly facts: TransportFacts;
   readonly server: ServerDescription;
-  /** Makes a call over it, and counts it. */
-  run<Value>(invoke: (client: Client) => Promise<Value>): Promise<Value>;
-  /** Passes a request on over it, and counts it. */
-  relay(request: RelayRequest, outcome: RelayOutcome): () => void;
+  /** To make calls over it. Each is to be begun and ended here, so that it is counted and waited for. */
+  readonly client: Client;
+  beginCall(): void;
+  endCall(isSuccess: boolean): void;
+  /** Passes a request on over it, and counts it. Returns its id. */
+  relay(request: RelayRequest, outcome: RelayOutcome): number;
+  /** Tells the server that nobody waits for a request that was passed on. */
+  giveUp(id: number): void;
   /** Ends it, for this reason, once the calls in flight have ended: each hears for itself what became of it. */
   retire(reason: string): void;
   /** Ends it now. */
@@ -96,16 +106,16 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   let tooLong: ToolServerError | undefined;
   const silence = { timeoutMs: connectTimeoutMs, isPersonAsked: isPersonAsked ?? (() => false), clock };
   const callOff = afterSilence(silence, () => {
-    tooLong = slowHandshake(server, connectTimeoutMs);
+    tooLong = slowHandshake(server, connectTimeoutMs, transport.strays?.());
     giveUp();
   });
-  publish("transport:call-started", facts);
+  callStarted(facts);
   try {
     signal.throwIfAborted();
     await connectClient(client, transport, options.era, times);
     signal.throwIfAborted();
   } catch (error) {
-    publish("transport:call-failed", facts);
+    callFailed(facts);
     const transportFailure = transport.failure;
     const failure =
       tooLong ??
@@ -115,6 +125,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
         signal,
         idleTimeoutMs: connectTimeoutMs,
         transportFailure,
+        strays: transport.strays?.(),
         redact,
       });
     end(failure.message);
@@ -124,7 +135,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     callOff();
     signal.removeEventListener("abort", giveUp);
   }
-  publish("transport:call-succeeded", facts);
+  callSucceeded(facts);
   setState("READY");
 
   const stopWatching = watchSubscription(
@@ -143,44 +154,34 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     await transport.close().catch(() => {});
   };
   const description = describeServer(client);
-  relayed.begin(description);
   const callEnded = (): void => {
     inFlight -= 1;
     if (inFlight === 0 && retirement !== undefined) void close(retirement);
   };
+  relayed.begin(description, {
+    succeeded: () => callSucceeded(facts),
+    failed: () => callFailed(facts),
+    ended: callEnded,
+  });
   session = {
     transport,
     facts,
     server: description,
     relay(request, outcome) {
-      publish("transport:call-started", facts);
+      callStarted(facts);
       inFlight += 1;
-      return relayed.send(request, {
-        onResult(result) {
-          publish("transport:call-succeeded", facts);
-          outcome.onResult(result);
-          callEnded();
-        },
-        onFailure(error) {
-          publish("transport:call-failed", facts);
-          outcome.onFailure(error);
-          callEnded();
-        },
-      });
+      return relayed.send(request, outcome);
     },
-    async run(invoke) {
-      publish("transport:call-started", facts);
+    giveUp: relayed.giveUp,
+    client,
+    beginCall() {
+      callStarted(facts);
       inFlight += 1;
-      try {
-        const result = await invoke(client);
-        publish("transport:call-succeeded", facts);
-        return result;
-      } catch (error) {
-        publish("transport:call-failed", facts);
-        throw error;
-      } finally {
-        callEnded();
-      }
+    },
+    endCall(isSuccess) {
+      if (isSuccess) callSucceeded(facts);
+      else callFailed(facts);
+      callEnded();
     },
     retire(reason) {
       retirement ??= reason;
@@ -191,9 +192,13 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   return session;
 }
 
-function slowHandshake(server: string, timeoutMs: number): ToolServerError {
-  const message = `The server ${JSON.stringify(server)} did not finish the handshake within ${describeDuration(timeoutMs)}. Look at what the server does, or allow more time.`;
-  return new ToolServerError("CALL_TIMEOUT", message, { details: { wasSent: true } });
+function slowHandshake(server: string, timeoutMs: number, strays = ""): ToolServerError {
+  const message = [
+    `The server ${JSON.stringify(server)} did not finish the handshake within ${describeDuration(timeoutMs)}.`,
+    strays,
+    "Look at what the server does, or allow more time.",
+  ];
+  return new ToolServerError("CALL_TIMEOUT", message.filter(Boolean).join(" "), { details: { wasSent: true } });
 }
 
 function describeServer(client: Client): ServerDescription {

@@ -25,7 +25,10 @@ export interface ClientSettings {
 /** Where a message of a server comes from. */
 export interface MessageOrigin {
   readonly facts: TransportFacts;
-  /** The mark of the relayed request on whose stream it came; undefined where that cannot be known, as where all share one wire. */
+  /**
+   * The mark of the relayed request on whose stream it came; undefined where that cannot be known, as where all share one
+   * wire. Where the request is over, a mark that nobody gave.
+   */
   readonly mark: object | undefined;
   /** For a request: aborted where the server does not wait for the answer any more. */
   readonly signal?: AbortSignal | undefined;

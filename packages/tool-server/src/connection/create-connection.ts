@@ -1,5 +1,5 @@
 import type { Client, RequestOptions } from "@modelcontextprotocol/client";
-import { publish } from "../diagnostics/channels.js";
+import { publish, publisherOf } from "../diagnostics/channels.js";
 import type { ConnectionFacts, TransportFacts } from "../diagnostics/facts.js";
 import type { Tell } from "../diagnostics/tell.js";
 import { ToolServerError, type ToolServerErrorCode } from "../errors.js";
@@ -47,6 +47,12 @@ export interface ConnectionOptions {
   /** Ends what the connection was made of, after it closed. */
   readonly dispose?: (() => Promise<void>) | undefined;
 }
+
+const [callStarted, callSucceeded, callFailed] = [
+  publisherOf("connection:call-started"),
+  publisherOf("connection:call-succeeded"),
+  publisherOf("connection:call-failed"),
+];
 
 /** A pause that a call waits for, rather than failing at once. */
 const patienceMs = 2000;
@@ -211,64 +217,54 @@ export function createConnection(options: ConnectionOptions): Connection {
     }
   };
 
+  // One function, which waits for the answer alone: each more between a caller and the client was paid by every call.
   const call = async <Result>(
     method: string,
     invoke: (client: Client, options: RequestOptions) => Promise<Result>,
-    callOptions: CallOptions = {},
+    given: CallOptions = {},
   ): Promise<Result> => {
-    publish("connection:call-started", facts);
-    const limit =
-      callOptions.totalTimeoutMs === undefined ? undefined : limitCall(callOptions, method, facts.name, clock);
+    callStarted(facts);
+    const total = given.totalTimeoutMs === undefined ? undefined : limitCall(given, method, facts.name, clock);
+    const callOptions = total === undefined ? given : { ...given, ...total };
+    const timeout = timerMs(callOptions.idleTimeoutMs ?? idleTimeoutMs);
     try {
-      const result = await attempt(
-        method,
-        invoke,
-        limit === undefined ? callOptions : { ...callOptions, ...limit },
-        true,
-      );
-      publish("connection:call-succeeded", facts);
-      return result;
+      for (let mayRepeat = true; ; mayRepeat = false) {
+        const session = state.kind === "ready" ? state.session : await ensure(callOptions.signal, false);
+        const idle =
+          isPersonAsked &&
+          limitIdle(callOptions, { timeoutMs: timeout, isPersonAsked, clock }, () =>
+            tooSilent(facts.name, method, timeout),
+          );
+        const { signal, onProgress } = idle ?? callOptions;
+        const request: RequestOptions = {
+          timeout: idle === undefined ? timeout : timerMs(Number.POSITIVE_INFINITY),
+          resetTimeoutOnProgress: true,
+          onprogress: onProgress ?? ignoreProgress,
+          ...(signal === undefined ? {} : { signal }),
+        };
+        session.beginCall();
+        try {
+          const result = await invoke(session.client, request);
+          session.endCall(true);
+          hasAnswered = true;
+          failures = 0;
+          callSucceeded(facts);
+          return result;
+        } catch (cause) {
+          session.endCall(false);
+          const { error, isRepeated } = judge(session, cause, method, { signal, timeout });
+          if (!mayRepeat || !isRepeated) throw error;
+          tell(facts, "warning", `${method} is sent once more: ${error.message}`);
+        } finally {
+          idle?.end();
+        }
+      }
     } catch (error) {
-      publish("connection:call-failed", facts);
+      callFailed(facts);
       throw error;
     } finally {
-      limit?.end();
+      total?.end();
     }
-  };
-
-  const attempt = async <Result>(
-    method: string,
-    invoke: (client: Client, options: RequestOptions) => Promise<Result>,
-    callOptions: CallOptions,
-    mayRepeat: boolean,
-  ): Promise<Result> => {
-    const timeout = timerMs(callOptions.idleTimeoutMs ?? idleTimeoutMs);
-    const session = state.kind === "ready" ? state.session : await ensure(callOptions.signal, false);
-    const limit =
-      isPersonAsked &&
-      limitIdle(callOptions, { timeoutMs: timeout, isPersonAsked, clock }, () =>
-        tooSilent(facts.name, method, timeout),
-      );
-    const { signal, onProgress } = limit ?? callOptions;
-    const request: RequestOptions = {
-      timeout: limit === undefined ? timeout : timerMs(Number.POSITIVE_INFINITY),
-      resetTimeoutOnProgress: true,
-      onprogress: onProgress ?? ignoreProgress,
-      ...(signal === undefined ? {} : { signal }),
-    };
-    try {
-      const result = await session.run((client) => invoke(client, request));
-      hasAnswered = true;
-      failures = 0;
-      return result;
-    } catch (cause) {
-      const { error, isRepeated } = judge(session, cause, method, { signal, timeout });
-      if (!mayRepeat || !isRepeated) throw error;
-      tell(facts, "warning", `${method} is sent once more: ${error.message}`);
-    } finally {
-      limit?.end();
-    }
-    return attempt(method, invoke, callOptions, false);
   };
 
   /** What a request failed for over a session, which may be over with it. */
@@ -278,10 +274,18 @@ export function createConnection(options: ConnectionOptions): Connection {
     method: string,
     { signal, timeout }: { readonly signal?: AbortSignal | undefined; readonly timeout: number },
   ): { readonly error: ToolServerError; readonly isRepeated: boolean } => {
-    const transportFailure = session.transport.failure;
+    const { transport } = session;
     const error =
       closing === undefined || signal?.aborted
-        ? callFailure(cause, { server: facts.name, method, signal, idleTimeoutMs: timeout, transportFailure, redact })
+        ? callFailure(cause, {
+            server: facts.name,
+            method,
+            signal,
+            idleTimeoutMs: timeout,
+            transportFailure: transport.failure,
+            strays: transport.strays?.(),
+            redact,
+          })
         : closedConnection(facts.name);
     if (endsSession.has(error.code)) lose(session, error);
     return { error, isRepeated: isRepeatable(error, method) };

@@ -1,6 +1,8 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ServerResponse } from "node:http";
 import type { JSONRPCRequest } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { channelPrefix } from "../diagnostics/channels.js";
 import { createTell } from "../diagnostics/tell.js";
 import { startHostileServer } from "../http/hostile-http-server.test.helper.js";
 import { systemClock } from "../process/clock.js";
@@ -171,6 +173,34 @@ describe("a relayed request", () => {
     call.cancel();
     expect(await rejection(call.result)).toMatchObject({ code: "CALL_CANCELLED" });
     await cancelled;
+  });
+
+  test("that is cancelled is over, though the server never answers it: nothing waits for it, and what comes of it is nobody's", async () => {
+    const server = createMemoryServer();
+    const connection = connectTo(server);
+    const progress: unknown[] = [];
+    const ended: string[] = [];
+    const count = (kind: string) => (): void => void ended.push(kind);
+    const [succeeded, failed] = [count("succeeded"), count("failed")];
+    subscribe(`${channelPrefix}transport:call-succeeded`, succeeded);
+    subscribe(`${channelPrefix}transport:call-failed`, failed);
+    onTestFinished(() => {
+      unsubscribe(`${channelPrefix}transport:call-succeeded`, succeeded);
+      unsubscribe(`${channelPrefix}transport:call-failed`, failed);
+    });
+    await connection.connect();
+    ended.length = 0;
+    const call = connection.relay({ ...callOf("wait"), onProgress: (told) => void progress.push(told) });
+    await expect.poll(() => server.runs).toBe(1);
+    call.cancel();
+    // A server of the SDK says no more about it, as the protocol has it.
+    expect(ended).toEqual(["failed"]);
+    await rejection(call.result);
+    const late = { method: "notifications/progress", params: { progressToken: 1_000_000_001, progress: 1 } } as const;
+    await server.server.server.notification(late);
+    expect((await connection.callTool(echo("a"))).content).toEqual([{ type: "text", text: "a" }]);
+    expect(progress).toEqual([]);
+    expect(ended).toEqual(["failed", "succeeded"]);
   });
 
   test("that is cancelled for a reason rejects with the reason", async () => {

@@ -46,10 +46,12 @@ export interface RelayOutcome {
 export interface RelayedCalls {
   /** To be called before the client connects: hears what the server says by itself. */
   prepare(client: Client): void;
-  /** To be called once it has connected: takes the answers that are not for the client. */
-  begin(server: ServerDescription): void;
-  /** Sends a request. Returns how to tell the server that nobody waits any more; the outcome may still come. */
-  send(request: RelayRequest, outcome: RelayOutcome): () => void;
+  /** To be called once it has connected: takes the answers that are not for the client, and tells of each call that ended. */
+  begin(server: ServerDescription, counter: CallCounter): void;
+  /** Sends a request. Returns its id. */
+  send(request: RelayRequest, outcome: RelayOutcome): number;
+  /** Tells the server that nobody waits for a request any more. No outcome comes of it, whether the server answers or not. */
+  giveUp(id: number): void;
   /** No more answers come: what is in flight fails as with the client of the SDK. */
   end(): void;
 }
@@ -58,6 +60,16 @@ interface Pending {
   readonly request: RelayRequest;
   readonly outcome: RelayOutcome;
 }
+
+/** Hears how calls end: before who made one does, and once they have. */
+export interface CallCounter {
+  succeeded(): void;
+  failed(): void;
+  ended(): void;
+}
+
+/** The mark of what the server sends about a request that is over: it is nobody's, and not anybody's either. */
+const overMark = Object.freeze({});
 
 /** Far from the ids of the client, which begin at 0. */
 const firstId = 1_000_000_000;
@@ -73,9 +85,28 @@ export function createRelayedCalls(
   const asked = new Map<RequestId, object>();
   let lastId = firstId;
   let server: ServerDescription | undefined;
+  let counter: CallCounter | undefined;
 
-  const markOf = (extra: ToolMessageExtra | undefined): object | undefined =>
-    extra?.relatedRequestId === undefined ? undefined : pending.get(extra.relatedRequestId)?.request.mark;
+  const succeed = ({ outcome }: Pending, result: WireObject): void => {
+    counter?.succeeded();
+    outcome.onResult(result);
+    counter?.ended();
+  };
+  const fail = ({ outcome }: Pending, error: unknown): void => {
+    counter?.failed();
+    outcome.onFailure(error);
+    counter?.ended();
+  };
+
+  /** Whether an id is, or was, of a request that was passed on. */
+  const isOurs = (id: unknown): boolean => typeof id === "number" && id > firstId && id <= lastId;
+
+  const markOf = (extra: ToolMessageExtra | undefined): object | undefined => {
+    const related = extra?.relatedRequestId;
+    if (related === undefined) return undefined;
+    const found = pending.get(related);
+    return found === undefined && isOurs(related) ? overMark : found?.request.mark;
+  };
 
   const hear = (message: JSONRPCRequest | JSONRPCNotification, extra: ToolMessageExtra | undefined): void => {
     if (!("id" in message)) {
@@ -83,7 +114,11 @@ export function createRelayedCalls(
       return;
     }
     const mark = markOf(extra);
-    if (mark !== undefined) asked.set(message.id, mark);
+    if (mark === undefined) return;
+    const { id } = message;
+    asked.set(id, mark);
+    // Some the client answers by itself, or refuses.
+    setImmediate(() => asked.delete(id));
   };
 
   /** Whether a message is about a request of ours, and was taken. */
@@ -91,15 +126,15 @@ export function createRelayedCalls(
     if ("method" in message) {
       if ("id" in message || message.method !== "notifications/progress") return false;
       const { progressToken, ...progress } = message.params ?? {};
-      const found = pending.get(progressToken as RequestId);
-      found?.request.onProgress?.(progress);
-      return found !== undefined;
+      pending.get(progressToken as RequestId)?.request.onProgress?.(progress);
+      return isOurs(progressToken);
     }
     const found = message.id === undefined ? undefined : pending.get(message.id);
-    if (found === undefined || message.id === undefined) return false;
+    // What comes of a request that was given up is nobody's.
+    if (found === undefined || message.id === undefined) return isOurs(message.id);
     pending.delete(message.id);
-    if ("result" in message) found.outcome.onResult(message.result);
-    else found.outcome.onFailure(new ProtocolError(message.error.code, message.error.message, message.error.data));
+    if ("result" in message) succeed(found, message.result);
+    else fail(found, new ProtocolError(message.error.code, message.error.message, message.error.data));
     return true;
   };
 
@@ -131,8 +166,9 @@ export function createRelayedCalls(
         return onRequest(request, origin);
       };
     },
-    begin(described) {
+    begin(described, counting) {
       server = described;
+      counter = counting;
       const others = transport.onmessage;
       transport.onmessage = (message: JSONRPCMessage, extra?: ToolMessageExtra) => {
         if (!take(message)) others?.(message, extra);
@@ -144,21 +180,26 @@ export function createRelayedCalls(
       lastId += 1;
       const id = lastId;
       const message: JSONRPCRequest = { jsonrpc: "2.0", id, method, params: wireParams(id, request, server) };
-      pending.set(id, { request, outcome });
+      const sent: Pending = { request, outcome };
+      pending.set(id, sent);
       transport.send(message, headers === undefined ? undefined : { headers }).catch((error: unknown) => {
-        if (pending.delete(id)) outcome.onFailure(error);
+        if (pending.delete(id)) fail(sent, error);
       });
-      return () => {
-        if (!pending.has(id)) return;
-        const said = { requestId: id, reason: "The caller gave up." };
-        transport.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: said }).catch(() => {});
-      };
+      return id;
+    },
+    giveUp(id) {
+      // A server need not answer what was called off: whoever waited for that would wait for as long as the connection lives.
+      if (!pending.delete(id)) return;
+      counter?.failed();
+      const said = { requestId: id, reason: "The caller gave up." };
+      transport.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: said }).catch(() => {});
+      counter?.ended();
     },
     end() {
       const error = new SdkError(SdkErrorCode.ConnectionClosed, "Connection closed");
       const left = [...pending.values()];
       pending.clear();
-      for (const { outcome } of left) outcome.onFailure(error);
+      for (const call of left) fail(call, error);
     },
   };
 }

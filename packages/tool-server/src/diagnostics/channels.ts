@@ -105,3 +105,16 @@ export function publish<Name extends ToolServerChannelName>(name: Name, message:
   const found = channels[name];
   if (found.hasSubscribers) found.publish(message);
 }
+
+/**
+ * Publishes on one channel, where anybody listens: for what happens with every call. To look a channel up by its name each time
+ * took longer than to publish on it.
+ */
+export function publisherOf<Name extends ToolServerChannelName>(
+  name: Name,
+): (message: ToolServerMessages[Name]) => void {
+  const found = channels[name];
+  return (message) => {
+    if (found.hasSubscribers) found.publish(message);
+  };
+}

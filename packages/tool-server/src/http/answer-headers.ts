@@ -11,3 +11,15 @@ export function parseAnswerHeaders(raw: readonly Buffer[]): AnswerHeaders {
   }
   return headers;
 }
+
+/** One header of those, as `parseAnswerHeaders` gives it; empty where there is none. `name` is in lower case. */
+export function readAnswerHeader(raw: readonly Buffer[], name: string): string {
+  let value = "";
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const found = raw[index]!;
+    if (found.length !== name.length || found.toString("latin1").toLowerCase() !== name) continue;
+    const text = raw[index + 1]!.toString("latin1");
+    value = value === "" ? text : `${value}, ${text}`;
+  }
+  return value;
+}

@@ -4,8 +4,9 @@ import type { TransportFacts } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
 import { type Clock, systemClock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
+import type { CancelSignal } from "./cancel-signal.js";
 import { type ConnectSettings, connectSocket, nameOf } from "./connect-socket.js";
-import { Exchange, type ExchangeHandler } from "./exchange.js";
+import { Exchange, type ExchangeContext, type ExchangeHandler } from "./exchange.js";
 import type { HttpAnswer, HttpClient, HttpRequest, SocketOptions } from "./http-client.js";
 import { hostOf, portOf } from "./loopback.js";
 import { proxyFor } from "./proxy-settings.js";
@@ -82,73 +83,115 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     throw closed;
   };
 
-  const addSocket = async (request: HttpRequest, signal: AbortSignal | undefined): Promise<PooledSocket> => {
+  const addSocket = async (request: HttpRequest, signal: CancelSignal | undefined): Promise<PooledSocket> => {
     const { url } = request;
     const owner = transport();
     const socket = await reach(url, { ...request, signal });
     return pool.add(socket, { origin: url.origin, remoteName: remoteNameOf(url), transport: owner });
   };
 
-  const takeSocket = ({ url, isAddressAllowed }: HttpRequest): PooledSocket | undefined => {
-    const pooled = pool.take(url.origin, transport());
+  const takeSocket = ({ url, isAddressAllowed }: HttpRequest, origin: string): PooledSocket | undefined => {
+    const pooled = pool.take(origin, transport());
     if (pooled === undefined || isAddressAllowed === undefined || settings.proxyFor(url) !== undefined) return pooled;
     // It may have been opened for a request that was allowed more.
     const { remoteAddress = "" } = pooled.wire.facts.socket;
     if (isAddressAllowed(remoteAddress, hostOf(url.hostname))) return pooled;
-    pool.release(url.origin, pooled);
+    pool.release(origin, pooled);
     return undefined;
   };
 
-  const exchangeOn = (pooled: PooledSocket, request: HttpRequest, signal: AbortSignal | undefined): Exchange => {
-    const { method, url, headers, body, leg = defaultLeg } = request;
+  // Nearly all requests go to one url, whose parts are new texts each time that they are read.
+  let lastPlace: Place = { href: "", origin: "", path: "", host: "" };
+  const placeOf = ({ href, origin, pathname, search, hostname }: URL): Place => ({
+    href,
+    origin,
+    path: `${pathname}${search}`,
+    host: hostname,
+  });
+
+  const exchangeOn = (
+    pooled: PooledSocket,
+    { origin, path, host }: Place,
+    request: HttpRequest,
+    signal: CancelSignal | undefined,
+    hear: Pick<ExchangeContext, "onHead" | "onHeadFailure">,
+  ): void => {
+    const { method, headers, body, leg = defaultLeg } = request;
     const exchange = new Exchange({
       wire: pooled.wire,
       leg,
-      host: url.hostname,
+      host,
       clock,
       signal,
       redact,
+      onHead: hear.onHead,
+      onHeadFailure: hear.onHeadFailure,
       onWritten: request.onWritten,
       onOver(isReusable) {
         pooled.callOff = undefined;
-        if (isReusable) pool.release(url.origin, pooled);
+        if (isReusable) pool.release(origin, pooled);
         else pooled.wire.end("The request on it did not come to its end.");
       },
     });
     pooled.callOff = (reason) => exchange.callOff(reason);
-    const path = `${url.pathname}${url.search}`;
     pooled.client.dispatch({ method, path, headers, body: body ?? null }, exchange as unknown as ExchangeHandler);
-    return exchange;
   };
 
-  const attempt = async (request: HttpRequest, signal: AbortSignal | undefined): Promise<HttpAnswer> => {
-    for (let isLast = false; ; isLast = true) {
-      const pooled = (isLast ? undefined : takeSocket(request)) ?? (await addSocket(request, signal));
-      const exchange = exchangeOn(pooled, request, signal);
-      try {
-        return await exchange.head;
-      } catch (error) {
-        if (signal?.aborted) throw signal.reason;
-        const failure = exchange.failureOf(error);
-        const isRepeatable = !exchange.wasWritten || request.isSafe === true;
-        if (isLast || !isRepeatable || !ToolServerError.is(failure, "CONNECTION_LOST")) throw failure;
-      }
+  // One promise for the head, whatever it takes: each more would be paid by every call.
+  const attempt = (request: HttpRequest, signal: CancelSignal | undefined): Promise<HttpAnswer> =>
+    new Promise((resolve, reject) => {
+      if (lastPlace.href !== request.url.href) lastPlace = placeOf(request.url);
+      const place = lastPlace;
+      const begin = (pooled: PooledSocket, isLast: boolean): void => {
+        if (signal?.aborted) {
+          pooled.wire.end("The request that it was opened for was called off.");
+          reject(signal.reason);
+          return;
+        }
+        exchangeOn(pooled, place, request, signal, {
+          onHead: resolve,
+          onHeadFailure(exchange, error) {
+            if (signal?.aborted) {
+              reject(signal.reason);
+              return;
+            }
+            const failure = exchange.failureOf(error);
+            const isRepeatable = !exchange.wasWritten || request.isSafe === true;
+            if (isLast || !isRepeatable || !ToolServerError.is(failure, "CONNECTION_LOST")) reject(failure);
+            else add(true);
+          },
+        });
+      };
+      const add = (isLast: boolean): void =>
+        void addSocket(request, signal)
+          .then((pooled) => begin(pooled, isLast))
+          .catch(reject);
+      const pooled = takeSocket(request, place.origin);
+      if (pooled === undefined) add(false);
+      else begin(pooled, false);
+    });
+
+  const attemptWithin = async (headTimeoutMs: number, request: HttpRequest): Promise<HttpAnswer> => {
+    const { signal, leg = defaultLeg, url } = request;
+    const limit = new AbortController();
+    const callOff = clock.after(headTimeoutMs, () => limit.abort(tooSlow(leg, url, headTimeoutMs)));
+    let joined = limit.signal;
+    if (signal instanceof AbortSignal) joined = AbortSignal.any([signal, limit.signal]);
+    // What is no AbortSignal is of this one request, and goes with it.
+    else signal?.addEventListener("abort", () => limit.abort(signal.reason));
+    try {
+      return await attempt(request, joined);
+    } finally {
+      callOff();
     }
   };
 
   return {
-    async send(request) {
-      const { signal, headTimeoutMs, leg = defaultLeg } = request;
-      if (closed !== undefined) throw closed;
-      signal?.throwIfAborted();
-      if (headTimeoutMs === undefined) return attempt(request, signal);
-      const limit = new AbortController();
-      const callOff = clock.after(headTimeoutMs, () => limit.abort(tooSlow(leg, request.url, headTimeoutMs)));
-      try {
-        return await attempt(request, signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]));
-      } finally {
-        callOff();
-      }
+    send(request) {
+      const { signal, headTimeoutMs } = request;
+      if (closed !== undefined) return Promise.reject(closed);
+      if (signal?.aborted) return Promise.reject(signal.reason);
+      return headTimeoutMs === undefined ? attempt(request, signal) : attemptWithin(headTimeoutMs, request);
     },
     async openSocket(url, socketOptions = {}) {
       if (closed !== undefined) throw closed;
@@ -171,6 +214,15 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       await Promise.all(wires.map((wire) => wire.closed));
     },
   };
+}
+
+/** What is needed of a url for each request. */
+interface Place {
+  readonly href: string;
+  readonly origin: string;
+  /** With the query. */
+  readonly path: string;
+  readonly host: string;
 }
 
 function remoteNameOf(url: URL): string {

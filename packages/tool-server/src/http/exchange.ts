@@ -1,9 +1,10 @@
 import type { Dispatcher } from "undici";
-import { publish } from "../diagnostics/channels.js";
+import { publisherOf } from "../diagnostics/channels.js";
 import type { SocketWire } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
 import type { Clock } from "../process/clock.js";
-import { parseAnswerHeaders } from "./answer-headers.js";
+import { parseAnswerHeaders, readAnswerHeader } from "./answer-headers.js";
+import type { CancelSignal } from "./cancel-signal.js";
 import { type BrokenExchange, exchangeFailure } from "./exchange-failure.js";
 import type { AnswerHeaders, HttpAnswer } from "./http-client.js";
 import type { OpenWire } from "./socket-wire.js";
@@ -15,7 +16,11 @@ const unreadBytes = 64 * 1024;
 const discardBytes = 64 * 1024;
 const discardMs = 1000;
 
-const noHeaders: AnswerHeaders = Object.freeze({});
+const [streamStarted, streamSucceeded, streamFailed] = [
+  publisherOf("wire:stream-started"),
+  publisherOf("wire:stream-succeeded"),
+  publisherOf("wire:stream-failed"),
+];
 
 /** What an exchange is part of. */
 export interface ExchangeContext {
@@ -25,9 +30,12 @@ export interface ExchangeContext {
   readonly host: string;
   readonly clock: Clock;
   /** Calls it off, until the end of the body. */
-  readonly signal: AbortSignal | undefined;
+  readonly signal: CancelSignal | undefined;
   /** Takes secrets out of messages. */
   readonly redact: (text: string) => string;
+  /** Called once with the head; or once with what broke it before that, as it came. */
+  readonly onHead: (answer: HttpAnswer) => void;
+  readonly onHeadFailure: (exchange: Exchange, error: unknown) => void;
   /** Called where the request is written. */
   readonly onWritten: ((wire: SocketWire) => void) | undefined;
   /** Called once where it is over; `isReusable` says whether the whole answer was received. */
@@ -40,21 +48,18 @@ export interface ExchangeContext {
  */
 export class Exchange implements HttpAnswer {
   status = 0;
-  headers: AnswerHeaders = noHeaders;
   readonly wire: SocketWire;
-  /** Resolves with the head; rejects with what broke it, as it came. */
-  readonly head: Promise<HttpAnswer>;
   /** Whether the request was written, so that it may have arrived. */
   wasWritten = false;
 
   readonly #context: ExchangeContext;
-  #resolveHead!: (answer: HttpAnswer) => void;
-  #rejectHead!: (error: unknown) => void;
   #abort: ((error?: Error) => void) | undefined;
   #resume: (() => void) | undefined;
   /** Why the caller gave up. */
   #calledOff: { readonly reason: unknown } | undefined;
   #hasHead = false;
+  #rawHeaders: readonly Buffer[] = [];
+  #headers: AnswerHeaders | undefined;
   #isOver = false;
   #failure: { readonly error: unknown } | undefined;
   #unread: Buffer[] = [];
@@ -70,12 +75,19 @@ export class Exchange implements HttpAnswer {
   constructor(context: ExchangeContext) {
     this.#context = context;
     this.wire = context.wire.facts;
-    this.head = new Promise((resolve, reject) => {
-      this.#resolveHead = resolve;
-      this.#rejectHead = reject;
-    });
-    if (context.signal?.aborted) this.callOff(context.signal.reason);
-    else context.signal?.addEventListener("abort", this.#onAbort);
+    context.signal?.addEventListener("abort", this.#onAbort);
+  }
+
+  get headers(): AnswerHeaders {
+    this.#headers ??= parseAnswerHeaders(this.#rawHeaders);
+    return this.#headers;
+  }
+
+  // Most answers are asked for their type alone, and the others of their headers need not become text.
+  get contentType(): string {
+    return this.#headers === undefined
+      ? readAnswerHeader(this.#rawHeaders, "content-type")
+      : (this.headers["content-type"] ?? "");
   }
 
   /** Ends it, at any moment: whoever waits is rejected with `reason`. */
@@ -94,7 +106,7 @@ export class Exchange implements HttpAnswer {
     }
     this.#abort = abort;
     this.wasWritten = true;
-    publish("wire:stream-started", this.wire);
+    streamStarted(this.wire);
     this.#context.onWritten?.(this.wire);
   }
 
@@ -102,9 +114,9 @@ export class Exchange implements HttpAnswer {
     if (status < 200) return true;
     this.#resume = resume;
     this.status = status;
-    this.headers = parseAnswerHeaders(headers);
+    this.#rawHeaders = headers;
     this.#hasHead = true;
-    this.#resolveHead(this);
+    this.#context.onHead(this);
     return true;
   }
 
@@ -119,25 +131,26 @@ export class Exchange implements HttpAnswer {
   }
 
   onComplete(): void {
-    publish("wire:stream-succeeded", this.wire);
+    streamSucceeded(this.wire);
     this.#end(true);
     if (!this.#isHeld) this.#resolveBody?.();
   }
 
   onError(error: Error): void {
-    if (this.wasWritten && !this.#isOver) publish("wire:stream-failed", this.wire);
+    if (this.wasWritten && !this.#isOver) streamFailed(this.wire);
     this.#fail(this.#calledOff === undefined ? error : this.#calledOff.reason);
+  }
+
+  wholeText(limitBytes: number): string | undefined {
+    if (!this.#isOver || this.#failure !== undefined || this.#isAsked) return undefined;
+    if (this.#unreadBytes > limitBytes) return undefined;
+    this.#isAsked = true;
+    return textOf(this.#unread);
   }
 
   text(limitBytes: number): Promise<string> {
     const length = Number(this.headers["content-length"] ?? 0);
     if (length > limitBytes) return this.#refuse(limitBytes);
-    // Most answers are here whole, with their head.
-    if (this.#isOver && this.#failure === undefined && !this.#isAsked) {
-      this.#isAsked = true;
-      if (this.#unreadBytes > limitBytes) return Promise.reject(this.#tooLarge(limitBytes));
-      return Promise.resolve(textOf(this.#unread));
-    }
     const chunks: Buffer[] = [];
     let bytes = 0;
     const read = this.read((chunk) => {
@@ -223,7 +236,7 @@ export class Exchange implements HttpAnswer {
     const isOurs = this.#calledOff !== undefined;
     this.#failure = { error: isOurs || !this.#hasHead ? error : this.failureOf(error) };
     this.#end(false);
-    if (!this.#hasHead) this.#rejectHead(error);
+    if (!this.#hasHead) this.#context.onHeadFailure(this, error);
     else if (!this.#isHeld && this.#unread.length === 0) this.#rejectBody?.(this.#failure.error);
   }
 

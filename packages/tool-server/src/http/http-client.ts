@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { WireFacts } from "../diagnostics/facts.js";
+import type { CancelSignal } from "./cancel-signal.js";
 
 /** Headers of an answer, by name in lower case; several of one name are joined by a comma, but for set-cookie, of which the last counts. */
 export type AnswerHeaders = Readonly<Record<string, string>>;
@@ -23,7 +24,7 @@ export interface HttpClient {
 
 /** How to reach who is asked. */
 export interface SocketOptions {
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: CancelSignal | undefined;
   /** Whom it goes to, for messages: `the token endpoint`. Default: the server, by its name. */
   readonly leg?: string | undefined;
   /**
@@ -53,10 +54,14 @@ export interface HttpRequest extends SocketOptions {
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: AnswerHeaders;
+  /** The header `content-type`; empty where there is none. Absent where it is to be looked for in `headers`. */
+  readonly contentType?: string;
   /** What it came through; undefined where nobody watches. */
   readonly wire: WireFacts | undefined;
   /** Reads the whole body. Rejects with MESSAGE_TOO_LARGE past `limitBytes`, or CONNECTION_LOST where it breaks off. */
   text(limitBytes: number): Promise<string>;
+  /** The whole body, where it has come already and within the limit: nobody need wait for it. Else undefined, and nothing was read. */
+  wholeText?(limitBytes: number): string | undefined;
   /**
    * Hands on each piece of the body as it comes; resolves at its end. Where `onChunk` returns a promise, the next comes
    * after it. Rejects with CONNECTION_LOST where the body breaks off, and with what `onChunk` throws: then it is let go.

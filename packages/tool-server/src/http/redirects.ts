@@ -17,10 +17,19 @@ export async function sendWithinOrigin(
   request: HttpRequest,
   redact: (text: string) => string = (text) => text,
 ): Promise<HttpAnswer> {
-  let answer = await http.send(request);
-  // Nearly always.
-  if (!isRedirect(answer.status)) return answer;
+  const answer = await http.send(request);
+  return isRedirect(answer.status) ? followWithinOrigin(http, request, answer, redact) : answer;
+}
+
+/** Follows where the answer to a request sends it, as `sendWithinOrigin` does. */
+export async function followWithinOrigin(
+  http: HttpClient,
+  request: HttpRequest,
+  first: HttpAnswer,
+  redact: (text: string) => string,
+): Promise<HttpAnswer> {
   let url = request.url;
+  let answer = first;
   for (let followed = 0; isRedirect(answer.status); followed += 1) {
     const { status, headers } = answer;
     answer.discard();

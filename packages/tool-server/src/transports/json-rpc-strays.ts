@@ -1,4 +1,4 @@
-import { printableText } from "../process/printable-text.js";
+import { quotedWords } from "../process/printable-text.js";
 import type { TransportContext } from "./transport.js";
 
 /** How much of a text is looked at, in characters: more than any secret is long. */
@@ -11,36 +11,46 @@ export interface JsonRpcStrays {
   add(text: string): boolean;
   /** A message came: what follows is counted anew. */
   interrupt(): void;
-  /** What strayed, as a sentence for a failure; empty where nothing did, or where a message came as well. */
+  /** What strayed since the last message, as a sentence for a failure; empty where nothing did. */
   describe(): string;
 }
 
 /** Bears with what strays from a server, and tells of the first. `place` is where it came: `its standard output`. */
 export function createJsonRpcStrays(context: TransportContext, place: string, advice: string): JsonRpcStrays {
   const { facts, secrets, tell, limits } = context;
-  let count = 0;
-  let inARow = 0;
-  let first = "";
+  let hasTold = false;
   let hasSpoken = false;
+  // Since the last message.
+  let count = 0;
+  let length = 0;
+  let first = "";
   return {
     add(text) {
       count += 1;
-      inARow += text.length;
+      length += text.length;
       if (count === 1) {
         // Cut only after secrets are taken out, so that no part of one stays.
-        first = printableText(secrets.redact(text.slice(0, lookedAt)).trim(), toldLength);
-        tell(facts, "warning", `The server wrote to ${place} what is no message of the protocol: ${first} ${advice}`);
+        first = quotedWords(secrets.redact(text.slice(0, lookedAt)).trim(), toldLength);
+        if (!hasTold)
+          tell(
+            facts,
+            "warning",
+            `The server wrote to ${place} what is no message of the protocol: ${first}. ${advice}`,
+          );
+        hasTold = true;
       }
-      return inARow <= limits.messageBytes;
+      return length <= limits.messageBytes;
     },
     interrupt() {
       hasSpoken = true;
-      inARow = 0;
+      count = 0;
+      length = 0;
     },
     describe() {
-      if (count === 0 || hasSpoken) return "";
+      if (count === 0) return "";
+      const when = hasSpoken ? "Since its last message it" : "It never answered, but";
       const number = count === 1 ? "text that is" : `${count} texts that are`;
-      return `It never answered, but wrote ${number} no message of the protocol to ${place}, beginning with: ${first} ${advice}`;
+      return `${when} wrote ${number} no message of the protocol to ${place}, beginning with ${first}. ${advice}`;
     },
   };
 }

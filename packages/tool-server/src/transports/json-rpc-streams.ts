@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
-import { publish } from "../diagnostics/channels.js";
+import { publisherOf } from "../diagnostics/channels.js";
 import type { WireFacts } from "../diagnostics/facts.js";
 import { answeredIdOf, cancelledIdOf, requestIdOf } from "./json-rpc.js";
 
@@ -10,12 +10,20 @@ import { answeredIdOf, cancelledIdOf, requestIdOf } from "./json-rpc.js";
 export interface JsonRpcStreams {
   /** A message is about to be written. */
   sending(message: JSONRPCMessage): void;
-  /** A message was written. */
-  sent(): void;
+  /** Messages were written. Default: one. */
+  sent(messages?: number): void;
   received(message: JSONRPCMessage): void;
   /** The wire ended: no more answers come. */
   end(): void;
 }
+
+const [streamStarted, streamSucceeded, streamFailed, messageSent, messageReceived] = [
+  publisherOf("wire:stream-started"),
+  publisherOf("wire:stream-succeeded"),
+  publisherOf("wire:stream-failed"),
+  publisherOf("wire:message-sent"),
+  publisherOf("wire:message-received"),
+];
 
 export function createJsonRpcStreams(wire: WireFacts): JsonRpcStreams {
   const open = new Set<RequestId>();
@@ -25,22 +33,22 @@ export function createJsonRpcStreams(wire: WireFacts): JsonRpcStreams {
       if (id !== undefined) {
         if (open.has(id)) return;
         open.add(id);
-        publish("wire:stream-started", wire);
+        streamStarted(wire);
         return;
       }
       const cancelled = cancelledIdOf(message);
-      if (cancelled !== undefined && open.delete(cancelled)) publish("wire:stream-failed", wire);
+      if (cancelled !== undefined && open.delete(cancelled)) streamFailed(wire);
     },
-    sent() {
-      publish("wire:message-sent", wire);
+    sent(messages = 1) {
+      for (let left = messages; left > 0; left -= 1) messageSent(wire);
     },
     received(message) {
-      publish("wire:message-received", wire);
+      messageReceived(wire);
       const id = answeredIdOf(message);
-      if (id !== undefined && open.delete(id)) publish("wire:stream-succeeded", wire);
+      if (id !== undefined && open.delete(id)) streamSucceeded(wire);
     },
     end() {
-      for (const _ of open) publish("wire:stream-failed", wire);
+      for (const _ of open) streamFailed(wire);
       open.clear();
     },
   };

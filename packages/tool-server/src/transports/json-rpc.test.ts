@@ -61,6 +61,10 @@ test("requests, answers and what is called off are known by their ids", () => {
 test("an answer with more than JSON-RPC has is mended, for the SDK would pass over it", () => {
   const sent = '{"jsonrpc":"2.0","id":1,"result":{"_meta":null,"ok":true},"error":null,"extra":1}';
   expect(parseMessages(sent)?.map(mendAnswer)).toEqual([{ jsonrpc: "2.0", id: 1, result: { ok: true } }]);
+  const empty = '{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":-32601,"message":"no"}}';
+  expect(parseMessages(empty)?.map(mendAnswer)).toEqual([
+    { jsonrpc: "2.0", id: 1, error: { code: -32601, message: "no" } },
+  ]);
   const failed = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no","more":1},"extra":1}';
   expect(parseMessages(failed)?.map(mendAnswer)).toEqual([{ jsonrpc: "2.0", error: { code: -32700, message: "no" } }]);
 });

@@ -1,4 +1,4 @@
-import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
+import type { JSONRPCErrorResponse, JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 
 /**
  * The messages of JSON-RPC in a text: one, or those of a batch. Undefined where it is not JSON, or holds something else.
@@ -41,12 +41,13 @@ export function cancelledIdOf(message: JSONRPCMessage): RequestId | undefined {
 export function mendAnswer(message: JSONRPCMessage): JSONRPCMessage {
   if ("method" in message) return message;
   const { jsonrpc, id } = message;
-  if ("result" in message) {
+  // Some servers write `"result": null` beside an error.
+  if ("result" in message && message.result !== null) {
     const { result } = message;
     if (result._meta === null) delete result._meta;
     return { jsonrpc, id: id as RequestId, result };
   }
-  const { code, message: text, data } = message.error;
+  const { code, message: text, data } = (message as JSONRPCErrorResponse).error;
   const error = data === undefined ? { code, message: text } : { code, message: text, data };
   return { jsonrpc, ...(id == null ? {} : { id }), error };
 }

@@ -72,14 +72,27 @@ export async function askWithCredential<Answer extends AnswerHead>(
   ask: (headers: HeaderFields) => Promise<Answer>,
   request: CredentialRequest,
 ): Promise<Answer> {
+  const sent = await context.credential.headers(request);
+  const answer = await ask(sent);
+  return isRefusal(answer.status) ? askAgain(context, ask, request, { sent, answer }) : answer;
+}
+
+/** Asks again after a refusal, as `askWithCredential` does. */
+export async function askAgain<Answer extends AnswerHead>(
+  context: TransportContext,
+  ask: (headers: HeaderFields) => Promise<Answer>,
+  request: CredentialRequest,
+  first: { readonly sent: HeaderFields; readonly answer: Answer },
+): Promise<Answer> {
   const { signal } = request;
-  for (let attempt = 1; ; attempt += 1) {
-    const sent = await context.credential.headers(request);
-    const answer = await ask(sent);
-    if (!isRefusal(answer.status)) return answer;
+  let { sent, answer } = first;
+  for (let attempt = 1; isRefusal(answer.status); attempt += 1) {
     answer.discard?.();
     await settleRefusal(context, { status: answer.status, sent, attempt, answered: answer.headers, signal });
+    sent = await context.credential.headers(request);
+    answer = await ask(sent);
   }
+  return answer;
 }
 
 /** What explains a refusal where anything does, else what to check first. */

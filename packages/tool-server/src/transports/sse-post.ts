@@ -61,7 +61,7 @@ async function postFailure({ server, secrets }: NetworkContext, answer: HttpAnsw
     return new ToolServerError("SESSION_LOST", message, { details: { status, wasSent: false } });
   }
   const words = printableText(secrets.redact(text).trim(), 200);
-  const said = words === "" ? "" : `, saying: ${words}`;
+  const said = words === "" ? "" : `, saying: "${words}"`;
   const message = `${subject} did not take the message: it answered ${status}${said}. Look into the log of the server.`;
   return new ToolServerError(status === 413 ? "MESSAGE_TOO_LARGE" : "SERVER_FAILED", message, { details: { status } });
 }

@@ -352,7 +352,7 @@ describe("a message that is posted", () => {
     await expect(transport.send(request(1))).rejects.toMatchObject({
       code,
       details: { status },
-      message: expect.stringContaining(`answered ${status}, saying: bad \\x1b[1m [redacted]`),
+      message: expect.stringContaining(`answered ${status}, saying: "bad \\x1b[1m [redacted]`),
     });
     expect(transport.failure).toBeUndefined();
   });

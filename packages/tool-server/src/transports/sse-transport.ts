@@ -128,6 +128,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
 
   const transport: ToolTransport = {
     kind: "sse",
+    strays: () => strays.describe(),
     get failure() {
       return life.failure;
     },

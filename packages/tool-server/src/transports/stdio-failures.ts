@@ -68,7 +68,7 @@ export function childUnusable(
 function lastWords(stderr: readonly string[]): string {
   if (stderr.length === 0) return "It wrote nothing to standard error.";
   const lines = stderr.slice(-toldLines).map((line) => printableText(line, toldLineLength));
-  return `The last of its standard error: ${lines.join(" | ")}`;
+  return `The last of its standard error: "${lines.join(" | ")}".`;
 }
 
 function joined(parts: readonly string[]): string {

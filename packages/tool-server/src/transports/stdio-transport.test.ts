@@ -245,13 +245,13 @@ describe("a child that ends", () => {
     await hanging;
     expect(error).toMatchObject({ code: "CHILD_EXITED", details: { exit: { kind: "exited", code: 3 } } });
     expect(error.message).toBe(
-      `The server "notes" (process ${transport.pid}) exited with code 3 before it answered. The last of its standard error: line 5 | line 6 | line 7 | line 8 | Error: no \\x1b[31mDATABASE_URL Run the command by hand to see why.`,
+      `The server "notes" (process ${transport.pid}) exited with code 3 before it answered. The last of its standard error: "line 5 | line 6 | line 7 | line 8 | Error: no \\x1b[31mDATABASE_URL". Run the command by hand to see why.`,
     );
     expect(error.details.stderr).toHaveLength(9);
     await vi.waitFor(() => {
       expect(published.stories.at(-1)).toMatchObject({
         severity: "error",
-        text: `Process ${transport.pid} exited with code 3. Its last line: Error: no \\x1b[31mDATABASE_URL`,
+        text: `Process ${transport.pid} exited with code 3. Its last line: "Error: no \\x1b[31mDATABASE_URL".`,
       });
     }, waiting);
     expect(published.reasons).toEqual([error.message]);
@@ -284,7 +284,7 @@ describe("a child that ends", () => {
     while (isRunning(transport.pid ?? 0));
     const error = await failure();
     expect(messages).toHaveLength(50);
-    expect(error.message).toContain("exited with code 1. The last of its standard error: last words");
+    expect(error.message).toContain('exited with code 1. The last of its standard error: "last words".');
   });
 
   test("and leaves a child behind that holds its pipes, does not keep its callers waiting, and the child is ended", async () => {
@@ -327,7 +327,7 @@ describe("a child that is closed", () => {
     expect(await wordsOf(join(folder, "done"))).toEqual(["done"]);
     expect(published.stories.at(-1)).toMatchObject({
       severity: "info",
-      text: `Process ${transport.pid} exited with code 0. Its last line: bye`,
+      text: `Process ${transport.pid} exited with code 0. Its last line: "bye".`,
     });
     expect(published.reasons).toEqual(["Closed on this side."]);
   });
@@ -402,7 +402,7 @@ describe("what a child writes", () => {
     await vi.waitFor(() => expect(messages).toHaveLength(1), waiting);
     const warnings = published.stories.filter(({ severity }) => severity === "warning");
     expect(warnings.map(({ text }) => text)).toEqual([
-      "The server wrote to its standard output what is no message of the protocol: Listening \\x1b[1mnow A server writes its log to standard error.",
+      'The server wrote to its standard output what is no message of the protocol: "Listening \\x1b[1mnow". A server writes its log to standard error.',
     ]);
     expect(transport.failure).toBeUndefined();
     expect(transport.strays()).toBe("");
@@ -413,16 +413,31 @@ describe("what a child writes", () => {
       'echo "usage: server [--port n]"; echo "  --port"; read line; exit 2',
     );
     await vi.waitFor(() => expect(transport.strays()).toContain("2 texts"), waiting);
-    expect(transport.strays()).toContain("beginning with: usage: server [--port n]");
+    expect(transport.strays()).toContain('beginning with "usage: server [--port n]". A server');
     await transport.send(request(1));
     expect((await failure()).message).toContain("It never answered, but wrote 2 texts that are no message");
+  });
+
+  test("after a message counts from that one on", async () => {
+    const { transport, messages } = await startShell(
+      `echo "hello"; read line; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; read line; echo "TypeError: x"; read line`,
+    );
+    await vi.waitFor(() => expect(transport.strays()).toContain('"hello"'), waiting);
+    await transport.send(request(1));
+    await vi.waitFor(() => expect(messages).toHaveLength(1), waiting);
+    expect(transport.strays()).toBe("");
+    await transport.send(request(2));
+    await vi.waitFor(() => expect(transport.strays()).not.toBe(""), waiting);
+    expect(transport.strays()).toBe(
+      'Since its last message it wrote text that is no message of the protocol to its standard output, beginning with "TypeError: x". A server writes its log to standard error.',
+    );
   });
 
   test("without an end and without a message is no tool server", async () => {
     const { failure, transport } = await startShell("exec yes 'not a message'", { ...small, ...hasty });
     expect(await failure()).toMatchObject({
       code: "NOT_A_TOOL_SERVER",
-      message: expect.stringContaining("beginning with: not a message"),
+      message: expect.stringContaining('beginning with "not a message'),
     });
     await transport.close();
     expect(isRunning(transport.pid ?? 0)).toBe(false);
@@ -475,6 +490,14 @@ describe("what is sent to a child", () => {
       await sending;
       expect(published.totals()).toMatchObject({ "message-sent": 0, "stream-started": 1, "stream-failed": 1 });
     }
+  });
+
+  test("right before the end still reaches the child", async () => {
+    const { transport, folder } = await startShell("cat > heard");
+    const sent = transport.send({ jsonrpc: "2.0", method: "notifications/last" }).catch(() => {});
+    await transport.close();
+    await sent;
+    expect((await wordsOf(join(folder, "heard"))).join(" ")).toContain("notifications/last");
   });
 
   test("and called off is a stream that failed", async () => {

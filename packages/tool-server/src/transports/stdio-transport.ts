@@ -11,6 +11,7 @@ import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js
 import { createDelivery } from "./message-delivery.js";
 import { type ChildDefect, childExited, childNotRunnable, childUnusable } from "./stdio-failures.js";
 import { createLineReader } from "./stdio-lines.js";
+import { createLineWriter, type LineWriter } from "./stdio-writer.js";
 import type { ToolTransport, TransportContext } from "./transport.js";
 import { connectionOver, createTransportLife } from "./transport-life.js";
 
@@ -32,7 +33,7 @@ export interface StdioTransport extends ToolTransport {
   readonly pid: number | undefined;
   /** The last lines of its standard error: redacted, escaped and bounded. */
   stderr(): readonly string[];
-  /** What it wrote to standard output in place of an answer, as a sentence for a time-out; else empty. */
+  /** What it wrote to standard output in place of an answer. */
   strays(): string;
 }
 
@@ -57,6 +58,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   let child: RunningProcess | undefined;
   let wire: ChildWire | undefined;
   let streams: JsonRpcStreams | undefined;
+  let writer: LineWriter | undefined;
   let starting: Promise<void> | undefined;
   let farewell: Promise<void> | undefined;
   let hasExited = false;
@@ -111,10 +113,16 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     const isOurs = life.isOver;
     if (!isOurs) end(childExited({ ...known(running), exit, hasSpoken }));
     const lastLine = running.stderr().at(-1);
-    const words = lastLine === undefined ? "" : ` Its last line: ${lastLine}`;
+    const words = lastLine === undefined ? "" : ` Its last line: "${lastLine}".`;
     tell(facts, isOurs ? "info" : "error", `Process ${running.pid} ${describeOutcome(exit)}.${words}`);
     await running.ended;
     running.stdout.destroy();
+  };
+  const writerTo = (running: RunningProcess, { sent }: JsonRpcStreams): LineWriter | undefined => {
+    const { stdin } = running;
+    if (stdin === undefined) return undefined;
+    const onBroken = (): void => void onBrokenPipe(running, "input");
+    return createLineWriter({ stdin, life, onWritten: sent, onBroken });
   };
   const follow = (running: RunningProcess): void => {
     const { stdout } = running;
@@ -165,6 +173,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     }
     wire = { kind: "child", transport: facts, pid: started.pid, command: started.path };
     streams = createJsonRpcStreams(wire);
+    writer = writerTo(started, streams);
     publish("wire:opened", wire);
     tell(facts, "info", `Started ${started.path} as process ${started.pid}.`);
     follow(started);
@@ -185,27 +194,20 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       starting ??= opening;
       return opening;
     },
-    async send(message) {
-      life.assertOpen();
-      const running = child;
-      if (running?.stdin === undefined) throw new TypeError("The transport has not started yet.");
-      const { stdin } = running;
-      const text = `${JSON.stringify(message)}\n`;
-      streams?.sending(message);
-      await life.whileOpen((resolve) => {
-        stdin.write(text, (error) => {
-          if (life.isOver) return;
-          // Whoever waits is rejected with the end of the transport, which knows why.
-          if (error != null) void onBrokenPipe(running, "input");
-          // Where the child ended meanwhile, Node destroys the pipe and tells no error.
-          else if (!stdin.destroyed) {
-            streams?.sent();
-            resolve();
-          }
-        });
-      });
+    send(message) {
+      try {
+        life.assertOpen();
+        if (writer === undefined) throw new TypeError("The transport has not started yet.");
+        const line = JSON.stringify(message);
+        streams?.sending(message);
+        return writer.write(line);
+      } catch (error) {
+        return Promise.reject(error);
+      }
     },
     async close() {
+      // What was sent before still goes out.
+      writer?.flush();
       end();
       // Ends the child, whether it runs or is being started.
       calledOff.abort();

@@ -9,16 +9,15 @@ import { createEventStreamParser } from "../http/event-stream.js";
 import type { HttpAnswer } from "../http/http-client.js";
 import { answeredIdOf, mendAnswer, parseMessages } from "./json-rpc.js";
 import { answerInvalid, answerLost, notAMessage, subjectOf } from "./streamable-http-failures.js";
+import type { Flight } from "./streamable-http-flights.js";
 import { resumeEvents } from "./streamable-http-resumption.js";
 import type { HttpSession } from "./streamable-http-session.js";
 
 /** A request whose answer is read. */
 export interface OpenRequest {
   readonly id: RequestId;
-  /** Aborted where nobody waits for the answer any more. */
-  readonly signal: AbortSignal;
-  /** Ends the exchange, once the answer has come and the server does not end it. */
-  readonly callOff: () => void;
+  /** Aborted where nobody waits for the answer any more; called off once the answer has come and the server does not end it. */
+  readonly flight: Pick<Flight, "signal" | "throwIfAborted" | "callOff">;
   /** Whether any answer is the one to this request, under another id: it is heard again after an earlier session. */
   readonly isReplayed?: boolean | undefined;
   readonly onEventId?: ((id: string) => void) | undefined;
@@ -27,10 +26,9 @@ export interface OpenRequest {
 /** How long a stream may stay open after it has brought the answer, in milliseconds. */
 const afterAnswerMs = 5000;
 
-/** Reads the answer of a request as JSON. Rejects where it is not there. */
-export async function readJsonAnswer(session: HttpSession, answer: HttpAnswer, request: OpenRequest): Promise<void> {
+/** Reads the answer of a request in a text of JSON. Throws where it is not there. */
+export function readJsonAnswer(session: HttpSession, answer: HttpAnswer, request: OpenRequest, text: string): void {
   const { context } = session;
-  const text = await answer.text(context.limits.messageBytes);
   const messages = parseMessages(text);
   if (messages === undefined) throw notAMessage(context, text);
   let isAnswered = false;
@@ -74,7 +72,7 @@ export async function readEventAnswer(session: HttpSession, first: HttpAnswer, r
         for (const message of messages) {
           if (!take(session, answer, request, message)) continue;
           isAnswered = true;
-          callOff ??= clock.after(afterAnswerMs, request.callOff);
+          callOff ??= clock.after(afterAnswerMs, () => request.flight.callOff("The answer has come."));
         }
       },
     });
@@ -88,14 +86,14 @@ export async function readEventAnswer(session: HttpSession, first: HttpAnswer, r
           (error: unknown) => error,
         );
       if (isAnswered) return;
-      request.signal.throwIfAborted();
+      request.flight.throwIfAborted();
       // What cannot be read will not be read better the next time.
       if (broken !== undefined && !ToolServerError.is(broken, "CONNECTION_LOST")) throw broken;
       const why =
         broken === undefined ? "ended the stream of its answer before the answer came" : "broke off its answer";
       const odd = strays === 0 ? "" : `, and sent ${strays} events that are no messages of JSON-RPC`;
       if (lastEventId === undefined) throw answerLost(context, `${why}${odd}`, broken);
-      answer = await resumeEvents(session, { lastEventId, retryMs, signal: request.signal, why });
+      answer = await resumeEvents(session, { lastEventId, retryMs, signal: request.flight.signal, why });
     }
   } finally {
     callOff?.();
@@ -111,10 +109,17 @@ function take(session: HttpSession, { wire }: HttpAnswer, request: OpenRequest, 
   const id = answeredIdOf(message);
   // An error without an id is that of a server which could not read the request; here it can be of no other.
   const isOurs = id === request.id || request.isReplayed === true || (id == null && "error" in message);
-  const answer = mendAnswer(isOurs ? { ...message, id: request.id } : message);
-  if (isOurs && !isJSONRPCResultResponse(answer) && !isJSONRPCErrorResponse(answer)) {
+  const answer = mendAnswer(isOurs && id !== request.id ? { ...message, id: request.id } : message);
+  if (isOurs && !isAnswer(answer)) {
     throw answerInvalid(session.context, "answered a request with a message that is not one of JSON-RPC");
   }
   session.receive(answer, wire);
   return isOurs;
+}
+
+/** Whether the SDK takes a message as an answer. */
+function isAnswer(message: JSONRPCMessage): boolean {
+  // Where there is no _meta the form is all that it looks at, and that was seen to; its schema costs more than the parsing did.
+  if ("result" in message && message.result._meta === undefined) return true;
+  return isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
 }

@@ -26,10 +26,10 @@ describe("a status that is a failure", () => {
       "application/json",
       '{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"broken inside"}}',
       {},
-      "It says: broken inside Look into the log of the server.",
+      'It says: "broken inside". Look into the log of the server.',
     ],
-    [502, "text/html", "<html><head><title>502 Bad\n Gateway</title></head>", {}, "It says: 502 Bad Gateway Look"],
-    [503, "text/plain", "busy", { "retry-after": "30" }, "It says: busy Try again after 30 s."],
+    [502, "text/html", "<html><head><title>502 Bad\n Gateway</title></head>", {}, 'It says: "502 Bad Gateway". Look'],
+    [503, "text/plain", "busy", { "retry-after": "30" }, 'It says: "busy". Try again after 30 s.'],
     [
       429,
       "text/plain",
@@ -43,7 +43,7 @@ describe("a status that is a failure", () => {
       "text/plain",
       "Cannot POST /mcp",
       {},
-      "answered 404 to POST /mcp. It says: Cannot POST /mcp Check the path of the url: many servers have /mcp.",
+      'answered 404 to POST /mcp. It says: "Cannot POST /mcp". Check the path of the url: many servers have /mcp.',
     ],
     [405, "", "", {}, "has the type sse"],
     [400, "image/png", "\x89PNG", {}, "Check what was asked"],
@@ -79,7 +79,7 @@ describe("a status that is a failure", () => {
     const started = await startTransport((_, response) =>
       response.writeHead(500, { "content-type": "text/plain" }).end("y".repeat(50 * 1024 * 1024)),
     );
-    expect((await started.fail()).message).toContain("It says: yyy");
+    expect((await started.fail()).message).toContain('It says: "yyy');
     await vi.waitFor(() => expect(started.server.sockets.size).toBe(0), waiting);
   });
 
@@ -137,16 +137,26 @@ describe("what is no tool server", () => {
       'a page in HTML, titled "Sign in – Example"',
     ],
     ["a page that claims to be JSON", "text/plain", "<html>hi</html>", "a page in HTML, not with"],
-    ["text", "text/plain", `Hello \u202e${secret}`, "of the type text/plain that begins: Hello \\u{202e}[redacted]"],
+    [
+      "text",
+      "text/plain",
+      `Hello \u202e${secret}`,
+      'of the type text/plain that begins with "Hello \\u{202e}[redacted]".',
+    ],
     ["nothing", "", "", "without a content type that is empty"],
     ["an odd type", "application/octet-stream", "x", "of the type application/octet-stream"],
     [
       "what only claims to be JSON",
       "application/json",
       "{nope",
-      "holds no message of JSON-RPC, but one that begins: {nope",
+      'holds no message of JSON-RPC, but one that begins with "{nope".',
     ],
-    ["JSON of another kind", "application/json; charset=utf-8", '{"hello":"world"}', 'begins: {"hello":"world"}'],
+    [
+      "JSON of another kind",
+      "application/json; charset=utf-8",
+      '{"hello":"world"}',
+      'begins with "{"hello":"world"}".',
+    ],
     ["an empty JSON body", "application/json", "", "one that is empty"],
   ])("%s", async (_, type, body, words) => {
     const started = await startTransport((_request, response) => {

@@ -57,7 +57,7 @@ export function statusFailure(session: HttpSession, answer: ForeignAnswer, metho
     return new ToolServerError("SESSION_LOST", message, { details: { status, wasSent: false } });
   }
   const said = excerptOf(context, answer);
-  const words = said === "" ? "" : ` It says: ${said}`;
+  const words = said === "" ? "" : ` It says: "${said}".`;
   const message = `${subjectOf(context)} answered ${status} to ${method} ${pathOf(context)}.${words} ${adviceFor(answer)}`;
   return failure(status === 413 ? "MESSAGE_TOO_LARGE" : "SERVER_FAILED", message, { status, ...rpcErrorOf(answer) });
 }
@@ -97,14 +97,14 @@ export function notAToolServer(context: NetworkContext, answer: ForeignAnswer): 
     return failure("NOT_A_TOOL_SERVER", message, details);
   }
   const what = mediaType === "" ? "without a content type" : `of the type ${told(context, mediaType)}`;
-  const words = text.trim() === "" ? "that is empty" : `that begins: ${told(context, text.trim())}`;
+  const words = text.trim() === "" ? "that is empty." : `that begins with "${told(context, text.trim())}".`;
   const message = `${subject} answered with a body ${what} ${words} A tool server answers with ${json} or ${eventStream}: check the url.`;
   return failure("NOT_A_TOOL_SERVER", message, details);
 }
 
 /** That the body of an answer, of a good type, holds no message of the protocol. */
 export function notAMessage(context: NetworkContext, text: string): ToolServerError {
-  const words = text.trim() === "" ? "that is empty" : `that begins: ${told(context, text.trim())}`;
+  const words = text.trim() === "" ? "that is empty." : `that begins with "${told(context, text.trim())}".`;
   const message = `${subjectOf(context)} answered with a body that holds no message of JSON-RPC, but one ${words} Check the url, and the server.`;
   return failure("NOT_A_TOOL_SERVER", message, {});
 }

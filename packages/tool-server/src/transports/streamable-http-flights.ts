@@ -1,9 +1,11 @@
 import type { RequestId } from "@modelcontextprotocol/client";
 import { ToolServerError } from "../errors.js";
+import type { CancelSignal } from "../http/cancel-signal.js";
 import { connectionOver } from "./transport-life.js";
 
-/** A message on its way, or a stream that is open. */
-export interface Flight {
+/** A message on its way, or a stream that is open. It is the signal that it was called off by. */
+export interface Flight extends CancelSignal {
+  /** The same for those who need a signal of the platform; made when it is asked for. */
   readonly signal: AbortSignal;
   /** Whether it may have arrived. */
   wasWritten: boolean;
@@ -30,12 +32,13 @@ export interface Flights {
 export function createFlights(server: string): Flights {
   const flights = new Set<OpenFlight>();
   const waiting = new Set<() => void>();
+  const onEnd = (ended: OpenFlight): void => {
+    flights.delete(ended);
+    if (waiting.size > 0) for (const check of waiting) check();
+  };
   return {
     begin(id, requestSignal) {
-      const flight = new OpenFlight(id, requestSignal, server, (ended) => {
-        flights.delete(ended);
-        for (const check of waiting) check();
-      });
+      const flight = new OpenFlight(id, requestSignal, server, onEnd);
       flights.add(flight);
       return flight;
     },
@@ -65,11 +68,16 @@ export function createFlights(server: string): Flights {
 class OpenFlight implements Flight {
   readonly id: RequestId | undefined;
   wasWritten = false;
-  readonly #controller = new AbortController();
+  aborted = false;
+  reason: unknown = undefined;
+  #controller: AbortController | undefined = undefined;
+  // Mostly there is one, and then no list.
+  #listener: (() => void) | undefined = undefined;
+  #others: (() => void)[] | undefined = undefined;
   readonly #requestSignal: AbortSignal | undefined;
   readonly #server: string;
   readonly #onEnd: (flight: OpenFlight) => void;
-  readonly #onAbort = (): void => this.callOff("It was called off.");
+  #onAbort: (() => void) | undefined = undefined;
 
   constructor(
     id: RequestId | undefined,
@@ -81,35 +89,68 @@ class OpenFlight implements Flight {
     this.#requestSignal = requestSignal;
     this.#server = server;
     this.#onEnd = onEnd;
-    if (requestSignal?.aborted) this.#onAbort();
-    else requestSignal?.addEventListener("abort", this.#onAbort);
+    if (requestSignal === undefined) return;
+    this.#onAbort = () => this.callOff("It was called off.");
+    if (requestSignal.aborted) this.#onAbort();
+    else requestSignal.addEventListener("abort", this.#onAbort);
   }
 
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.aborted) this.#controller.abort(this.reason);
+    }
     return this.#controller.signal;
   }
 
+  throwIfAborted(): void {
+    if (this.aborted) throw this.reason;
+  }
+
+  addEventListener(_: "abort", listener: () => void): void {
+    if (this.#listener === undefined) this.#listener = listener;
+    else {
+      this.#others ??= [];
+      this.#others.push(listener);
+    }
+  }
+
+  removeEventListener(_: "abort", listener: () => void): void {
+    if (this.#listener === listener) this.#listener = undefined;
+    else this.#others = this.#others?.filter((other) => other !== listener);
+  }
+
   callOff(reason: string): void {
-    if (this.signal.aborted) return;
+    if (this.aborted) return;
     const details = { wasSent: this.wasWritten };
     const message = `The request to the server ${JSON.stringify(this.#server)} has ended. ${reason}`;
-    this.#controller.abort(new ToolServerError("CALL_CANCELLED", message, { details }));
+    this.#abort(new ToolServerError("CALL_CANCELLED", message, { details }));
   }
 
   /** Ends it because the transport is closed. */
   close(): void {
-    this.#controller.abort(connectionOver(this.#server, undefined, this.wasWritten));
+    if (!this.aborted) this.#abort(connectionOver(this.#server, undefined, this.wasWritten));
   }
 
   end(): void {
-    this.#requestSignal?.removeEventListener("abort", this.#onAbort);
+    if (this.#onAbort !== undefined) this.#requestSignal?.removeEventListener("abort", this.#onAbort);
     this.#onEnd(this);
   }
 
   failureOf(error: unknown): unknown {
-    if (this.signal.aborted) return this.signal.reason;
+    if (this.aborted) return this.reason;
     // What is left of an answer that nobody wants to read.
     this.callOff("It failed.");
     return error;
+  }
+
+  #abort(reason: ToolServerError): void {
+    this.aborted = true;
+    this.reason = reason;
+    const listeners = [this.#listener, ...(this.#others ?? [])];
+    this.#listener = undefined;
+    this.#others = undefined;
+    for (const listener of listeners) listener?.();
+    this.#controller?.abort(reason);
   }
 }

@@ -21,16 +21,24 @@ export interface HttpSession {
   isForgotten: boolean;
   /** The version of the protocol that was agreed on. */
   protocolVersion: string | undefined;
+  /** The headers of the message before, where those of the next may be the same. */
+  lastHeaders?: KeptHeaders | undefined;
   /** Hands a message of the server on; with the request on whose stream it came, where it did on one. */
   receive(message: JSONRPCMessage, wire: WireFacts | undefined, relatedRequestId?: RequestId): void;
+}
+
+interface KeptHeaders extends Pick<HttpSession, "id" | "protocolVersion"> {
+  readonly fields: HeaderFields;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 export const eventStream = "text/event-stream";
 export const json = "application/json";
 
 /** The media type of an answer, in lower case and without its parameters. */
-export function mediaTypeOf({ headers }: HttpAnswer): string {
-  const value = headers["content-type"] ?? "";
+export function mediaTypeOf(answer: HttpAnswer): string {
+  const value = answer.contentType ?? answer.headers["content-type"] ?? "";
+  if (value === json || value === eventStream) return value;
   const end = value.indexOf(";");
   return (end === -1 ? value : value.slice(0, end)).trim().toLowerCase();
 }
@@ -70,21 +78,31 @@ export function messageHeaders(
   fields: HeaderFields,
   message: JSONRPCMessage,
   more: Readonly<Record<string, string>> | undefined,
-): Record<string, string> {
+): Readonly<Record<string, string>> {
+  const isRequest = "method" in message && "id" in message;
+  const version = isRequest ? envelopeVersionOf(message) : undefined;
+  const isHandshake = isRequest && message.method === "initialize";
+  // In the older era all messages of a session carry the same, so that they are put together once.
+  if (version === undefined && more === undefined && !isHandshake) return commonHeaders(session, fields);
+  const headers = { ...commonHeaders(session, fields) };
+  if (isHandshake) delete headers["mcp-session-id"];
+  if (isRequest && version !== undefined) {
+    headers["mcp-protocol-version"] = version;
+    headers["mcp-method"] = message.method;
+    const name = nameOf(message);
+    if (name !== undefined) headers["mcp-name"] = encodeHeaderText(name);
+  }
+  if (more !== undefined) addHeaders(headers, more);
+  return headers;
+}
+
+function commonHeaders(session: HttpSession, fields: HeaderFields): Readonly<Record<string, string>> {
+  const { lastHeaders: last, id, protocolVersion } = session;
+  if (last?.fields === fields && last.id === id && last.protocolVersion === protocolVersion) return last.headers;
   const headers = sessionHeaders(session, fields);
   headers["content-type"] = json;
   headers.accept = `${json}, ${eventStream}`;
-  if ("method" in message && "id" in message) {
-    if (message.method === "initialize") delete headers["mcp-session-id"];
-    const version = envelopeVersionOf(message);
-    if (version !== undefined) {
-      headers["mcp-protocol-version"] = version;
-      headers["mcp-method"] = message.method;
-      const name = nameOf(message);
-      if (name !== undefined) headers["mcp-name"] = encodeHeaderText(name);
-    }
-  }
-  if (more !== undefined) addHeaders(headers, more);
+  session.lastHeaders = { fields, id, protocolVersion, headers };
   return headers;
 }
 

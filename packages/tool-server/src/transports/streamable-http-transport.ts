@@ -1,17 +1,19 @@
 import {
   type JSONRPCMessage,
+  type RequestId,
   SdkErrorCode,
   SdkHttpError,
   type TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import type { HeaderFields } from "../credentials/header-fields.js";
-import { publish } from "../diagnostics/channels.js";
-import type { WireFacts } from "../diagnostics/facts.js";
+import { isRefusal } from "../credentials/refusal-rules.js";
+import { publisherOf } from "../diagnostics/channels.js";
 import type { ToolServerError } from "../errors.js";
-import type { HttpAnswer } from "../http/http-client.js";
+import type { HttpAnswer, HttpRequest } from "../http/http-client.js";
+import { followWithinOrigin, isRedirect } from "../http/redirects.js";
 import { cancelledIdOf, parseMessages, requestIdOf } from "./json-rpc.js";
 import { createDelivery } from "./message-delivery.js";
-import { askWithCredential } from "./refusal.js";
+import { askAgain } from "./refusal.js";
 import { type OpenRequest, readEventAnswer, readJsonAnswer } from "./streamable-http-answer.js";
 import { notAToolServer, readForeign, statusFailure } from "./streamable-http-failures.js";
 import { createFlights, type Flight } from "./streamable-http-flights.js";
@@ -30,6 +32,8 @@ import {
 import type { NetworkContext, ToolTransport } from "./transport.js";
 import { createTransportLife } from "./transport-life.js";
 
+const [messageSent, messageReceived] = [publisherOf("wire:message-sent"), publisherOf("wire:message-received")];
+
 /** How long the end of a session may take, in milliseconds. */
 const farewellMs = 1000;
 
@@ -43,7 +47,7 @@ const farewellMs = 1000;
  * with the ToolServerError as its cause.
  */
 export function createStreamableHttpTransport(context: NetworkContext): ToolTransport {
-  const { server, url, http, facts, tell, clock, secrets, limits } = context;
+  const { server, url, http, facts, tell, clock, secrets, limits, credential } = context;
   const life = createTransportLife(server);
   const flights = createFlights(server);
   let closing: Promise<void> | undefined;
@@ -55,28 +59,44 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     isForgotten: false,
     protocolVersion: undefined,
     receive(message, wire, relatedRequestId) {
-      if (wire !== undefined) publish("wire:message-received", wire);
+      if (wire !== undefined) messageReceived(wire);
       deliver(message, relatedRequestId === undefined ? undefined : { relatedRequestId });
     },
   };
 
-  const post = (
+  const requestOf = (
     message: JSONRPCMessage,
     options: TransportSendOptions | undefined,
     flight: Flight,
-  ): Promise<HttpAnswer> => {
-    const body = JSON.stringify(message);
-    const onWritten = (wire: WireFacts): void => {
+    fields: HeaderFields,
+  ): HttpRequest => ({
+    method: "POST",
+    url,
+    headers: messageHeaders(session, fields, message, options?.headers),
+    body: JSON.stringify(message),
+    signal: flight,
+    onWritten(wire) {
       flight.wasWritten = true;
-      publish("wire:message-sent", wire);
-    };
+      messageSent(wire);
+    },
     // Nobody else limits what waits for no answer.
-    const headTimeoutMs = requestIdOf(message) === undefined ? limits.connectMs : undefined;
-    const ask = (fields: HeaderFields): Promise<HttpAnswer> => {
-      const headers = messageHeaders(session, fields, message, options?.headers);
-      return send(context, { method: "POST", url, headers, body, signal: flight.signal, onWritten, headTimeoutMs });
-    };
-    return askWithCredential(context, ask, { method: "POST", url, signal: flight.signal });
+    headTimeoutMs: requestIdOf(message) === undefined ? limits.connectMs : undefined,
+  });
+
+  /** What comes after an answer that is none yet: it sends the request elsewhere, or refuses the credential. */
+  const goOn = async (
+    first: HttpAnswer,
+    request: HttpRequest,
+    flight: Flight,
+    sent: HeaderFields,
+    again: (fields: HeaderFields) => HttpRequest,
+  ): Promise<HttpAnswer> => {
+    const answer = isRedirect(first.status)
+      ? await followWithinOrigin(http, request, first, (text) => secrets.redact(text))
+      : first;
+    if (!isRefusal(answer.status)) return answer;
+    const ask = (fields: HeaderFields): Promise<HttpAnswer> => send(context, again(fields));
+    return askAgain(context, ask, { method: "POST", url, signal: flight.signal }, { sent, answer });
   };
 
   /** What the answer to a message means that is not 2xx. Where it is an answer of the protocol after all, it is handed on. */
@@ -116,32 +136,12 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     void listenToServer(session, { signal: flight.signal, onLost: lose, onFailure }).then(() => flight.end());
   };
 
-  const exchange = async (
+  /** Takes an answer in: at once where it has come whole, as nearly always; else once what is returned resolves. */
+  const take = (
     message: JSONRPCMessage,
-    options: TransportSendOptions | undefined,
-    flight: Flight,
-  ): Promise<void> => {
-    const id = requestIdOf(message);
-    const request: OpenRequest | undefined =
-      id === undefined
-        ? undefined
-        : {
-            id,
-            signal: flight.signal,
-            callOff: () => flight.callOff("The answer has come."),
-            isReplayed: options?.resumptionToken !== undefined,
-            onEventId: options?.onresumptiontoken,
-          };
-    if (request !== undefined && options?.resumptionToken !== undefined) {
-      const broken = {
-        lastEventId: options.resumptionToken,
-        retryMs: 0,
-        signal: flight.signal,
-        why: "was to go on with an earlier answer",
-      };
-      return readEventAnswer(session, await resumeEvents(session, broken), request);
-    }
-    const answer = await post(message, options, flight);
+    answer: HttpAnswer,
+    request: OpenRequest | undefined,
+  ): Promise<void> | undefined => {
     const { status } = answer;
     if (status < 200 || status >= 300) return refuse(message, answer);
     const method = "method" in message ? message.method : undefined;
@@ -149,12 +149,28 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     if (request === undefined) {
       answer.discard();
       if (method === "notifications/initialized") listen();
-      return;
+      return undefined;
     }
     const type = mediaTypeOf(answer);
     if (type === eventStream) return readEventAnswer(session, answer, request);
-    if (type === json && status !== 202) return readJsonAnswer(session, answer, request);
+    if (type !== json || status === 202) return refuseForeign(answer);
+    const text = answer.wholeText?.(limits.messageBytes);
+    if (text === undefined) {
+      return answer.text(limits.messageBytes).then((late) => readJsonAnswer(session, answer, request, late));
+    }
+    readJsonAnswer(session, answer, request, text);
+    return undefined;
+  };
+
+  const refuseForeign = async (answer: HttpAnswer): Promise<never> => {
     throw notAToolServer(context, await readForeign(answer, clock));
+  };
+
+  /** Goes on with an answer of which an earlier session heard a part. */
+  const resume = async (request: OpenRequest, lastEventId: string): Promise<void> => {
+    const { signal } = request.flight;
+    const broken = { lastEventId, retryMs: 0, signal, why: "was to go on with an earlier answer" };
+    return readEventAnswer(session, await resumeEvents(session, broken), request);
   };
 
   const begin = ({ headers }: HttpAnswer): void => {
@@ -206,21 +222,36 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     async start() {
       life.begin();
     },
+    // All in one function, which waits for the answer and for nothing else: each promise is paid by every call.
     async send(message, options) {
       life.assertOpen();
       const cancelled = cancelledIdOf(message);
       // At once: a server that hangs does not take what it is told either.
       if (cancelled !== undefined) flights.callOff(cancelled);
-      const flight = flights.begin(requestIdOf(message), options?.requestSignal);
+      const id = requestIdOf(message);
+      const flight = flights.begin(id, options?.requestSignal);
       try {
-        await exchange(message, options, flight);
+        const request = id === undefined ? undefined : openRequest(id, flight, options);
+        if (request !== undefined && options?.resumptionToken !== undefined) {
+          return await resume(request, options.resumptionToken);
+        }
+        flight.throwIfAborted();
+        const sent =
+          credential.headersNow?.() ?? (await credential.headers({ method: "POST", url, signal: flight.signal }));
+        const asked = requestOf(message, options, flight, sent);
+        let answer = await http.send(asked);
+        if (isRedirect(answer.status) || isRefusal(answer.status)) {
+          answer = await goOn(answer, asked, flight, sent, (fields) => requestOf(message, options, flight, fields));
+        }
+        const rest = take(message, answer, request);
+        if (rest !== undefined) await rest;
       } catch (error) {
         throw flight.failureOf(error);
       } finally {
         flight.end();
-        const { onRequestStreamEnd, requestSignal } = options ?? {};
+        const onRequestStreamEnd = options?.onRequestStreamEnd;
         // After whoever waits for this has heard of it, for they know more.
-        if (onRequestStreamEnd !== undefined && !requestSignal?.aborted) setImmediate(onRequestStreamEnd);
+        if (onRequestStreamEnd !== undefined && !options?.requestSignal?.aborted) setImmediate(onRequestStreamEnd);
       }
     },
     close: () => end(),
@@ -230,4 +261,13 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   };
   const deliver = createDelivery(transport);
   return transport;
+}
+
+function openRequest(id: RequestId, flight: Flight, options: TransportSendOptions | undefined): OpenRequest {
+  return {
+    id,
+    flight,
+    isReplayed: options?.resumptionToken !== undefined,
+    onEventId: options?.onresumptiontoken,
+  };
 }

@@ -26,6 +26,8 @@ export interface ToolTransport extends Transport {
   readonly kind: TransportKind;
   /** Why it closed, where it was not this side that closed it. */
   readonly failure: ToolServerError | undefined;
+  /** What came in place of answers, as a sentence for a time-out; empty where nothing did. Over HTTP it is part of the failure. */
+  strays?(): string;
   onmessage?: (<Message extends JSONRPCMessage>(message: Message, extra?: ToolMessageExtra) => void) | undefined;
 }
 

@@ -38,7 +38,7 @@ export function closedByServer(context: TransportContext, closeCode: number, rea
   const meaning = meanings[closeCode] ?? { what: "gave a reason of its own" };
   const { what, code = "CONNECTION_LOST", advice = "Connect again." } = meaning;
   const words = printableText(context.secrets.redact(reason.toString("utf8")), 200);
-  const said = words === "" ? "" : `: ${words}`;
+  const said = words === "" ? "" : `: "${words}"`;
   return new ToolServerError(code, `${subjectOf(context)} ${what} (${closeCode}${said}). ${advice}`);
 }
 

@@ -366,14 +366,14 @@ describe("what comes through a WebSocket", () => {
 
 describe("the end of a WebSocket", () => {
   test.each([
-    [1000, "CONNECTION_LOST", "said that it is done (1000: bye)"],
-    [1001, "CONNECTION_LOST", "is going away (1001: bye)"],
-    [1008, "CONNECTION_LOST", "its policy does not allow it (1008: bye)"],
-    [1009, "MESSAGE_TOO_LARGE", "too large for it (1009: bye)"],
-    [1011, "CONNECTION_LOST", "failed (1011: bye)"],
-    [3000, "UNAUTHORIZED", "does not accept who asks (3000: bye)"],
-    [3003, "FORBIDDEN", "does not allow it (3003: bye)"],
-    [4242, "CONNECTION_LOST", "gave a reason of its own (4242: bye)"],
+    [1000, "CONNECTION_LOST", 'said that it is done (1000: "bye")'],
+    [1001, "CONNECTION_LOST", 'is going away (1001: "bye")'],
+    [1008, "CONNECTION_LOST", 'its policy does not allow it (1008: "bye")'],
+    [1009, "MESSAGE_TOO_LARGE", 'too large for it (1009: "bye")'],
+    [1011, "CONNECTION_LOST", 'failed (1011: "bye")'],
+    [3000, "UNAUTHORIZED", 'does not accept who asks (3000: "bye")'],
+    [3003, "FORBIDDEN", 'does not allow it (3003: "bye")'],
+    [4242, "CONNECTION_LOST", 'gave a reason of its own (4242: "bye")'],
   ])("with %i is %s", async (closeCode, code, words) => {
     const server = await serveWebSockets((socket) => socket.close(closeCode, "bye"));
     const { transport, failure } = prepare(server);
@@ -397,7 +397,7 @@ describe("the end of a WebSocket", () => {
     const server = await serveWebSockets((socket) => socket.close(1011, `\u001b[31m bad ${secret}`));
     const { transport, failure, published } = prepare(server, { secret });
     await startAnyhow(transport);
-    expect((await failure()).message).toContain("(1011: \\x1b[31m bad [redacted])");
+    expect((await failure()).message).toContain('(1011: "\\x1b[31m bad [redacted]")');
     expect(published.words()).not.toContain(secret);
   });
 

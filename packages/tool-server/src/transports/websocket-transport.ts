@@ -128,6 +128,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
 
   const transport: ToolTransport = {
     kind: "ws",
+    strays: () => strays.describe(),
     get failure() {
       return life.failure;
     },

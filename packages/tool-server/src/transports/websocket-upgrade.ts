@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { type ClientOptions, WebSocket } from "ws";
+import type { ClientOptions, WebSocket } from "ws";
 import type { HeaderFields } from "../credentials/header-fields.js";
 import { ToolServerError } from "../errors.js";
 import type { AnswerHeaders } from "../http/http-client.js";
@@ -33,6 +33,9 @@ export interface UpgradeOptions {
 export async function upgrade(context: NetworkContext, options: UpgradeOptions): Promise<UpgradeAnswer> {
   const { http, clock, limits, server } = context;
   const { headers, signal, onOpen } = options;
+  // Few have such a server, and the others need not load what speaks to it.
+  const { WebSocket } = await import("ws");
+  signal.throwIfAborted();
   // A fragment is for this side alone.
   const url = new URL(context.url);
   url.hash = "";

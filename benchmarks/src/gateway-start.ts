@@ -1,0 +1,193 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { Agent, type ClientRequest, request } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { median } from "./compare.js";
+import { figure, type Row } from "./report.js";
+import { startServing } from "./serving-process.js";
+
+const starts = 7;
+const [mostMs, mostMb] = [300, 80];
+const [servers, clients] = [64, 1000];
+/** How long a gateway rests before the memory of what is idle is read: what its start left over is let go in the meantime. */
+const restMs = 3000;
+
+/** A running `wirescope up`. */
+interface Up {
+  readonly url: string;
+  /** From its start to the answer to the first tools/list, in milliseconds. */
+  readonly startMs: number;
+  residentMb(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/**
+ * The command `wirescope up` with one HTTP server: how long it takes until a client has the tools, and the memory that it holds
+ * then; and what many idle servers and clients add to that.
+ */
+export async function benchGatewayStart(): Promise<Row[]> {
+  const raw = await startServing("raw-tool-server.js", ["http"]);
+  const folder = mkdtempSync(join(tmpdir(), "wirescope-bench-"));
+  const entry = { type: "http", url: `http://127.0.0.1:${raw.ready.port}/mcp` };
+  const fileWith = (count: number): string => {
+    const file = join(folder, `${count}.json`);
+    writeFileSync(
+      file,
+      JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [`raw${at}`, entry]))),
+    );
+    return file;
+  };
+  try {
+    const [startMs, residentMb]: [number[], number[]] = [[], []];
+    for (let round = -1; round < starts; round += 1) {
+      const up = await startUp(fileWith(1), folder, 1);
+      // The first one fills the caches of the disk.
+      if (round >= 0) {
+        startMs.push(up.startMs);
+        residentMb.push(await up.residentMb());
+      }
+      await up.stop();
+    }
+    return [
+      absolute("start to the first tools/list", `${figure(median(startMs))} ms`, median(startMs), mostMs, "ms"),
+      absolute("resident memory then", `${figure(median(residentMb))} MB`, median(residentMb), mostMb, "MB"),
+      ...(await idleRows(fileWith, folder)),
+    ];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    await raw.stop();
+  }
+}
+
+async function idleRows(fileWith: (count: number) => string, folder: string): Promise<Row[]> {
+  const few = await startUp(fileWith(1), folder, 1);
+  const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, restMs));
+  await rest();
+  const before = await few.residentMb();
+  const agent = new Agent({ keepAlive: true });
+  const streams: ClientRequest[] = [];
+  for (let opened = 0; opened < clients; opened += 1) streams.push(await openIdleClient(few.url, agent));
+  await rest();
+  const withClients = await few.residentMb();
+  for (const stream of streams) stream.destroy();
+  agent.destroy();
+  await few.stop();
+  const many = await startUp(fileWith(servers), folder, servers);
+  await rest();
+  const withServers = await many.residentMb();
+  await many.stop();
+  const added = (work: string, mb: number, count: number): Row => ({
+    work,
+    ours: `${figure(mb)} MB`,
+    theirs: `${figure((mb * 1024) / count)} KB each`,
+    goal: "",
+  });
+  return [
+    added(`${clients} idle clients, each with its stream, add`, withClients - before, clients),
+    added(`${servers} idle servers in place of one add`, withServers - before, servers - 1),
+  ];
+}
+
+function absolute(work: string, ours: string, value: number, most: number, unit: string): Row {
+  return { work: `wirescope up: ${work}`, ours, theirs: "-", goal: `at most ${most} ${unit}`, isMet: value <= most };
+}
+
+async function startUp(config: string, home: string, tools: number): Promise<Up> {
+  const port = await freePort();
+  const bin = fileURLToPath(new URL("../../packages/cli/bin/wirescope.js", import.meta.url));
+  const args = ["up", "--config", config, "--port", String(port), "--no-token", "--trust", "--allow-insecure-loopback"];
+  // Where it is set, it adds 75 ms to every start of Node.
+  const { NODE_EXTRA_CA_CERTS: _, ...inherited } = process.env;
+  const env = { ...inherited, HOME: home, XDG_CONFIG_HOME: home, XDG_STATE_HOME: home, XDG_DATA_HOME: home };
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [bin, ...args, "--log", "off"], { stdio: "ignore", env });
+  const url = `http://127.0.0.1:${port}`;
+  await listTools(url, child, tools);
+  return {
+    url,
+    startMs: performance.now() - startedAt,
+    async residentMb() {
+      const text = await (await fetch(`${url}/metrics`)).text();
+      return Number(/^process_resident_memory_bytes (\d+)/m.exec(text)?.[1]) / 1024 / 1024;
+    },
+    async stop() {
+      const exited = once(child, "exit");
+      child.kill("SIGTERM");
+      await exited;
+    },
+  };
+}
+
+/** Makes the handshake as soon as somebody listens, and asks for the tools. Rejects where the gateway ends instead. */
+async function listTools(url: string, child: ChildProcess, tools: number): Promise<void> {
+  const agent = new Agent({ keepAlive: true });
+  try {
+    let session: string | undefined;
+    while (session === undefined) {
+      if (child.exitCode !== null) throw new Error(`wirescope up ended with ${child.exitCode}.`);
+      session = await initialize(url, agent).catch(() => undefined);
+      if (session === undefined) await new Promise((resolve) => setTimeout(resolve, 3));
+    }
+    const { body } = await post(url, agent, { id: 1, method: "tools/list" }, session);
+    const found = body.split('"inputSchema"').length - 1;
+    if (found !== tools) throw new Error(`tools/list was answered with ${found} tools, not ${tools}.`);
+  } finally {
+    agent.destroy();
+  }
+}
+
+async function openIdleClient(url: string, agent: Agent): Promise<ClientRequest> {
+  const session = (await initialize(url, agent)) ?? "";
+  const headers = { accept: "text/event-stream", "mcp-session-id": session };
+  const stream = request(`${url}/mcp`, { agent, headers });
+  stream.on("error", () => {});
+  stream.end();
+  await once(stream, "response");
+  return stream;
+}
+
+async function initialize(url: string, agent: Agent): Promise<string | undefined> {
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "bench", version: "0" } };
+  const { session } = await post(url, agent, { id: 0, method: "initialize", params });
+  if (session !== undefined) await post(url, agent, { method: "notifications/initialized" }, session);
+  return session;
+}
+
+function post(
+  url: string,
+  agent: Agent,
+  message: object,
+  session?: string,
+): Promise<{ readonly body: string; readonly session: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...(session === undefined ? {} : { "mcp-session-id": session }),
+    };
+    const sent = request(`${url}/mcp`, { method: "POST", agent, headers }, (response) => {
+      let body = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk: string) => {
+        body += chunk;
+      });
+      response.on("end", () => resolve({ body, session: response.headers["mcp-session-id"] as string | undefined }));
+      response.on("error", reject);
+    });
+    sent.on("error", reject);
+    sent.end(JSON.stringify({ jsonrpc: "2.0", ...message }));
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
