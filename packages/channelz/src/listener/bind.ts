@@ -67,6 +67,12 @@ export function targetOf(server: Server, address: BindAddress): string {
   return isIPv6(address.host) ? `[${address.host}]:${port}` : `${address.host}:${port}`;
 }
 
+/**
+ * Connections that wait while the process is busy; the system may allow fewer. Node asks for 511, and what comes beyond is
+ * dropped in silence: its client takes itself for connected, and waits for minutes.
+ */
+const backlog = 4096;
+
 function listen(server: Server, address: BindAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -74,7 +80,7 @@ function listen(server: Server, address: BindAddress): Promise<void> {
       server.off("error", reject);
       resolve();
     });
-    if (address.kind === "tcp") server.listen({ host: address.host, port: address.port });
+    if (address.kind === "tcp") server.listen({ host: address.host, port: address.port, backlog });
     else listenPrivately(server, address.path);
   });
 }
@@ -84,7 +90,7 @@ function listenPrivately(server: Server, path: string): void {
   // The file is made within the call, so for a moment the mask keeps others out; a worker thread may not set it.
   const mask = hasFile && isMainThread ? process.umask(0o177) : undefined;
   try {
-    server.listen({ path });
+    server.listen({ path, backlog });
   } finally {
     if (mask !== undefined) process.umask(mask);
   }

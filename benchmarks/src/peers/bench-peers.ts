@@ -1,0 +1,180 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { median } from "../compare.js";
+import { costRow, figure, type Row, rateRow } from "../report.js";
+import { startServing } from "../serving-process.js";
+import { type Caller, httpCaller } from "./caller.js";
+import { installPeers } from "./install-peers.js";
+import { type Program, type RunningProgram, startProgram } from "./program.js";
+import { type Topology, topologiesOf } from "./topologies.js";
+
+const starts = 3;
+const rounds = 5;
+const warmUpCalls = 2000;
+const loads = [
+  { inFlight: 1, calls: 300 },
+  { inFlight: 16, calls: 600 },
+  { inFlight: 64, calls: 600 },
+] as const;
+const measuredCalls = rounds * loads.reduce((sum, { calls }) => sum + calls, 0);
+const [leastRate, mostAdded] = [2, 1 / 3];
+
+/** What was measured of one program. */
+interface Figures {
+  readonly startMs: number;
+  /** Undefined where the system does not tell. */
+  readonly residentMb: number | undefined;
+  /** CPU time that the program itself took for a call, whatever else the machine did. */
+  readonly cpuMicros: number | undefined;
+  /** Microseconds of a call, one at a time. */
+  readonly callMicros: number;
+  /** Calls in a second, by how many were in flight. */
+  readonly rates: ReadonlyMap<number, number>;
+}
+
+/** The same calls through us and through those who lead clients to servers too, each started as a user starts it. */
+export async function benchPeers(): Promise<Row[]> {
+  const raw = await startServing("raw-tool-server.js", ["http"]);
+  const url = `http://127.0.0.1:${raw.ready.port}/mcp`;
+  const folder = mkdtempSync(join(tmpdir(), "wirescope-peers-"));
+  const rows: Row[] = [];
+  try {
+    for (const topology of topologiesOf(url, folder, await installPeers())) {
+      rows.push(...(await compareIn(topology, url, folder)));
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    await raw.stop();
+  }
+  return rows;
+}
+
+async function compareIn({ name, ours, peers }: Topology, url: string, folder: string): Promise<Row[]> {
+  const missing: Row[] = [];
+  const startTimes = new Map<Program, number[]>();
+  const running: RunningProgram[] = [];
+  const direct = httpCaller(url, "echo");
+  try {
+    await direct.begin();
+    for (const program of [...ours, ...peers]) {
+      try {
+        const started = await startOften(program, folder);
+        startTimes.set(program, started.startTimes);
+        running.push(started.last);
+      } catch (error) {
+        if (ours.includes(program)) throw error;
+        missing.push({ work: `${name}: ${program.name}`, ours: "", theirs: "does not run here", goal: "" });
+        console.error(`${program.name} is left out: ${(error as Error).message}`);
+      }
+    }
+    const callers = [direct, ...running.map(({ caller }) => caller)];
+    for (const caller of callers) await rateOf(caller, 16, warmUpCalls);
+    const before = new Map(running.map((program) => [program, program.usage()]));
+    const measured = await measureAll(callers);
+    const figuresOf = (program: RunningProgram): Figures => {
+      const [then, now] = [before.get(program), program.usage()];
+      return {
+        ...measured.get(program.caller)!,
+        startMs: median(startTimes.get(program.program)!),
+        residentMb: now?.residentMb,
+        cpuMicros: then && now && (now.cpuMicros - then.cpuMicros) / measuredCalls,
+      };
+    };
+    const base = measured.get(direct)!;
+    const figures = running.map((program) => ({ program: program.program, figures: figuresOf(program) }));
+    const our = figures.filter(({ program }) => ours.includes(program));
+    const their = figures.filter(({ program }) => !ours.includes(program));
+    return [
+      ...missing,
+      ...our.flatMap((one) => {
+        const title = ours.length === 1 ? name : `${name}: ${one.program.name.replace("wirescope ", "")}`;
+        if (their.length === 0) return rowsAlone(title, one.figures, base);
+        return their.flatMap((peer) => rowsBeside(`${title}, ${peer.program.name}`, one.figures, peer.figures, base));
+      }),
+    ];
+  } finally {
+    direct.close();
+    await Promise.all(running.map((program) => program.stop()));
+  }
+}
+
+/** Starts a program some times, and leaves the last running. */
+async function startOften(program: Program, folder: string): Promise<{ startTimes: number[]; last: RunningProgram }> {
+  const startTimes: number[] = [];
+  for (;;) {
+    const last = await startProgram(program, folder);
+    startTimes.push(last.startMs);
+    if (startTimes.length === starts) return { startTimes, last };
+    await last.stop();
+  }
+}
+
+type Measured = Pick<Figures, "callMicros" | "rates">;
+
+/** Measures all turn by turn, so that the machine's moods meet them alike. */
+async function measureAll(callers: readonly Caller[]): Promise<ReadonlyMap<Caller, Measured>> {
+  const rates = new Map(
+    callers.map((caller) => [caller, new Map(loads.map(({ inFlight }) => [inFlight, [] as number[]]))]),
+  );
+  for (let round = 0; round < rounds; round += 1) {
+    for (const { inFlight, calls } of loads) {
+      for (const caller of round % 2 === 0 ? callers : [...callers].reverse()) {
+        rates
+          .get(caller)!
+          .get(inFlight)!
+          .push(await rateOf(caller, inFlight, calls));
+      }
+    }
+  }
+  return new Map(
+    callers.map((caller) => {
+      const medians = new Map([...rates.get(caller)!].map(([inFlight, values]) => [inFlight, median(values)]));
+      return [caller, { rates: medians, callMicros: 1e6 / medians.get(1)! }];
+    }),
+  );
+}
+
+async function rateOf(caller: Caller, inFlight: number, calls: number): Promise<number> {
+  const start = performance.now();
+  let left = calls;
+  await Promise.all(
+    Array.from({ length: inFlight }, async () => {
+      while (left > 0) {
+        left -= 1;
+        await caller.call();
+      }
+    }),
+  );
+  return (calls / (performance.now() - start)) * 1000;
+}
+
+function rowsBeside(name: string, ours: Figures, theirs: Figures, direct: Measured): Row[] {
+  const added = [ours, theirs].map(({ callMicros }) => Math.max(1, callMicros - direct.callMicros)) as [number, number];
+  const cost = (work: string, unit: string, our: number | undefined, their: number | undefined): readonly Row[] =>
+    our === undefined || their === undefined ? [] : [costRow(`${name}: ${work}`, unit, our, their, our / their)];
+  return [
+    costRow(`${name}: added to a call, 1 in flight`, "µs", ...added, added[0] / added[1], mostAdded),
+    ...[16, 64].map((inFlight) => {
+      const [our, their] = [ours.rates.get(inFlight)!, theirs.rates.get(inFlight)!];
+      return rateRow(`${name}: ${inFlight} in flight`, "calls/s", our, their, leastRate);
+    }),
+    ...cost("CPU of a call", "µs", ours.cpuMicros, theirs.cpuMicros),
+    ...cost("start to the first tool list", "ms", ours.startMs, theirs.startMs),
+    ...cost("resident memory", "MB", ours.residentMb, theirs.residentMb),
+  ];
+}
+
+/** Where there is nobody to be beside. */
+function rowsAlone(name: string, ours: Figures, direct: Measured): Row[] {
+  const row = (work: string, value: number, unit: string): Row => {
+    return { work: `${name}: ${work}`, ours: `${figure(value)} ${unit}`, theirs: "-", goal: "" };
+  };
+  return [
+    row("added to a call, 1 in flight", Math.max(1, ours.callMicros - direct.callMicros), "µs"),
+    ...[16, 64].map((inFlight) => row(`${inFlight} in flight`, ours.rates.get(inFlight)!, "calls/s")),
+    ...(ours.cpuMicros === undefined ? [] : [row("CPU of a call", ours.cpuMicros, "µs")]),
+    row("start to the first tool list", ours.startMs, "ms"),
+    ...(ours.residentMb === undefined ? [] : [row("resident memory", ours.residentMb, "MB")]),
+  ];
+}

@@ -1,0 +1,192 @@
+import type { FleetServer } from "./fleet.js";
+import type { Ledger } from "./ledger.js";
+import type { Era, MarkArguments } from "./marking-server.js";
+import type { Random } from "./random.js";
+import { openRawClient } from "./raw-client.js";
+import { openSdkClient } from "./sdk-client.js";
+import type { RunningCall, SoakClient } from "./soak-client.js";
+
+/** What the life of a client depends on. */
+export interface ClientLife {
+  readonly endpoint: string;
+  readonly token: string;
+  readonly ledger: Ledger;
+  readonly random: Random;
+  /** The servers that may be called now. */
+  readonly servers: () => readonly FleetServer[];
+  readonly isOver: () => boolean;
+  /** Milliseconds between two calls, on average. */
+  readonly thinkMs: number;
+  /** Calls of one connection, on average. */
+  readonly callsPerConnection: number;
+  /** Whether all say good-bye. */
+  readonly isPolite: boolean;
+  /** After so long without a word a session ends. */
+  readonly sessionIdleMs: number;
+  /** Gets the session of each client that vanished. */
+  readonly orphans: Set<string>;
+}
+
+/** After so long without an answer a call is taken for lost. */
+const lostMs = 60_000;
+/** A call that is called off ends well before it would have been answered. */
+const calledOffMs = 20_000;
+
+/** Comes, calls and goes, again and again, until it is over. */
+export async function liveAsClient(index: number, life: ClientLife): Promise<void> {
+  const { ledger, random, isOver, endpoint, token } = life;
+  const era: Era = index % 2 === 0 ? "legacy" : "modern";
+  const open = index % 50 < 2 ? openSdkClient : openRawClient;
+  await pause(random.between(0, life.thinkMs));
+  for (let round = 0; !isOver(); round += 1) {
+    let client: SoakClient;
+    try {
+      client = await open({ endpoint, token, name: `c${index}`, era, isListening: random.chance(0.3) });
+      ledger.counts.connects += 1;
+    } catch (error) {
+      ledger.unexplained("A client could not connect.", String(error));
+      await pause(life.thinkMs);
+      continue;
+    }
+    const turns = random.between(1, life.callsPerConnection * 2);
+    for (let turn = 0; turn < turns && !isOver(); turn += 1) {
+      const heardAt = performance.now();
+      await pause(random.between(0, life.thinkMs * 2));
+      // On a machine that is busy with other things it may not have come to say a word in time.
+      if (performance.now() - heardAt > life.sessionIdleMs / 2) break;
+      await takeTurn(client, `c${index}-${round}-${turn}`, life);
+    }
+    await leave(client, `c${index}-${round}-last`, life);
+  }
+}
+
+async function takeTurn(client: SoakClient, mark: string, life: ClientLife): Promise<void> {
+  const { ledger, random } = life;
+  if (random.chance(0.03)) {
+    try {
+      ledger.counts.lists += 1;
+      await client.list();
+    } catch (error) {
+      ledger.unexplained("A list of tools failed.", String(error));
+    }
+    return;
+  }
+  const server = random.pick(life.servers());
+  const dice = random.between(0, 100);
+  if (dice < 10) await callOff(client, server, mark, life);
+  else if (dice < 20 && server.canAsk) await callAndCheck(client, server, { mark, asks: true }, life);
+  else if (dice < 40) await callAndCheck(client, server, { mark, steps: 2, pauseMs: random.between(10, 300) }, life);
+  else await callAndCheck(client, server, { mark }, life);
+}
+
+async function leave(client: SoakClient, mark: string, life: ClientLife): Promise<void> {
+  const { ledger, random } = life;
+  if (life.isPolite || random.chance(0.7)) {
+    ledger.counts.closes += 1;
+    await client.close().catch((error) => ledger.unexplained("A client could not say good-bye.", String(error)));
+    return;
+  }
+  // In the middle of a call, whose answer nobody hears.
+  const server = random.pick(life.servers());
+  begin(client, server, { mark, pauseMs: 500 }, life).answer.catch(() => {});
+  ledger.counts.abandoned += 1;
+  await pause(random.between(0, 50));
+  client.vanish();
+  if (client.session !== undefined) life.orphans.add(client.session);
+  ledger.counts.vanishes += 1;
+}
+
+/** Begins a call; what comes in the middle of it is held against its mark. */
+function begin(
+  client: SoakClient,
+  server: FleetServer,
+  args: MarkArguments,
+  { ledger }: ClientLife,
+  onStep = (): void => {},
+): RunningCall {
+  const { mark } = args;
+  const check = (what: string, told: string): void => {
+    if (told !== mark) ledger.crossTalk.push(`${mark} of ${server.name} was ${what} ${told}`);
+  };
+  ledger.counts.calls += 1;
+  const given = server.isReference ? ({ message: mark } as unknown as MarkArguments) : args;
+  return client.call(`${server.name}__${server.isReference ? "echo" : "mark"}`, given, {
+    onProgress(message) {
+      ledger.counts.steps += 1;
+      check("told", message);
+      onStep();
+    },
+    onQuestion(message) {
+      ledger.counts.questions += 1;
+      check("asked", message);
+      return mark;
+    },
+  });
+}
+
+async function callAndCheck(
+  client: SoakClient,
+  server: FleetServer,
+  args: MarkArguments,
+  life: ClientLife,
+): Promise<void> {
+  const { ledger } = life;
+  const { mark } = args;
+  const startedAt = performance.now();
+  const { answer, callOff } = begin(client, server, args, life);
+  try {
+    const text = await Promise.race([answer, lostAfter(lostMs)]);
+    const due = server.isReference ? `Echo: ${mark}` : `${server.name} ${mark}${args.asks ? ` ${mark}` : ""}`;
+    if (args.asks && text === `${server.name} ${mark} undefined`)
+      throw new Error("The server's question got no answer.");
+    if (text !== due) ledger.crossTalk.push(`${mark} of ${server.name} got ${text}`);
+    ledger.counts.answers += 1;
+    ledger.answered(server.name, startedAt);
+  } catch (error) {
+    ledger.failed(server.name, startedAt, (error as Error).message);
+    answer.catch(() => {});
+    callOff();
+  }
+}
+
+async function callOff(client: SoakClient, server: FleetServer, mark: string, life: ClientLife): Promise<void> {
+  const { ledger, random } = life;
+  const startedAt = performance.now();
+  let hasBegun = false;
+  const call = begin(client, server, { mark, steps: 1, pauseMs: calledOffMs * 2 }, life, () => {
+    hasBegun = true;
+  });
+  let failure: Error | undefined;
+  const note = (error: Error): undefined => {
+    failure = error;
+  };
+  const settled = call.answer.catch(note);
+  let isSettled = false;
+  void settled.then(() => {
+    isSettled = true;
+  });
+  await pause(random.between(0, 200));
+  // In the older era what calls off goes its own way, and must not arrive before what it is about.
+  while (client.era === "legacy" && !hasBegun && !isSettled) await pause(20);
+  call.callOff();
+  ledger.counts.cancels += 1;
+  const offAt = performance.now();
+  const came = await Promise.race([settled, lostAfter(lostMs)]).catch(note);
+  if (failure !== undefined) ledger.failed(server.name, startedAt, failure.message);
+  else if (came === undefined) return;
+  else if (!came.endsWith(mark)) ledger.crossTalk.push(`${mark} of ${server.name} was called off, and got ${came}`);
+  else if (performance.now() - offAt > calledOffMs) {
+    ledger.unexplained("A call that was called off went on.", `${mark} of ${server.name}`);
+  }
+}
+
+/** Rejects in so long; does not hold up the end of the process. */
+function lostAfter(ms: number): Promise<never> {
+  return new Promise((_, reject) => {
+    setTimeout(() => reject(new Error(`No answer in ${ms / 1000} s.`)), ms).unref();
+  });
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,44 @@
+import type { Era, MarkArguments } from "./marking-server.js";
+
+/** A client of the gateway, as the soak uses one. */
+export interface SoakClient {
+  readonly era: Era;
+  /** The id of its session, where its era has them. */
+  readonly session: string | undefined;
+  /** Calls a tool. */
+  call(tool: string, args: MarkArguments, hooks: CallHooks): RunningCall;
+  /** The names of all tools. */
+  list(): Promise<readonly string[]>;
+  /** Says good-bye, as its era has it. */
+  close(): Promise<void>;
+  /** Goes without a word: all its connections break. */
+  vanish(): void;
+}
+
+/** What a client hears in the middle of a call. */
+export interface CallHooks {
+  onProgress(message: string): void;
+  /** A question of the server; the answer is what it is answered with. */
+  onQuestion(message: string): string;
+}
+
+export interface RunningCall {
+  /** The text of the answer; undefined where the call was called off. Rejects with a CallFailure. */
+  readonly answer: Promise<string | undefined>;
+  callOff(): void;
+}
+
+/** Why a call has no answer. */
+export class CallFailure extends Error {
+  override readonly name = "CallFailure";
+}
+
+export interface SoakClientOptions {
+  readonly endpoint: string;
+  readonly token: string;
+  /** What it calls itself: the gateway counts the newer era's requests by that. */
+  readonly name: string;
+  readonly era: Era;
+  /** Whether it keeps a stream open on which it hears of changes. */
+  readonly isListening: boolean;
+}

@@ -1,0 +1,34 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { expect, onTestFinished, test } from "vitest";
+import { createRegistry } from "../registry/registry.js";
+import { listenChannelz } from "./listen.js";
+import { portOf } from "./raw-caller.test.helper.js";
+
+/** How many connections the system lets wait for a process, at the most. */
+function mostWaiting(): number {
+  try {
+    return Number(readFileSync("/proc/sys/net/core/somaxconn", "utf8"));
+  } catch {
+    return 0;
+  }
+}
+
+/** Connects as often as it is told, and says how many were connected: all of them, or those before a deadline. */
+const crowd = `
+const [port, count] = process.argv.slice(1).map(Number);
+let connected = 0;
+const tell = () => { process.stdout.write(String(connected)); process.exit(); };
+setTimeout(tell, 5000);
+for (let i = 0; i < count; i += 1) {
+  require("node:net").connect(port, "127.0.0.1", () => ++connected === count && tell()).on("error", () => {});
+}`;
+
+test.skipIf(mostWaiting() < 1000)("a crowd that comes while the process is busy waits for it", async () => {
+  const listener = await listenChannelz(createRegistry(), { limits: { maxConnections: 2000 } });
+  onTestFinished(() => listener.close({ deadlineMs: 0 }));
+  const { port } = portOf(listener.address);
+  // Nothing is accepted meanwhile: this process waits for the other.
+  const { stdout } = spawnSync(process.execPath, ["-e", crowd, String(port), "900"], { encoding: "utf8" });
+  expect(Number(stdout)).toBe(900);
+});

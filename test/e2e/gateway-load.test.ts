@@ -1,0 +1,24 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const soak = fileURLToPath(new URL("../../benchmarks/dist/soak/main.js", import.meta.url));
+
+/** The soak of `npm run soak`, as far as a test has time for it. Its gateway is a process of its own, so that it can be counted. */
+test.skipIf(process.platform !== "linux")(
+  "after clients came, called, changed their minds and went, while servers were killed and the configuration changed: every answer was its caller's, nothing failed unexplained, and no socket, process, object or memory is left",
+  async () => {
+    const size = ["--clients", "120", "--servers", "12", "--seconds", "5", "--reloads", "3", "--kills", "5"];
+    const args = [soak, "--json", "--think", "150", "--session-idle", "0", ...size];
+    const { stdout } = await promisify(execFile)(process.execPath, args).catch((error: { stdout: string }) => error);
+    const { counts, faults } = JSON.parse(stdout);
+    expect(faults).toEqual([]);
+    expect(counts.kills).toBeGreaterThan(0);
+    expect(counts.reloads).toBeGreaterThan(0);
+    for (const kind of ["answers", "cancels", "questions", "steps", "vanishes"]) {
+      expect(counts[kind], kind).toBeGreaterThan(0);
+    }
+  },
+  240_000,
+);
