@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
@@ -7,6 +8,8 @@ export default defineConfig({
   test: {
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
     pool: "forks",
+    // Most tests wait for other processes: also on two cores, two at a time end sooner.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     // The tests of lifetime ask the garbage collector; nothing else in the project does.
     execArgv: ["--expose-gc"],
     testTimeout: 60_000,

@@ -1,16 +1,25 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { type Io, main } from "@wirescope/cli";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type RealServer, everything as reference, startEverything } from "./real-servers.test.helper.js";
 
-const modules = fileURLToPath(new URL("../../node_modules/@modelcontextprotocol", import.meta.url));
-const everything = { command: process.execPath, args: [join(modules, "server-everything/dist/index.js"), "stdio"] };
+const everything = { command: process.execPath, args: [reference, "stdio"] };
 
+/** The same server where it does not matter how it is reached: it runs already. */
+let running: { type: "http"; url: string };
+let server: RealServer;
 let plugin: string;
 let home: string;
+
+beforeAll(async () => {
+  server = await startEverything("streamableHttp");
+  running = { type: "http", url: `http://127.0.0.1:${server.port}/mcp` };
+});
+
+afterAll(() => server.stop());
 
 beforeEach(() => {
   plugin = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-tools-")));
@@ -37,7 +46,7 @@ interface Setting {
 async function run(argv: readonly string[], { env = {}, columns, answer }: Setting = {}): Promise<Run> {
   let stdout = "";
   let stderr = "";
-  const code = await main([...argv, "--config", join(plugin, ".mcp.json")], {
+  const code = await main([...argv, "--config", join(plugin, ".mcp.json"), "--allow-insecure-loopback"], {
     stdout: {
       write: (text) => {
         stdout += text;
@@ -75,13 +84,13 @@ describe("tools", () => {
   });
 
   test("fit the terminal", async () => {
-    configure({ everything });
+    configure({ everything: running });
     const { stdout } = await run(["tools", "--trust"], { columns: 60 });
     for (const line of stripVTControlCharacters(stdout).split("\n")) expect(line.length).toBeLessThanOrEqual(60);
   });
 
   test("shows one with its arguments and how to call it", async () => {
-    configure({ everything });
+    configure({ everything: running });
     const { code, stdout } = await run(["tools", "everything", "get-sum", "--trust"]);
     expect(code).toBe(0);
     expect(stdout).toContain("a  number, required");
@@ -89,7 +98,7 @@ describe("tools", () => {
   });
 
   test("as JSON have their schemas, and failures their codes", async () => {
-    configure({ everything, gone: { command: "no-such-program" } });
+    configure({ everything: running, gone: { command: "no-such-program" } });
     const { code, stdout } = await run(["tools", "--json", "--trust"]);
     const all = JSON.parse(stdout);
     expect(code).toBe(1);
@@ -101,9 +110,10 @@ describe("tools", () => {
 });
 
 describe("call", () => {
-  beforeEach(() => configure({ everything }));
+  beforeEach(() => configure({ everything: running }));
 
   test("takes words that are read by the tool's schema, or JSON", async () => {
+    configure({ everything });
     expect(await run(["call", "everything", "get-sum", "a=2", "b=3", "--trust"])).toMatchObject({
       code: 0,
       stdout: "The sum of 2 and 3 is 5.\n",
@@ -151,7 +161,7 @@ describe("call", () => {
 });
 
 test("ping, resources and prompts show what the server has", async () => {
-  configure({ everything });
+  configure({ everything: running });
   expect((await run(["ping", "--trust"])).stdout).toMatch(
     /everything +[\d.]+ ms +\d+ ms +2025-11-25 +mcp-servers\/everything/,
   );

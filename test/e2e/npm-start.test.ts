@@ -54,35 +54,33 @@ function withoutChance(text: string): string {
     .replaceAll(/stdio:\S*|http:\/\/127\.0\S*…|headers of the helper \S+/g, "…");
 }
 
-test("npm start tells a person what is where, as the README shows it, and ends on SIGINT", async () => {
-  const run = npmStart(["--port", "0"]);
-  await untilPrinted(run, /Ctrl-C ends it\.\n/);
-  run.process.kill("SIGINT");
-  expect(await run.ended).toBe(0);
-  const readme = await readFile(join(root, "README.md"), "utf8");
-  expect(withoutChance(readme)).toContain(withoutChance(`$ npm start\n${run.stdout}`));
-});
-
-test("every command that npm start prints works when it is pasted", async () => {
+test("npm start tells a person what is where, as the README shows it; what it prints works when it is pasted or followed; SIGINT ends it", async () => {
   const home = await mkdtemp(join(tmpdir(), "wirescope-start-"));
   try {
+    const env = { ...process.env, HOME: home, XDG_RUNTIME_DIR: "" };
     const run = npmStart(["--port", "0"], { env: { HOME: home, XDG_RUNTIME_DIR: "" } });
     const notice = await untilPrinted(run, /Ctrl-C ends it\.\n/);
+    const readme = await readFile(join(root, "README.md"), "utf8");
+    expect(withoutChance(readme)).toContain(withoutChance(`$ npm start\n${notice}`));
+
     const commands = notice.split("\n").filter((line) => /^ {2}npx /.test(line));
     expect(commands).toHaveLength(3);
     for (const command of commands) {
-      const env = { ...process.env, HOME: home, XDG_RUNTIME_DIR: "" };
       const { stdout } = await promisify(execFile)("sh", ["-c", command], { cwd: root, timeout: 30_000, env });
       expect(stdout, command).toContain("clock");
     }
+
+    await signIn(notice);
+    run.process.kill("SIGINT");
+    expect(await run.ended).toBe(0);
+    expect(run.stdout).toBe(notice);
   } finally {
     await rm(home, { recursive: true, force: true });
   }
 });
 
-test("a sign-in through the printed link connects the server behind OAuth", async () => {
-  const run = npmStart(["--port", "0"]);
-  const notice = await untilPrinted(run, /Ctrl-C ends it\.\n/);
+/** Follows the printed link: the server behind OAuth connects. */
+async function signIn(notice: string): Promise<void> {
   const [link] = /http:\S+\/sign-in\S+/.exec(notice) ?? [""];
   const [, token = ""] = /Token +(\S+)/.exec(notice) ?? [];
   const [, channelz = ""] = /Channelz +(\S+)/.exec(notice) ?? [];
@@ -99,7 +97,7 @@ test("a sign-in through the printed link connects the server behind OAuth", asyn
     { timeout: 20_000, interval: 200 },
   );
   expect((await fetch(link.replace(/ticket=.*/, "ticket=wrong"))).status).toBe(403);
-});
+}
 
 test("a port that is taken ends npm start with code 2 and says what to do", async () => {
   const other = createServer().listen(0, "127.0.0.1");
