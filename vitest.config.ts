@@ -7,6 +7,8 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["@wirescope/source"], externalConditions: ["@wirescope/source"] } },
   test: {
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
+    // Tests of the command run it as it is published.
+    globalSetup: "./scripts/bundle.mjs",
     pool: "forks",
     // Most tests wait for other processes: also on two cores, two at a time end sooner.
     maxWorkers: Math.max(2, availableParallelism() - 1),

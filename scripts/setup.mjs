@@ -52,6 +52,8 @@ export async function ensureBuilt() {
         `The build (tsc -b) ended with code ${code}; the errors are above. Mend them, then run the command again.`,
       );
     }
+    const { ensureBundled } = await import("./bundle.mjs");
+    await ensureBundled();
   });
 }
 

@@ -4,6 +4,6 @@
 import { command } from "./setup.mjs";
 
 await command(async (args) => {
-  const { main, processIo } = await import("../packages/cli/dist/index.js");
+  const { main, processIo } = await import("../packages/cli/bundle/index.js");
   return main(["up", ...args], { ...processIo(), program: "npx wirescope" });
 });

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-import { runProcess } from "../dist/index.js";
+import { runProcess } from "../bundle/index.js";
 
 await runProcess();

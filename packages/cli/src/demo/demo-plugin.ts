@@ -2,6 +2,7 @@ import { chmod, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { packageRoot } from "../package-root.js";
 import { type DemoAuthorizationServer, startAuthorizationServer } from "./servers/authorization-server.js";
 import type { HttpToolServer } from "./servers/http-tool-server.js";
 import { expiredToken, startLedgerServer } from "./servers/ledger-server.js";
@@ -34,7 +35,7 @@ export async function openDemoPlugin(): Promise<DemoPlugin> {
   const servers: readonly Pick<HttpToolServer, "close">[] = [weather, notes, ledger, authorization];
   const root = await realpath(await mkdtemp(join(tmpdir(), "wirescope-demo-")));
   const file = join(root, ".mcp.json");
-  const clock = fileURLToPath(new URL("servers/clock-server.js", import.meta.url));
+  const clock = fileURLToPath(new URL("dist/demo/servers/clock-server.js", packageRoot));
   const entries = {
     clock: { command: process.execPath, args: [clock] },
     weather: { type: "http", url: weather.url, headersHelper: "${HOST_PLUGIN_ROOT}/sign-weather.cjs" },

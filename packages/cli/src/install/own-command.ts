@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { packageRoot } from "../package-root.js";
 import type { Place } from "./clients.js";
 
 /** A program and its arguments. */
@@ -17,7 +18,7 @@ export function ownCommand(place: Pick<Place, "env" | "platform">): CommandLine 
   if (place.platform !== "win32" && isOnPath("wirescope", place)) return { command: "wirescope", args: [] };
   return {
     command: process.execPath,
-    args: [fileURLToPath(new URL("../../bin/wirescope.js", import.meta.url))],
+    args: [fileURLToPath(new URL("bin/wirescope.js", packageRoot))],
   };
 }
 
