@@ -163,7 +163,7 @@ describe("call", () => {
 test("ping, resources and prompts show what the server has", async () => {
   configure({ everything: running });
   expect((await run(["ping", "--trust"])).stdout).toMatch(
-    /everything +[\d.]+ ms +\d+ ms +2025-11-25 +mcp-servers\/everything/,
+    /everything +[\d.]+ ms +[\d.]+ ms +2025-11-25 +mcp-servers\/everything/,
   );
   expect((await run(["resources", "everything", "--trust"])).stdout).toContain(
     "demo://resource/static/document/architecture.md",

@@ -36,7 +36,7 @@ async function createWorld(): Promise<World> {
     secrets,
   });
   onTestFinished(() => gateway.close({ graceMs: 0 }));
-  const admin = connectAdmin(gateway.url ?? "", { token: gateway.token });
+  const admin = connectAdmin(gateway.url ?? "", { token: gateway.token, adminToken: gateway.adminToken });
   const notes = async (): Promise<Server | undefined> => (await admin.listServers({})).servers[0];
   await expect.poll(async () => (await notes())?.failure?.code, patience).toBe("SIGN_IN_NEEDED");
   return { ...world, gateway, admin, notes };

@@ -4,6 +4,7 @@ import { type ChannelzListener, createRegistry, listenChannelz, type Registry } 
 import { observeToolServers } from "@wirescope/instrument/tool-server";
 import { type OAuthSession, systemClock } from "@wirescope/tool-server";
 import { createAdmin } from "./admin/admin.js";
+import { adminHeader } from "./admin/client/admin-header.js";
 import { createAccounts } from "./clients/accounts.js";
 import { createListenings } from "./clients/listenings.js";
 import { createModernRequests } from "./clients/modern-requests.js";
@@ -46,6 +47,8 @@ export interface Gateway extends AsyncDisposable {
   readonly address: string | undefined;
   /** The token that requests must carry; undefined where there is none, or it stands in a file. */
   readonly token: string | undefined;
+  /** The token that who changes something through the administration must bring besides. */
+  readonly adminToken: string;
   readonly registry: Registry;
   /** The servers behind, as of now. */
   servers(): readonly ServerStatus[];
@@ -98,6 +101,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const hub: Hub = createHub({ info, upstreams: () => upstreams.all, notices, sessions: () => sessions });
   let plugins = options.plugins;
+  const adminToken = newToken();
+  secrets.add(adminToken);
   const admin = createAdmin({
     upstreams,
     plugins: () => plugins,
@@ -105,7 +110,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     info,
     notices,
     channelId: observation.channelId,
-    isGuarded: isGuarded(options.listen),
+    adminToken,
   });
   const perform = createPerform({
     hub,
@@ -186,6 +191,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     endpoint: isTcp ? `${url}/mcp` : undefined,
     address: listener && reachable(listener.address, name),
     token,
+    adminToken,
     registry,
     servers: upstreams.statuses,
     async reload(next, tools = options.tools ?? {}) {
@@ -212,16 +218,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 /** How long connections may take to end once nothing runs on them, in milliseconds. */
 const closeMs = 1000;
 
-/** Whether callers are told apart. */
-function isGuarded(listen: GatewayOptions["listen"]): boolean {
-  return (
-    listen !== false && (listen?.token !== false || listen?.tokenFile !== undefined || listen?.tls?.ca !== undefined)
-  );
-}
-
 function tokenOf({ token, tokenFile }: GatewayListenOptions): string | undefined {
   if (token === false || tokenFile !== undefined) return token === false ? undefined : token;
-  return token ?? randomBytes(24).toString("base64url");
+  return token ?? newToken();
 }
 
 /** The options of the listener: what is undefined is left out, and there is room for streams that stay open. */
@@ -249,10 +248,15 @@ function listenOptionsOf(
         "mcp-name",
         "last-event-id",
         "accept",
+        adminHeader,
         "traceparent",
         "tracestate",
       ],
       responseHeaders: ["mcp-session-id"],
     },
   };
+}
+
+function newToken(): string {
+  return randomBytes(24).toString("base64url");
 }

@@ -71,6 +71,6 @@ async function isMeant(running: RunningGateway, values: AdminValues, io: Io, isC
   const found = config === undefined ? findConfigurationFile(process.cwd()) : fileOf(config);
   const file = await found.then((path) => realpath(path)).catch(() => undefined);
   if (file === undefined) return config === undefined;
-  if (isChange && running.token === undefined) return false;
+  if (isChange && running.adminToken === undefined) return false;
   return running.configurations?.includes(file) ?? false;
 }

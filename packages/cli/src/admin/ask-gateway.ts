@@ -11,12 +11,12 @@ const answerMs = 5000;
 
 /** Makes sure that the gateway answers. Where it does not and nobody asked for it by name, the command goes on without it. */
 export async function askGateway(
-  { endpoint, token }: RunningGateway,
+  { endpoint, token, adminToken }: RunningGateway,
   values: AdminValues,
   io: Io,
 ): Promise<AdminAtHand | undefined> {
   const url = new URL(endpoint).origin;
-  const client = connectAdmin(url, { token, ca: readPem(values.ca, "--ca") });
+  const client = connectAdmin(url, { token, adminToken, ca: readPem(values.ca, "--ca") });
   try {
     await client.listServers({ pageSize: 1 }, { timeoutMs: answerMs });
     return { client, url };

@@ -12,6 +12,8 @@ export interface RunningGateway {
   readonly token?: string | undefined;
   /** The file that holds the token, where it is one that stays. */
   readonly tokenFile?: string | undefined;
+  /** What it takes to change something through its administration. */
+  readonly adminToken?: string | undefined;
   /** The configurations that it serves, as absolute paths without links. */
   readonly configurations?: readonly string[] | undefined;
   /** Whose tokens it uses. */
@@ -62,10 +64,12 @@ function readGatewayFile(env: Io["env"]): RunningGateway | undefined {
 }
 
 function servedBy({
+  adminToken,
   configurations,
   profile,
-}: Record<string, unknown>): Pick<RunningGateway, "configurations" | "profile"> {
+}: Record<string, unknown>): Pick<RunningGateway, "adminToken" | "configurations" | "profile"> {
   return {
+    ...(typeof adminToken === "string" ? { adminToken } : {}),
     ...(Array.isArray(configurations) && configurations.every((each) => typeof each === "string")
       ? { configurations }
       : {}),

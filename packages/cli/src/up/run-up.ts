@@ -176,7 +176,7 @@ function announce(
   values: OptionValues<typeof upOptions>,
   io: Io,
 ): () => void {
-  const { url, endpoint, address, token } = gateway;
+  const { url, endpoint, address, token, adminToken } = gateway;
   const { "token-file": tokenFile, profile = profileOf(io) } = values;
   if (endpoint === undefined || address === undefined) return () => {};
   const credential = tokenFile === undefined ? { token } : { tokenFile: resolve(tokenFile) };
@@ -187,6 +187,7 @@ function announce(
     // The target says whether there is TLS.
     channelz: url?.startsWith("https:") ? url : address,
     ...credential,
+    adminToken,
     configurations,
     profile,
   });
@@ -207,9 +208,9 @@ function report(
   const screen = createScreen(io, values["no-color"]);
   const page = ticket.linkTo(gateway.url ?? "", statusPath);
   if (values.json) {
-    const { endpoint, address: channelz, token } = gateway;
+    const { endpoint, address: channelz, token, adminToken } = gateway;
     const servers = Object.fromEntries(gateway.servers().map(({ name, state }) => [name, state]));
-    screen.print(JSON.stringify({ channelz, endpoint, page, token, servers }));
+    screen.print(JSON.stringify({ channelz, endpoint, page, token, adminToken, servers }));
     return;
   }
   const linkFor = (server: string): string => ticket.linkTo(gateway.url ?? "", signInPath, { server });

@@ -23,7 +23,10 @@ export interface TestAdmin extends TestGateway {
 /** A gateway to these servers, and a client for its administration, until the test ends. */
 export async function startTestAdmin(entries: object, options: Partial<GatewayOptions> = {}): Promise<TestAdmin> {
   const gateway = await startTestGateway(entries, options);
-  return { ...gateway, admin: connectAdmin(gateway.url, { token: gateway.token }) };
+  return {
+    ...gateway,
+    admin: connectAdmin(gateway.url, { token: gateway.token, adminToken: gateway.gateway.adminToken }),
+  };
 }
 
 /** A plugin in a folder of its own, whose entries are judged by real approvals. */

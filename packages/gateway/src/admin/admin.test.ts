@@ -198,14 +198,15 @@ describe("the guard", () => {
     expect(await status({ origin: "https://evil.example" })).toBe(403);
   });
 
-  test("[TS-D-ADMIN-4] where everybody is let in, it can be looked at and not be changed", async () => {
-    const { url } = await startTestAdmin(
-      { a: { type: "http", url: "http://127.0.0.1:1/mcp" } },
-      { listen: { token: false } },
-    );
-    const admin = connectAdmin(url);
+  test.each([
+    ["the token of clients", {}, {}],
+    ["another administrator's token", {}, { adminToken: "wrong" }],
+    ["none, where everybody is let in", { listen: { token: false } }, {}],
+  ] as const)("[TS-D-ADMIN-4] with %s it can be looked at and not be changed", async (_, options, given) => {
+    const { url, token } = await startTestAdmin({ a: { type: "http", url: "http://127.0.0.1:1/mcp" } }, options);
+    const admin = connectAdmin(url, { token: token || undefined, ...given });
     expect((await admin.listServers({})).servers).toHaveLength(1);
-    const denied = /\[permission_denied\] This gateway lets every program in.*Start it with a token/;
+    const denied = /\[permission_denied\] To change something takes the administrator's token/;
     await expect(admin.signIn({ server: "a" })[Symbol.asyncIterator]().next()).rejects.toThrow(denied);
     await expect(admin.completeSignIn({ signInId: "a", address: "b" })).rejects.toThrow(denied);
     await expect(admin.signOut({ server: "a" })).rejects.toThrow(denied);

@@ -18,6 +18,7 @@ import type { PluginServers } from "../upstream/plugin-servers.js";
 import type { Upstream } from "../upstream/upstream.js";
 import type { Upstreams } from "../upstream/upstreams.js";
 import { adminErrorOf, type ChangedIssuer } from "./admin-error.js";
+import { createAdministratorCheck } from "./administrator.js";
 import { approve, judgeUpstream } from "./approve.js";
 import { createChanges } from "./changes.js";
 import { explainUpstream } from "./explain-upstream.js";
@@ -50,8 +51,8 @@ export interface AdminOptions {
   readonly info: Implementation;
   readonly notices: Notices;
   readonly channelId: (connection: ConnectionFacts) => number | undefined;
-  /** Whether callers are told apart: by a token, or by certificates. Where they are not, nothing can be changed. */
-  readonly isGuarded: boolean;
+  /** What who changes something has to bring, besides what the guard asks of everybody. */
+  readonly adminToken: string;
 }
 
 /** How many may watch at once. */
@@ -83,13 +84,7 @@ export function createAdmin(options: AdminOptions): Admin {
   };
   const read = (): Server[] => upstreams.all.map(messageOf);
 
-  const assertGuarded = (): void => {
-    if (options.isGuarded) return;
-    throw new ConnectError(
-      "This gateway lets every program in, so nothing can be changed through it. Start it with a token, or use the command without --endpoint.",
-      Code.PermissionDenied,
-    );
-  };
+  const assertAdministrator = createAdministratorCheck(options.adminToken);
 
   const sessionOf = async (upstream: Upstream): Promise<OAuthSession> => {
     const session = await upstream.oauth();
@@ -159,7 +154,7 @@ export function createAdmin(options: AdminOptions): Admin {
       async *signIn(request, context) {
         let change: ChangedIssuer | undefined;
         try {
-          assertGuarded();
+          assertAdministrator(context);
           yield* signIn(upstreams.find(request.server), request, context, (told) => {
             change = told;
           });
@@ -167,17 +162,17 @@ export function createAdmin(options: AdminOptions): Admin {
           throw adminErrorOf(error, redact, change);
         }
       },
-      completeSignIn: ({ signInId, address }) =>
+      completeSignIn: ({ signInId, address }, context) =>
         answer(() => {
-          assertGuarded();
+          assertAdministrator(context);
           if (signIns.complete(signInId, address)) return create(CompleteSignInResponseSchema);
           throw new ConnectError("No such sign-in is under way. Begin again.", Code.NotFound);
         }),
-      signOut: ({ server }, { signal }) =>
+      signOut: ({ server }, context) =>
         answer(async () => {
-          assertGuarded();
+          assertAdministrator(context);
           const upstream = upstreams.find(server);
-          const report = await (await sessionOf(upstream)).signOut(signal);
+          const report = await (await sessionOf(upstream)).signOut(context.signal);
           changes.poke();
           // So that it is seen at once that it is refused, and its tools go.
           upstream.tools.invalidate();
@@ -195,9 +190,9 @@ export function createAdmin(options: AdminOptions): Admin {
           const upstream = upstreams.find(server);
           return approvalToMessage(server, await judgeUpstream(upstream, pluginOf(server)));
         }),
-      approve: ({ server, fingerprint }) =>
+      approve: ({ server, fingerprint }, context) =>
         answer(async () => {
-          assertGuarded();
+          assertAdministrator(context);
           const upstream = upstreams.find(server);
           await approve(upstream, pluginOf(server), fingerprint);
           await upstream.reconnect();

@@ -1,16 +1,15 @@
 import { type Client, Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { AdminService, type Failure, FailureSchema } from "../../gen/wirescope/v1/admin_pb.js";
+import type { AdminTokens } from "./admin-header.js";
 import { createFetchTransport } from "./fetch-transport.js";
 
 /** The methods of the service. They reject with a ConnectError, which `readAdminError` takes apart. */
 export type AdminClient = Client<typeof AdminService>;
 
 /** How a gateway is reached. */
-export interface AdminClientOptions {
+export interface AdminClientOptions extends AdminTokens {
   /** The base URL of the gateway, such as `http://127.0.0.1:4690`. */
   readonly url: string;
-  /** Its token. Default: none is sent. */
-  readonly token?: string | undefined;
   /** Default: that of the platform. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }

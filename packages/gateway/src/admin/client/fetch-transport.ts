@@ -1,30 +1,22 @@
 import type { Transport } from "@connectrpc/connect";
 import type { UniversalClientFn } from "@connectrpc/connect/protocol";
 import { createTransport } from "@connectrpc/connect/protocol-connect";
+import { type AdminTokens, sendTokens } from "./admin-header.js";
 
-export interface FetchTransportOptions {
+export interface FetchTransportOptions extends AdminTokens {
   readonly url: string;
-  readonly token?: string | undefined;
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
 const largestMessageBytes = 16 * 1024 * 1024;
 
 /** Speaks Connect's own protocol through `fetch`, for methods that take one message. */
-export function createFetchTransport({ url, token, fetch = globalThis.fetch }: FetchTransportOptions): Transport {
+export function createFetchTransport({ url, fetch = globalThis.fetch, ...tokens }: FetchTransportOptions): Transport {
   return createTransport({
     httpClient: clientOf(fetch),
     baseUrl: url.replace(/\/+$/, ""),
     useBinaryFormat: true,
-    interceptors:
-      token === undefined
-        ? []
-        : [
-            (next) => (request) => {
-              request.header.set("authorization", `Bearer ${token}`);
-              return next(request);
-            },
-          ],
+    interceptors: [sendTokens(tokens)],
     acceptCompression: [],
     sendCompression: null,
     compressMinBytes: 0,

@@ -1,0 +1,19 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import { adminHeader } from "./client/admin-header.js";
+
+/** Throws unless a request brings the administrator's token, which clients of the endpoint do not have. */
+export function createAdministratorCheck(adminToken: string): (context: HandlerContext) => void {
+  const expected = digest(adminToken);
+  return ({ requestHeader }) => {
+    if (timingSafeEqual(digest(requestHeader.get(adminHeader) ?? ""), expected)) return;
+    throw new ConnectError(
+      `To change something takes the administrator's token of this gateway, in the header ${adminHeader}; the token of its clients is not enough. The commands of the user who started it find it by themselves.`,
+      Code.PermissionDenied,
+    );
+  };
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
