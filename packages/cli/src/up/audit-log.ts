@@ -21,11 +21,11 @@ const lookEveryMs = 1000;
  * What cannot be written is told on standard error, once until it works again, and calls go on. Throws a UsageError where it cannot be
  * opened.
  */
-export function openAuditLog(values: OptionValues<typeof upOptions>, io: Io): AuditLog {
+export function openAuditLog(values: OptionValues<typeof upOptions>, io: Io): AuditLog | undefined {
   const named = values["audit-file"];
   if (named !== undefined) return openFile(resolve(named), io);
   if (values["audit-arguments"]) throw new UsageError("--audit-arguments needs --audit-file.");
-  return { listener: () => {}, close: async () => {} };
+  return undefined;
 }
 
 function openFile(path: string, io: Io): AuditLog {

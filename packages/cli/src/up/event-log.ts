@@ -2,15 +2,28 @@ import { printableText } from "@wirescope/channelz";
 import type { GatewayEvent, GatewayListener } from "@wirescope/gateway";
 import type { Io } from "../io.js";
 
-/** Writes what happens in a gateway to standard error, a line each: for people, or as JSON for machines. */
-export function createEventLog(io: Io, form: "pretty" | "json" | "off"): GatewayListener {
-  if (form === "off") return () => {};
+/**
+ * Writes what happens in a gateway to standard error, a line each: for people, or as JSON for machines. The lines of one turn of the
+ * event loop go together, after it: Node waits for each such write, and a call need not wait for its line.
+ */
+export function createEventLog(io: Io, form: "pretty" | "json"): GatewayListener {
+  let waiting = "";
+  const flush = (): void => {
+    const text = waiting;
+    waiting = "";
+    if (text !== "") io.stderr.write(text);
+  };
+  process.once("exit", flush);
+  const write = (line: string): void => {
+    if (waiting === "") setImmediate(flush);
+    waiting += `${line}\n`;
+  };
   return (whole) => {
     // Arguments are for the audit alone.
     const { arguments: _, ...event } = { arguments: undefined, ...whole };
     const time = io.now().toISOString();
-    if (form === "json") io.stderr.write(`${JSON.stringify({ time, ...event })}\n`);
-    else io.stderr.write(`${time.slice(11, 23)} ${printableText(describe(event))}\n`);
+    if (form === "json") write(JSON.stringify({ time, ...event }));
+    else write(`${time.slice(11, 23)} ${printableText(describe(event))}`);
   };
 }
 

@@ -92,17 +92,21 @@ async function serve(
   let { tools } = read;
   const listen = isPiped ? false : listenOptionsOf(values);
   const audit = openAuditLog(values, io);
-  const log = createEventLog(io, form);
-  const onEvent: GatewayListener = (event) => {
-    log(event);
-    audit.listener(event);
-  };
+  const log = form === "off" ? undefined : createEventLog(io, form);
+  // What nobody hears is not put into words.
+  const onEvent: GatewayListener | undefined =
+    log === undefined && audit === undefined
+      ? undefined
+      : (event) => {
+          log?.(event);
+          audit?.listener(event);
+        };
   const telemetry = await openTelemetry({
     env: io.env,
     version: version(),
     secrets,
     say: (text) => void io.stderr.write(`wirescope: ${text}\n`),
-    log: (reason) => onEvent({ kind: "defect", reason }),
+    log: (reason) => onEvent?.({ kind: "defect", reason }),
   });
   const ticket = createTicket();
   const gateway: Gateway = await startGateway({
@@ -151,7 +155,7 @@ async function serve(
     takeBack();
     for (const stopOne of stopWatching) stopOne();
     await gateway.close();
-    await audit.close();
+    await audit?.close();
   }
 }
 

@@ -66,6 +66,14 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
     return fieldsOf(proof === undefined ? [authorization] : [authorization, { name: "DPoP", value: proof }], token);
   };
 
+  const bearerFields = (token: HeldToken): HeaderFields => {
+    if (bearer?.revision !== token.revision) {
+      const value = `Bearer ${token.record.accessToken}`;
+      bearer = { revision: token.revision, fields: fieldsOf([{ name: "Authorization", value }], token) };
+    }
+    return bearer.fields;
+  };
+
   /** Does something that `dispose` waits for, and that ends with it. */
   const during = async <T>(signal: AbortSignal | undefined, task: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     if (life.signal.aborted) throw credentialClosed(server);
@@ -110,12 +118,15 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
         if (token.record.tokenType === "DPoP") {
           return boundFields(token, request?.method ?? "POST", request?.url ?? context.url);
         }
-        if (bearer?.revision !== token.revision) {
-          const value = `Bearer ${token.record.accessToken}`;
-          bearer = { revision: token.revision, fields: fieldsOf([{ name: "Authorization", value }], token) };
-        }
-        return bearer.fields;
+        return bearerFields(token);
       }),
+    // Most requests: no promise and no signal for each.
+    headersNow() {
+      if (life.signal.aborted) throw credentialClosed(server);
+      const token = session.atHand();
+      if (token === null) return fixed;
+      return token === undefined || token.record.tokenType === "DPoP" ? undefined : bearerFields(token);
+    },
     environment: () => ({}),
     async refused(refusal) {
       if (!isRefusal(refusal.status)) return giveUp(`HTTP ${refusal.status} is not about the credential.`);

@@ -31,6 +31,8 @@ export interface OAuthSession {
   readonly isSigningIn: boolean;
   /** A token to send now; undefined where there is none. See `TokenManager`. */
   current(signal?: AbortSignal): Promise<HeldToken | undefined>;
+  /** What `current` gives where it takes no waiting: a token, or null for none; undefined where it does. */
+  atHand(): HeldToken | null | undefined;
   /** Another token than the one that was refused, or than none; undefined where a person has to sign in. */
   replace(
     refused: HeldToken | undefined,
@@ -139,6 +141,10 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       return signingIn !== undefined;
     },
     current: async (signal) => (await pinned())?.current(signal),
+    atHand() {
+      if (isClosed || !isLookedUp) return undefined;
+      return active === undefined ? null : active.manager.atHand();
+    },
     async replace(refused, challenge, signal) {
       const manager = await pinned(refused === undefined);
       const found = await manager?.replace(refused, signal);

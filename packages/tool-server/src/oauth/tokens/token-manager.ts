@@ -16,6 +16,8 @@ export interface TokenManager {
    * failed for a reason that may pass, unless the old token still serves.
    */
   current(signal?: AbortSignal): Promise<HeldToken | undefined>;
+  /** What `current` gives where it takes no waiting: a token, or null for none; undefined where it does. */
+  atHand(): HeldToken | null | undefined;
   /**
    * Another token than the one that was refused, or than none: a newer one of another process, or a renewed one; undefined where a
    * person has to sign in. Renews once, whoever asks. Rejects as `current` does.
@@ -165,6 +167,12 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
 
   return {
     current,
+    atHand() {
+      if (unsaved !== undefined || !isRead) return undefined;
+      if (held === undefined) return null;
+      if (isResting(held)) return undefined;
+      return isDue(held.record, clock.now()) && canRenew(held) ? undefined : held;
+    },
     async replace(refused, signal) {
       if (held === undefined || held.revision === refused?.revision) await look();
       signal?.throwIfAborted();
