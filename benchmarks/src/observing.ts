@@ -7,7 +7,7 @@ const inFlight = 32;
 /** Two processes that are the same differ by some per cent for as long as they live, so several are asked. */
 const generations = 3;
 const warmUps = 3;
-const rounds = 8;
+const rounds = 6;
 const callsPerRound = 2000;
 const roundsPerCount = 3;
 /** Few enough that a round allocates less than what starts a collection. */
@@ -33,14 +33,14 @@ interface Sample {
 interface Generation {
   readonly on: Sample;
   readonly off: readonly [Sample, Sample];
-  /** A server in a process where nothing is watched. */
-  readonly apart: Sample;
+  /** As many servers in a process where nothing is watched. */
+  readonly apart: readonly Sample[];
 }
 
 /**
  * What it costs a server to be watched: the same server with the instrument on and off, by turns, with unary calls, 32 in flight. Both
  * are in one process, for two processes that run the same differ by more than what is looked for. The second "off" shows how far
- * two servers that are the same differ in this run, and the server in a process of its own, what an instrument costs those that it does not watch.
+ * two servers that are the same differ in this run, and those of another process, what an instrument costs those that it does not watch.
  */
 export async function benchObserving(): Promise<Row[]> {
   const rows: Row[] = [];
@@ -58,7 +58,7 @@ interface Ports {
 
 async function measureGeneration(kind: string, load: Load): Promise<Generation> {
   const together = await startServing<Ports>("observing-server.js", [kind, "off", "on", "off"]);
-  const alone = await startServing<Ports>("observing-server.js", [kind, "off"]);
+  const alone = await startServing<Ports>("observing-server.js", [kind, "off", "off", "off"]);
   const measures = [together, alone].flatMap((process) =>
     process.ready.ports.map((port) => new Measure(process, port, load)),
   );
@@ -71,8 +71,8 @@ async function measureGeneration(kind: string, load: Load): Promise<Generation> 
     for (const measure of measures) await measure.countAllocation();
   }
   await Promise.all([together.stop(), alone.stop()]);
-  const [off, on, alsoOff, apart] = measures.map((measure) => measure.sample());
-  return { on: on!, off: [off!, alsoOff!], apart: apart! };
+  const [off, on, alsoOff, ...apart] = measures.map((measure) => measure.sample());
+  return { on: on!, off: [off!, alsoOff!], apart };
 }
 
 /** The rounds of one server. */
@@ -148,7 +148,9 @@ function rowsOf(kind: string, measured: readonly Generation[], least: number | u
     {
       work: `${watched}: off (left) against a process without`,
       ...compared(
-        measured.flatMap(({ off, apart }) => off.map(({ rate }) => [rate, apart.rate] as const)),
+        measured.flatMap(({ off, apart }) =>
+          off.flatMap(({ rate }) => apart.map((other) => [rate, other.rate] as const)),
+        ),
         "calls/s",
       ),
       goal: "",
