@@ -36,6 +36,7 @@ export async function ensureBundled() {
     sourcemap: "linked",
     sourcesContent: false,
     external,
+    alias: { "@modelcontextprotocol/client/_shims": fileURLToPath(new URL("sdk-shims.mjs", import.meta.url)) },
     logLevel: "warning",
     // Some of what is bundled is CommonJS, and asks for what Node brings.
     banner: {

@@ -13,6 +13,7 @@ import { afterSilence } from "./idle-limit.js";
 import { type ChangedList, listChangeHandlers, watchSubscription } from "./list-changes.js";
 import { connectClient, type EraMemory, handshakeTimes } from "./negotiate-era.js";
 import { createRelayedCalls, type RelayOutcome, type RelayRequest } from "./relayed-calls.js";
+import { createSchemaValidator } from "./schema-validator.js";
 
 export type { ClientSettings, ServerDescription } from "./client-settings.js";
 
@@ -92,6 +93,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   const client = new Client(settings.info, {
     capabilities: settings.capabilities ?? {},
     listChanged: listChangeHandlers(options.onListChanged),
+    jsonSchemaValidator: createSchemaValidator(),
     versionNegotiation: { mode: "auto", probe: { timeoutMs: times.probeMs } },
   });
   client.onerror = (error) => {
