@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { ToolServerError } from "../errors.js";
 
 /** The keychain of the user's system, as far as it is needed. Rejects with KEYCHAIN_UNAVAILABLE. */
@@ -53,11 +55,19 @@ export function keychainUnavailable(reason: string, cause?: unknown): ToolServer
 }
 
 async function loadKeyring(): Promise<typeof import("@napi-rs/keyring")> {
+  if (lacksSessionBus()) throw keychainUnavailable("this session has no D-Bus, over which a Secret Service answers");
   try {
     return await import("@napi-rs/keyring");
   } catch (error) {
     throw keychainUnavailable("the optional package @napi-rs/keyring is not installed for this platform", error);
   }
+}
+
+/** Known without the library: on a server, where nothing answers, it would take 10 MB and 25 ms to find out. */
+function lacksSessionBus(): boolean {
+  const { DBUS_SESSION_BUS_ADDRESS: address, XDG_RUNTIME_DIR: runtime } = process.env;
+  if (process.platform !== "linux" || address) return false;
+  return !existsSync(join(runtime || `/run/user/${process.getuid?.()}`, "bus"));
 }
 
 function rejectionOf(signal: AbortSignal): Promise<never> {
