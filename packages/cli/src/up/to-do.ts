@@ -21,7 +21,7 @@ export function toDoOf(servers: readonly ServerStatus[], program: string, linkFo
         return [{ server: name, problem: "wants you to sign in; open", command: linkFor(name) }];
       case "ENTRY_INVALID":
       case "VARIABLE_UNUSABLE":
-        return [{ server: name, problem: firstSentence(failure.message), command: `${program} check` }];
+        return [{ server: name, problem: afterFirstSentence(failure.message), command: `${program} check` }];
       default:
         return [{ server: name, problem: firstSentence(failure.message), command: command("why") }];
     }
@@ -30,6 +30,11 @@ export function toDoOf(servers: readonly ServerStatus[], program: string, linkFo
 
 function firstSentence(text: string): string {
   return /^.*?\.(?= |$)/s.exec(text)?.[0] ?? text;
+}
+
+/** The message of an entry begins with the server's name, which stands there already; what is wrong comes then. */
+function afterFirstSentence(text: string): string {
+  return text.slice(firstSentence(text).length).trim() || text;
 }
 
 function quoted(name: string): string {
