@@ -218,12 +218,12 @@ test("[CZ-D-LISTEN-2] oversized headers are refused over both versions", async (
   expect(await othersAreServed(listener)).toBe(true);
 });
 
-test("[CZ-D-LISTEN-3] a thousand idle connections stay within the bound, and others are served meanwhile", async () => {
+test("[CZ-D-LISTEN-3] thousands of idle connections stay within the bound, and others are served meanwhile", async () => {
   const listener = await start({ maxConnections: 200 });
   const client = await openSession(listener.url);
   cleanups.push(() => client.destroy());
   let highest = 0;
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < 20; round++) {
     const crowd = await Promise.all(Array.from({ length: 150 }, () => open(listener)));
     for (const socket of crowd.slice(0, 50)) socket.write(preface);
     expect((await rawGrpc(client, getServers)).grpcStatus).toBe(0);
@@ -232,8 +232,8 @@ test("[CZ-D-LISTEN-3] a thousand idle connections stay within the bound, and oth
   expect(await othersAreServed(listener)).toBe(true);
   const { connectionsAccepted, connectionsDisplaced, connectionsRefused } = listener.stats();
   expect(highest).toBeLessThanOrEqual(200);
-  expect(connectionsAccepted).toBeGreaterThan(1200);
-  expect(connectionsDisplaced).toBeGreaterThan(900);
+  expect(connectionsAccepted).toBeGreaterThan(3000);
+  expect(connectionsDisplaced).toBeGreaterThan(2700);
   expect(connectionsRefused).toBe(0);
 });
 
@@ -253,7 +253,7 @@ test("[CZ-D-LISTEN-3] a flood of connections displaces itself, and a client that
       for (const socket of sockets) socket.destroy();
     }
   })();
-  await eventually(() => listener.stats().connectionsAccepted > 500);
+  await eventually(() => listener.stats().connectionsAccepted > 1500);
   for (let call = 0; call < 50; call++) expect((await rawGrpc(client, getServers)).grpcStatus).toBe(0);
   isFlooding = false;
   await flood;

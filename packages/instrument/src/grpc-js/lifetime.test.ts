@@ -124,8 +124,8 @@ describe("stop()", () => {
   });
 });
 
-describe("[CZ-D-LEAK-1] 400 clients that are dropped without close", () => {
-  const count = 400;
+describe("[CZ-D-LEAK-1] 2,000 clients that are dropped without close", () => {
+  const count = 2000;
 
   async function expectDropped(registry: Registry, dropped: readonly DroppedObject[]): Promise<void> {
     await vi.waitFor(

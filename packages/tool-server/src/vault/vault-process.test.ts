@@ -110,12 +110,12 @@ describe("processes that share a vault", () => {
   });
 });
 
-test("[TS-OAUTH-5, TS-D-STORE-4] killed forty times while it writes, an entry is the old or the new, never half, never in the clear", async () => {
+test("[TS-OAUTH-5, TS-D-STORE-4] killed a hundred times while it writes, an entry is the old or the new, never half, never in the clear", async () => {
   const place = await newPlace();
   const vault = await open(place);
   const lane = async (key: VaultKey): Promise<void> => {
     let durable = -1;
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < 25; round += 1) {
       const worker = start(place, "put", key);
       await worker.said(1);
       await new Promise((resolve) => setTimeout(resolve, randomInt(12)));
