@@ -1,4 +1,5 @@
-import { ChannelzError, type ChannelzErrorCode, printableText } from "@wirescope/channelz";
+import { ChannelzError, type ChannelzErrorCode } from "@wirescope/channelz/errors";
+import { printableText } from "@wirescope/channelz/printable-text";
 import type { ToolServerError, ToolServerErrorCode } from "@wirescope/tool-server";
 import type { Io } from "./io.js";
 import { UsageError } from "./usage-error.js";

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { Readable, Writable } from "node:stream";
-import { type ChannelzListener, createRegistry, listenChannelz, type Registry } from "@wirescope/channelz";
+import { type ChannelzListener, listenChannelz } from "@wirescope/channelz/listener";
+import { createRegistry, type Registry } from "@wirescope/channelz/registry";
 import { observeToolServers } from "@wirescope/instrument/tool-server";
 import { type OAuthSession, systemClock } from "@wirescope/tool-server";
-import { createAdmin } from "./admin/admin.js";
+import type { Admin } from "./admin/admin.js";
 import { adminHeader } from "./admin/client/admin-header.js";
 import { createAccounts } from "./clients/accounts.js";
 import { createListenings } from "./clients/listenings.js";
@@ -77,7 +78,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const tell: Teller = Object.assign(
     (event: GatewayEvent): void => {
       teller(event);
-      if (event.kind === "server-state" || event.kind === "reloaded") admin.poke();
+      if (event.kind === "server-state" || event.kind === "reloaded") admin?.poke();
     },
     { isHeard: teller.isHeard },
   );
@@ -103,15 +104,22 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let plugins = options.plugins;
   const adminToken = newToken();
   secrets.add(adminToken);
-  const admin = createAdmin({
-    upstreams,
-    plugins: () => plugins,
-    secrets,
-    info,
-    notices,
-    channelId: observation.channelId,
-    adminToken,
-  });
+  let admin: Admin | undefined;
+  const openAdmin = async (): Promise<Admin> => {
+    // Loaded for the first call, as Channelz is.
+    const { createAdmin } = await import("./admin/admin.js");
+    admin = createAdmin({
+      upstreams,
+      plugins: () => plugins,
+      secrets,
+      info,
+      notices,
+      channelId: observation.channelId,
+      adminToken,
+    });
+    if (isClosing) admin.close();
+    return admin;
+  };
   const perform = createPerform({
     hub,
     metrics,
@@ -140,7 +148,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const closeAll = async (graceMs: number): Promise<void> => {
     isClosing = true;
     parts.listenings.close();
-    admin.close();
+    admin?.close();
     // Nobody can come back for them.
     parked.close();
     await perform.idle(graceMs);
@@ -169,13 +177,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       listener = await listenChannelz(registry, {
         ...listenOptionsOf(listen, token),
         fallback: routes,
-        routes: admin.routes,
-        files: [admin.file],
+        services: openAdmin,
         publicPaths: [...publicPaths, ...Object.keys(options.pages ?? {})],
         requiresTls: true,
         observer: observeListener(registry, info.name),
       });
-      listener.health.set(admin.service, "SERVING");
+      listener.health.set(adminService, "SERVING");
     } catch (error) {
       await closeAll(0);
       throw error;
@@ -214,6 +221,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   return gateway;
 }
+
+/** By this name the health of the administration is asked for. */
+const adminService = "wirescope.v1.AdminService";
 
 /** How long connections may take to end once nothing runs on them, in milliseconds. */
 const closeMs = 1000;

@@ -1,11 +1,11 @@
 export { type ChannelzPackage, channelzPackages } from "../channelz-package.js";
 export { ChannelzError, type ChannelzErrorCode } from "../errors.js";
 export * from "../gen/rpc/channelz/v1/channelz_pb.js";
+export { printableText } from "../printable-text.js";
 export { channelzFile, channelzService, payloadRegistry } from "../schema.js";
 export type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
 export { type ChannelzClient, type ChannelzClientOptions, createChannelzClient } from "./client.js";
 export { type ReadTreeOptions, readTree } from "./read-tree.js";
-export { printableText } from "./remote-text.js";
 export type { ChannelNode, ServerNode, SocketNode, SubchannelNode, Tree, TreeCut, TreeNode } from "./tree.js";
 export {
   type WalkedChannel,

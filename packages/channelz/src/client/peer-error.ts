@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ChannelzError, type ChannelzErrorCode } from "../errors.js";
-import { printableText } from "./remote-text.js";
+import { printableText } from "../printable-text.js";
 
 /** What was asked of whom, for the words of an error. */
 export interface PeerCall {

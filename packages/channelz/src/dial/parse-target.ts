@@ -1,7 +1,7 @@
 import { isIP, isIPv6 } from "node:net";
 import { domainToASCII } from "node:url";
-import { printableText } from "../client/remote-text.js";
 import { ChannelzError } from "../errors.js";
+import { printableText } from "../printable-text.js";
 
 /** A host and a port, with the TLS and the path prefix that a url may bring. */
 export interface TcpTarget {

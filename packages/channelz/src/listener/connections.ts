@@ -28,8 +28,8 @@ export interface ListenerStats {
 /** The counters that are not read off the connections themselves. */
 export type Counters = { -readonly [K in Exclude<keyof ListenerStats, "connectionsOpen" | "requestsOpen">]: number };
 
-/** What is waited for on a connection that has no open request. */
-type Awaiting = "preface" | "settings" | "request";
+/** What is waited for on a connection that has no open request; `us` where the peer has done its part. */
+type Awaiting = "preface" | "us" | "settings" | "request";
 
 /** One accepted connection, from the first byte to the last. */
 export interface Connection {
@@ -38,7 +38,7 @@ export interface Connection {
   awaiting: Awaiting;
   openRequests: number;
   hasRequested: boolean;
-  /** When it was accepted or its last request ended, in the time of `performance.now()`. */
+  /** Since when it waits: it was accepted, was made to wait for us, or its last request ended. In the time of `performance.now()`. */
   idleSince: number;
 }
 
@@ -49,7 +49,7 @@ export interface Exchange {
   readonly stream: ServerHttp2Stream | undefined;
   readonly startedAt: number;
   /** How long the body may take. */
-  readonly receiveTimeoutMs: number;
+  receiveTimeoutMs: number;
   stalledSince: number | undefined;
   isGivenUp: boolean;
 }
@@ -194,6 +194,7 @@ export function createConnections(limits: ListenLimits): Connections {
   }
 
   function patienceMs(awaiting: Awaiting): number {
+    if (awaiting === "us") return Number.POSITIVE_INFINITY;
     if (awaiting === "preface") return limits.prefaceTimeoutMs;
     return awaiting === "settings" ? limits.headersTimeoutMs : limits.idleTimeoutMs;
   }

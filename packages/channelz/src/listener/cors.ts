@@ -1,5 +1,3 @@
-import { cors } from "@connectrpc/connect";
-
 /** What pages of allowed origins may send and read, besides what the protocols of Connect need. */
 export interface CorsAdditions {
   readonly methods?: readonly string[];
@@ -7,9 +5,34 @@ export interface CorsAdditions {
   readonly responseHeaders?: readonly string[];
 }
 
+/** What the protocols of Connect need. Connect tells it too, but cannot be had in part. */
+export const connectCors = {
+  allowedMethods: ["POST", "GET"],
+  allowedHeaders: [
+    "Content-Type",
+    "Connect-Protocol-Version",
+    "Connect-Timeout-Ms",
+    "Connect-Content-Encoding",
+    "Connect-Accept-Encoding",
+    "Content-Encoding",
+    "Accept-Encoding",
+    "Grpc-Message-Type",
+    "X-Grpc-Web",
+    "X-User-Agent",
+    "Grpc-Timeout",
+  ],
+  exposedHeaders: [
+    "Grpc-Status",
+    "Grpc-Message",
+    "Grpc-Status-Details-Bin",
+    "Content-Encoding",
+    "Connect-Content-Encoding",
+  ],
+} as const;
+
 /** What lets a page of an allowed origin read an answer. */
 export function corsHeaders(origin: string, more: CorsAdditions = {}): Readonly<Record<string, string>> {
-  const exposed = [...cors.exposedHeaders, "www-authenticate", ...(more.responseHeaders ?? [])];
+  const exposed = [...connectCors.exposedHeaders, "www-authenticate", ...(more.responseHeaders ?? [])];
   return { "access-control-allow-origin": origin, "access-control-expose-headers": exposed.join(", "), vary: "Origin" };
 }
 
@@ -17,10 +40,12 @@ export function corsHeaders(origin: string, more: CorsAdditions = {}): Readonly<
 export function preflightHeaders(origin: string, more: CorsAdditions = {}): Readonly<Record<string, string>> {
   return {
     "access-control-allow-origin": origin,
-    "access-control-allow-methods": [...cors.allowedMethods, ...(more.methods ?? [])].join(", "),
-    "access-control-allow-headers": [...cors.allowedHeaders, "authorization", ...(more.requestHeaders ?? [])].join(
-      ", ",
-    ),
+    "access-control-allow-methods": [...connectCors.allowedMethods, ...(more.methods ?? [])].join(", "),
+    "access-control-allow-headers": [
+      ...connectCors.allowedHeaders,
+      "authorization",
+      ...(more.requestHeaders ?? []),
+    ].join(", "),
     "access-control-allow-private-network": "true",
     "access-control-max-age": "7200",
     vary: "Origin",

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http2";
 import { isIP } from "node:net";
-import { Code } from "@connectrpc/connect";
+import type { Code } from "@connectrpc/connect";
+import { grpcCode } from "../service/grpc-code.js";
 import type { RpcStatus } from "../service/rpc-status.js";
 import { hostNameOf, isLoopbackAddress } from "./host-name.js";
 import type { TokenCheck } from "./token.js";
@@ -86,7 +87,7 @@ export function createGuard(options: GuardOptions): Guard {
     if (isBrowser || request.httpVersion === 1) {
       if (!isOurs(headers[":authority"], headers.host)) {
         return refuse(
-          Code.PermissionDenied,
+          grpcCode.permissionDenied,
           "This listener does not go by the name in the Host header. Use its address, or add the name to allowedHosts.",
         );
       }
@@ -97,7 +98,7 @@ export function createGuard(options: GuardOptions): Guard {
           : site !== undefined && site !== "same-origin" && site !== "none"
       ) {
         return refuse(
-          Code.PermissionDenied,
+          grpcCode.permissionDenied,
           "Pages of this origin may not call this listener. Add the origin to allowedOrigins.",
         );
       }
@@ -113,14 +114,14 @@ export function createGuard(options: GuardOptions): Guard {
       const presented = bearerTokenOf(headers.authorization);
       if (presented === undefined) {
         return refuse(
-          Code.Unauthenticated,
+          grpcCode.unauthenticated,
           "A token is needed. Send the header authorization: Bearer <token>.",
           allowedOrigin,
         );
       }
       if (!options.checkToken(presented)) {
         return refuse(
-          Code.Unauthenticated,
+          grpcCode.unauthenticated,
           "The token is not the one of this listener. It may have been replaced.",
           allowedOrigin,
         );

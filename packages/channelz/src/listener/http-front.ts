@@ -8,14 +8,14 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Duplex } from "node:stream";
-import { Code } from "@connectrpc/connect";
-import type { GrpcUnary } from "../service/grpc-unary.js";
+import { grpcCode } from "../service/grpc-code.js";
 import { drain, stopReceiving } from "../service/request-body.js";
 import type { RpcStatus } from "../service/rpc-status.js";
-import type { ConnectHandler, NodeRequest, NodeResponse } from "./connect-handler.js";
+import type { NodeRequest, NodeResponse } from "./connect-handler.js";
 import { type Connection, type Connections, countMalformed, type Exchange } from "./connections.js";
 import { type CorsAdditions, corsHeaders, preflightHeaders } from "./cors.js";
 import type { Guard, GuardedRequest, Verdict } from "./guard.js";
+import type { LazyServices } from "./lazy-services.js";
 import type { ListenLimits } from "./limits.js";
 import { sniffPreface } from "./preface.js";
 import { type StatusResponse, statusResponse } from "./status-response.js";
@@ -35,8 +35,7 @@ export interface HttpFrontOptions {
   readonly connections: Connections;
   readonly limits: ListenLimits;
   readonly guard: Guard;
-  readonly grpcUnary: GrpcUnary;
-  readonly connect: ConnectHandler;
+  readonly services: LazyServices;
   readonly fallback: Fallback | undefined;
   readonly publicPaths: ReadonlySet<string>;
   readonly cors: CorsAdditions | undefined;
@@ -54,8 +53,7 @@ export interface HttpFront {
 
 /** Creates what tells the two versions apart, asks the guard, and hands each request to whom it is for. */
 export function createHttpFront(options: HttpFrontOptions): HttpFront {
-  const { connections, limits, guard, grpcUnary, connect, fallback, isEncrypted, publicPaths, cors, observer } =
-    options;
+  const { connections, limits, guard, services, fallback, isEncrypted, publicPaths, cors, observer } = options;
   const { counters } = connections;
   const http1Connections = new WeakMap<Duplex, Connection>();
 
@@ -78,7 +76,7 @@ export function createHttpFront(options: HttpFrontOptions): HttpFront {
   function serve(connection: Connection): void {
     sniffPreface(connection.socket, (isHttp2) => {
       if (isHttp2) {
-        serveHttp2(connection);
+        void serveHttp2(connection);
       } else {
         connection.awaiting = "request";
         http1Connections.set(connection.socket, connection);
@@ -89,7 +87,14 @@ export function createHttpFront(options: HttpFrontOptions): HttpFront {
     });
   }
 
-  function serveHttp2(connection: Connection): void {
+  async function serveHttp2(connection: Connection): Promise<void> {
+    // Who speaks HTTP/2 calls services. A stream cannot be kept waiting: one without a body would end before anybody listens.
+    if (services.current === undefined) {
+      connection.awaiting = "us";
+      await services.load();
+      if (connection.socket.destroyed) return;
+      connection.idleSince = performance.now();
+    }
     connection.awaiting = "settings";
     const session = performServerHandshake(connection.socket, {
       settings: { maxConcurrentStreams: limits.maxConcurrentStreams, maxHeaderListSize: limits.maxHeaderBytes },
@@ -115,15 +120,21 @@ export function createHttpFront(options: HttpFrontOptions): HttpFront {
     stream.on("error", ignore);
     // A caller may have reset the stream before we hear of it, and then nobody will hear of its end.
     if (stream.destroyed || stream.closed) return;
-    const url = headers[":path"] ?? "";
-    const path = pathOf(url);
-    const exchange = begin(connection, path, stream);
+    const path = pathOf(headers[":path"]);
+    const exchange = begin(connection, stream);
     stream.on("close", () => connections.finish(exchange));
     const isPublic = publicPaths.has(path);
     const asked = { httpVersion: 2, method: headers[":method"] ?? "", headers, isEncrypted, isPublic } as const;
     const verdict = guard(asked);
-    if (verdict.outcome === "pass" && verdict.origin === undefined && grpcUnary(stream, headers)) return;
-    const answer = answerAtOnce(asked, url, path, verdict);
+    exchange.receiveTimeoutMs = receiveTimeoutMs(path);
+    if (
+      verdict.outcome === "pass" &&
+      verdict.origin === undefined &&
+      services.current?.grpcUnary(stream, headers) === true
+    ) {
+      return;
+    }
+    const answer = answerAtOnce(asked, headers[":path"] ?? "", path, verdict);
     if (answer !== undefined) {
       // Not through a response of Node's: that one waits for trailers, and a stream that is closed before they are asked
       // for ends the process with a failed assertion (Node 20).
@@ -149,12 +160,30 @@ export function createHttpFront(options: HttpFrontOptions): HttpFront {
     }
     const { method = "", headers, url = "" } = request;
     const path = pathOf(url);
-    const exchange = begin(connection, path, undefined);
+    const exchange = begin(connection, undefined);
     response.on("error", ignore);
     response.on("close", () => connections.finish(exchange));
     const asked = { httpVersion: 1, method, headers, isEncrypted, isPublic: publicPaths.has(path) } as const;
     const verdict = guard(asked);
-    const answer = answerAtOnce(asked, url, path, verdict);
+    if (verdict.outcome !== "pass" || !services.isAwaited(path)) {
+      answerRequest(exchange, request, response, asked, path, verdict);
+    } else {
+      void services.load().then(() => {
+        if (!response.destroyed) answerRequest(exchange, request, response, asked, path, verdict);
+      });
+    }
+  }
+
+  function answerRequest(
+    exchange: Exchange,
+    request: IncomingMessage,
+    response: ServerResponse,
+    asked: GuardedRequest,
+    path: string,
+    verdict: Verdict,
+  ): void {
+    exchange.receiveTimeoutMs = receiveTimeoutMs(path);
+    const answer = answerAtOnce(asked, request.url ?? "", path, verdict);
     if (answer === undefined) {
       handle(request, response, path, verdict);
     } else {
@@ -163,19 +192,23 @@ export function createHttpFront(options: HttpFrontOptions): HttpFront {
     }
   }
 
-  function begin(connection: Connection, path: string, stream: ServerHttp2Stream | undefined): Exchange {
-    const kind = connect.kindOf(path);
-    const mayStayOpen = kind === "client_streaming" || kind === "bidi_streaming";
+  function begin(connection: Connection, stream: ServerHttp2Stream | undefined): Exchange {
     const exchange: Exchange = {
       connection,
       stream,
       startedAt: performance.now(),
-      receiveTimeoutMs: mayStayOpen ? limits.idleTimeoutMs : limits.requestTimeoutMs,
+      receiveTimeoutMs: limits.requestTimeoutMs,
       stalledSince: undefined,
       isGivenUp: false,
     };
     connections.begin(exchange);
     return exchange;
+  }
+
+  function receiveTimeoutMs(path: string): number {
+    const kind = services.current?.connect.kindOf(path);
+    const mayStayOpen = kind === "client_streaming" || kind === "bidi_streaming";
+    return mayStayOpen ? limits.idleTimeoutMs : limits.requestTimeoutMs;
   }
 
   /** The answer to a request that nobody needs to see: one that is refused, too large, a preflight, or for nothing here. */
@@ -196,9 +229,15 @@ export function createHttpFront(options: HttpFrontOptions): HttpFront {
   }
 
   function statusAtOnce({ headers }: GuardedRequest, path: string): RpcStatus | undefined {
-    const kind = connect.kindOf(path);
+    if (services.isAwaited(path)) {
+      return {
+        code: grpcCode.unavailable,
+        message: "The services cannot be loaded. The process that serves them knows why.",
+      };
+    }
+    const kind = services.current?.connect.kindOf(path);
     if (kind === undefined && fallback === undefined) {
-      return { code: Code.Unimplemented, message: "Nothing is served at this path." };
+      return { code: grpcCode.unimplemented, message: "Nothing is served at this path." };
     }
     // Connect counts what it reads; a body that announces itself as too large need not be read.
     const takesOneMessage = kind === "unary" || kind === "server_streaming";
@@ -206,14 +245,14 @@ export function createHttpFront(options: HttpFrontOptions): HttpFront {
     if (!takesOneMessage || announcedBytes <= limits.maxMessageBytes + frameHeaderBytes) return undefined;
     counters.requestsTooLarge++;
     const message = `The request is larger than ${limits.maxMessageBytes} bytes, the most that this listener takes.`;
-    return { code: Code.ResourceExhausted, message };
+    return { code: grpcCode.resourceExhausted, message };
   }
 
   function handle(request: NodeRequest, response: NodeResponse, path: string, verdict: Verdict): void {
     if (verdict.origin !== undefined) {
       for (const [name, value] of Object.entries(corsHeaders(verdict.origin, cors))) response.setHeader(name, value);
     }
-    if (!connect.handle(request, response, path)) fallback?.(request, response);
+    if (services.current?.connect.handle(request, response, path) !== true) fallback?.(request, response);
   }
 
   function onClientError(error: Error & { readonly code?: string }, socket: Duplex): void {

@@ -1,23 +1,18 @@
 import { createServer, type Server } from "node:net";
-import type { DescFile } from "@bufbuild/protobuf";
-import type { ConnectRouter } from "@connectrpc/connect";
 import { channelzPackages } from "../channelz-package.js";
 import { ChannelzError } from "../errors.js";
-import { file_grpc_health_v1_health } from "../gen/grpc/health/v1/health_pb.js";
-import { channelzFile, channelzService } from "../schema.js";
-import { channelzRoutes } from "../service/connect-routes.js";
-import { createGrpcUnary } from "../service/grpc-unary.js";
-import { createHealth, type Health, healthRoutes } from "../service/health.js";
-import { reflectionRoutes } from "../service/reflection.js";
+import { createHealth, type Health } from "../service/health.js";
 import type { Source } from "../source.js";
 import { type BindAddress, bind, resolveBind, targetOf } from "./bind.js";
-import { createConnectHandler } from "./connect-handler.js";
 import { type Connection, createConnections, type ListenerStats } from "./connections.js";
 import type { CorsAdditions } from "./cors.js";
+import type { MoreServices } from "./create-services.js";
 import { createGuard } from "./guard.js";
 import { createHttpFront, type Fallback, type HttpObserver } from "./http-front.js";
+import { createLazyServices } from "./lazy-services.js";
 import { completeLimits, type ListenLimits } from "./limits.js";
-import { createTlsFront, type ListenTls } from "./tls-front.js";
+import type { ListenTls } from "./listen-tls.js";
+import { createTlsFront } from "./tls-front.js";
 import { createTokenCheck } from "./token.js";
 
 /** Where a listener listens, who may call, and what it serves besides Channelz. */
@@ -49,10 +44,8 @@ export interface ListenOptions {
   readonly allowedOrigins?: readonly string[];
   /** Bounds on what peers can take. */
   readonly limits?: Partial<ListenLimits>;
-  /** More services on the same port, behind the same guard. */
-  readonly routes?: (router: ConnectRouter) => void;
-  /** The schemas of those services, for reflection. */
-  readonly files?: readonly DescFile[];
+  /** More services on the same port, behind the same guard; asked for once, when somebody first calls a service. */
+  readonly services?: () => MoreServices | Promise<MoreServices>;
   /** The health to serve, where the application has one; its `shutdown` is called on close. Default: one of its own. */
   readonly health?: Health;
   /**
@@ -100,8 +93,8 @@ export interface ChannelzListener extends AsyncDisposable {
 
 /**
  * Serves a source on a port or a Unix socket of its own: gRPC, gRPC-Web and Connect, over HTTP/2 and HTTP/1.1, with
- * reflection and health. Rejects with LISTEN_EXPOSED, LISTEN_FAILED or TOKEN_UNUSABLE, and with a TypeError for options
- * that contradict each other.
+ * reflection and health, which are loaded for the first call. Rejects with LISTEN_EXPOSED, LISTEN_FAILED or
+ * TOKEN_UNUSABLE, and with a TypeError for options that contradict each other.
  */
 export async function listenChannelz(source: Source, options: ListenOptions = {}): Promise<ChannelzListener> {
   const { keepsProcessAlive = true } = options;
@@ -117,6 +110,17 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
   const stopping = new AbortController();
   const health = options.health ?? createHealth();
   const connections = createConnections(limits);
+  const services = createLazyServices(async () => {
+    const [{ createServices }, more] = await Promise.all([import("./create-services.js"), options.services?.()]);
+    return createServices({
+      source,
+      health,
+      more,
+      maxMessageBytes: limits.maxMessageBytes,
+      onTooLarge: () => connections.counters.requestsTooLarge++,
+      signal: stopping.signal,
+    });
+  });
   const front = createHttpFront({
     connections,
     limits,
@@ -126,37 +130,29 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
       allowedOrigins: options.allowedOrigins ?? [],
       checkToken,
     }),
-    grpcUnary: createGrpcUnary(source, {
-      maxMessageBytes: limits.maxMessageBytes,
-      onTooLarge: () => connections.counters.requestsTooLarge++,
-    }),
-    connect: createConnectHandler((router) => {
-      channelzRoutes(source)(router);
-      healthRoutes(health)(router);
-      const files = [...channelzPackages.map(channelzFile), file_grpc_health_v1_health, ...(options.files ?? [])];
-      reflectionRoutes(files, { signal: stopping.signal })(router);
-      options.routes?.(router);
-    }, limits.maxMessageBytes),
+    services,
     fallback: options.fallback,
     publicPaths: new Set(options.publicPaths),
     cors: options.cors,
     observer: options.observer,
     isEncrypted: options.tls !== undefined,
   });
-  const enter: (connection: Connection) => void = options.tls
-    ? createTlsFront(options.tls, limits, connections, front.serve)
-    : front.serve;
-
-  // Small answers leave at once, and the kernel notices peers that vanished.
-  const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 }, (socket) => {
-    if (!keepsProcessAlive) socket.unref();
-    const connection = connections.admit(socket);
-    if (connection !== undefined) enter(connection);
-  });
-  if (!keepsProcessAlive) server.unref();
+  let server: Server;
   try {
+    const enter: (connection: Connection) => void = options.tls
+      ? createTlsFront(options.tls, limits, connections, front.serve, stopping.signal)
+      : front.serve;
+    // Small answers leave at once, and the kernel notices peers that vanished.
+    server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 }, (socket) => {
+      if (!keepsProcessAlive) socket.unref();
+      const connection = connections.admit(socket);
+      if (connection !== undefined) enter(connection);
+    });
+    if (!keepsProcessAlive) server.unref();
     await bind(server, address);
   } catch (error) {
+    stopping.abort();
+    services.close();
     await connections.drain(0);
     front.close();
     throw error;
@@ -164,12 +160,13 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
   options.observer?.onListening?.(server);
   // An accept that fails (no descriptors left, say) must not end the process that is looked at.
   server.on("error", () => connections.counters.connectionsRefused++);
-  for (const channelzPackage of channelzPackages) health.set(channelzService(channelzPackage).typeName, "SERVING");
+  for (const channelzPackage of channelzPackages) health.set(`${channelzPackage}.Channelz`, "SERVING");
 
   const target = targetOf(server, address);
   let closed: Promise<void> | undefined;
   const close = async (deadlineMs: number): Promise<void> => {
     const ended = new Promise<void>((resolve) => server.close(() => resolve()));
+    services.close();
     health.shutdown();
     stopping.abort();
     await connections.drain(deadlineMs);

@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import type { IncomingHttpHeaders } from "node:http2";
-import { Code } from "@connectrpc/connect";
+import type { Code } from "@connectrpc/connect";
+import { grpcCode } from "../service/grpc-code.js";
 import { trailersOnly } from "../service/grpc-status.js";
 import type { RpcStatus } from "../service/rpc-status.js";
 
@@ -13,12 +14,12 @@ export interface StatusResponse {
 
 /** The codes that a listener itself answers, in the names of Connect and the numbers of HTTP. */
 const httpStatus: Readonly<Partial<Record<Code, readonly [connectName: string, statusCode: number]>>> = {
-  [Code.InvalidArgument]: ["invalid_argument", 400],
-  [Code.Unauthenticated]: ["unauthenticated", 401],
-  [Code.PermissionDenied]: ["permission_denied", 403],
-  [Code.Unimplemented]: ["unimplemented", 404],
-  [Code.ResourceExhausted]: ["resource_exhausted", 413],
-  [Code.Unavailable]: ["unavailable", 503],
+  [grpcCode.invalidArgument]: ["invalid_argument", 400],
+  [grpcCode.unauthenticated]: ["unauthenticated", 401],
+  [grpcCode.permissionDenied]: ["permission_denied", 403],
+  [grpcCode.unimplemented]: ["unimplemented", 404],
+  [grpcCode.resourceExhausted]: ["resource_exhausted", 413],
+  [grpcCode.unavailable]: ["unavailable", 503],
 };
 
 /** A status in the protocol that the caller speaks: gRPC, gRPC-Web, Connect, or words for whoever speaks none of them. */
@@ -30,7 +31,8 @@ export function statusResponse(
 ): StatusResponse {
   const contentType = (headers["content-type"] ?? "").toLowerCase();
   const [connectName, statusCode] = httpStatus[status.code] ?? ["internal", 500];
-  const challenge: OutgoingHttpHeaders = status.code === Code.Unauthenticated ? { "www-authenticate": "Bearer" } : {};
+  const challenge: OutgoingHttpHeaders =
+    status.code === grpcCode.unauthenticated ? { "www-authenticate": "Bearer" } : {};
   const error = { code: connectName, message: status.message };
   if (contentType.startsWith("application/grpc")) {
     const { ":status": _, ...rest } = trailersOnly(status, contentType.split(";", 1)[0]);

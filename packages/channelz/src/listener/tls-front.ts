@@ -2,31 +2,30 @@ import type { Socket } from "node:net";
 import { createServer, type Server, type TLSSocket } from "node:tls";
 import { ChannelzError } from "../errors.js";
 import type { Connection, Connections } from "./connections.js";
+import type { FollowPace } from "./followed-files.js";
 import type { ListenLimits } from "./limits.js";
-
-/** How a listener speaks TLS. */
-export interface ListenTls {
-  /** The listener's certificate chain, PEM. */
-  readonly cert: string | Buffer;
-  /** Its private key, PEM. */
-  readonly key: string | Buffer;
-  /** What the key is encrypted with, if it is. */
-  readonly passphrase?: string;
-  /** The authorities whose certificates callers must present, PEM: giving them makes the TLS mutual. */
-  readonly ca?: string | Buffer | readonly (string | Buffer)[];
-}
+import type { ListenTls } from "./listen-tls.js";
+import { openTlsContext, type TlsContext } from "./tls-context.js";
 
 /** Takes an accepted connection through its handshake. */
 export type TlsFront = (connection: Connection) => void;
 
-/** Creates the TLS of a listener; `secured` gets each connection whose handshake, and client certificate where asked for, was good. */
+/**
+ * Creates the TLS of a listener; `secured` gets each connection whose handshake, and client certificate where asked for, was good.
+ * Files are followed until `closing`. Throws LISTEN_FAILED.
+ */
 export function createTlsFront(
   tls: ListenTls,
   limits: ListenLimits,
   connections: Connections,
   secured: (connection: Connection) => void,
+  closing: AbortSignal,
+  pace?: FollowPace,
 ): TlsFront {
-  const server = createTlsServer(tls, limits);
+  const context = openTlsContext(tls);
+  const server = createTlsServer(context, tls.ca !== undefined, limits);
+  // Connections keep what their handshake was made with. Tickets do not outlive it, so a caller who may come in no more is noticed.
+  context.follow(() => server.setSecureContext(context.current()), closing, pace);
   // The server hands over a socket of its own; both ends of the wire together say whose it is.
   const pending = new Map<string, Connection>();
 
@@ -56,19 +55,12 @@ export function createTlsFront(
   };
 }
 
-function createTlsServer({ cert, key, passphrase, ca }: ListenTls, limits: ListenLimits): Server {
+function createTlsServer(context: TlsContext, isMutual: boolean, limits: ListenLimits): Server {
   try {
     return createServer({
-      cert,
-      key,
-      ...(passphrase !== undefined && { passphrase }),
-      ...(ca !== undefined && {
-        ca: Array.isArray(ca) ? [...ca] : (ca as string | Buffer),
-        requestCert: true,
-        rejectUnauthorized: true,
-      }),
+      ...context.current(),
+      ...(isMutual && { requestCert: true, rejectUnauthorized: true }),
       ALPNProtocols: ["h2", "http/1.1"],
-      minVersion: "TLSv1.2",
       handshakeTimeout: limits.prefaceTimeoutMs,
     });
   } catch (cause) {

@@ -1,26 +1,19 @@
-import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import type { ChannelzPackage } from "../channelz-package.js";
 import type { EncodedRead, EncodedSource } from "../encoded-source.js";
 import { ChannelzError } from "../errors.js";
-import {
-  type GetChannelResponse,
-  GetChannelResponseSchema,
-  type GetServerResponse,
-  GetServerResponseSchema,
-  type GetServerSocketsResponse,
-  GetServerSocketsResponseSchema,
-  type GetServersResponse,
-  GetServersResponseSchema,
-  type GetSocketResponse,
-  GetSocketResponseSchema,
-  type GetSubchannelResponse,
-  GetSubchannelResponseSchema,
-  type GetTopChannelsResponse,
-  GetTopChannelsResponseSchema,
+import type {
+  GetChannelResponse,
+  GetServerResponse,
+  GetServerSocketsResponse,
+  GetServersResponse,
+  GetSocketResponse,
+  GetSubchannelResponse,
+  GetTopChannelsResponse,
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
 import { type Clock, createTurnClock, stampClockOf } from "./clock.js";
 import { type ConnectivityState, checkState } from "./connectivity.js";
+import type { Answers } from "./decode-answer.js";
 import { type DroppedObject, DropWatch } from "./drop-watch.js";
 import { adopt, ChannelHandle, ServerHandle, SocketHandle, SubchannelHandle } from "./handles.js";
 import { OrderedTable } from "./ordered-table.js";
@@ -186,41 +179,44 @@ class LiveRegistry implements Registry {
   }
 
   async getTopChannels(request?: PageRequest, options?: ReadOptions): Promise<GetTopChannelsResponse> {
-    return this.#read(GetTopChannelsResponseSchema, { method: "GetTopChannels", ...pageOf(request) }, options);
+    return this.#read({ method: "GetTopChannels", ...pageOf(request) }, options);
   }
 
   async getServers(request?: PageRequest, options?: ReadOptions): Promise<GetServersResponse> {
-    return this.#read(GetServersResponseSchema, { method: "GetServers", ...pageOf(request) }, options);
+    return this.#read({ method: "GetServers", ...pageOf(request) }, options);
   }
 
   async getServer(id: Int64, options?: ReadOptions): Promise<GetServerResponse> {
-    return this.#read(GetServerResponseSchema, { method: "GetServer", id: BigInt(id) }, options);
+    return this.#read({ method: "GetServer", id: BigInt(id) }, options);
   }
 
   async getServerSockets(id: Int64, request?: PageRequest, options?: ReadOptions): Promise<GetServerSocketsResponse> {
-    const read: EncodedRead = { method: "GetServerSockets", id: BigInt(id), ...pageOf(request) };
-    return this.#read(GetServerSocketsResponseSchema, read, options);
+    const read = { method: "GetServerSockets" as const, id: BigInt(id), ...pageOf(request) };
+    return this.#read(read, options);
   }
 
   async getChannel(id: Int64, options?: ReadOptions): Promise<GetChannelResponse> {
-    return this.#read(GetChannelResponseSchema, { method: "GetChannel", id: BigInt(id) }, options);
+    return this.#read({ method: "GetChannel", id: BigInt(id) }, options);
   }
 
   async getSubchannel(id: Int64, options?: ReadOptions): Promise<GetSubchannelResponse> {
-    return this.#read(GetSubchannelResponseSchema, { method: "GetSubchannel", id: BigInt(id) }, options);
+    return this.#read({ method: "GetSubchannel", id: BigInt(id) }, options);
   }
 
   async getSocket(id: Int64, options?: ReadOptions & { readonly summary?: boolean }): Promise<GetSocketResponse> {
-    const read: EncodedRead = { method: "GetSocket", id: BigInt(id), summary: options?.summary ?? false };
-    return this.#read(GetSocketResponseSchema, read, options);
+    const read = { method: "GetSocket" as const, id: BigInt(id), summary: options?.summary ?? false };
+    return this.#read(read, options);
   }
 
   /** There is one way from a record to words: the bytes. Readers in this process decode them. */
-  #read<D extends DescMessage>(schema: D, read: EncodedRead, options: ReadOptions | undefined): MessageShape<D> {
+  async #read<M extends EncodedRead["method"]>(
+    read: EncodedRead & { readonly method: M },
+    options: ReadOptions | undefined,
+  ): Promise<Answers[M]> {
     options?.signal?.throwIfAborted();
     const bytes = this.#reader.encode(read, "rpc.channelz.v1", 0);
-    // As a plain array, or the fields that are bytes would be Buffers.
-    return fromBinary(schema, new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length));
+    const { decodeAnswer } = await loadDecoder();
+    return decodeAnswer<M>(read.method, bytes);
   }
 
   #addChannelRecord(
@@ -266,6 +262,14 @@ class LiveRegistry implements Registry {
   #checkOwn(owner: ChannelHandle | SubchannelHandle | ServerHandle, child: AnyRecord): void {
     if (owner.store !== this.#store) throw foreignOwner(owner.record, child);
   }
+}
+
+let decoder: Promise<typeof import("./decode-answer.js")> | undefined;
+
+/** Loaded late: a process counts all its life, and is looked at seldom. */
+function loadDecoder(): NonNullable<typeof decoder> {
+  decoder ??= import("./decode-answer.js");
+  return decoder;
 }
 
 function closedServer(server: ServerRecord, socket: SocketRecord): ChannelzError {

@@ -4,7 +4,8 @@ import {
   Health as HealthService,
   HealthCheckResponse_ServingStatus as Status,
 } from "../gen/grpc/health/v1/health_pb.js";
-import { createHealth, healthRoutes } from "./health.js";
+import { createHealth } from "./health.js";
+import { healthRoutes } from "./health-routes.js";
 
 const clientOf = (health: ReturnType<typeof createHealth>) =>
   createClient(HealthService, createRouterTransport(healthRoutes(health)));

@@ -1,10 +1,3 @@
-import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
-import {
-  type HealthCheckRequest,
-  HealthCheckResponse_ServingStatus,
-  Health as HealthService,
-} from "../gen/grpc/health/v1/health_pb.js";
-
 /** What can be said of a service; the empty name is the whole server. */
 export type ServingStatus = "UNKNOWN" | "SERVING" | "NOT_SERVING";
 
@@ -82,36 +75,5 @@ export function createHealth(options: HealthOptions = {}): Health {
       wakeAll();
     },
     watch,
-  };
-}
-
-/** Serves `grpc.health.v1`: Check answers NOT_FOUND for an unknown service, Watch tells SERVICE_UNKNOWN and goes on watching. */
-export function healthRoutes(health: Health): (router: ConnectRouter) => void {
-  return (router) => {
-    router.service(HealthService, {
-      check({ service }: HealthCheckRequest) {
-        const status = health.get(service);
-        if (status === undefined) throw new ConnectError(`The service "${service}" is not known here.`, Code.NotFound);
-        return { status: HealthCheckResponse_ServingStatus[status] };
-      },
-      list: () => ({
-        statuses: Object.fromEntries(
-          [...health.list()].map(([service, status]) => [
-            service,
-            { status: HealthCheckResponse_ServingStatus[status] },
-          ]),
-        ),
-      }),
-      async *watch({ service }: HealthCheckRequest, context: HandlerContext) {
-        try {
-          for await (const status of health.watch(service, context.signal)) {
-            yield { status: HealthCheckResponse_ServingStatus[status ?? "SERVICE_UNKNOWN"] };
-          }
-        } catch (error) {
-          if (error instanceof RangeError) throw new ConnectError(error.message, Code.ResourceExhausted);
-          throw error;
-        }
-      },
-    });
   };
 }

@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/printable-text";
 import { ToolServerError, type ToolServerErrorCode } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
 import { formatJson } from "../output/json.js";

@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/printable-text";
 import { type AdminClient, readAdminError, type Server, type SignInPrompt, SignInWay } from "@wirescope/gateway/admin";
 import { type SignInRequest, ToolServerError } from "@wirescope/tool-server";
 import type { Io } from "../io.js";

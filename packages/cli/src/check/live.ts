@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/printable-text";
 import { type Cause, type Demand, type Explanation, ToolServerError } from "@wirescope/tool-server";
 import type { Screen } from "../output/screen.js";
 import type { ExplainableServers } from "../why/explain-configured.js";

@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/printable-text";
 import type { OAuthDescription } from "@wirescope/tool-server";
 import type { AuthRow } from "../admin/auth-rows.js";
 import type { Io } from "../io.js";

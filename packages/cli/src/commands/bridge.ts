@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/printable-text";
 import { commonOptions, parseOptions } from "../options.js";
 import { readPem } from "../tool-server/read-pem.js";
 import { UsageError } from "../usage-error.js";

@@ -1,10 +1,3 @@
-import { type Channel, ChannelSchema, walkTopChannels } from "@wirescope/channelz";
-import { collect } from "../collect.js";
-import { formatJson, messageToJson } from "../output/json.js";
-import type { Screen } from "../output/screen.js";
-import { stateName, statePaint } from "../output/state.js";
-import { type Column, renderTable } from "../output/table.js";
-import { formatRelative, timeOf } from "../output/time.js";
 import { type Command, defineReadCommand } from "./command.js";
 
 /** Lists the top channels. */
@@ -12,28 +5,5 @@ export const channelsCommand: Command = defineReadCommand({
   name: "channels",
   summary: "list the channels that the application opened",
   options: {},
-  async read({ source, screen, values }) {
-    const channels = await collect(walkTopChannels(source));
-    if (values.json) return screen.print(formatJson(channels.map((channel) => messageToJson(ChannelSchema, channel))));
-    if (channels.length === 0) return screen.print("No channels.");
-    screen.printAll(renderTable(columns(screen), channels, screen.width));
-  },
+  read: async (task) => (await import("../read/channels.js")).readChannels(task),
 });
-
-function columns({ now, palette }: Screen): Column<Channel>[] {
-  return [
-    { title: "ID", align: "right", text: ({ ref }) => String(ref?.channelId ?? 0n) },
-    { title: "STATE", least: 17, text: ({ data }) => stateName(data), paint: ({ data }) => statePaint(data, palette) },
-    { title: "TARGET", least: 16, text: ({ data }) => data?.target || "-" },
-    { title: "NAME", text: ({ ref }) => ref?.name || "-" },
-    { title: "CALLS", align: "right", text: ({ data }) => String(data?.callsStarted ?? 0n) },
-    { title: "OK", align: "right", text: ({ data }) => String(data?.callsSucceeded ?? 0n) },
-    {
-      title: "FAILED",
-      align: "right",
-      text: ({ data }) => String(data?.callsFailed ?? 0n),
-      paint: ({ data }) => (data?.callsFailed ? palette.bad : palette.plain),
-    },
-    { title: "LAST CALL", least: 9, text: ({ data }) => formatRelative(timeOf(data?.lastCallStartedTimestamp), now) },
-  ];
-}

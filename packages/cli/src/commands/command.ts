@@ -1,8 +1,8 @@
-import type { ChannelzConnection } from "@wirescope/channelz";
-import { connectByOptions, connectionOptions } from "../connection-options.js";
+import { connectionOptions } from "../connection-options.js";
 import type { Io } from "../io.js";
 import { commonOptions, type OptionTable, type OptionValues, parseOptions } from "../options.js";
-import { createScreen, type Screen } from "../output/screen.js";
+import { createScreen } from "../output/screen.js";
+import type { ReadTask } from "../read/read-task.js";
 import { UsageError } from "../usage-error.js";
 
 /** A verb of the command line. */
@@ -19,14 +19,6 @@ export interface Command {
   run(args: readonly string[], io: Io): Promise<number>;
 }
 
-/** What a command that reads a peer works with. */
-export interface ReadContext<T extends OptionTable> {
-  readonly source: ChannelzConnection;
-  readonly screen: Screen;
-  readonly values: OptionValues<T & ReadOptions>;
-  readonly positionals: readonly string[];
-}
-
 const jsonOption = { json: { type: "boolean", help: "print JSON in place of text" } } as const;
 
 /** The options that every command which reads a peer has. */
@@ -41,7 +33,8 @@ export function defineReadCommand<T extends OptionTable>(spec: {
   readonly parameters?: readonly string[];
   readonly options: T;
   readonly notes?: readonly string[];
-  read(context: ReadContext<T>): Promise<void>;
+  /** Does it; to be loaded late, since commands that have nothing to do with Channelz start without its messages. */
+  read(task: ReadTask<OptionValues<T & ReadOptions>>): Promise<void>;
 }): Command {
   const { name, summary, parameters = [], notes, read } = spec;
   const options = { ...spec.options, ...readOptions };
@@ -60,6 +53,7 @@ export function defineReadCommand<T extends OptionTable>(spec: {
       // Within the generic table the compiler no longer sees the part that every such command has.
       const common: OptionValues<ReadOptions> = values;
       const screen = createScreen(io, common["no-color"]);
+      const { connectByOptions } = await import("../connect-by-options.js");
       await using source = connectByOptions(common, io.env);
       await read({ source, screen, values, positionals });
       return 0;

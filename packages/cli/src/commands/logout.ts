@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/printable-text";
 import type { SignOutReport, WipedTokens } from "@wirescope/tool-server";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";

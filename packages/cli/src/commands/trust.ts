@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/printable-text";
 import type { Entry, TrustJudgement } from "@wirescope/tool-server";
 import type { AdminAtHand } from "../admin/admin-at-hand.js";
 import type { ApprovalAtHand, TrustRow } from "../admin/trust-through.js";

@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/printable-text";
 import type { Io } from "../io.js";
 import { readJsoncMember } from "../jsonc/edit-jsonc.js";
 import { formatJson } from "../output/json.js";

@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { printableText } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/printable-text";
 import type { Io } from "../io.js";
 import { JsoncError } from "../jsonc/jsonc-text.js";
 import { formatJson } from "../output/json.js";

@@ -1,7 +1,8 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { ChannelSchema, SocketOptionTimeoutSchema, SocketSchema } from "@wirescope/channelz";
 import { describe, expect, test } from "vitest";
-import { formatJson, messageToJson } from "./json.js";
+import { formatJson } from "./json.js";
+import { messageToJson } from "./message-json.js";
 
 describe("messageToJson", () => {
   test("64-bit integers are strings, and zero is shown", () => {

@@ -1,30 +1,4 @@
-import {
-  clone,
-  type DescMessage,
-  type JsonObject,
-  type JsonValue,
-  type MessageShape,
-  toJson,
-} from "@bufbuild/protobuf";
-import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
-import { base64Encode } from "@bufbuild/protobuf/wire";
-import type { Any } from "@bufbuild/protobuf/wkt";
-import { payloadRegistry } from "@wirescope/channelz";
-
-const options = { registry: payloadRegistry, alwaysEmitImplicit: true };
-
-/**
- * A message in the JSON form of proto3: lowerCamelCase names, 64-bit integers as strings, bytes in base64, times in RFC 3339, and
- * fields that are zero or empty included. A payload that nobody here can read shows its type and its bytes; a time that
- * has no such form, as beyond the year 9999, is left out.
- */
-export function messageToJson<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): JsonObject {
-  const mended = clone(schema, message);
-  const payloads = mend(reflect(schema, mended), []);
-  const json = toJson(schema, mended, options) as JsonObject;
-  for (const { path, payload } of payloads) put(json, path, payload);
-  return json;
-}
+import type { JsonValue } from "@bufbuild/protobuf";
 
 /** JSON as text, indented. Characters that could drive a terminal are written as escapes, which mean the same. */
 export function formatJson(value: JsonValue): string {
@@ -34,47 +8,4 @@ export function formatJson(value: JsonValue): string {
       (_, unit) => `\\u${character.charCodeAt(unit).toString(16).padStart(4, "0")}`,
     ).join(""),
   );
-}
-
-type Path = readonly (string | number)[];
-
-/** Takes out of a message what would end the conversion of all of it, and gives back what can be shown in another form. */
-function mend(message: ReflectMessage, path: Path): { readonly path: Path; readonly payload: JsonObject }[] {
-  return message.fields.flatMap((field) => {
-    if (!message.isSet(field)) return [];
-    const here = [...path, field.jsonName];
-    if (field.fieldKind === "list" && field.listKind === "message") {
-      return [...message.get(field)].flatMap((item, index) => mend(item as ReflectMessage, [...here, index]));
-    }
-    if (field.fieldKind !== "message") return [];
-    const child = message.get(field);
-    const { typeName } = child.desc;
-    if (
-      typeName !== "google.protobuf.Any" &&
-      typeName !== "google.protobuf.Timestamp" &&
-      typeName !== "google.protobuf.Duration"
-    ) {
-      return mend(child, here);
-    }
-    if (hasJson(child)) return [];
-    message.clear(field);
-    if (typeName !== "google.protobuf.Any") return [];
-    const { typeUrl, value } = child.message as Any;
-    return [{ path: here, payload: { "@type": typeUrl, value: base64Encode(value) } }];
-  });
-}
-
-function hasJson(message: ReflectMessage): boolean {
-  try {
-    toJson(message.desc, message.message, options);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function put(json: JsonObject, path: Path, value: JsonObject): void {
-  let holder: Record<string | number, unknown> = json;
-  for (const step of path.slice(0, -1)) holder = holder[step] as Record<string | number, unknown>;
-  holder[path.at(-1) ?? ""] = value;
 }

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { printableText } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/printable-text";
 import type {
   ConnectionFacts,
   Ending,

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-import { printableText } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/printable-text";
 import type { OAuthOverrides, Variables } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";

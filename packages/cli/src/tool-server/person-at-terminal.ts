@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/printable-text";
 import type { SignIn, SignInRequest } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
 import { hasBrowser, openBrowser } from "./open-browser.js";

@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/printable-text";
 import type { Tool } from "@wirescope/tool-server";
 import { wrap } from "../check/wrap.js";
 import type { Screen } from "../output/screen.js";

@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/printable-text";
 import { type Cause, causeTable, type Explanation, type Mend, type Step } from "@wirescope/tool-server";
 import { wrap } from "../check/wrap.js";
 import type { Screen } from "../output/screen.js";

@@ -34,9 +34,7 @@ import { watchServers } from "./watch-servers.js";
 
 /** The service by which a gateway is administered. */
 export interface Admin {
-  readonly file: DescFile;
-  /** The name of the service, for its health. */
-  readonly service: string;
+  readonly files: readonly DescFile[];
   readonly routes: (router: ConnectRouter) => void;
   /** Something may have changed. */
   poke(): void;
@@ -203,8 +201,7 @@ export function createAdmin(options: AdminOptions): Admin {
   };
 
   return {
-    file: file_wirescope_v1_admin,
-    service: AdminService.typeName,
+    files: [file_wirescope_v1_admin],
     routes,
     poke: changes.poke,
     close: () => stopping.abort(new ConnectError("The gateway stops.", Code.Unavailable)),

@@ -1,4 +1,5 @@
-import { createRegistry, listenChannelz, type Registry } from "@wirescope/channelz";
+import { listenChannelz } from "@wirescope/channelz/listener";
+import { createRegistry, type Registry } from "@wirescope/channelz/registry";
 import { parseListenSetting } from "./listen-setting.js";
 import { observeProcess, type ProcessObservation } from "./observe-process.js";
 

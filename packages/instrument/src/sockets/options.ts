@@ -1,5 +1,5 @@
 import type { Server, Socket } from "node:net";
-import { lingerOption, type SocketOptionInit, timeoutOption } from "@wirescope/channelz";
+import { lingerOption, type SocketOptionInit, timeoutOption } from "@wirescope/channelz/registry";
 import { nativeSockets } from "./native.js";
 import { descriptorOf, isGone } from "./socket-internals.js";
 import { parseTcpInfo, tcpInfoSize } from "./tcp-info.js";

@@ -1,4 +1,4 @@
-import { type SocketOptionInit, tcpInfoOption } from "@wirescope/channelz";
+import { type SocketOptionInit, tcpInfoOption } from "@wirescope/channelz/registry";
 
 /** The bytes of Linux's `struct tcp_info` up to and with `tcpi_reordering`; later kernels only add behind. */
 export const tcpInfoSize = 92;

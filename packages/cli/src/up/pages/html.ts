@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { printableText } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/printable-text";
 
 /** A piece of a page whose text is escaped. */
 export interface Html {

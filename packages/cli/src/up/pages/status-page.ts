@@ -1,4 +1,4 @@
-import { type Channel, walkTopChannels } from "@wirescope/channelz";
+import type { Channel } from "@wirescope/channelz";
 import type { Gateway, HttpHandler, ServerStatus } from "@wirescope/gateway";
 import { formatRelative, timeOf } from "../../output/time.js";
 import { type ToDo, toDoOf } from "../to-do.js";
@@ -18,6 +18,7 @@ export function createStatusPage(gateway: () => Gateway, ticket: Ticket, program
   return withTicket(ticket, async (_, response) => {
     const running = gateway();
     const { registry, url = "", endpoint = "", address = "" } = running;
+    const { walkTopChannels } = await import("@wirescope/channelz/client");
     const channels = new Map<string, Channel>();
     for await (const channel of walkTopChannels(registry)) channels.set(channel.ref?.name ?? "", channel);
     const servers = running.servers();

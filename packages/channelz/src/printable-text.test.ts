@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { printableText } from "./remote-text.js";
+import { printableText } from "./printable-text.js";
 
 test("text of a peer cannot drive a terminal, reorder a line or hide", () => {
   expect(printableText("\u001b[2Jgone\u0007\r\n\ttab\u009b1m")).toBe("\\x1b[2Jgone\\x07\\r\\n\\ttab\\x9b1m");

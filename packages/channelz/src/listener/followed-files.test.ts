@@ -1,0 +1,125 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type FollowOptions, followFiles, readFiles } from "./followed-files.js";
+import { eventually } from "./raw-caller.test.helper.js";
+
+let folder: string;
+let stop: AbortController;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "wirescope-files-"));
+  mkdirSync(join(folder, "inner"));
+  stop = new AbortController();
+});
+afterEach(() => {
+  stop.abort();
+  vi.useRealTimers();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const put = (name: string, text: string): void => writeFileSync(join(folder, "inner", name), text);
+
+const files = ["a", "b"].map((name) => ({
+  get path() {
+    return join(folder, "inner", name);
+  },
+  unreadable: () => new Error(`${name} cannot be read`),
+}));
+
+/** Follows two files that can be used where their texts are the same. */
+function follow(more: Partial<FollowOptions> = {}): { taken: string[]; judged: string[]; told: string[] } {
+  const seen = { taken: [] as string[], judged: [] as string[], told: [] as string[] };
+  followFiles({
+    files,
+    first: readFiles(files),
+    take(contents) {
+      const texts = contents.map(String);
+      seen.judged.push(texts.join());
+      if (new Set(texts).size > 1) throw new Error(`${texts.join(" is not ")}`);
+      seen.taken.push(texts.join());
+    },
+    onUnusable: ({ message }) => seen.told.push(message),
+    signal: stop.signal,
+    pace: { recheckMs: 5, patienceMs: 30 },
+    ...more,
+  });
+  return seen;
+}
+
+/** Makes files count as written long ago. */
+const inAnHour = (): void => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
+};
+
+test("files that are written one by one are taken up once both are there, and nothing is told meanwhile", async () => {
+  put("a", "1");
+  put("b", "1");
+  const seen = follow({ pace: { recheckMs: 5, patienceMs: 60_000 } });
+  put("a", "2");
+  await eventually(() => seen.judged.includes("2,1"));
+  put("b", "2");
+  await eventually(() => seen.taken.length > 0);
+  expect(seen.taken).toEqual(["2,2"]);
+  expect(seen.told).toEqual([]);
+});
+
+test("what stays unusable is told once for each reason, and judged once where it did not change", async () => {
+  put("a", "1");
+  put("b", "1");
+  inAnHour();
+  const seen = follow();
+  put("a", "2");
+  await eventually(() => seen.told.length > 0);
+  expect(seen.judged).toEqual(["2,1"]);
+  put("a", "3");
+  await eventually(() => seen.told.length > 1);
+  put("a", "2");
+  await eventually(() => seen.judged.length > 2);
+  rmSync(join(folder, "inner", "b"));
+  await eventually(() => seen.told.length > 2);
+  expect(seen.told).toEqual(["2 is not 1", "3 is not 1", "b cannot be read"]);
+  put("a", "1");
+  put("b", "1");
+  await eventually(() => seen.taken.length > 0);
+  put("a", "2");
+  await eventually(() => seen.told.length > 3);
+  expect(seen.told.at(-1)).toBe("2 is not 1");
+});
+
+test("files that were out of reach and come back as they were are usable again", async () => {
+  put("a", "1");
+  put("b", "1");
+  inAnHour();
+  const seen = follow();
+  renameSync(join(folder, "inner"), join(folder, "away"));
+  await eventually(() => seen.told.length > 0);
+  renameSync(join(folder, "away"), join(folder, "inner"));
+  await eventually(() => seen.taken.length > 0);
+  expect(seen).toMatchObject({ taken: ["1,1"], told: [expect.stringMatching(/cannot be read/)] });
+});
+
+test("files that were written just now are read again, for their times may hide what came after", async () => {
+  put("a", "1");
+  put("b", "1");
+  inAnHour();
+  const { version } = readFiles(files);
+  vi.useRealTimers();
+  const contents = ["0", "0"].map((text) => Buffer.from(text));
+  const seen = follow({ first: { version, contents, isFollowable: true } });
+  await eventually(() => seen.taken.length > 0);
+  expect(seen.taken).toEqual(["1,1"]);
+});
+
+test("once it is ended, nothing is looked at any more", async () => {
+  put("a", "1");
+  put("b", "1");
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const seen = follow();
+  expect(vi.getTimerCount()).toBe(1);
+  await vi.advanceTimersByTimeAsync(5);
+  put("a", "2");
+  stop.abort();
+  expect(vi.getTimerCount()).toBe(0);
+  expect(seen.judged).toEqual([]);
+});

@@ -1,0 +1,13 @@
+export type { ListenerStats } from "./connections.js";
+export type { CorsAdditions } from "./cors.js";
+export type { MoreServices } from "./create-services.js";
+export type { Fallback } from "./http-front.js";
+export type { ListenLimits } from "./limits.js";
+export {
+  type ChannelzListener,
+  type CloseOptions,
+  type ListenObserver,
+  type ListenOptions,
+  listenChannelz,
+} from "./listen.js";
+export type { ListenTls, PemFile, TlsChange } from "./listen-tls.js";

@@ -1,0 +1,107 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { afterEach, expect, test, vi } from "vitest";
+import { Channelz } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import { createRegistry } from "../registry/registry.js";
+import type { MoreServices } from "./create-services.js";
+import { type ChannelzListener, type ListenOptions, listenChannelz } from "./listen.js";
+import { openSession, rawGrpc } from "./raw-caller.test.helper.js";
+
+const listeners: ChannelzListener[] = [];
+const start = async (options: ListenOptions): Promise<ChannelzListener> => {
+  const fallback: ListenOptions["fallback"] = (_, response) => void response.end("hello");
+  const listener = await listenChannelz(createRegistry(), { fallback, ...options });
+  listeners.push(listener);
+  return listener;
+};
+afterEach(async () => {
+  await Promise.all(listeners.splice(0).map((listener) => listener.close({ deadlineMs: 0 })));
+});
+
+const none: MoreServices = { routes: () => {} };
+const channelz = "/rpc.channelz.v1.Channelz/GetServers";
+
+const callByHttp1 = (url: string, token?: string): Promise<Response> =>
+  fetch(url + channelz, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) },
+    body: "{}",
+  });
+
+test("the services are loaded once, when somebody first calls one, over either version of HTTP", async () => {
+  const services = vi.fn(() => none);
+  const { url } = await start({ services });
+  expect(await (await fetch(`${url}/mcp`)).text()).toBe("hello");
+  expect(services).not.toHaveBeenCalled();
+  const callByHttp2 = async (): Promise<number | undefined> => {
+    const session = await openSession(url);
+    const { grpcStatus } = await rawGrpc(session, channelz);
+    session.destroy();
+    return grpcStatus;
+  };
+  const [first, second, third] = await Promise.all([callByHttp1(url), callByHttp2(), callByHttp1(url)]);
+  expect([first.status, second, third.status]).toEqual([200, 0, 200]);
+  expect(services).toHaveBeenCalledTimes(1);
+});
+
+test.each(["1.1", "2"] as const)(
+  "a call over HTTP/%s that waits for them is answered, with a body and without",
+  async (httpVersion) => {
+    for (const useBinaryFormat of [true, false]) {
+      let arrive = (_: MoreServices): void => {};
+      const services = new Promise<MoreServices>((resolve) => {
+        arrive = resolve;
+      });
+      const listener = await start({ services: () => services });
+      const transport = createConnectTransport({ baseUrl: listener.url, httpVersion, useBinaryFormat });
+      // In binary form the request takes no byte at all.
+      const answer = createClient(Channelz, transport).getServers({});
+      await vi.waitFor(() => expect(listener.stats().connectionsAccepted).toBe(1));
+      await new Promise((resolve) => setImmediate(resolve));
+      arrive(none);
+      expect((await answer).end).toBe(true);
+    }
+  },
+);
+
+test("who may not call does not make them load", async () => {
+  const services = vi.fn(() => none);
+  const { url } = await start({ services, token: "the-token-of-this-listener" });
+  expect((await callByHttp1(url)).status).toBe(401);
+  expect(services).not.toHaveBeenCalled();
+  expect((await callByHttp1(url, "the-token-of-this-listener")).status).toBe(200);
+});
+
+test("services that cannot be loaded are unavailable, the rest goes on, and the next call tries again", async () => {
+  const warned = once(process, "warning");
+  const services = vi.fn(async () => none).mockRejectedValueOnce(new Error("no such file"));
+  const { url } = await start({ services });
+  let session = await openSession(url);
+  const answer = await rawGrpc(session, channelz);
+  expect([answer.grpcStatus, answer.grpcMessage]).toEqual([14, expect.stringContaining("cannot be loaded")]);
+  expect(String((await warned)[0])).toContain("no such file");
+  expect(await (await fetch(`${url}/mcp`)).text()).toBe("hello");
+  expect((await callByHttp1(url)).status).toBe(200);
+  session.destroy();
+  session = await openSession(url);
+  expect((await rawGrpc(session, channelz)).grpcStatus).toBe(0);
+  session.destroy();
+});
+
+test("a listener closes while its services are being loaded, and a caller that went away is let be", async () => {
+  let arrive = (_: MoreServices): void => {};
+  const services = new Promise<MoreServices>((resolve) => {
+    arrive = resolve;
+  });
+  const listener = await start({ services: () => services });
+  const session = connect(listener.url).on("error", () => {});
+  const cut = callByHttp1(listener.url).catch((error: Error) => error);
+  await vi.waitFor(() => expect(listener.stats()).toMatchObject({ connectionsOpen: 2, requestsOpen: 1 }));
+  session.destroy();
+  await listener.close({ deadlineMs: 0 });
+  arrive(none);
+  expect(await cut).toBeInstanceOf(Error);
+  await vi.waitFor(() => expect(listener.stats()).toMatchObject({ connectionsOpen: 0, requestsOpen: 0 }));
+});

@@ -1,0 +1,62 @@
+import type { GrpcUnary } from "../service/grpc-unary.js";
+import type { ConnectHandler } from "./connect-handler.js";
+
+/** What answers the calls of services. */
+export interface Services {
+  readonly grpcUnary: GrpcUnary;
+  readonly connect: ConnectHandler;
+}
+
+/** The services of a listener, loaded when somebody first looks: until then a process pays for counting only. */
+export interface LazyServices {
+  /** Undefined until they are loaded, and where that failed. */
+  readonly current: Services | undefined;
+  /** Whether a request can be answered only once they are loaded. */
+  isAwaited(path: string): boolean;
+  /** Loads them, unless that was done. Never rejects. */
+  load(): Promise<void>;
+  /** Loads them no more. */
+  close(): void;
+}
+
+/**
+ * Nobody may have looked by now, but the files that they are loaded from may soon be another version's: a process that runs
+ * for weeks outlives what it was installed from.
+ */
+const loadAfterMs = 10_000;
+
+export function createLazyServices(create: () => Promise<Services>): LazyServices {
+  let loading: Promise<void> | undefined;
+  let current: Services | undefined;
+  const load = async (): Promise<void> => {
+    try {
+      current = await create();
+    } catch (error) {
+      // Whoever calls next tries again.
+      loading = undefined;
+      process.emitWarning(`The services of Channelz could not be loaded: ${String(error)}`, {
+        type: "ChannelzWarning",
+        code: "SERVICES_NOT_LOADED",
+      });
+    }
+  };
+  const services: LazyServices = {
+    get current() {
+      return current;
+    },
+    isAwaited: (path) => current === undefined && isServicePath(path),
+    load() {
+      clearTimeout(timer);
+      loading ??= load();
+      return loading;
+    },
+    close: () => clearTimeout(timer),
+  };
+  const timer = setTimeout(services.load, loadAfterMs).unref();
+  return services;
+}
+
+/** Calls go to `/service/method`. */
+function isServicePath(path: string): boolean {
+  return /^\/[^/]+\/[^/]+$/.test(path);
+}

@@ -1,0 +1,47 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
+import type { EncodedRead } from "../encoded-source.js";
+import {
+  type GetChannelResponse,
+  GetChannelResponseSchema,
+  type GetServerResponse,
+  GetServerResponseSchema,
+  type GetServerSocketsResponse,
+  GetServerSocketsResponseSchema,
+  type GetServersResponse,
+  GetServersResponseSchema,
+  type GetSocketResponse,
+  GetSocketResponseSchema,
+  type GetSubchannelResponse,
+  GetSubchannelResponseSchema,
+  type GetTopChannelsResponse,
+  GetTopChannelsResponseSchema,
+} from "../gen/rpc/channelz/v1/channelz_pb.js";
+
+/** What each read is answered with. */
+export interface Answers extends Record<EncodedRead["method"], unknown> {
+  readonly GetTopChannels: GetTopChannelsResponse;
+  readonly GetServers: GetServersResponse;
+  readonly GetServer: GetServerResponse;
+  readonly GetServerSockets: GetServerSocketsResponse;
+  readonly GetChannel: GetChannelResponse;
+  readonly GetSubchannel: GetSubchannelResponse;
+  readonly GetSocket: GetSocketResponse;
+}
+
+const schemas: { readonly [M in keyof Answers]: GenMessage<Answers[M]> } = {
+  GetTopChannels: GetTopChannelsResponseSchema,
+  GetServers: GetServersResponseSchema,
+  GetServer: GetServerResponseSchema,
+  GetServerSockets: GetServerSocketsResponseSchema,
+  GetChannel: GetChannelResponseSchema,
+  GetSubchannel: GetSubchannelResponseSchema,
+  GetSocket: GetSocketResponseSchema,
+};
+
+/** The message that the bytes of an answer hold. */
+export function decodeAnswer<M extends keyof Answers>(method: M, bytes: Uint8Array): Answers[M] {
+  // As a plain array, or the fields that are bytes would be Buffers.
+  const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+  return fromBinary<GenMessage<Answers[M]>>(schemas[method], plain);
+}

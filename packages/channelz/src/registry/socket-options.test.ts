@@ -1,0 +1,32 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import {
+  SocketOptionLingerSchema,
+  SocketOptionTcpInfoSchema,
+  SocketOptionTimeoutSchema,
+} from "../gen/rpc/channelz/v1/channelz_pb.js";
+import { lingerOption, type TcpInfo, tcpInfoOption, timeoutOption } from "./socket-options.js";
+
+describe("socket options", () => {
+  test.each([0, 1, 999.5, 1500, 60_000, 2 ** 40])("[CZ-OPT-3] a time-out of %d ms, as its schema reads it", (ms) => {
+    const { value, additional } = timeoutOption("SO_RCVTIMEO", ms);
+    const { duration } = fromBinary(SocketOptionTimeoutSchema, additional!.value);
+    expect(Number(duration!.seconds) * 1000 + duration!.nanos / 1e6).toBe(ms);
+    expect(value).toBe(`${ms} ms`);
+  });
+
+  test.each([true, false])("[CZ-OPT-3] linger, active: %s, as its schema reads it", (active) => {
+    const { additional } = lingerOption(active, 2500);
+    const read = fromBinary(SocketOptionLingerSchema, additional!.value);
+    expect(read).toMatchObject({ active, duration: { seconds: 2n, nanos: 500_000_000 } });
+  });
+
+  test("[CZ-OPT-3] every field of TCP_INFO has the number that the schema gives it", () => {
+    const { fields } = SocketOptionTcpInfoSchema;
+    const info = Object.fromEntries(fields.map(({ localName, number }) => [localName, 2 ** 32 - number])) as TcpInfo;
+    const read = fromBinary(SocketOptionTcpInfoSchema, tcpInfoOption(info).additional!.value);
+    expect(read).toMatchObject(info);
+    expect(read.$unknown).toBeUndefined();
+    expect(tcpInfoOption({}).additional!.value).toHaveLength(0);
+  });
+});

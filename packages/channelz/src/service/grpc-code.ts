@@ -1,0 +1,9 @@
+/** The codes that a listener answers by itself. Connect's own enum cannot be had without all of Connect. */
+export const grpcCode = {
+  invalidArgument: 3,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  unimplemented: 12,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const;

@@ -1,0 +1,86 @@
+import { readFileSync } from "node:fs";
+import {
+  type ChannelzConnection,
+  type ChannelzPackage,
+  type ConnectChannelzOptions,
+  channelzPackages,
+  connectChannelz,
+} from "@wirescope/channelz";
+import type { connectionOptions } from "./connection-options.js";
+import { parseDuration } from "./duration.js";
+import type { Io } from "./io.js";
+import type { OptionValues } from "./options.js";
+import { findGateway } from "./up/gateway-file.js";
+import { UsageError } from "./usage-error.js";
+
+/** The peer to read unless told: where `npm start` listens. */
+const defaultTarget = "127.0.0.1:4690";
+
+/**
+ * Connects to the peer that the options and the environment name, else to the gateway of this user that runs. Throws a UsageError,
+ * or what connectChannelz throws.
+ */
+export function connectByOptions(values: OptionValues<typeof connectionOptions>, env: Io["env"]): ChannelzConnection {
+  const named = values.target ?? (env.WIRESCOPE_TARGET || undefined);
+  const running = named === undefined ? findGateway(env) : undefined;
+  const options: ConnectChannelzOptions = {
+    tls: tlsOf(values),
+    token: tokenOf(values, env) ?? running?.token,
+    allowInsecureToken: values["allow-insecure-token"],
+    headers: values.header.map(parseHeader),
+    package: packageOf(values.package),
+    timeoutMs: values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout"),
+  };
+  try {
+    return connectChannelz(named ?? running?.channelz ?? defaultTarget, options);
+  } catch (error) {
+    throw error instanceof TypeError ? new UsageError(error.message) : error;
+  }
+}
+
+function tlsOf(values: OptionValues<typeof connectionOptions>): ConnectChannelzOptions["tls"] {
+  const { ca, cert, key, "server-name": serverName } = values;
+  if ((cert === undefined) !== (key === undefined)) throw new UsageError("--cert and --key go together.");
+  if (!values.tls && ca === undefined && cert === undefined && serverName === undefined) return undefined;
+  return {
+    ...(ca === undefined ? {} : { ca: readFile(ca, "--ca") }),
+    ...(cert === undefined ? {} : { cert: readFile(cert, "--cert") }),
+    ...(key === undefined ? {} : { key: readFile(key, "--key") }),
+    ...(serverName === undefined ? {} : { serverName }),
+  };
+}
+
+// A token on the command line would be seen by every user of the machine, so there is no option for one.
+function tokenOf(values: OptionValues<typeof connectionOptions>, env: Io["env"]): string | undefined {
+  const file = values["token-file"];
+  if (file === undefined) return env.WIRESCOPE_TOKEN || undefined;
+  const token = readFile(file, "--token-file").trim();
+  if (token === "") throw new UsageError(`The file of --token-file, ${file}, is empty.`);
+  return token;
+}
+
+function packageOf(name: string | undefined): ChannelzPackage | undefined {
+  return channelzPackages.find((known) => known === name);
+}
+
+function parseHeader(text: string): [string, string] {
+  const colon = text.indexOf(":");
+  const name = text.slice(0, Math.max(0, colon)).trim();
+  const value = text.slice(colon + 1).trim();
+  try {
+    new Headers([[name, value]]);
+  } catch {
+    // The text is not repeated: it may hold a secret.
+    throw new UsageError("--header takes a header like 'name: value', in visible ASCII.");
+  }
+  return [name, value];
+}
+
+function readFile(path: string, option: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+    throw new UsageError(`The file of ${option}, ${path}, cannot be read${why}.`);
+  }
+}

@@ -1,0 +1,131 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import {
+  ChannelSchema,
+  printableText,
+  readTree,
+  ServerSchema,
+  SocketSchema,
+  SubchannelSchema,
+  type TreeNode,
+} from "@wirescope/channelz";
+import { formatAddress } from "../output/address.js";
+import { displayWidth, truncateToWidth } from "../output/display-width.js";
+import { formatJson } from "../output/json.js";
+import { messageToJson } from "../output/message-json.js";
+import type { Screen } from "../output/screen.js";
+import { stateName, statePaint } from "../output/state.js";
+import type { ReadTask } from "./read-task.js";
+
+/** Draws channels with all below them, and servers with their sockets. */
+export async function readWholeTree({ source, screen, values }: ReadTask): Promise<void> {
+  const tree = await readTree(source);
+  if (values.json) {
+    const { channels, servers, isComplete } = tree;
+    screen.print(formatJson({ channels: channels.map(nodeToJson), servers: servers.map(nodeToJson), isComplete }));
+    return;
+  }
+  for (const [title, nodes] of [
+    ["channels", tree.channels],
+    ["servers", tree.servers],
+  ] as const) {
+    screen.print(screen.palette.strong(nodes.length === 0 ? `no ${title}` : title));
+    drawNodes(nodes, "", screen);
+  }
+  if (!tree.isComplete) screen.print("… the peer holds more than a tree shows: use channels, servers and sockets.");
+}
+
+function drawNodes(nodes: readonly TreeNode[], indent: string, screen: Screen): void {
+  nodes.forEach((node, index) => {
+    const isLast = index === nodes.length - 1;
+    screen.print(drawLine(`${indent}${isLast ? "└─ " : "├─ "}`, label(node, screen), screen));
+    drawNodes(node.children, `${indent}${isLast ? "   " : "│  "}`, screen);
+  });
+}
+
+type Part = readonly [text: string, paint?: (text: string) => string];
+
+function drawLine(lead: string, parts: readonly Part[], { palette, width }: Screen): string {
+  let room = width === undefined ? Number.POSITIVE_INFINITY : width - lead.length;
+  const shown = parts.map(([text, paint], index) => {
+    const gap = index === 0 ? "" : "  ";
+    const kept = truncateToWidth(gap + printableText(text), room);
+    room -= displayWidth(kept);
+    return paint?.(kept) ?? kept;
+  });
+  return palette.faint(lead) + shown.join("");
+}
+
+function label(node: TreeNode, { palette }: Screen): Part[] {
+  const head: Part = [`${node.kind} ${node.id}`, palette.strong];
+  if (node.cut !== undefined) return [head, [node.name], [cutWords[node.cut], palette.faint]];
+  switch (node.kind) {
+    case "channel":
+    case "subchannel": {
+      const data = node.object?.data;
+      const isNamed = node.name !== "" && node.name !== data?.target;
+      return [
+        head,
+        [stateName(data), statePaint(data, palette)],
+        [data?.target || "-"],
+        ...(isNamed ? [[node.name] as const] : []),
+        [calls(data?.callsStarted, data?.callsFailed), data?.callsFailed ? palette.bad : palette.faint],
+      ];
+    }
+    case "server": {
+      const data = node.object?.data;
+      return [
+        head,
+        [node.name || "-"],
+        [calls(data?.callsStarted, data?.callsFailed), data?.callsFailed ? palette.bad : palette.faint],
+      ];
+    }
+    case "socket": {
+      const { object, role } = node;
+      if (object === undefined) return [head, [node.name || "-"]];
+      const local = formatAddress(object.local);
+      if (role === "listen") return [head, [`listens on ${local === "-" ? node.name || "-" : local}`]];
+      // grpc-js knows no address of a Unix socket; then the name is all there is.
+      const isBare = object.local === undefined && object.remote === undefined;
+      const started = object.data?.streamsStarted ?? 0n;
+      return [
+        head,
+        [isBare ? node.name || "-" : `${local} ${role === "server" ? "←" : "→"} ${formatAddress(object.remote)}`],
+        [`${started} ${started === 1n ? "stream" : "streams"}`, palette.faint],
+      ];
+    }
+  }
+}
+
+const cutWords: Readonly<Record<NonNullable<TreeNode["cut"]>, string>> = {
+  repeated: "(shown elsewhere)",
+  depth: "(too deep to follow)",
+  limit: "(not read: too many objects)",
+};
+
+function calls(started = 0n, failed = 0n): string {
+  return `${started} ${started === 1n ? "call" : "calls"}${failed > 0n ? `, ${failed} failed` : ""}`;
+}
+
+function nodeToJson(node: TreeNode): JsonObject {
+  return {
+    kind: node.kind,
+    ...(node.kind === "socket" ? { role: node.role } : {}),
+    ...objectToJson(node),
+    ...(node.cut === undefined ? {} : { cut: node.cut }),
+    ...(node.kind === "socket" ? {} : { children: node.children.map(nodeToJson) }),
+  };
+}
+
+function objectToJson(node: TreeNode): JsonObject {
+  if (node.object === undefined) return { ref: { [`${node.kind}Id`]: String(node.id), name: node.name } };
+  switch (node.kind) {
+    case "channel":
+      return messageToJson(ChannelSchema, node.object);
+    case "subchannel":
+      return messageToJson(SubchannelSchema, node.object);
+    case "server":
+      return messageToJson(ServerSchema, node.object);
+    case "socket":
+      return messageToJson(SocketSchema, node.object);
+  }
+}
