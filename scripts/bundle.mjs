@@ -12,7 +12,7 @@ const entry = join(cli, "dist", "index.js");
 const record = join(outdir, ".built");
 
 /** What stays outside: what is native, what is loaded by name, and what only some who run it need. */
-const external = ["@napi-rs/keyring", "koffi", "undici", "@opentelemetry/*", "@grpc/grpc-js"];
+const external = ["@napi-rs/keyring", "koffi", "@opentelemetry/*", "@grpc/grpc-js"];
 
 /** Bundles what `tsc -b` built, if it did, unless that was done since. Needs the dependencies installed. */
 export async function ensureBundled() {

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { ChannelzError, type ChannelzErrorCode } from "@wirescope/channelz";
+import { ChannelzError, type ChannelzErrorCode } from "@wirescope/channelz/errors";
 import { type Gateway, type GatewayListener, startGateway } from "@wirescope/gateway";
 import {
   createSecretRegistry,
@@ -17,6 +17,7 @@ import { approvalsOf } from "../tool-server/ask-for-trust.js";
 import { fileOf } from "../tool-server/configuration-input.js";
 import { UsageError } from "../usage-error.js";
 import { version } from "../version.js";
+import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import { openAuditLog } from "./audit-log.js";
 import { createEventLog } from "./event-log.js";
 import { announceGateway } from "./gateway-file.js";
@@ -109,6 +110,7 @@ async function serve(
     log: (reason) => onEvent?.({ kind: "defect", reason }),
   });
   const ticket = createTicket();
+  postponeWasmTierUp();
   const gateway: Gateway = await startGateway({
     pages: {
       [statusPath]: createStatusPage(() => gateway, ticket, program),

@@ -1,13 +1,14 @@
-import { createRequire } from "node:module";
 import type { Client as ClientClass, errors as errorClasses } from "undici";
-
 // Two files of undici in place of the whole: with fetch, caches and web sockets, which nobody here uses, it takes two to
 // three times as long to load, and that is most of what a first call waits for. Its version is pinned.
-const load = createRequire(import.meta.url);
+// @ts-expect-error The types are those of the whole.
+import errorsPart from "undici/lib/core/errors.js";
+// @ts-expect-error
+import clientPart from "undici/lib/dispatcher/client.js";
 
 /** undici's client of one connection. */
 export type Client = ClientClass;
-export const Client: typeof ClientClass = load("undici/lib/dispatcher/client.js") as typeof ClientClass;
+export const Client: typeof ClientClass = clientPart as typeof ClientClass;
 
 /** undici's errors. */
-export const errors: typeof errorClasses = load("undici/lib/core/errors.js") as typeof errorClasses;
+export const errors: typeof errorClasses = errorsPart as typeof errorClasses;
