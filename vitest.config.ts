@@ -16,5 +16,7 @@ export default defineConfig({
     execArgv: ["--expose-gc"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // What is waited for comes when it comes; on a busy machine a second is nothing.
+    expect: { poll: { timeout: 20_000 } },
   },
 });

@@ -1,7 +1,7 @@
 // Puts the command wirescope into a few files: most of what a start takes is Node looking for a thousand small ones.
 // The packages that others import stay as they are built. Run by the set-up and by vitest; by hand: node scripts/bundle.mjs
 
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -9,7 +9,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const cli = join(root, "packages", "cli");
 const outdir = join(cli, "bundle");
 const entry = join(cli, "dist", "index.js");
-const record = join(outdir, ".built");
+const recordName = ".built";
+const record = join(outdir, recordName);
 
 /** What stays outside: what is native, what is loaded by name, and what only some who run it need. */
 const external = ["@napi-rs/keyring", "koffi", "@opentelemetry/*", "@grpc/grpc-js"];
@@ -20,10 +21,11 @@ export async function ensureBundled() {
   const state = stateOf();
   if (existsSync(record) && readFileSync(record, "utf8") === state) return;
   const { build } = await import("esbuild");
-  rmSync(outdir, { recursive: true, force: true });
+  // Aside, so that who runs the command meanwhile finds the one before.
+  const aside = `${outdir}.${process.pid}`;
   await build({
     entryPoints: [entry],
-    outdir,
+    outdir: aside,
     bundle: true,
     splitting: true,
     platform: "node",
@@ -43,7 +45,14 @@ export async function ensureBundled() {
       js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);',
     },
   });
-  writeFileSync(record, state);
+  writeFileSync(join(aside, recordName), state);
+  rmSync(outdir, { recursive: true, force: true });
+  try {
+    renameSync(aside, outdir);
+  } catch {
+    // Another did the same in the meantime, of the same.
+    rmSync(aside, { recursive: true, force: true });
+  }
 }
 
 /** Changes whenever `tsc -b` built something, or dependencies were installed. */

@@ -1,12 +1,14 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { Agent, type ClientRequest, request } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
+import { Agent, type ClientRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { childEnvironment } from "./child-environment.js";
 import { median } from "./compare.js";
+import { freePort } from "./free-port.js";
+import { beginRawSession, type RawSession } from "./raw-session.js";
 import { figure, type Row } from "./report.js";
 import { startServing } from "./serving-process.js";
 
@@ -18,6 +20,7 @@ const restMs = 3000;
 
 /** A running `wirescope up`. */
 interface Up {
+  /** Of the endpoint. */
   readonly url: string;
   /** From its start to the answer to the first tools/list, in milliseconds. */
   readonly startMs: number;
@@ -71,7 +74,9 @@ async function idleRows(fileWith: (count: number) => string, folder: string): Pr
   const before = await few.residentMb();
   const agent = new Agent({ keepAlive: true });
   const streams: ClientRequest[] = [];
-  for (let opened = 0; opened < clients; opened += 1) streams.push(await openIdleClient(few.url, agent));
+  for (let opened = 0; opened < clients; opened += 1) {
+    streams.push(await (await beginRawSession(few.url, agent)).openStream());
+  }
   await rest();
   const withClients = await few.residentMb();
   for (const stream of streams) stream.destroy();
@@ -106,7 +111,7 @@ function absolute(work: string, ours: number, theirs: number, most: number, unit
 
 /** What Node takes to start and do nothing, which differs from machine to machine. */
 function startNode(): { readonly startMs: number; readonly residentMb: number } {
-  const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env;
+  const env = childEnvironment();
   const runs = Array.from({ length: starts }, () => {
     const startedAt = performance.now();
     const program = "process.stdout.write(String(process.memoryUsage.rss()))";
@@ -123,18 +128,17 @@ async function startUp(config: string, home: string, tools: number): Promise<Up>
   const port = await freePort();
   const bin = fileURLToPath(new URL("../../packages/cli/bin/wirescope.js", import.meta.url));
   const args = ["up", "--config", config, "--port", String(port), "--no-token", "--trust", "--allow-insecure-loopback"];
-  // Where it is set, it adds 75 ms to every start of Node.
-  const { NODE_EXTRA_CA_CERTS: _, ...inherited } = process.env;
-  const env = { ...inherited, HOME: home, XDG_CONFIG_HOME: home, XDG_STATE_HOME: home, XDG_DATA_HOME: home };
+  const env = childEnvironment(home);
   const startedAt = performance.now();
   const child = spawn(process.execPath, [bin, ...args, "--log", "off"], { stdio: "ignore", env });
-  const url = `http://127.0.0.1:${port}`;
+  const origin = `http://127.0.0.1:${port}`;
+  const url = `${origin}/mcp`;
   await listTools(url, child, tools);
   return {
     url,
     startMs: performance.now() - startedAt,
     async residentMb() {
-      const text = await (await fetch(`${url}/metrics`)).text();
+      const text = await (await fetch(`${origin}/metrics`)).text();
       return Number(/^process_resident_memory_bytes (\d+)/m.exec(text)?.[1]) / 1024 / 1024;
     },
     async stop() {
@@ -149,68 +153,17 @@ async function startUp(config: string, home: string, tools: number): Promise<Up>
 async function listTools(url: string, child: ChildProcess, tools: number): Promise<void> {
   const agent = new Agent({ keepAlive: true });
   try {
-    let session: string | undefined;
+    let session: RawSession | undefined;
     while (session === undefined) {
       if (child.exitCode !== null) throw new Error(`wirescope up ended with ${child.exitCode}.`);
-      session = await initialize(url, agent).catch(() => undefined);
-      if (session === undefined) await new Promise((resolve) => setTimeout(resolve, 3));
+      const begun = await beginRawSession(url, agent).catch(() => undefined);
+      if (begun?.id !== undefined) session = begun;
+      else await new Promise((resolve) => setTimeout(resolve, 3));
     }
-    const { body } = await post(url, agent, { id: 1, method: "tools/list" }, session);
+    const body = await session.post({ id: 1, method: "tools/list" });
     const found = body.split('"inputSchema"').length - 1;
     if (found !== tools) throw new Error(`tools/list was answered with ${found} tools, not ${tools}.`);
   } finally {
     agent.destroy();
   }
-}
-
-async function openIdleClient(url: string, agent: Agent): Promise<ClientRequest> {
-  const session = (await initialize(url, agent)) ?? "";
-  const headers = { accept: "text/event-stream", "mcp-session-id": session };
-  const stream = request(`${url}/mcp`, { agent, headers });
-  stream.on("error", () => {});
-  stream.end();
-  await once(stream, "response");
-  return stream;
-}
-
-async function initialize(url: string, agent: Agent): Promise<string | undefined> {
-  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "bench", version: "0" } };
-  const { session } = await post(url, agent, { id: 0, method: "initialize", params });
-  if (session !== undefined) await post(url, agent, { method: "notifications/initialized" }, session);
-  return session;
-}
-
-function post(
-  url: string,
-  agent: Agent,
-  message: object,
-  session?: string,
-): Promise<{ readonly body: string; readonly session: string | undefined }> {
-  return new Promise((resolve, reject) => {
-    const headers = {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      ...(session === undefined ? {} : { "mcp-session-id": session }),
-    };
-    const sent = request(`${url}/mcp`, { method: "POST", agent, headers }, (response) => {
-      let body = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => {
-        body += chunk;
-      });
-      response.on("end", () => resolve({ body, session: response.headers["mcp-session-id"] as string | undefined }));
-      response.on("error", reject);
-    });
-    sent.on("error", reject);
-    sent.end(JSON.stringify({ jsonrpc: "2.0", ...message }));
-  });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

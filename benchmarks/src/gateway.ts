@@ -1,7 +1,8 @@
 import { fileURLToPath } from "node:url";
+import { httpCaller } from "./caller.js";
 import { median } from "./compare.js";
 import { benchGatewayStart } from "./gateway-start.js";
-import { openRawToolClient, type RawToolClient } from "./raw-tool-client.js";
+import { rateOf } from "./in-flight.js";
 import { figure, type Row } from "./report.js";
 import { startServing } from "./serving-process.js";
 
@@ -35,14 +36,11 @@ export async function benchGateway(): Promise<Row[]> {
 async function compareWith(name: string, entry: object, url: string, least: number): Promise<Row[]> {
   const gateway = await startServing<{ token: string }>("gateway-server.js", [JSON.stringify(entry)]);
   const { port, token } = gateway.ready;
-  const direct = await openRawToolClient({ url, tool: "echo", sockets: 64 });
-  const through = await openRawToolClient({
-    url: `http://127.0.0.1:${port}/mcp`,
-    tool: "raw__echo",
-    token,
-    sockets: 64,
-  });
+  const direct = httpCaller(url, "echo");
+  const through = httpCaller(`http://127.0.0.1:${port}/mcp`, "raw__echo", token);
   try {
+    await direct.begin();
+    await through.begin();
     const rows: Row[] = [];
     const cpu: number[] = [];
     for (const inFlight of [1, 16, 64]) {
@@ -50,7 +48,7 @@ async function compareWith(name: string, entry: object, url: string, least: numb
       for (let round = -2; round < rounds; round += 1) {
         for (const [side, client] of Object.entries({ direct, through })) {
           const { cpuMicros: before } = await gateway.usage();
-          const rate = await rateOf(client, inFlight);
+          const rate = await rateOf(client.call, inFlight, callsPerRound);
           const { cpuMicros: after } = await gateway.usage();
           if (round >= 0) rates[side as keyof typeof rates].push(rate);
           if (round >= 0 && client === through && inFlight === 16) cpu.push((after - before) / callsPerRound);
@@ -73,18 +71,4 @@ async function compareWith(name: string, entry: object, url: string, least: numb
     through.close();
     await gateway.stop();
   }
-}
-
-async function rateOf(client: RawToolClient, inFlight: number): Promise<number> {
-  const start = performance.now();
-  let left = callsPerRound;
-  await Promise.all(
-    Array.from({ length: inFlight }, async () => {
-      while (left > 0) {
-        left -= 1;
-        await client.call();
-      }
-    }),
-  );
-  return (callsPerRound / (performance.now() - start)) * 1000;
 }

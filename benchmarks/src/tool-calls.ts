@@ -5,6 +5,7 @@ import { createRegistry } from "@wirescope/channelz";
 import { observeToolServers } from "@wirescope/instrument/tool-server";
 import { createSecretRegistry, createToolServers, parseConfiguration, type ToolServers } from "@wirescope/tool-server";
 import { median } from "./compare.js";
+import { callInFlight } from "./in-flight.js";
 import { figure, type Row } from "./report.js";
 import { startServing } from "./serving-process.js";
 
@@ -80,15 +81,7 @@ async function compareSides(name: string, most: number, sdk: Side, entry: object
 /** Microseconds of CPU of this process for each call. */
 async function measure(side: Side): Promise<number> {
   const before = process.cpuUsage();
-  let left = callsPerRound;
-  await Promise.all(
-    Array.from({ length: inFlight }, async () => {
-      while (left > 0) {
-        left -= 1;
-        await side.call();
-      }
-    }),
-  );
+  await callInFlight(side.call, inFlight, callsPerRound);
   const { user, system } = process.cpuUsage(before);
   return (user + system) / callsPerRound;
 }

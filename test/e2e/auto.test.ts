@@ -1,13 +1,12 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type Channel, connectChannelz, type Server } from "@wirescope/channelz";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { root } from "./npm-start.test.helper.js";
+import { endOf, type RunningProcess, startProcess, untilPrinted } from "./running-process.test.helper.js";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
+const patience = { timeout: 20_000, interval: 20 };
 let folder: string;
 
 beforeEach(() => {
@@ -16,26 +15,17 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-function start(env: Record<string, string>, ...args: string[]): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, ["--import", "@wirescope/instrument/auto", ...args], {
+function start(env: Record<string, string>, ...args: string[]): RunningProcess {
+  return startProcess(process.execPath, ["--import", "@wirescope/instrument/auto", ...args], {
     cwd: root,
     env: { ...process.env, NODE_OPTIONS: "", ...env },
   });
 }
 
-function collect(stream: NodeJS.ReadableStream): () => string {
-  let text = "";
-  stream.on("data", (chunk) => {
-    text += chunk;
-  });
-  return () => text;
-}
-
 test("a process that knows nothing of it is visible, with all that it serves and calls", async () => {
   const app = start({ WIRESCOPE_LISTEN: `unix:${folder}/app-{pid}.sock` }, "examples/auto/app.js");
-  const [output, errors] = [collect(app.stdout), collect(app.stderr)];
-  await vi.waitFor(() => expect(output() + errors()).toContain("ready"), { timeout: 20_000 });
-  const source = connectChannelz(`unix:${folder}/app-${app.pid}.sock`);
+  await untilPrinted(app, /ready/);
+  const source = connectChannelz(`unix:${folder}/app-${app.process.pid}.sock`);
   const calls = ({ data }: Channel | Server): bigint[] => [data!.callsStarted, data!.callsSucceeded, data!.callsFailed];
   await vi.waitFor(async () => {
     expect((await source.getServers()).server.map(calls)).toEqual([
@@ -46,12 +36,10 @@ test("a process that knows nothing of it is visible, with all that it serves and
       [1n, 1n, 0n],
       [1n, 1n, 0n],
     ]);
-  });
+  }, patience);
   await source.close();
-  app.stdin.write("enough\n");
-  const [code] = await once(app, "exit");
-  expect([code, errors()]).toEqual([0, ""]);
-  expect(output()).toContain("hello from HTTP/2");
+  app.process.stdin.write("enough\n");
+  expect(await endOf(app)).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("hello from HTTP/2") });
   expect(readdirSync(folder)).toEqual([]);
 });
 
@@ -71,9 +59,8 @@ test("clients of connect-node and of grpc-js whose targets are dead are seen wit
      client.makeUnaryRequest("/example.Shop/Buy", bytes, bytes, "pears", ({ code }) => console.log("grpc-js", code));
      process.stdin.once("data", () => process.exit());`,
   );
-  const [output, errors] = [collect(app.stdout), collect(app.stderr)];
-  await vi.waitFor(() => expect(output() + errors()).toMatch(/connect-node 14\ngrpc-js 14\n/), { timeout: 20_000 });
-  const source = connectChannelz(`unix:${folder}/app-${app.pid}.sock`);
+  await untilPrinted(app, /connect-node 14\ngrpc-js 14\n/);
+  const source = connectChannelz(`unix:${folder}/app-${app.process.pid}.sock`);
   const { channel } = await source.getTopChannels();
   const told = channel.map(({ data }) => ({
     target: data?.target,
@@ -87,33 +74,28 @@ test("clients of connect-node and of grpc-js whose targets are dead are seen wit
     { target: "127.0.0.1:2", state: 4, hasCause: true, calls: [1n, 1n] },
   ]);
   await source.close();
-  app.stdin.write("enough\n");
-  const [code] = await once(app, "exit");
-  expect([code, errors()]).toEqual([0, ""]);
+  app.process.stdin.write("enough\n");
+  expect(await endOf(app)).toMatchObject({ code: 0, stderr: "" });
 });
 
 test("a job ends when its work is done, although a listener is open", async () => {
   const job = start({ WIRESCOPE_LISTEN: "127.0.0.1:0" }, "-e", "console.log('done')");
-  const [output, errors] = [collect(job.stdout), collect(job.stderr)];
-  const [code] = await once(job, "exit");
-  expect([code, output()]).toEqual([0, "done\n"]);
-  expect(errors()).toMatch(/^wirescope: Channelz of process \d+ on 127\.0\.0\.1:\d+\n$/);
+  const { stderr, ...rest } = await endOf(job);
+  expect(rest).toEqual({ code: 0, stdout: "done\n" });
+  expect(stderr).toMatch(/^wirescope: Channelz of process \d+ on 127\.0\.0\.1:\d+\n$/);
 });
 
 test("without the variable nothing happens", async () => {
   const job = start({ WIRESCOPE_LISTEN: "" }, "-e", "console.log('done')");
-  const [output, errors] = [collect(job.stdout), collect(job.stderr)];
-  const [code] = await once(job, "exit");
-  expect([code, output(), errors()]).toEqual([0, "done\n", ""]);
+  expect(await endOf(job)).toEqual({ code: 0, stdout: "done\n", stderr: "" });
 });
 
 test.each(["nonsense", "0.0.0.0:0", "unix:/nowhere/at/all.sock"])(
   "a setting that cannot be met (%s) is a warning, and the application runs",
   async (setting) => {
     const job = start({ WIRESCOPE_LISTEN: setting }, "-e", "console.log('done')");
-    const [output, errors] = [collect(job.stdout), collect(job.stderr)];
-    const [code] = await once(job, "exit");
-    expect([code, output()]).toEqual([0, "done\n"]);
-    expect(errors()).toContain("WIRESCOPE_NOT_OBSERVED");
+    const { stderr, ...rest } = await endOf(job);
+    expect(rest).toEqual({ code: 0, stdout: "done\n" });
+    expect(stderr).toContain("WIRESCOPE_NOT_OBSERVED");
   },
 );

@@ -1,50 +1,23 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { startQuirks } from "@wirescope/quirks";
 import { expect, onTestFinished, test } from "vitest";
-import {
-  browsingPerson,
-  createLoginWorld,
-  type LoginWorld,
-  pastingPerson,
-  program,
-} from "./login-world.test.helper.js";
+import { type StartedGateway, startGateway } from "./command.test.helper.js";
+import { browsingPerson, createLoginWorld, type LoginWorld, pastingPerson } from "./login-world.test.helper.js";
 
 const patience = { timeout: 30_000, interval: 20 };
 
-interface Up {
-  readonly endpoint: string;
-  readonly token: string;
-  readonly process: ChildProcessWithoutNullStreams;
-  readonly ended: Promise<unknown>;
-}
-
 /** The gateway as a process of its own, until the test ends. */
-async function startUp(
+function startUp(
   { shared, env, folder }: Pick<LoginWorld, "shared" | "env" | "folder">,
   ...more: string[]
-): Promise<Up> {
-  const args = [program, "up", "--json", "--port", "0", "--log", "off", ...shared, ...more];
-  const child = spawn(process.execPath, args, { env, cwd: folder });
-  const ended = once(child, "close");
-  onTestFinished(async () => {
-    child.kill();
-    await ended;
-  });
-  let stdout = "";
-  let stderr = "";
-  child.stdout.on("data", (chunk) => (stdout += chunk));
-  child.stderr.on("data", (chunk) => (stderr += chunk));
-  await expect.poll(() => stdout.includes("\n") || child.exitCode !== null, patience).toBe(true);
-  if (!stdout.includes("\n")) throw new Error(`The gateway ended: ${stderr}`);
-  return { ...(JSON.parse(stdout) as Pick<Up, "endpoint" | "token">), process: child, ended };
+): Promise<StartedGateway> {
+  return startGateway(["--port", "0", "--log", "off", ...shared, ...more], { env, cwd: folder });
 }
 
 /** A client of the gateway, until the test ends. */
-async function connectClient({ endpoint, token }: Up): Promise<Client> {
+async function connectClient({ endpoint, token }: StartedGateway): Promise<Client> {
   const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "legacy" } });
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
   await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), { requestInit }));
@@ -52,7 +25,7 @@ async function connectClient({ endpoint, token }: Up): Promise<Client> {
   return client;
 }
 
-const originOf = ({ endpoint }: Up): string => new URL(endpoint).origin;
+const originOf = ({ endpoint }: StartedGateway): string => new URL(endpoint).origin;
 
 test("[TS-D-ADMIN-9] login and logout sign the running gateway in and out: its clients get the tools, and lose them, at once", async () => {
   const world = await createLoginWorld({ hasForms: true });

@@ -1,49 +1,22 @@
-import { execFile, execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { type Io, main } from "@wirescope/cli";
 import { startQuirks } from "@wirescope/quirks";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { createUserFolder, type Run, type RunSetting, runCommand, startCommand } from "./command.test.helper.js";
+import { type EndedProcess, endOf } from "./running-process.test.helper.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 let plugin: string;
 
 beforeEach(() => {
-  plugin = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-check-")));
+  plugin = createUserFolder().folder;
 });
 
-afterEach(() => {
-  rmSync(plugin, { recursive: true });
-});
-
-interface Run {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-async function check(argv: string[], more: { env?: Io["env"]; columns?: number } = {}): Promise<Run> {
-  let stdout = "";
-  let stderr = "";
-  const code = await main(["check", ...argv], {
-    stdout: {
-      write: (text) => {
-        stdout += text;
-      },
-      ...(more.columns === undefined ? {} : { isTTY: true, columns: more.columns }),
-    },
-    stderr: {
-      write: (text) => {
-        stderr += text;
-      },
-    },
-    env: { PATH: process.env.PATH, ...more.env },
-    now: () => new Date(),
-  });
-  return { code, stdout, stderr };
+function check(argv: readonly string[], { env, columns }: RunSetting = {}): Promise<Run> {
+  return runCommand(["check", ...argv], { env: { PATH: process.env.PATH, ...env }, columns });
 }
 
 /** Writes the configuration of the plugin and gives the path of the file. */
@@ -279,19 +252,8 @@ test("[TS-D-FILE-2] the built command finds the file of the plugin that it is ru
   execFileSync("git", ["init", "--quiet"], { cwd: plugin });
   mkdirSync(join(plugin, "src"));
   execFileSync(process.execPath, ["scripts/setup.mjs"], { cwd: root, stdio: "pipe" });
-  const run = (cwd: string): Promise<Run> =>
-    new Promise((done) => {
-      const { PATH } = process.env;
-      const options = { cwd, env: { PATH, API_TOKEN: "abc-def" } };
-      execFile(
-        process.execPath,
-        [join(root, "packages/cli/bin/wirescope.js"), "check"],
-        options,
-        (error, stdout, stderr) => {
-          done({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-        },
-      );
-    });
+  const env = { PATH: process.env.PATH, API_TOKEN: "abc-def" };
+  const run = (cwd: string): Promise<EndedProcess> => endOf(startCommand(["check"], { cwd, env }));
   expect(await run(plugin)).toMatchObject({
     code: 0,
     stderr: "",

@@ -1,37 +1,29 @@
-import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { createUserFolder, startCommand } from "./command.test.helper.js";
 import { everything } from "./real-servers.test.helper.js";
+import { type EndedProcess, endOf } from "./running-process.test.helper.js";
 
-const program = fileURLToPath(new URL("../../packages/cli/bin/wirescope.js", import.meta.url));
 let folder: string;
 let project: string;
 let env: Record<string, string>;
 
 beforeEach(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-install-")));
-  const home = join(folder, "home");
+  const user = createUserFolder();
+  folder = user.folder;
   project = join(folder, "project");
-  mkdirSync(join(home, ".cursor"), { recursive: true });
+  mkdirSync(join(user.home, ".cursor"));
   mkdirSync(project);
-  env = { HOME: home, PATH: "/usr/bin:/bin" };
+  env = { HOME: user.home, PATH: "/usr/bin:/bin" };
   const entry = { command: process.execPath, args: [everything, "stdio"] };
   writeFileSync(join(project, ".mcp.json"), JSON.stringify({ mcpServers: { everything: entry } }));
 });
 
-afterEach(() => rmSync(folder, { recursive: true }));
-
-async function wirescope(...argv: string[]): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, [program, ...argv], { cwd: project, env });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
-  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, output };
+function wirescope(...argv: string[]): Promise<EndedProcess> {
+  return endOf(startCommand(argv, { cwd: project, env }));
 }
 
 test("what is written starts the gateway, with the tools of the servers that were approved", async () => {

@@ -1,7 +1,8 @@
 import { startQuirks } from "@wirescope/quirks";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { isChromiumInstalled, openPage } from "./chromium.test.helper.js";
-import { type Answerer, createLoginWorld, type LoginWorld, type Run, urlToldIn } from "./login-world.test.helper.js";
+import type { Answerer, Run } from "./command.test.helper.js";
+import { createLoginWorld, type LoginWorld, urlToldIn } from "./login-world.test.helper.js";
 
 describe.skipIf(!isChromiumInstalled)("in Chromium", () => {
   /** Runs a sign-in by someone who does this with the url; until both are done. */

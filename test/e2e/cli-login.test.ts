@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createBrowser } from "./browser.test.helper.js";
-import { browsingPerson, createLoginWorld, type LoginWorld, type Run } from "./login-world.test.helper.js";
+import type { Run } from "./command.test.helper.js";
+import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 
 /** A person signs in with the forms of a real authorization server. */
 function login(world: LoginWorld, ...more: string[]): Promise<Run> {

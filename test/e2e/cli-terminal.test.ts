@@ -1,7 +1,8 @@
 import { execFileSync, spawn } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { createBrowser } from "./browser.test.helper.js";
-import { createLoginWorld, type LoginWorld, program, urlToldIn } from "./login-world.test.helper.js";
+import { program } from "./command.test.helper.js";
+import { createLoginWorld, type LoginWorld, urlToldIn } from "./login-world.test.helper.js";
 
 // The one of util-linux, which is everywhere on Linux, gives a program a terminal of its own.
 const hasTerminals = isUtilLinux();

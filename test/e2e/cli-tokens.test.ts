@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { browsingPerson, createLoginWorld, type LoginWorld, type Run } from "./login-world.test.helper.js";
+import type { Run } from "./command.test.helper.js";
+import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 
 /** A person signs in. */
 function login(world: LoginWorld, ...more: string[]): Promise<Run> {

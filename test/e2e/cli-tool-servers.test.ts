@@ -1,9 +1,8 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { type Io, main } from "@wirescope/cli";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createUserFolder, type Run, type RunSetting, runCommand, type UserFolder } from "./command.test.helper.js";
 import { type RealServer, everything as reference, startEverything } from "./real-servers.test.helper.js";
 
 const everything = { command: process.execPath, args: [reference, "stdio"] };
@@ -11,8 +10,7 @@ const everything = { command: process.execPath, args: [reference, "stdio"] };
 /** The same server where it does not matter how it is reached: it runs already. */
 let running: { type: "http"; url: string };
 let server: RealServer;
-let plugin: string;
-let home: string;
+let user: UserFolder;
 
 beforeAll(async () => {
   server = await startEverything("streamableHttp");
@@ -22,56 +20,23 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 beforeEach(() => {
-  plugin = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-tools-")));
-  home = join(plugin, "home");
-  mkdirSync(home);
+  user = createUserFolder();
 });
 
-afterEach(() => {
-  rmSync(plugin, { recursive: true });
-});
-
-interface Run {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-interface Setting {
-  readonly env?: Io["env"];
-  readonly columns?: number;
-  readonly answer?: string;
-}
-
-async function run(argv: readonly string[], { env = {}, columns, answer }: Setting = {}): Promise<Run> {
-  let stdout = "";
-  let stderr = "";
-  const code = await main([...argv, "--config", join(plugin, ".mcp.json"), "--allow-insecure-loopback"], {
-    stdout: {
-      write: (text) => {
-        stdout += text;
-      },
-      ...(columns === undefined ? {} : { isTTY: true, columns }),
-    },
-    stderr: {
-      write: (text) => {
-        stderr += text;
-      },
-    },
-    env: { PATH: process.env.PATH, HOME: home, ...env },
-    now: () => new Date(),
-    ask: answer === undefined ? undefined : async () => answer,
+function run(
+  argv: readonly string[],
+  { env = {}, columns, answer }: Pick<RunSetting, "env" | "columns"> & { readonly answer?: string } = {},
+): Promise<Run> {
+  return runCommand([...argv, "--config", user.file, "--allow-insecure-loopback"], {
+    env: { PATH: process.env.PATH, HOME: user.home, ...env },
+    columns,
+    person: answer === undefined ? undefined : async () => answer,
   });
-  return { code, stdout, stderr };
-}
-
-function configure(servers: Record<string, unknown>): void {
-  writeFileSync(join(plugin, ".mcp.json"), JSON.stringify({ mcpServers: servers }, null, 2));
 }
 
 describe("tools", () => {
   test("lists those of every server, and says of those that fail why", async () => {
-    configure({
+    user.configure({
       everything,
       gone: { command: "no-such-program" },
       dies: { command: process.execPath, args: ["-e", "console.error('no database here'); process.exit(3)"] },
@@ -84,13 +49,13 @@ describe("tools", () => {
   });
 
   test("fit the terminal", async () => {
-    configure({ everything: running });
+    user.configure({ everything: running });
     const { stdout } = await run(["tools", "--trust"], { columns: 60 });
     for (const line of stripVTControlCharacters(stdout).split("\n")) expect(line.length).toBeLessThanOrEqual(60);
   });
 
   test("shows one with its arguments and how to call it", async () => {
-    configure({ everything: running });
+    user.configure({ everything: running });
     const { code, stdout } = await run(["tools", "everything", "get-sum", "--trust"]);
     expect(code).toBe(0);
     expect(stdout).toContain("a  number, required");
@@ -98,7 +63,7 @@ describe("tools", () => {
   });
 
   test("as JSON have their schemas, and failures their codes", async () => {
-    configure({ everything: running, gone: { command: "no-such-program" } });
+    user.configure({ everything: running, gone: { command: "no-such-program" } });
     const { code, stdout } = await run(["tools", "--json", "--trust"]);
     const all = JSON.parse(stdout);
     expect(code).toBe(1);
@@ -110,10 +75,10 @@ describe("tools", () => {
 });
 
 describe("call", () => {
-  beforeEach(() => configure({ everything: running }));
+  beforeEach(() => user.configure({ everything: running }));
 
   test("takes words that are read by the tool's schema, or JSON", async () => {
-    configure({ everything });
+    user.configure({ everything });
     expect(await run(["call", "everything", "get-sum", "a=2", "b=3", "--trust"])).toMatchObject({
       code: 0,
       stdout: "The sum of 2 and 3 is 5.\n",
@@ -132,7 +97,7 @@ describe("call", () => {
   });
 
   test("saves images, and overwrites nothing", async () => {
-    const folder = join(plugin, "images");
+    const folder = join(user.folder, "images");
     for (const _ of [1, 2]) await run(["call", "everything", "get-tiny-image", "--save", folder, "--trust"]);
     expect(readdirSync(folder).sort()).toEqual(["get-tiny-image-1.png", "get-tiny-image-2.png"]);
     expect(readFileSync(join(folder, "get-tiny-image-1.png")).subarray(1, 4).toString()).toBe("PNG");
@@ -161,7 +126,7 @@ describe("call", () => {
 });
 
 test("ping, resources and prompts show what the server has", async () => {
-  configure({ everything: running });
+  user.configure({ everything: running });
   expect((await run(["ping", "--trust"])).stdout).toMatch(
     /everything +[\d.]+ ms +[\d.]+ ms +2025-11-25 +mcp-servers\/everything/,
   );
@@ -178,7 +143,7 @@ test("ping, resources and prompts show what the server has", async () => {
 });
 
 describe("trust", () => {
-  beforeEach(() => configure({ everything }));
+  beforeEach(() => user.configure({ everything }));
 
   test("[TS-D-TRUST-1] is needed before anything runs, and where nobody can be asked it is not given", async () => {
     const { code, stdout, stderr } = await run(["tools"]);
@@ -191,7 +156,7 @@ describe("trust", () => {
     expect((await run(["tools"], { answer: "n" })).code).toBe(1);
     expect((await run(["tools"], { answer: "y" })).code).toBe(0);
     expect((await run(["tools"])).stderr).toBe("");
-    configure({ everything: { ...everything, env: { EXTRA: "1" } } });
+    user.configure({ everything: { ...everything, env: { EXTRA: "1" } } });
     const { code, stderr } = await run(["tools"]);
     expect(code).toBe(1);
     expect(stderr).toContain('The server "everything" is not what was approved:');
@@ -200,7 +165,7 @@ describe("trust", () => {
 });
 
 test("[TS-DIAG-1] --debug tells what happens, without secrets", async () => {
-  configure({ everything: { ...everything, env: { API_TOKEN: "${API_TOKEN}" } } });
+  user.configure({ everything: { ...everything, env: { API_TOKEN: "${API_TOKEN}" } } });
   const { stderr } = await run(["call", "everything", "echo", "message=hi", "--debug", "--trust"], {
     env: { API_TOKEN: "tok-8361-very-secret" },
   });

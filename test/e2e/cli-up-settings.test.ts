@@ -1,54 +1,30 @@
-import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { createUserFolder, startCommand } from "./command.test.helper.js";
 import { everything } from "./real-servers.test.helper.js";
+import type { RunningProcess } from "./running-process.test.helper.js";
 
-const program = fileURLToPath(new URL("../../packages/cli/bin/wirescope.js", import.meta.url));
 const certificate = (name: string): string => fileURLToPath(new URL(`../certificates/${name}.pem`, import.meta.url));
 const ca = readFileSync(certificate("ca"), "utf8");
 const patience = { timeout: 30_000, interval: 50 };
 let folder: string;
 let settings: string;
-const running = new Set<Run>();
 
 beforeEach(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-up-")));
+  const user = createUserFolder();
+  folder = user.folder;
   settings = join(folder, "home/.config/wirescope/gateway.json");
   mkdirSync(join(folder, "home/.config/wirescope"), { recursive: true });
   const entry = { command: process.execPath, args: [everything, "stdio"] };
-  writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: { everything: entry } }));
+  user.configure({ everything: entry });
   writeFileSync(join(folder, "token"), "a-token-that-stays-0123456789\n");
 });
 
-afterEach(async () => {
-  for (const { child, ended } of running) {
-    child.kill("SIGKILL");
-    await ended;
-  }
-  running.clear();
-  rmSync(folder, { recursive: true });
-});
-
-interface Run {
-  readonly child: ReturnType<typeof spawn>;
-  readonly ended: Promise<number | null>;
-  stdout: string;
-  stderr: string;
-}
-
-function wirescope(...argv: string[]): Run {
-  const env = { HOME: join(folder, "home"), PATH: process.env.PATH };
-  const child = spawn(process.execPath, [program, ...argv], { cwd: folder, env });
-  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
-  const run: Run = { child, ended, stdout: "", stderr: "" };
-  child.stdout.on("data", (chunk) => (run.stdout += String(chunk)));
-  child.stderr.on("data", (chunk) => (run.stderr += String(chunk)));
-  running.add(run);
-  return run;
+function wirescope(...argv: string[]): RunningProcess {
+  return startCommand(argv, { cwd: folder, env: { HOME: join(folder, "home"), PATH: process.env.PATH } });
 }
 
 /** Replaces the settings as an editor does. */
@@ -89,7 +65,7 @@ test("on every address: TLS, a token, the tools that the user's file allows, a l
   ]);
 
   configure('{"tools": {"everything": {"alow": []}}}');
-  await expect.poll(() => up.stderr, patience).toContain(`${settings}:1:27: There is no list of tools "alow"`);
+  await expect.poll(() => up.stderr, patience).toContain(`${settings}:1:27: There is no list of tools \\"alow\\"`);
   expect(up.stderr).toContain("What was there goes on.");
   configure('{"tools": {"everything": {"deny": ["echo", "nothing"]}}}');
   await expect.poll(() => up.stderr, patience).toContain('has no tool \\"nothing\\"');
@@ -98,7 +74,7 @@ test("on every address: TLS, a token, the tools that the user's file allows, a l
   expect(await summed.ended, summed.stderr).toBe(0);
   expect(summed.stdout).toContain("42");
 
-  up.child.kill("SIGTERM");
+  up.process.kill("SIGTERM");
   expect(await up.ended).toBe(0);
   const lines = readFileSync(join(folder, "audit"), "utf8").trimEnd().split("\n");
   const calls = lines.map((line) => JSON.parse(line)).filter(({ method }) => method === "tools/call");

@@ -1,67 +1,31 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { type Io, main } from "@wirescope/cli";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { createUserFolder, type Run, type RunSetting, runCommand, type UserFolder } from "./command.test.helper.js";
+import { everything as reference } from "./real-servers.test.helper.js";
 import { findSecrets } from "./secret-forms.test.helper.js";
 import { activeResources, until } from "./tool-server-world.test.helper.js";
 
-const modules = fileURLToPath(new URL("../../node_modules/@modelcontextprotocol", import.meta.url));
-const everything = { command: process.execPath, args: [join(modules, "server-everything/dist/index.js"), "stdio"] };
+const everything = { command: process.execPath, args: [reference, "stdio"] };
 
-let plugin: string;
-let home: string;
+let user: UserFolder;
 
 beforeEach(() => {
-  plugin = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-why-")));
-  home = join(plugin, "home");
-  mkdirSync(home);
+  user = createUserFolder();
 });
 
-afterEach(() => {
-  rmSync(plugin, { recursive: true });
-});
-
-interface Run {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
+function run(argv: readonly string[], env: RunSetting["env"] = {}, columns?: number): Promise<Run> {
+  const variables = { PATH: process.env.PATH, HOME: user.home, ...env };
+  return runCommand([...argv, "--vault", "memory"], { env: variables, columns });
 }
 
-async function run(argv: readonly string[], env: Io["env"] = {}, columns?: number): Promise<Run> {
-  let stdout = "";
-  let stderr = "";
-  const code = await main([...argv, "--vault", "memory"], {
-    stdout: {
-      write: (text) => {
-        stdout += text;
-      },
-      ...(columns === undefined ? {} : { isTTY: true, columns }),
-    },
-    stderr: {
-      write: (text) => {
-        stderr += text;
-      },
-    },
-    env: { PATH: process.env.PATH, HOME: home, ...env },
-    now: () => new Date(),
-  });
-  return { code, stdout, stderr };
-}
-
-const file = (): string => join(plugin, ".mcp.json");
 const why = (server: string, ...more: readonly string[]): string[] => [
-  ...["why", server, "--config", file(), "--trust", "--allow-insecure-loopback"],
+  ...["why", server, "--config", user.file, "--trust", "--allow-insecure-loopback"],
   ...more,
 ];
-
-function configure(servers: Record<string, unknown>): void {
-  writeFileSync(file(), JSON.stringify({ mcpServers: servers }, null, 2));
-}
 
 /** A server on this machine; ends with the test. */
 async function serve(
@@ -98,7 +62,7 @@ const bearer = (origin: string) => ({
 
 describe("why", () => {
   test("[TS-ERR-2] tells the likely cause first, its evidence, the command that mends it, then the walk", async () => {
-    configure({ api: bearer(await refusing(401)) });
+    user.configure({ api: bearer(await refusing(401)) });
     const token = tokenThatExpired();
     const { code, stdout, stderr } = await run(why("api"), { API_TOKEN: token });
     expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
@@ -114,7 +78,7 @@ describe("why", () => {
   });
 
   test("fits the terminal", async () => {
-    configure({ api: bearer(await refusing(401)) });
+    user.configure({ api: bearer(await refusing(401)) });
     const { stdout } = await run(why("api"), { API_TOKEN: tokenThatExpired() }, 70);
     const [title = "", ...rest] = stripVTControlCharacters(stdout).split("\n");
     expect(title).toContain("✗ api");
@@ -123,7 +87,7 @@ describe("why", () => {
   });
 
   test("is JSON for scripts", async () => {
-    configure({ api: bearer(await refusing(403)) });
+    user.configure({ api: bearer(await refusing(403)) });
     const { code, stdout } = await run(why("api", "--json"), { API_TOKEN: "a-token-of-mine" });
     const explained = JSON.parse(stdout);
     expect(code).toBe(1);
@@ -134,7 +98,7 @@ describe("why", () => {
   });
 
   test("exits with 0 where all is well", async () => {
-    configure({ everything });
+    user.configure({ everything });
     const { code, stdout } = await run(why("everything"));
     expect(code).toBe(0);
     expect(stdout).toMatch(/^✓ everything works\.\n\nThe walk:\n/);
@@ -142,17 +106,17 @@ describe("why", () => {
   });
 
   test("asks nobody for trust, and runs nothing without it", async () => {
-    const witness = join(plugin, "ran");
-    configure({ local: { command: process.execPath, args: ["-e", "fs.writeFileSync('ran', '')"] } });
-    const { code, stdout } = await run(["why", "local", "--config", file()]);
+    const witness = join(user.folder, "ran");
+    user.configure({ local: { command: process.execPath, args: ["-e", "fs.writeFileSync('ran', '')"] } });
+    const { code, stdout } = await run(["why", "local", "--config", user.file]);
     expect(code).toBe(1);
     expect(stdout).toContain("✗ local: Nobody approved the entry yet. (not-approved, found)");
-    expect(stdout).toContain(`    wirescope trust local --config ${file()}\n`);
+    expect(stdout).toContain(`    wirescope trust local --config ${user.file}\n`);
     expect(() => readFileSync(witness)).toThrow();
   });
 
   test("names the servers that there are where there is none of the name", async () => {
-    configure({ everything });
+    user.configure({ everything });
     const { code, stderr } = await run(why("evrything"));
     expect(code).toBe(2);
     expect(stderr).toContain('There is no server "evrything" in the configuration. Did you mean "everything"?');
@@ -161,7 +125,7 @@ describe("why", () => {
   });
 
   test("[TS-DIAG-1] shows with --debug the headers without their values, and each refusal", async () => {
-    configure({ api: bearer(await refusing(401)) });
+    user.configure({ api: bearer(await refusing(401)) });
     const { stderr } = await run(why("api", "--debug"), { API_TOKEN: "a-token-of-mine" });
     expect(stderr).toMatch(
       /api: POST http:\S+\/mcp with Authorization: Bearer \[redacted\] was answered with 401; it asks for: Bearer error="invalid_token"/,
@@ -195,20 +159,20 @@ describe("a server that signs in by OAuth", () => {
     });
 
   test("is told to be signed in to", async () => {
-    configure({ notes: { type: "http", url: `${await start()}/mcp` } });
+    user.configure({ notes: { type: "http", url: `${await start()}/mcp` } });
     const { code, stdout, stderr } = await run(why("notes", "--debug", "--profile", "work"));
     expect(code).toBe(1);
     expect(stdout).toContain("✗ notes: Nobody has signed in yet. (sign-in-needed, found)");
     expect(stdout).toContain(
-      `wirescope login notes --config ${file()} --allow-insecure-loopback --profile work --vault memory`,
+      `wirescope login notes --config ${user.file} --allow-insecure-loopback --profile work --vault memory`,
     );
     expect(stdout).toMatch(/✓ authorization-server +http:/);
     expect(stderr).toMatch(/notes: http:\S+\/\.well-known\/oauth-authorization-server: it is there/);
   });
 
   test("is held against the demands of the protocol by check --live", async () => {
-    configure({ notes: { type: "http", url: `${await start()}/mcp` } });
-    const check = ["check", file(), "--live", "--trust", "--allow-insecure-loopback"];
+    user.configure({ notes: { type: "http", url: `${await start()}/mcp` } });
+    const check = ["check", user.file, "--live", "--trust", "--allow-insecure-loopback"];
     const { code, stdout } = await run(check);
     expect(code).toBe(0);
     expect(stdout).toMatch(/1 server, 1 note\n\nnotes \(http\)\n {2}✓ it can be reached\n/);
@@ -220,8 +184,10 @@ describe("a server that signs in by OAuth", () => {
   });
 
   test("fails check --live where it does not meet them", async () => {
-    configure({ notes: { type: "http", url: `${await start({ code_challenge_methods_supported: undefined })}/mcp` } });
-    const { code, stdout } = await run(["check", file(), "--live", "--trust", "--allow-insecure-loopback"]);
+    user.configure({
+      notes: { type: "http", url: `${await start({ code_challenge_methods_supported: undefined })}/mcp` },
+    });
+    const { code, stdout } = await run(["check", user.file, "--live", "--trust", "--allow-insecure-loopback"]);
     expect(code).toBe(1);
     expect(stdout).toContain("✗ PKCE with S256 is offered");
   });
@@ -229,8 +195,8 @@ describe("a server that signs in by OAuth", () => {
 
 describe("check --live", () => {
   test("walks each server, and says of each what it meets", async () => {
-    configure({ everything, api: bearer(await refusing(401)) });
-    const argv = ["check", file(), "--live", "--trust", "--allow-insecure-loopback"];
+    user.configure({ everything, api: bearer(await refusing(401)) });
+    const argv = ["check", user.file, "--live", "--trust", "--allow-insecure-loopback"];
     const { code, stdout } = await run(argv, { API_TOKEN: "a-token-of-mine" });
     expect(code).toBe(1);
     expect(stdout).toMatch(/\neverything \(stdio\)\n {2}✓ the command is found and can be run\n/);
@@ -240,11 +206,11 @@ describe("check --live", () => {
   });
 
   test("needs trust, and is not for the file alone", async () => {
-    configure({ everything });
-    const untrusted = await run(["check", file(), "--live"]);
+    user.configure({ everything });
+    const untrusted = await run(["check", user.file, "--live"]);
     expect(untrusted.code).toBe(1);
-    expect(untrusted.stdout).toContain(`wirescope trust everything --config ${file()}`);
-    expect(await run(["check", file(), "--live", "--file-only"])).toMatchObject({
+    expect(untrusted.stdout).toContain(`wirescope trust everything --config ${user.file}`);
+    expect(await run(["check", user.file, "--live", "--file-only"])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("--live needs the variables"),
     });
@@ -252,7 +218,7 @@ describe("check --live", () => {
 });
 
 test("a walk leaves nothing behind: no process, socket or timer", async () => {
-  configure({ everything, api: bearer(await refusing(401)) });
+  user.configure({ everything, api: bearer(await refusing(401)) });
   const walk = async (): Promise<void> => {
     await run(why("everything"));
     await run(why("api"), { API_TOKEN: "a-token-of-mine" });
@@ -275,11 +241,11 @@ describe("[TS-SEC-5] a secret that a server repeats", () => {
       response.writeHead(401, { "www-authenticate": challenge, "x-echo": secret });
       response.end(`<title>${secret}</title> The token ${secret} is not known here. (${encodeURIComponent(secret)})`);
     });
-    const script = join(plugin, "child.sh");
+    const script = join(user.folder, "child.sh");
     writeFileSync(script, `#!/bin/sh\necho "no such password: $PASSWORD" >&2\nexit 3\n`, { mode: 0o755 });
-    const helper = join(plugin, "helper.sh");
+    const helper = join(user.folder, "helper.sh");
     writeFileSync(helper, `#!/bin/sh\necho '{"X-API-Key": "${secret}"}'\n`, { mode: 0o755 });
-    configure({
+    user.configure({
       headers: bearer(origin),
       helper: { type: "http", url: `${origin}/mcp`, headersHelper: helper },
       child: { command: script, env: { PASSWORD: "${API_TOKEN}" } },

@@ -1,9 +1,6 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import {
   type ChannelzListener,
   createRegistry,
@@ -12,8 +9,8 @@ import {
   type Registry,
   tcpInfoOption,
 } from "@wirescope/channelz";
-import { type Io, main } from "@wirescope/cli";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Run, type RunSetting, runCommand, startCommand } from "./command.test.helper.js";
 
 const folder = mkdtempSync(join(tmpdir(), "wirescope-"));
 const listeners: ChannelzListener[] = [];
@@ -30,31 +27,8 @@ async function listen(options: ListenOptions = {}): Promise<string> {
   return listener.address;
 }
 
-interface Run {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-async function wirescope(argv: string[], more: { env?: Io["env"]; columns?: number } = {}): Promise<Run> {
-  let stdout = "";
-  let stderr = "";
-  const code = await main(argv, {
-    stdout: {
-      write: (text) => {
-        stdout += text;
-      },
-      ...(more.columns === undefined ? {} : { isTTY: true, columns: more.columns }),
-    },
-    stderr: {
-      write: (text) => {
-        stderr += text;
-      },
-    },
-    env: { WIRESCOPE_TARGET: target, ...more.env },
-    now: () => new Date(),
-  });
-  return { code, stdout, stderr };
+function wirescope(argv: readonly string[], { env, columns }: RunSetting = {}): Promise<Run> {
+  return runCommand(argv, { env: { WIRESCOPE_TARGET: target, ...env }, columns });
 }
 
 async function json(...argv: string[]): Promise<unknown> {
@@ -312,28 +286,17 @@ describe("reaching the peer", () => {
 });
 
 describe("the program", () => {
-  const program = fileURLToPath(new URL("../../packages/cli/bin/wirescope.js", import.meta.url));
-
   test("prints, ends by itself, and leaves the exit code", async () => {
-    const child = spawn(process.execPath, [program, "servers", "--target", target]);
-    let stdout = "";
-    child.stdout.on("data", (chunk) => {
-      stdout += chunk;
-    });
-    expect(await once(child, "close")).toEqual([0, null]);
-    expect(stdout).toContain("web");
-    const failing = spawn(process.execPath, [program, "show", "999999", "--target", target], { stdio: "ignore" });
-    expect(await once(failing, "close")).toEqual([1, null]);
+    const run = startCommand(["servers", "--target", target]);
+    expect(await run.ended).toBe(0);
+    expect(run.stdout).toContain("web");
+    expect(await startCommand(["show", "999999", "--target", target]).ended).toBe(1);
   });
 
   test("takes a reader that stops early for no failure", async () => {
-    const child = spawn(process.execPath, [program, "sockets", "--json", "--target", target]);
-    child.stdout.destroy();
-    let stderr = "";
-    child.stderr.on("data", (chunk) => {
-      stderr += chunk;
-    });
-    expect(await once(child, "close")).toEqual([0, null]);
-    expect(stderr).toBe("");
+    const run = startCommand(["sockets", "--json", "--target", target]);
+    run.process.stdout.destroy();
+    expect(await run.ended).toBe(0);
+    expect(run.stderr).toBe("");
   });
 });

@@ -7,7 +7,8 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { isChromiumInstalled, openPage } from "./chromium.test.helper.js";
 import { type GrpcJsAnswer, readWithGrpcJs } from "./grpc-js-channelz.test.helper.js";
-import { npmStart, root, untilPrinted } from "./npm-start.test.helper.js";
+import { npmStart, root } from "./npm-start.test.helper.js";
+import { untilPrinted } from "./running-process.test.helper.js";
 
 const run = promisify(execFile);
 

@@ -1,4 +1,4 @@
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   copyFileSync,
   existsSync,
@@ -12,9 +12,10 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Io, main } from "@wirescope/cli";
 import { readPolicy } from "@wirescope/tool-server";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { program, runCommand } from "./command.test.helper.js";
+import { startProcess, untilPrinted } from "./running-process.test.helper.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const deploy = join(root, "deploy");
@@ -121,53 +122,29 @@ function prepare(words: readonly string[]): string[] {
   });
 }
 
-const bin = join(root, "packages/cli/bin/wirescope.js");
-
 test.each([
   ["the image", () => [...wordsOf("ENTRYPOINT"), ...wordsOf("CMD")]],
-  ["the unit of the machine", () => ["node", bin, ...commandOf(systemUnit).slice(1)]],
+  ["the unit of the machine", () => ["node", program, ...commandOf(systemUnit).slice(1)]],
 ])("what %s starts is healthy, asks for its token, and ends on SIGTERM", async (_, command) => {
   const [, ...words] = prepare(command());
   const env = { PATH: process.env.PATH, HOME: folder, XDG_CONFIG_HOME: join(folder, "etc"), XDG_RUNTIME_DIR: folder };
-  const child = spawn(process.execPath, [...words, "--port", "0", "--json"], { env, cwd: folder });
-  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
-  let stdout = "";
-  let stderr = "";
-  child.stderr.on("data", (chunk) => (stderr += String(chunk)));
-  const ready = new Promise<boolean>((resolve) => {
-    child.stdout.on("data", (chunk) => {
-      stdout += String(chunk);
-      if (stdout.includes("\n")) resolve(true);
-    });
-    void ended.then(() => resolve(false));
-  });
-  try {
-    expect(await ready, stderr).toBe(true);
-    const { endpoint } = JSON.parse(stdout);
-    const [, ...check] = wordsOf("HEALTHCHECK").map((word) => word.replace(installed, root));
-    const health = (path: string): number | null =>
-      spawnSync(process.execPath, [...check, endpoint.replace("/mcp", path)]).status;
-    expect(health("/healthz")).toBe(0);
-    // What needs the token does not answer with 200.
-    expect(health("/metrics")).toBe(1);
-    child.kill("SIGTERM");
-    expect(await ended).toBe(0);
-    expect(health("/healthz")).toBe(1);
-  } finally {
-    child.kill("SIGKILL");
-    await ended;
-  }
+  const run = startProcess(process.execPath, [...words, "--port", "0", "--json"], { env, cwd: folder });
+  const { endpoint } = JSON.parse(await untilPrinted(run, /\n/));
+  const [, ...check] = wordsOf("HEALTHCHECK").map((word) => word.replace(installed, root));
+  const health = (path: string): number | null =>
+    spawnSync(process.execPath, [...check, endpoint.replace("/mcp", path)]).status;
+  expect(health("/healthz")).toBe(0);
+  // What needs the token does not answer with 200.
+  expect(health("/metrics")).toBe(1);
+  run.process.kill("SIGTERM");
+  expect(await run.ended).toBe(0);
+  expect(health("/healthz")).toBe(1);
 });
 
 test("the examples of configuration, settings and policy are good ones", async () => {
-  let stdout = "";
-  const io: Io = {
-    stdout: { write: (text) => (stdout += text) },
-    stderr: { write: (text) => (stdout += text) },
-    env: { PATH: process.env.PATH },
-    now: () => new Date(),
-  };
-  expect(await main(["check", "--file-only", join(deploy, "etc/mcp.json")], io), stdout).toBe(0);
+  const env = { PATH: process.env.PATH };
+  const { code, stdout } = await runCommand(["check", "--file-only", join(deploy, "etc/mcp.json")], { env });
+  expect(code, stdout).toBe(0);
   const policy = join(folder, "policy.json");
   writeFileSync(policy, read("etc/policy.json"), { mode: 0o600 });
   expect(await readPolicy(policy)).toMatchObject({ others: "deny" });

@@ -1,13 +1,12 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { expect, onTestFinished, test } from "vitest";
-import { browsingPerson, createLoginWorld, type LoginWorld, program } from "./login-world.test.helper.js";
+import { expect, test } from "vitest";
+import { type StartedGateway, startGateway } from "./command.test.helper.js";
+import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 import { everything } from "./real-servers.test.helper.js";
 import { processesOf } from "./tool-server-world.test.helper.js";
 
@@ -15,20 +14,9 @@ const patience = { timeout: 30_000, interval: 20 };
 const token = `token-${randomUUID()}`;
 
 /** The gateway as a process of its own, on a port; resolves when its servers are connected. Ends with the test. */
-async function startUp({ shared, env, folder }: LoginWorld, port: string): Promise<{ child: ChildProcess; url: URL }> {
-  const options = ["--json", "--port", port, "--token-file", "token", "--log", "off", "--trust"];
-  const child = spawn(process.execPath, [program, "up", ...options, ...shared], { env, cwd: folder });
-  const ended = once(child, "close");
-  onTestFinished(async () => {
-    child.kill();
-    await ended;
-  });
-  let [stdout, stderr] = ["", ""];
-  child.stdout.on("data", (chunk) => (stdout += chunk));
-  child.stderr.on("data", (chunk) => (stderr += chunk));
-  await expect.poll(() => stdout.includes("\n") || child.exitCode !== null, patience).toBe(true);
-  if (!stdout.includes("\n")) throw new Error(`The gateway ended: ${stderr}`);
-  return { child, url: new URL(JSON.parse(stdout).endpoint) };
+function startUp({ shared, env, folder }: LoginWorld, port: string): Promise<StartedGateway> {
+  const options = ["--port", port, "--token-file", "token", "--log", "off", "--trust"];
+  return startGateway([...options, ...shared], { env, cwd: folder });
 }
 
 type CallTool = (params: { name: string; arguments: Record<string, unknown> }) => Promise<object>;
@@ -119,18 +107,19 @@ test("a gateway that is killed under load and started again: clients go on, nobo
   expect(signedIn).toBeGreaterThan(0);
 
   const first = await startUp(world, "0");
+  const url = new URL(first.endpoint);
   let isDone = false;
-  const loads = Object.entries(kinds).map(([kind, connect]) => [kind, load(connect, first.url, () => isDone)] as const);
+  const loads = Object.entries(kinds).map(([kind, connect]) => [kind, load(connect, url, () => isDone)] as const);
   const rounds = (): number[] => loads.map(([, { rounds: count }]) => count);
   try {
     await expect.poll(() => Math.min(...rounds()), patience).toBeGreaterThan(5);
 
-    first.child.kill("SIGKILL");
-    await once(first.child, "close");
+    first.process.kill("SIGKILL");
+    await first.ended;
     const before = rounds();
     await expect.poll(() => processesOf(mark), patience).toEqual([]);
 
-    await startUp(world, first.url.port);
+    await startUp(world, url.port);
     await expect.poll(() => rounds().every((count, index) => count > (before[index] ?? 0) + 5), patience).toBe(true);
   } finally {
     isDone = true;

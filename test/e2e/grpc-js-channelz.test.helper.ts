@@ -1,6 +1,13 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { type Client, credentials, loadPackageDefinition, Metadata, type ServiceError } from "@grpc/grpc-js";
+import {
+  type ChannelCredentials,
+  type Client,
+  credentials,
+  loadPackageDefinition,
+  Metadata,
+  type ServiceError,
+} from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 
 /** An answer as grpc-js and its proto-loader give it: names as in the schema, numbers as text. */
@@ -12,7 +19,7 @@ type Call = (
   metadata: Metadata,
   done: (error: ServiceError | null, answer?: GrpcJsAnswer) => void,
 ) => void;
-type ChannelzClient = new (address: string, using: unknown) => Client & Record<string, Call>;
+type ChannelzClient = new (address: string, using: ChannelCredentials) => Client & Record<string, Call>;
 
 const definition = loadSync(createRequire(import.meta.url).resolve("@grpc/grpc-js/proto/channelz.proto"), {
   keepCase: true,
@@ -33,10 +40,11 @@ export async function readWithGrpcJs(
   method: string,
   request: object = {},
   token?: string,
+  using: ChannelCredentials = credentials.createInsecure(),
 ): Promise<GrpcJsAnswer> {
   const metadata = new Metadata();
   if (token !== undefined) metadata.set("authorization", `Bearer ${token}`);
-  const client = new Channelz(address, credentials.createInsecure());
+  const client = new Channelz(address, using);
   try {
     return await new Promise((resolve, reject) => {
       client[method]?.(request, metadata, (error, answer) => (error ? reject(error) : resolve(answer ?? {})));

@@ -12,8 +12,8 @@ import {
   walkServers,
   walkTopChannels,
 } from "@wirescope/channelz";
-import { main } from "@wirescope/cli";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runCommand } from "./command.test.helper.js";
 
 // grpc-js serves the Channelz of its own process, so what is read here is what this file does: servers with traffic, over TCP and a
 // Unix socket. Its registry has the defects that a reader must live with: ids that start at 1 for each kind, and no addresses on
@@ -165,17 +165,8 @@ describe("our client against the Channelz service of grpc-js", () => {
 
   test("[CZ-D-CLIENT-3] the command line shows each object that an id names, or the kind that is asked for", async () => {
     const shown = async (...argv: string[]): Promise<string[]> => {
-      let stdout = "";
-      const write = (text: string) => {
-        stdout += text;
-      };
-      await main([...argv, "--target", target], {
-        stdout: { write },
-        stderr: { write },
-        env: {},
-        now: () => new Date(),
-      });
-      return stdout.split("\n").filter((line) => /^\w/.test(line));
+      const { stdout, stderr } = await runCommand([...argv, "--target", target]);
+      return (stdout + stderr).split("\n").filter((line) => /^\w/.test(line));
     };
     expect(await shown("show", "1")).toEqual([
       expect.stringMatching(/^channel 1\b/),

@@ -1,18 +1,8 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import {
-  type ChannelCredentials,
-  type Client,
-  credentials,
-  loadPackageDefinition,
-  Metadata,
-  type ServiceError,
-  status,
-} from "@grpc/grpc-js";
-import { loadSync } from "@grpc/proto-loader";
+import { type ChannelCredentials, credentials, status } from "@grpc/grpc-js";
 import {
   type ChannelzListener,
   type ChannelzPackage,
@@ -24,6 +14,7 @@ import {
   redactSource,
 } from "@wirescope/channelz";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type GrpcJsAnswer, readWithGrpcJs } from "./grpc-js-channelz.test.helper.js";
 
 const run = promisify(execFile);
 const certificatePath = (name: string): string =>
@@ -78,46 +69,8 @@ beforeAll(async () => {
 afterAll(() => listener.close());
 
 describe("grpc-js as the client, with the schema that it ships", () => {
-  const definition = loadSync(createRequire(import.meta.url).resolve("@grpc/grpc-js/proto/channelz.proto"), {
-    keepCase: true,
-    longs: String,
-    enums: String,
-    defaults: false,
-    oneofs: true,
-    includeDirs: [`${fileURLToPath(new URL(".", import.meta.resolve("@grpc/grpc-js/package.json")))}proto`],
-  });
-  type Answer = Record<string, unknown>;
-  type Call = (
-    request: object,
-    metadata: Metadata,
-    done: (error: ServiceError | null, answer?: Answer) => void,
-  ) => void;
-  const Channelz = (
-    loadPackageDefinition(definition) as unknown as {
-      grpc: {
-        channelz: {
-          v1: { Channelz: new (address: string, credentials: ChannelCredentials) => Client & Record<string, Call> };
-        };
-      };
-    }
-  ).grpc.channelz.v1.Channelz;
-
-  async function call(
-    method: string,
-    request: object,
-    address = listener.address,
-    using = credentials.createInsecure(),
-    metadata = new Metadata(),
-  ): Promise<Answer> {
-    const client = new Channelz(address, using);
-    try {
-      return await new Promise((resolve, reject) => {
-        client[method]?.(request, metadata, (error, answer) => (error ? reject(error) : resolve(answer ?? {})));
-      });
-    } finally {
-      client.close();
-    }
-  }
+  const call = (method: string, request: object): Promise<GrpcJsAnswer> =>
+    readWithGrpcJs(listener.address, method, request);
 
   test("[CZ-D-VER-1] all seven reads answer", async () => {
     const { ids } = world;
@@ -170,9 +123,9 @@ describe("grpc-js as the client, with the schema that it ships", () => {
 
   test("A source around the registry answers as well", async () => {
     const redacted = await listenChannelz(redactSource(world.registry));
-    const answer = await call("GetSocket", { socket_id: world.ids.socket }, redacted.address);
+    const answer = await readWithGrpcJs(redacted.address, "GetSocket", { socket_id: world.ids.socket });
     expect(answer).toMatchObject({ socket: { remote: { other_address: { name: "redacted" } } } });
-    await expect(call("GetSocket", { socket_id: 987 }, redacted.address)).rejects.toMatchObject({
+    await expect(readWithGrpcJs(redacted.address, "GetSocket", { socket_id: 987 })).rejects.toMatchObject({
       code: status.NOT_FOUND,
     });
     await redacted.close();
@@ -180,10 +133,8 @@ describe("grpc-js as the client, with the schema that it ships", () => {
 
   test("[CZ-D-ACCESS-3] a token in the metadata opens the listener, and nothing else does", async () => {
     const guarded = await listenChannelz(world.registry, { token: "s3cret" });
-    const metadata = new Metadata();
-    metadata.set("authorization", "Bearer s3cret");
-    expect(await call("GetServers", {}, guarded.address, undefined, metadata)).toMatchObject({ end: true });
-    await expect(call("GetServers", {}, guarded.address)).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
+    expect(await readWithGrpcJs(guarded.address, "GetServers", {}, "s3cret")).toMatchObject({ end: true });
+    await expect(readWithGrpcJs(guarded.address, "GetServers")).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
     await guarded.close();
   });
 
@@ -192,18 +143,20 @@ describe("grpc-js as the client, with the schema that it ships", () => {
     const secure = await listenChannelz(world.registry, {
       tls: { cert: read("server"), key: read("server-key"), ca: read("ca") },
     });
+    const readAs = (using: ChannelCredentials): Promise<GrpcJsAnswer> =>
+      readWithGrpcJs(secure.address, "GetServers", {}, undefined, using);
     const known = credentials.createSsl(read("ca"), read("client-key"), read("client"));
-    expect(await call("GetServers", {}, secure.address, known)).toMatchObject({ end: true });
+    expect(await readAs(known)).toMatchObject({ end: true });
     const stranger = credentials.createSsl(read("ca"), read("other-client-key"), read("other-client"));
-    await expect(call("GetServers", {}, secure.address, stranger)).rejects.toMatchObject({ code: status.UNAVAILABLE });
+    await expect(readAs(stranger)).rejects.toMatchObject({ code: status.UNAVAILABLE });
     await secure.close();
   });
 
   test("[CZ-D-LISTEN-4] a call after the end of the listener is UNAVAILABLE", async () => {
     const ending = await listenChannelz(world.registry);
-    expect(await call("GetServers", {}, ending.address)).toMatchObject({ end: true });
+    expect(await readWithGrpcJs(ending.address, "GetServers")).toMatchObject({ end: true });
     await ending.close();
-    await expect(call("GetServers", {}, ending.address)).rejects.toMatchObject({ code: status.UNAVAILABLE });
+    await expect(readWithGrpcJs(ending.address, "GetServers")).rejects.toMatchObject({ code: status.UNAVAILABLE });
   });
 });
 

@@ -1,39 +1,23 @@
-import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { type Io, main } from "@wirescope/cli";
-import { expect, onTestFinished } from "vitest";
+import { expect } from "vitest";
 import { type Browser, createBrowser } from "./browser.test.helper.js";
+import {
+  type Answerer,
+  createUserFolder,
+  type Run,
+  type RunSetting,
+  runCommand,
+  startCommand,
+} from "./command.test.helper.js";
 import { type GuardedToolServer, startGuardedToolServer } from "./guarded-tool-server.test.helper.js";
 import {
   type RealAuthorizationServer,
   type RealServerOptions,
   startRealAuthorizationServer,
 } from "./real-authorization-server.test.helper.js";
-
-/** The command, built. */
-export const program: string = fileURLToPath(new URL("../../packages/cli/bin/wirescope.js", import.meta.url));
-
-export interface Run {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Answers a question of the command line; it may wait until the signal aborts. */
-export type Answerer = (question: string, stderr: string, signal: AbortSignal) => Promise<string>;
-
-export interface RunSetting {
-  readonly env?: Io["env"];
-  /** Who sits at the terminal. Default: nobody. */
-  readonly person?: Answerer;
-  readonly columns?: number;
-  /** Hears what is written to standard error, as it comes. */
-  readonly onStderr?: (text: string) => void;
-}
+import { endOf } from "./running-process.test.helper.js";
 
 /** A user with a configuration of one server, `notes`, which a real authorization server guards. All ends with the test. */
 export interface LoginWorld {
@@ -46,7 +30,7 @@ export interface LoginWorld {
   readonly env: Readonly<Record<string, string>>;
   /** The options that every run has. */
   readonly shared: readonly string[];
-  configure(servers: Readonly<Record<string, unknown>>): void;
+  configure(servers: Readonly<Record<string, unknown>>): string;
   /** Runs the command line here. No token may ever be printed. */
   run(argv: readonly string[], setting?: RunSetting): Promise<Run>;
   /** Runs it as a process of its own. */
@@ -58,19 +42,14 @@ export interface LoginWorld {
 export async function createLoginWorld(options: RealServerOptions = {}): Promise<LoginWorld> {
   const authorization = await startRealAuthorizationServer(options);
   const tool = await startGuardedToolServer(authorization);
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-login-")));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const home = join(folder, "home");
-  mkdirSync(home);
+  const { folder, home, file, configure } = createUserFolder();
   const env = {
     PATH: process.env.PATH ?? "",
     HOME: home,
     WIRESCOPE_VAULT: "file",
     WIRESCOPE_VAULT_KEY: randomBytes(32).toString("base64"),
   };
-  const shared = ["--config", join(folder, ".mcp.json"), "--allow-insecure-loopback"];
-  const configure = (servers: Readonly<Record<string, unknown>>): void =>
-    writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: servers }, null, 2));
+  const shared = ["--config", file, "--allow-insecure-loopback"];
   configure({ notes: { type: "http", url: tool.url } });
   const checked = (run: Run): Run => {
     for (const token of authorization.issued) expect(run.stdout + run.stderr).not.toContain(token);
@@ -84,44 +63,14 @@ export async function createLoginWorld(options: RealServerOptions = {}): Promise
     env,
     shared,
     configure,
-    async run(argv, { env: more = {}, person, columns, onStderr } = {}) {
-      let stdout = "";
-      let stderr = "";
-      const code = await main([...argv, ...shared], {
-        stdout: {
-          write: (text) => {
-            stdout += text;
-          },
-          ...(columns === undefined ? {} : { isTTY: true, columns }),
-        },
-        stderr: {
-          write: (text) => {
-            stderr += text;
-            onStderr?.(text);
-          },
-        },
-        env: { ...env, ...more },
-        now: () => new Date(),
-        ask: person && ((question, signal = new AbortController().signal) => person(question, stderr, signal)),
-      });
-      return checked({ code, stdout, stderr });
+    run: async (argv, setting = {}) =>
+      checked(await runCommand([...argv, ...shared], { ...setting, env: { ...env, ...setting.env } })),
+    async spawn(argv, more = {}) {
+      const run = startCommand([...argv, ...shared], { env: { ...env, ...more } });
+      run.process.stdin.end();
+      const { code, ...printed } = await endOf(run);
+      return checked({ code: code ?? -1, ...printed });
     },
-    spawn: async (argv, more = {}) =>
-      checked(
-        await new Promise<Run>((resolve) => {
-          const child = spawn(process.execPath, [program, ...argv, ...shared], {
-            env: { ...env, ...more },
-            stdio: ["ignore", "pipe", "pipe"],
-          });
-          const run = { stdout: "", stderr: "" };
-          for (const name of ["stdout", "stderr"] as const) {
-            child[name].on("data", (chunk) => {
-              run[name] += chunk;
-            });
-          }
-          child.on("close", (code) => resolve({ code: code ?? -1, ...run }));
-        }),
-      ),
     filesWith: (texts) =>
       readdirSync(home, { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())

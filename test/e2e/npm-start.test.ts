@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test, vi } from "vitest";
 import { type GrpcJsAnswer, readWithGrpcJs } from "./grpc-js-channelz.test.helper.js";
-import { npmStart, root, untilPrinted } from "./npm-start.test.helper.js";
+import { npmStart, root } from "./npm-start.test.helper.js";
+import { untilPrinted } from "./running-process.test.helper.js";
 
 const topChannels = (address: string, token?: string): Promise<GrpcJsAnswer> =>
   readWithGrpcJs(address, "getTopChannels", {}, token);
@@ -50,6 +51,7 @@ function withoutChance(text: string): string {
     .replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:port")
     .replaceAll(/(Token +)\S+/g, "$1token")
     .replaceAll(/ticket=[\w-]+/g, "ticket=…")
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, "time")
     .replaceAll(/ +/g, " ")
     .replaceAll(/stdio:\S*|http:\/\/127\.0\S*…|headers of the helper \S+/g, "…");
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { createOAuthCredential } from "@wirescope/tool-server";
 import { EmbeddedJWK, jwtVerify } from "jose";
 import { expect, onTestFinished, test } from "vitest";
-import { callTool, createRealWorld, type RealWorld } from "./oauth-world.test.helper.js";
+import { createRealWorld, type RealWorld } from "./oauth-world.test.helper.js";
 
 interface BoundToolServer {
   readonly url: string;
@@ -65,7 +65,8 @@ async function startBoundToolServer(
       self.defects.push(String(error));
     }
     self.served += 1;
-    response.end("{}");
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: {} }));
   });
   return self;
 }
@@ -74,7 +75,7 @@ test("a tool server that asks for it gets bound tokens, with a new proof for eac
   const world = await createRealWorld();
   const tool = await startBoundToolServer(world);
   const credential = createOAuthCredential({ session: world.session({ url: tool.url }), signIn: world.person });
-  for (let call = 0; call < 5; call += 1) expect((await callTool(tool, credential)).status).toBe(200);
+  for (let call = 0; call < 5; call += 1) expect((await world.call(credential, tool.url)).status).toBe(200);
   expect(tool).toMatchObject({ defects: [], served: 5 });
   expect(credential.describe().headers).toMatchObject([{ name: "Authorization", scheme: "DPoP" }]);
 });
@@ -84,10 +85,10 @@ test("a nonce that a tool server demands is taken up, also when it changes", asy
   let nonce = "first";
   const tool = await startBoundToolServer(world, () => nonce);
   const credential = createOAuthCredential({ session: world.session({ url: tool.url }), signIn: world.person });
-  expect(await callTool(tool, credential)).toMatchObject({ status: 200, attempts: 3 });
-  expect(await callTool(tool, credential)).toMatchObject({ status: 200, attempts: 1 });
+  expect(await world.call(credential, tool.url)).toMatchObject({ status: 200, attempts: 3 });
+  expect(await world.call(credential, tool.url)).toMatchObject({ status: 200, attempts: 1 });
   nonce = "second";
-  expect(await callTool(tool, credential)).toMatchObject({ status: 200, attempts: 2 });
+  expect(await world.call(credential, tool.url)).toMatchObject({ status: 200, attempts: 2 });
   expect(tool.defects).toEqual([]);
 });
 
@@ -99,9 +100,9 @@ test("a nonce that is never enough is given up", async () => {
     return `n${nonces}`;
   });
   const credential = createOAuthCredential({ session: world.session({ url: tool.url }), signIn: world.person });
-  const call = await callTool(tool, credential);
+  const call = await world.call(credential, tool.url);
   expect(call.status).toBe(401);
-  expect(call.reason).toContain("nonce");
+  expect(call.failure?.message).toContain("nonce");
   expect(call.attempts).toBeLessThanOrEqual(3);
 });
 

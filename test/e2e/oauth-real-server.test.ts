@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { createOAuthCredential } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
-import { callTool, createLeapingClock, createRealWorld } from "./oauth-world.test.helper.js";
+import { createLeapingClock, createRealWorld } from "./oauth-world.test.helper.js";
 
 const hour = 3_600_000;
 
@@ -9,7 +9,7 @@ test("a person signs in with a browser: registration, PKCE, resource, identity, 
   const world = await createRealWorld();
   const session = world.session();
   const credential = createOAuthCredential({ session, signIn: world.person });
-  expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 2 });
+  expect(await world.call(credential)).toMatchObject({ status: 200, attempts: 2 });
   expect(world.asked[0]?.scopes).toEqual(["openid", "notes:read", "offline_access"]);
   expect(world.pages[0]).toMatchObject({ status: 200, html: expect.stringContaining("Answer received") });
   expect(session.describe()).toMatchObject({
@@ -30,7 +30,7 @@ test("a rotating token is renewed once by many, and again and again", async () =
   const before = world.authorization.count("/token");
   for (let round = 1; round <= 3; round += 1) {
     clock.leap(hour);
-    const all = await Promise.all(Array.from({ length: 64 }, () => callTool(world.tool, credential)));
+    const all = await Promise.all(Array.from({ length: 64 }, () => world.call(credential)));
     expect(all.every(({ status, attempts }) => status === 200 && attempts === 1)).toBe(true);
     expect(world.authorization.count("/token")).toBe(before + round);
   }
@@ -53,7 +53,7 @@ test("a refresh token that was used elsewhere is dead, and a person is asked onc
   ).toBe(200);
   clock.leap(hour);
   const credential = createOAuthCredential({ session, signIn: world.person });
-  const all = await Promise.all(Array.from({ length: 8 }, () => callTool(world.tool, credential)));
+  const all = await Promise.all(Array.from({ length: 8 }, () => world.call(credential)));
   expect(all.every(({ status }) => status === 200)).toBe(true);
   expect(world.asked.map(({ reason }) => reason)).toEqual(["asked", "dead"]);
 });
@@ -103,8 +103,8 @@ describe("a client that was registered by hand", () => {
     world.tool.scopesSupported = ["notes:read"];
     const session = world.session({ client, grant: { kind: "client-credentials" }, redirect });
     const credential = createOAuthCredential({ session });
-    expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 2 });
-    expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 1 });
+    expect(await world.call(credential)).toMatchObject({ status: 200, attempts: 2 });
+    expect(await world.call(credential)).toMatchObject({ status: 200, attempts: 1 });
     expect(world.authorization.count("/token")).toBe(1);
   });
 
@@ -116,9 +116,9 @@ describe("a client that was registered by hand", () => {
     });
     const credential = createOAuthCredential({ session });
     for (let call = 0; call < 3; call += 1) {
-      const { status, code, reason } = await callTool(world.tool, credential);
-      expect({ status, code }).toEqual({ status: 401, code: "TOKEN_REFUSED" });
-      expect(reason).not.toContain("wrong-secret");
+      const { status, failure } = await world.call(credential);
+      expect({ status, code: failure?.code }).toEqual({ status: 401, code: "TOKEN_REFUSED" });
+      expect(failure?.message).not.toContain("wrong-secret");
     }
     expect(world.authorization.count("/token")).toBe(1);
   });

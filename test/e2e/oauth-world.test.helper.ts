@@ -6,11 +6,16 @@ import {
   createMemoryVault,
   createOAuthSession,
   createSecretRegistry,
+  createStreamableHttpTransport,
+  defaultLimits,
+  type HttpClient,
   type OAuthSession,
   type OAuthSessionOptions,
   type SignIn,
   type SignInRequest,
   systemClock,
+  ToolServerError,
+  type TransportFacts,
 } from "@wirescope/tool-server";
 import { onTestFinished } from "vitest";
 import { createBrowser, type Page } from "./browser.test.helper.js";
@@ -29,6 +34,17 @@ export interface RealWorld {
   readonly asked: SignInRequest[];
   readonly pages: Page[];
   session(options?: Partial<OAuthSessionOptions>): OAuthSession;
+  /** One request with a credential, over the transport that is used in earnest. Default: to the tool server. */
+  call(credential: Credential, url?: string): Promise<Call>;
+}
+
+/** How a request ended. */
+export interface Call {
+  readonly status: number | undefined;
+  /** How often it was sent. */
+  readonly attempts: number;
+  /** Why it failed. */
+  readonly failure?: ToolServerError;
 }
 
 export async function createRealWorld(options: RealServerOptions = {}): Promise<RealWorld> {
@@ -40,20 +56,17 @@ export async function createRealWorld(options: RealServerOptions = {}): Promise<
   tool.scopesSupported = ["openid", "notes:read"];
   tool.challengedScope = "";
   const secrets = createSecretRegistry();
-  const http = createHttpClient({
-    server: "notes",
-    secrets,
-    transport: () => ({
+  const facts: TransportFacts = {
+    target: tool.url,
+    connection: {
+      kind: "http",
+      name: "notes",
       target: tool.url,
-      connection: {
-        kind: "http",
-        name: "notes",
-        target: tool.url,
-        tenant: {},
-        credential: () => ({ kind: "oauth", summary: "", headers: [], environment: [] }),
-      },
-    }),
-  });
+      tenant: {},
+      credential: () => ({ kind: "oauth", summary: "", headers: [], environment: [] }),
+    },
+  };
+  const http = createHttpClient({ server: "notes", secrets, transport: () => facts });
   const vault = createMemoryVault();
   const sessions: OAuthSession[] = [];
   const asked: SignInRequest[] = [];
@@ -89,6 +102,30 @@ export async function createRealWorld(options: RealServerOptions = {}): Promise<
       sessions.push(session);
       return session;
     },
+    async call(credential, url = tool.url) {
+      let attempts = 0;
+      const counted: HttpClient = {
+        ...http,
+        send(request) {
+          attempts += 1;
+          return http.send(request);
+        },
+      };
+      const transport = createStreamableHttpTransport({
+        ...{ server: "notes", url: new URL(url), http: counted, secrets, facts, credential },
+        ...{ tell: () => {}, clock: systemClock, limits: defaultLimits },
+      });
+      await transport.start();
+      try {
+        await transport.send({ jsonrpc: "2.0", id: 1, method: "ping" });
+        return { status: 200, attempts };
+      } catch (failure) {
+        if (!ToolServerError.is(failure)) throw failure;
+        return { status: failure.details.status, attempts, failure };
+      } finally {
+        await transport.close();
+      }
+    },
   };
 }
 
@@ -102,25 +139,4 @@ export function createLeapingClock(): Clock & { leap(ms: number): void } {
       ahead += ms;
     },
   };
-}
-
-/** One request to the tool server with a credential, as a transport sends it: again where the credential says so. */
-export async function callTool(
-  { url }: { readonly url: string },
-  credential: Credential,
-): Promise<{ status: number; attempts: number; reason?: string; code?: string | undefined }> {
-  for (let attempt = 1; ; attempt += 1) {
-    const sent = await credential.headers();
-    const answer = await fetch(url, { method: "POST", headers: { ...sent }, body: "{}" });
-    await answer.text();
-    if (answer.ok) return { status: answer.status, attempts: attempt };
-    const decision = await credential.refused({
-      status: answer.status,
-      sent,
-      attempt,
-      challenge: answer.headers.get("www-authenticate") ?? undefined,
-      dpopNonce: answer.headers.get("dpop-nonce") ?? undefined,
-    });
-    if (decision.action === "give-up") return { status: answer.status, attempts: attempt, ...decision };
-  }
 }

@@ -14,6 +14,10 @@ export interface CollectedSpan {
   /** 2 of a server, 3 of a client. */
   readonly kind: number;
   readonly attributes: Readonly<Record<string, Value>>;
+  /** The names of its events. */
+  readonly events: readonly string[];
+  /** The ids of the spans that it is linked to. */
+  readonly links: readonly string[];
   readonly resource: Readonly<Record<string, Value>>;
 }
 
@@ -24,6 +28,8 @@ export interface Collector {
   /** The names of the metrics that came. */
   readonly metrics: ReadonlySet<string>;
   readonly headers: readonly IncomingHttpHeaders[];
+  /** All that came, as it came; compressed, where it is. */
+  readonly bodies: readonly Buffer[];
 }
 
 /** Runs a collector until the test ends. */
@@ -31,12 +37,14 @@ export async function startCollector(): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   const metrics = new Set<string>();
   const headers: IncomingHttpHeaders[] = [];
+  const bodies: Buffer[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk) => chunks.push(chunk));
     request.on("end", () => {
       headers.push(request.headers);
       const body = Buffer.concat(chunks);
+      bodies.push(body);
       if (request.headers["content-type"] !== "application/x-protobuf") return response.writeHead(415).end();
       if (request.url === "/v1/traces") spans.push(...readSpans(body));
       else if (request.url === "/v1/metrics") for (const name of readMetricNames(body)) metrics.add(name);
@@ -49,7 +57,7 @@ export async function startCollector(): Promise<Collector> {
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, metrics, headers };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, metrics, headers, bodies };
 }
 
 // The numbers of fields are those of opentelemetry/proto/{trace,metrics,common}/v1.
@@ -66,6 +74,8 @@ function readSpans(body: Uint8Array): CollectedSpan[] {
         name: text(span, 5),
         kind: Number(fieldsOf(span).get(6)?.[0] ?? 0),
         attributes: attributesIn(span, 9),
+        events: messages(span, 11).map((event) => text(event, 2)),
+        links: messages(span, 13).map((link) => hex(link, 2)),
         resource,
       }));
   });

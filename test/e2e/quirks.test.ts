@@ -1,24 +1,15 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { describeQuirk, type Quirk, quirkTable, startQuirks } from "@wirescope/quirks";
 import { expect, onTestFinished, test } from "vitest";
 import { browsingPerson, createLoginWorld } from "./login-world.test.helper.js";
+import { startProcess, untilPrinted } from "./running-process.test.helper.js";
 
 const program = fileURLToPath(new URL("../../packages/quirks/bin/wirescope-quirks.js", import.meta.url));
 
 test("wirescope-quirks runs by itself, says where it is, tells what it is asked, and ends when it is told to", async () => {
-  const child = spawn(process.execPath, [program, "--json", "--quirk", "metadata-html"], { stdio: "pipe" });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  let log = "";
-  child.stderr.on("data", (chunk) => {
-    log += chunk;
-  });
-  const ended = once(child, "close");
-  const { value } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
-  const { url, issuer, quirks } = JSON.parse(value);
+  const run = startProcess(process.execPath, [program, "--json", "--quirk", "metadata-html"]);
+  const { url, issuer, quirks } = JSON.parse(await untilPrinted(run, /\n/));
   expect(quirks).toEqual(["metadata-html"]);
 
   const world = await createLoginWorld();
@@ -26,10 +17,10 @@ test("wirescope-quirks runs by itself, says where it is, tells what it is asked,
   const { code, stdout } = await world.run(["call", "notes", "scopes", "--trust"], { person: browsingPerson() });
   expect({ code, stdout }).toEqual({ code: 0, stdout: "notes:read offline_access\n" });
   expect((await world.run(["auth", "--trust"])).stdout).toContain(issuer);
-  expect(log).toMatch(/^authorization server: GET \/\.well-known\/openid-configuration$/m);
-  expect(log).toMatch(/^tool server: POST \/mcp {2}tools\/call, Authorization: Bearer …$/m);
-  child.kill("SIGTERM");
-  expect(await ended).toEqual([0, null]);
+  expect(run.stderr).toMatch(/^authorization server: GET \/\.well-known\/openid-configuration$/m);
+  expect(run.stderr).toMatch(/^tool server: POST \/mcp {2}tools\/call, Authorization: Bearer …$/m);
+  run.process.kill("SIGTERM");
+  expect(await run.ended).toBe(0);
 });
 
 test("docs/quirks.md has a row for each switch, in the words of the table", () => {

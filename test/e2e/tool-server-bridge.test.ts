@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { main } from "@wirescope/cli";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { program, runCommand } from "./command.test.helper.js";
 import { type FaultServer, startFaultServer, withEach } from "./fault-servers.test.helper.js";
 import {
   defer,
@@ -17,7 +17,6 @@ import {
   type WorldOptions,
 } from "./tool-server-world.test.helper.js";
 
-const wirescope = fileURLToPath(new URL("../../packages/cli/bin/wirescope.js", import.meta.url));
 const certificate = (name: string): string => fileURLToPath(new URL(`../certificates/${name}.pem`, import.meta.url));
 const pem = (name: string): string => readFileSync(certificate(name), "utf8");
 const tls = { cert: pem("server"), key: pem("server-key"), ca: pem("ca") };
@@ -25,7 +24,7 @@ const tls = { cert: pem("server"), key: pem("server-key"), ca: pem("ca") };
 /** The entry as a plugin writes it: the wrapper as its command, and where certificate and key are as variables. */
 function entryOf(url: unknown, ...more: readonly string[]): Record<string, unknown> {
   const files = ["--cert", "${CLIENT_CERT}", "--key", "${CLIENT_KEY}", "--ca", "${SERVER_CA}"];
-  return { command: process.execPath, args: [wirescope, "bridge", ...files, ...more, String(url)] };
+  return { command: process.execPath, args: [program, "bridge", ...files, ...more, String(url)] };
 }
 
 function variables(client = "client", ca = "ca"): NonNullable<WorldOptions["variables"]> {
@@ -144,7 +143,7 @@ interface Bridge {
 }
 
 function startBridge(args: readonly string[], env: Record<string, string> = {}): Bridge {
-  const child = spawn(process.execPath, [wirescope, "bridge", ...args], {
+  const child = spawn(process.execPath, [program, "bridge", ...args], {
     env: { PATH: process.env.PATH, ...env },
     stdio: "pipe",
   });
@@ -178,7 +177,7 @@ describe("wirescope bridge", () => {
     const script =
       "const { spawn } = require('node:child_process');" +
       "spawn(process.execPath, process.argv.slice(1), { stdio: ['pipe', 'ignore', 'ignore'] });setInterval(() => {}, 1000);";
-    const client = spawn(process.execPath, ["-e", script, wirescope, "bridge", ...files, `${server.entry.url}?${own}`]);
+    const client = spawn(process.execPath, ["-e", script, program, "bridge", ...files, `${server.entry.url}?${own}`]);
     await until(() => expect(processesOf(own)).toHaveLength(2));
     client.kill("SIGKILL");
     await until(() => expect(processesOf(own)).toEqual([]));
@@ -228,13 +227,8 @@ describe("wirescope bridge", () => {
     ["a reference that is none", ["--header", "X: ${s3cr3t", "https://a.example/"], /refers to nothing/],
     ["an option that is not there", ["--certificate", "a.pem", "https://a.example/"], /There is no option/],
   ])("refuses %s with exit code 2", async (_, args, expected) => {
-    let said = "";
-    const output = {
-      write: (text: string) => {
-        said += text;
-      },
-    };
-    const code = await main(["bridge", ...args], { stdout: output, stderr: output, env: {}, now: () => new Date() });
+    const { code, stdout, stderr } = await runCommand(["bridge", ...args]);
+    const said = stdout + stderr;
     expect([code, said]).toEqual([2, expect.stringMatching(expected)]);
     expect(said).not.toContain("s3cr3t");
   });

@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { main } from "@wirescope/cli";
 import { expect, test } from "vitest";
+import { createUserFolder, type Run, runCommand } from "./command.test.helper.js";
 import { type GuardedServer, startGuardedServer } from "./hostile-servers.test.helper.js";
 import { expectNothingLeft, temporaryFolder } from "./tool-server-world.test.helper.js";
 
@@ -10,32 +10,10 @@ expectNothingLeft();
 const token = "right-token-4711";
 
 /** Pings the server `api` of this entry. */
-async function ping(
-  entry: object,
-  env: Record<string, string>,
-  ...more: readonly string[]
-): Promise<{ code: number; stdout: string; stderr: string }> {
-  const folder = temporaryFolder();
-  const file = join(folder, ".mcp.json");
-  writeFileSync(file, JSON.stringify({ mcpServers: { api: entry } }));
-  let stdout = "";
-  let stderr = "";
-  const args = ["ping", "api", "--trust", "--allow-insecure-loopback", "--config", file, ...more];
-  const code = await main(args, {
-    stdout: {
-      write: (text) => {
-        stdout += text;
-      },
-    },
-    stderr: {
-      write: (text) => {
-        stderr += text;
-      },
-    },
-    env: { PATH: process.env.PATH, HOME: folder, ...env },
-    now: () => new Date(),
-  });
-  return { code, stdout, stderr };
+function ping(entry: object, env: Record<string, string>, ...more: readonly string[]): Promise<Run> {
+  const { home, configure } = createUserFolder();
+  const args = ["ping", "api", "--trust", "--allow-insecure-loopback", "--config", configure({ api: entry }), ...more];
+  return runCommand(args, { env: { PATH: process.env.PATH, HOME: home, ...env } });
 }
 
 const bearer = ({ url }: GuardedServer): object => ({

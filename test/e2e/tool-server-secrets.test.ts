@@ -2,18 +2,16 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { connectChannelz } from "@wirescope/channelz";
 import { type Io, main } from "@wirescope/cli";
 import { describe, expect, test } from "vitest";
+import { program } from "./command.test.helper.js";
 import { type EchoingServer, startEchoingServer } from "./echoing-servers.test.helper.js";
 import { programOf } from "./program.test.helper.js";
 import { findSecrets } from "./secret-forms.test.helper.js";
 import { defer, expectNothingLeft, mark, temporaryFolder, until } from "./tool-server-world.test.helper.js";
 
 expectNothingLeft();
-
-const wirescope = fileURLToPath(new URL("../../packages/cli/bin/wirescope.js", import.meta.url));
 
 /** Planted where secrets are; with what has to be escaped or encoded. */
 const secrets = {
@@ -170,9 +168,9 @@ async function run(
 describe("[TS-SEC-5] no secret leaves the process", () => {
   test("by what is thrown, published, shown over Channelz, or printed by a crash", async () => {
     const place = await prepare();
-    const program = await programOf(new URL("leaky-application.test.helper.ts", import.meta.url));
+    const application = await programOf(new URL("leaky-application.test.helper.ts", import.meta.url));
     let channelz = "";
-    const { code, output } = await run([program, place.file, mark], place, async (sofar, write) => {
+    const { code, output } = await run([application, place.file, mark], place, async (sofar, write) => {
       const address = /\[\[channelz (\S+)\]\]/.exec(sofar)?.[1];
       if (address === undefined || channelz !== "") return;
       channelz = "reading";
@@ -210,7 +208,7 @@ describe("[TS-SEC-5] no secret leaves the process", () => {
       // Nobody is there to ask for trust.
       ["tools"],
     ];
-    const all = await Promise.all(asked.map((args) => run([wirescope, ...args, ...options], { ...place, env })));
+    const all = await Promise.all(asked.map((args) => run([program, ...args, ...options], { ...place, env })));
     for (const [index, { code, output }] of all.entries()) {
       const args = asked[index]?.join(" ") ?? "";
       expect([args, code, output.includes("This should not have happened")]).toEqual([
@@ -251,8 +249,8 @@ describe("[TS-SEC-5] no secret leaves the process", () => {
   test("by wirescope check and wirescope trust", async () => {
     const place = await prepare();
     const options = ["--allow-insecure-loopback"];
-    const check = await run([wirescope, "check", place.file, ...options], place);
-    const trust = await run([wirescope, "trust", "--config", place.file, ...options], place);
+    const check = await run([program, "check", place.file, ...options], place);
+    const trust = await run([program, "trust", "--config", place.file, ...options], place);
     expect([check.output.includes("literal-query"), trust.output.includes("literal-query")]).toEqual([true, true]);
     expect(findSecrets(check.output + trust.output, secrets)).toEqual([]);
   });

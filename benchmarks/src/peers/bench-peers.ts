@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Caller, httpCaller } from "../caller.js";
 import { median } from "../compare.js";
+import { rateOf } from "../in-flight.js";
 import { costRow, figure, type Row, rateRow } from "../report.js";
 import { startServing } from "../serving-process.js";
-import { type Caller, httpCaller } from "./caller.js";
 import { installPeers } from "./install-peers.js";
 import { type Program, type RunningProgram, startProgram } from "./program.js";
 import { type Topology, topologiesOf } from "./topologies.js";
@@ -70,7 +71,7 @@ async function compareIn({ name, ours, peers }: Topology, url: string, folder: s
       }
     }
     const callers = [direct, ...running.map(({ caller }) => caller)];
-    for (const caller of callers) await rateOf(caller, 16, warmUpCalls);
+    for (const caller of callers) await rateOf(caller.call, 16, warmUpCalls);
     const before = new Map(running.map((program) => [program, program.usage()]));
     const measured = await measureAll(callers);
     const figuresOf = (program: RunningProgram): Figures => {
@@ -124,7 +125,7 @@ async function measureAll(callers: readonly Caller[]): Promise<ReadonlyMap<Calle
         rates
           .get(caller)!
           .get(inFlight)!
-          .push(await rateOf(caller, inFlight, calls));
+          .push(await rateOf(caller.call, inFlight, calls));
       }
     }
   }
@@ -134,20 +135,6 @@ async function measureAll(callers: readonly Caller[]): Promise<ReadonlyMap<Calle
       return [caller, { rates: medians, callMicros: 1e6 / medians.get(1)! }];
     }),
   );
-}
-
-async function rateOf(caller: Caller, inFlight: number, calls: number): Promise<number> {
-  const start = performance.now();
-  let left = calls;
-  await Promise.all(
-    Array.from({ length: inFlight }, async () => {
-      while (left > 0) {
-        left -= 1;
-        await caller.call();
-      }
-    }),
-  );
-  return (calls / (performance.now() - start)) * 1000;
 }
 
 function rowsBeside(name: string, ours: Figures, theirs: Figures, direct: Measured): Row[] {

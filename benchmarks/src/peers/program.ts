@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
-import { type Caller, httpCaller, hubCaller, stdioCaller } from "./caller.js";
+import { type Caller, httpCaller, hubCaller, stdioCaller } from "../caller.js";
+import { childEnvironment } from "../child-environment.js";
+import { freePort } from "../free-port.js";
 
 /** A program that leads to the server, as a user would start it. */
 export interface Program {
@@ -37,12 +38,12 @@ const mostStartMs = 15_000;
 /** Starts a program and waits for its first list of tools. Rejects where it ends, or is not there in time. */
 export async function startProgram(program: Program, home: string): Promise<RunningProgram> {
   const port = await freePort();
-  // Where it is set, it adds 75 ms to every start of Node.
-  const { NODE_EXTRA_CA_CERTS: _, ...inherited } = process.env;
-  const env = { ...inherited, HOME: home, XDG_CONFIG_HOME: home, XDG_STATE_HOME: home, XDG_DATA_HOME: home };
   const pipe = program.speaks === "stdio" ? "pipe" : "ignore";
   const startedAt = performance.now();
-  const child = spawn(process.execPath, program.args(port), { stdio: [pipe, pipe, "ignore"], env });
+  const child = spawn(process.execPath, program.args(port), {
+    stdio: [pipe, pipe, "ignore"],
+    env: childEnvironment(home),
+  });
   const exited = once(child, "exit");
   const stop = async (): Promise<void> => {
     child.kill("SIGTERM");
@@ -114,12 +115,4 @@ function usageOf(pid: number | undefined): ProgramUsage | undefined {
   } catch {
     return undefined;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

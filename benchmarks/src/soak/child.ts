@@ -1,6 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { childEnvironment } from "../child-environment.js";
 
 /** A process that this one started and asks for things. */
 export interface Child {
@@ -22,11 +23,10 @@ export async function startChild(
   args: readonly string[] = [],
   execArgv: readonly string[] = [],
 ): Promise<Child> {
-  const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env;
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     execArgv: [...execArgv],
-    env,
+    env: childEnvironment(),
   });
   const waiting = new Map<number, (answer: Answer) => void>();
   let lastId = 0;

@@ -9,7 +9,7 @@ import {
 } from "@connectrpc/connect-node";
 import { createRegistry, type Registry } from "@wirescope/channelz";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { allWell, type BothEnds, eventually, type Outcomes, Probe } from "../http/both-ends.test.helper.js";
+import { allWell, eventually, type Outcomes, oneFailed, Probe } from "../http/both-ends.test.helper.js";
 import { certificate, unixPath } from "../sockets/connections.test.helper.js";
 import { Echo, type EchoServer, type HttpVersion, serveEcho } from "./echo.test.helper.js";
 import { observeTransport } from "./observe-transport.js";
@@ -78,19 +78,6 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     client = createClient(Echo, transportTo(registry, way, server.baseUrl));
   });
 
-  /** What both ends say after one call that failed, in streams that ended as is told. */
-  function failed(streams: Outcomes, asked: number, answered: number): BothEnds {
-    const calls: Outcomes = [1, 0, 1];
-    return {
-      channelCalls: calls,
-      subchannelCalls: calls,
-      serverCalls: calls,
-      clientStreams: streams,
-      serverStreams: streams,
-      asked: [asked, asked],
-      answered: [answered, answered],
-    };
-  }
   const asItShould: Outcomes = [1, 1, 0];
   const cutShort: Outcomes = [1, 0, 1];
 
@@ -111,13 +98,13 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
 
   test("[CZ-DATA-5] [CZ-SOCKET-6] [CZ-SOCKET-8] a call that the server answers with an error, which is no message", async () => {
     expect(await codeOf(client.unary({ value: "fail" }))).toBe(Code.FailedPrecondition);
-    await (await Probe.of(registry)).expect(failed(asItShould, 1, 0));
+    await (await Probe.of(registry)).expect(oneFailed(asItShould, 1, 0));
   });
 
   test("[CZ-DATA-5] [CZ-SOCKET-6] a call of a method that is not there", async () => {
     expect(await codeOf(client.missing({ value: "hello" }))).toBe(Code.Unimplemented);
     await (await Probe.of(registry)).expect({
-      ...failed(asItShould, 1, 0),
+      ...oneFailed(asItShould, 1, 0),
       // Nobody waits for the question before it is refused.
       asked: [1, expect.any(Number)],
     });
@@ -132,7 +119,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     expect(await codeOf(read(client.serverStream({ value: "fail 2" })))).toBe(Code.FailedPrecondition);
     // The client hangs up when it has read of the error, which may be before the stream has ended.
     const clientStreams = protocol !== "grpc" && httpVersion === "2" ? expect.anything() : asItShould;
-    await (await Probe.of(registry)).expect({ ...failed(asItShould, 1, 2), clientStreams });
+    await (await Probe.of(registry)).expect({ ...oneFailed(asItShould, 1, 2), clientStreams });
   });
 
   test("[CZ-SOCKET-8] a stream of questions", async () => {
@@ -162,7 +149,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     await eventually(async () => expect((await probe.read()).asked[1]).toBe(1));
     controller.abort();
     expect(await call).toBe(Code.Canceled);
-    await probe.expect(failed(cutShort, 1, 0));
+    await probe.expect(oneFailed(cutShort, 1, 0));
   });
 
   test("[CZ-SOCKET-7] a stream of answers that the client cancels", async () => {
@@ -174,7 +161,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     await probe.expect({ answered: [2, 2], channelCalls: [1, 0, 0], clientStreams: [1, 0, 0] });
     controller.abort();
     expect(await codeOf(answers.next())).toBe(Code.Canceled);
-    await probe.expect(failed(cutShort, 1, 2));
+    await probe.expect(oneFailed(cutShort, 1, 2));
   });
 
   test("[CZ-SOCKET-7] a stream of answers that the client cancels without reading on", async () => {
@@ -183,7 +170,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     await answers.next();
     const probe = await Probe.of(registry);
     controller.abort();
-    await probe.expect(failed(cutShort, 1, 1));
+    await probe.expect(oneFailed(cutShort, 1, 1));
   });
 
   test("a call that is cancelled before it begins", async () => {
@@ -206,14 +193,14 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     const call = codeOf(impatient.unary({ value: "hang" }, { timeoutMs: 300 }));
     const probe = await Probe.of(own);
     expect(await call).toBe(Code.DeadlineExceeded);
-    await probe.expect({ ...failed(cutShort, 1, 0) });
+    await probe.expect({ ...oneFailed(cutShort, 1, 0) });
   });
 
   test("[CZ-SOCKET-6] a deadline that only the server minds", async () => {
     const header = protocol === "connect" ? "connect-timeout-ms" : "grpc-timeout";
     const headers = { [header]: protocol === "connect" ? "100" : "100m" };
     expect(await codeOf(client.unary({ value: "hang" }, { headers }))).toBe(Code.DeadlineExceeded);
-    await (await Probe.of(registry)).expect(failed(asItShould, 1, 0));
+    await (await Probe.of(registry)).expect(oneFailed(asItShould, 1, 0));
   });
 
   test("[CZ-SOCKET-7] a connection that is lost", async () => {
@@ -222,7 +209,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     const probe = await Probe.of(registry);
     server.cut();
     expect(await codeOf(answers.next())).not.toBeUndefined();
-    await probe.expect(failed(cutShort, 1, 3));
+    await probe.expect(oneFailed(cutShort, 1, 3));
     await eventually(() => expect(registry.size).toMatchObject({ sockets: 1 }));
     // The next call makes another.
     expect(await client.unary({ value: "again" })).toMatchObject({ value: "again" });

@@ -11,7 +11,7 @@ import {
 } from "@connectrpc/connect-node";
 import { type Channel, createRegistry, type DroppedObject, type Registry } from "@wirescope/channelz";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { callsOf, eventually, traceOf } from "../http/both-ends.test.helper.js";
+import { callsOf, eventually, stateOf, statesOf, traceOf } from "../http/both-ends.test.helper.js";
 import { observeHttpClients } from "../http/observe-clients.js";
 import { observeHttp2Module } from "../http2/observe-module.js";
 import { stopObserving } from "../observation.js";
@@ -30,16 +30,6 @@ beforeEach(() => {
 
 async function channels(): Promise<Channel[]> {
   return (await registry.getTopChannels()).channel;
-}
-
-const stateNames = ["UNKNOWN", "IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"];
-
-function stateOf({ data }: Channel): string | undefined {
-  return stateNames[data!.state!.state];
-}
-
-function statesOf(channel: Channel): string[] {
-  return traceOf(channel).filter((event) => event.includes(" -> "));
 }
 
 async function failureOf(call: Promise<unknown>): Promise<ConnectError> {

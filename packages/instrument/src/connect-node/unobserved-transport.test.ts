@@ -2,7 +2,7 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { type Channel, createRegistry, type Registry } from "@wirescope/channelz";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { callsOf, eventually, traceOf } from "../http/both-ends.test.helper.js";
+import { callsOf, eventually, stateOf, traceOf } from "../http/both-ends.test.helper.js";
 import { observeProcess } from "../process/observe-process.js";
 import { Echo, serveEcho } from "./echo.test.helper.js";
 
@@ -16,14 +16,12 @@ beforeEach(() => {
   onTestFinished(() => observation.stop());
 });
 
-const stateNames = ["UNKNOWN", "IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"];
-
 async function channels(): Promise<Channel[]> {
   return (await registry.getTopChannels()).channel;
 }
 
 async function states(): Promise<(string | undefined)[]> {
-  return (await channels()).map(({ data }) => stateNames[data!.state!.state]);
+  return (await channels()).map(stateOf);
 }
 
 test("[CZ-D-STATE-4] a target that nothing answers at shows as TRANSIENT_FAILURE for as long as that is so", async () => {

@@ -1,6 +1,6 @@
 import * as grpc from "@grpc/grpc-js";
-import { createRegistry, type Registry } from "@wirescope/channelz";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Registry } from "@wirescope/channelz";
+import { beforeEach, describe, expect, test } from "vitest";
 import { endHeaders, endStream, errorCode, frameTypes, rawClient, rawServer } from "../http2/raw-peer.test.helper.js";
 import {
   chat,
@@ -14,7 +14,7 @@ import {
   serve,
   unary,
 } from "./echo.test.helper.js";
-import { type GrpcJsObservation, observeGrpcJs } from "./observe-grpc-js.js";
+import { createObservedRegistry } from "./observed-registry.test.helper.js";
 import {
   calls,
   type Ends,
@@ -30,14 +30,10 @@ import {
 } from "./reading.test.helper.js";
 
 let registry: Registry;
-let observation: GrpcJsObservation;
 
 beforeEach(() => {
-  registry = createRegistry();
-  observation = observeGrpcJs(registry, grpc);
+  registry = createObservedRegistry();
 });
-
-afterEach(() => observation.stop());
 
 async function clientAndServer(): Promise<{ client: EchoClient; server: grpc.Server }> {
   const { target, server } = await serve();

@@ -1,11 +1,11 @@
 import * as grpc from "@grpc/grpc-js";
-import { type Address, createRegistry, type Registry } from "@wirescope/channelz";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Address, Registry } from "@wirescope/channelz";
+import { beforeEach, describe, expect, test } from "vitest";
 import { frameTypes, rawServer } from "../http2/raw-peer.test.helper.js";
 import { certificate, der, unixPath } from "../sockets/connections.test.helper.js";
 import { whyNoSocketOptions } from "../sockets/index.js";
 import { connect, passThrough, serve, unary } from "./echo.test.helper.js";
-import { type GrpcJsObservation, observeGrpcJs } from "./observe-grpc-js.js";
+import { createObservedRegistry } from "./observed-registry.test.helper.js";
 import {
   events,
   eventually,
@@ -17,14 +17,10 @@ import {
 } from "./reading.test.helper.js";
 
 let registry: Registry;
-let observation: GrpcJsObservation;
 
 beforeEach(() => {
-  registry = createRegistry();
-  observation = observeGrpcJs(registry, grpc);
+  registry = createObservedRegistry();
 });
-
-afterEach(() => observation.stop());
 
 const ca = certificate("ca.pem");
 

@@ -1,14 +1,9 @@
 import * as grpc from "@grpc/grpc-js";
-import {
-  type Channel,
-  createRegistry,
-  type Registry,
-  ChannelConnectivityState_State as State,
-} from "@wirescope/channelz";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Channel, type Registry, ChannelConnectivityState_State as State } from "@wirescope/channelz";
+import { beforeEach, describe, expect, test } from "vitest";
 import { rawServer } from "../http2/raw-peer.test.helper.js";
 import { bind, connect, expand, serve, unary } from "./echo.test.helper.js";
-import { type GrpcJsObservation, observeGrpcJs } from "./observe-grpc-js.js";
+import { createObservedRegistry } from "./observed-registry.test.helper.js";
 import {
   calls,
   events,
@@ -21,14 +16,10 @@ import {
 } from "./reading.test.helper.js";
 
 let registry: Registry;
-let observation: GrpcJsObservation;
 
 beforeEach(() => {
-  registry = createRegistry();
-  observation = observeGrpcJs(registry, grpc);
+  registry = createObservedRegistry();
 });
-
-afterEach(() => observation.stop());
 
 function stateOf(of: Pick<Channel, "data"> | undefined): State | undefined {
   return of?.data?.state?.state;

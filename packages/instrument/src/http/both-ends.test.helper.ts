@@ -116,15 +116,35 @@ export function traceOf({ data }: Channel | Subchannel | Server): string[] {
   return data?.trace?.events.map(({ description }) => description) ?? [];
 }
 
+const stateNames = ["UNKNOWN", "IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"];
+
+/** The state of a channel or a subchannel, by its name. */
+export function stateOf({ data }: Channel | Subchannel): string | undefined {
+  return stateNames[data!.state!.state];
+}
+
+/** The changes of state in a trace, the oldest first. */
+export function statesOf(one: Channel | Subchannel): string[] {
+  return traceOf(one).filter((event) => event.includes(" -> "));
+}
+
 /** All that both ends say where everything went well. */
 export function allWell(count: number, asked: number, answered: number): BothEnds {
-  const calls: Outcomes = [count, count, 0];
+  return agreed([count, count, 0], [count, count, 0], asked, answered);
+}
+
+/** All that both ends say after one call that failed, in streams that ended as is told. */
+export function oneFailed(streams: Outcomes, asked: number, answered: number): BothEnds {
+  return agreed([1, 0, 1], streams, asked, answered);
+}
+
+function agreed(calls: Outcomes, streams: Outcomes, asked: number, answered: number): BothEnds {
   return {
     channelCalls: calls,
     subchannelCalls: calls,
     serverCalls: calls,
-    clientStreams: calls,
-    serverStreams: calls,
+    clientStreams: streams,
+    serverStreams: streams,
     asked: [asked, asked],
     answered: [answered, answered],
   };

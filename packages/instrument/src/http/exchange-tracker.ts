@@ -1,8 +1,8 @@
 import type { IncomingMessage, OutgoingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { SocketHandle } from "@wirescope/channelz";
-import type { CallCounters } from "../http2/stream-tracker.js";
 import { answerShapeOf, type BodyShape, isAskedInPath, questionShapeOf } from "../messages/body-shape.js";
+import { type CallCounters, countOutcome } from "../messages/call-counters.js";
 import { isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
 import { contentTypeOf, grpcStatusOf, hasBody, isAskedInPathBy, questionOf, statusOf } from "./outgoing-message.js";
@@ -220,8 +220,8 @@ export class ExchangeTracker {
     const isSuccess = isComplete && (this.#isTunnel || this.#isOk(counters.isClient));
     if (isComplete) this.#socket?.streamSucceeded();
     else this.#socket?.streamFailed();
-    for (const counter of counters.calls) conclude(counter, isSuccess);
-    if (this.#subchannel !== undefined) conclude(this.#subchannel, isSuccess);
+    for (const counter of counters.calls) countOutcome(counter, isSuccess);
+    if (this.#subchannel !== undefined) countOutcome(this.#subchannel, isSuccess);
     counters.exchangeEnded(this);
     this.#connection?.exchangeEnded(this);
     if (this.#incoming !== undefined) this.#incoming[exchangeKey] = undefined;
@@ -276,8 +276,7 @@ export class ExchangeTracker {
         envelopeStatus: this.#received.status,
       });
     }
-    const shape =
-      this.#sentShape ?? answerShapeOf(this.#asked(), contentTypeOf(this.#outgoing), statusOf(this.#outgoing));
+    const shape = this.#sentShape ?? this.#shapeToSend();
     return isOk({
       shape,
       httpStatus: statusOf(this.#outgoing),
@@ -292,11 +291,6 @@ export type WriteCallback = (error?: Error | null) => void;
 
 function isPlain(shape: BodyShape): boolean {
   return shape === "whole" || shape === "unary" || shape === "none";
-}
-
-function conclude(counter: CallCounters, isSuccess: boolean): void {
-  if (isSuccess) counter.callSucceeded();
-  else counter.callFailed();
 }
 
 function receivedGrpcStatus({ headers, trailers }: IncomingMessage): unknown {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { Agent, createServer, get, type IncomingMessage } from "node:http";
 import { createRegistry } from "@wirescope/channelz";
 import { expect, test } from "vitest";
+import { bytesInUse } from "../heap.test.helper.js";
 import { portOf } from "../sockets/connections.test.helper.js";
 import { eventually } from "./both-ends.test.helper.js";
 import { observeHttpClients } from "./observe-clients.js";
@@ -25,13 +26,6 @@ test("10,000 connections opened and closed leave the registry where it began, an
     for (let done = 0; done < count; done += 100) await Promise.all(Array.from({ length: 100 }, visit));
     // The server's end of the last ones may close a moment later.
     await eventually(() => expect(registry.size.sockets).toBe(1));
-  };
-  const bytesInUse = async (): Promise<number> => {
-    for (let i = 0; i < 5; i += 1) {
-      globalThis.gc?.();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    return process.memoryUsage().heapUsed;
   };
 
   await visits(1000);

@@ -1,19 +1,12 @@
 import { EventEmitter, once } from "node:events";
-import {
-  Agent,
-  type ClientRequest,
-  createServer,
-  type IncomingMessage,
-  type RequestOptions,
-  request,
-  type Server,
-} from "node:http";
+import { type Agent, type ClientRequest, createServer, type RequestOptions, request } from "node:http";
 import { createServer as createHttpsServer, Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { connect, type ListenOptions, type Server as NetServer, type Socket } from "node:net";
-import { type Channel, createRegistry, type Registry, type Subchannel } from "@wirescope/channelz";
+import { connect, type Socket } from "node:net";
+import { createRegistry, type Registry } from "@wirescope/channelz";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { certificate, portOf, serverIdentity, unixPath } from "../sockets/connections.test.helper.js";
-import { callsOf, eventually, streamsOf, traceOf } from "./both-ends.test.helper.js";
+import { certificate, listening, portOf, serverIdentity, unixPath } from "../sockets/connections.test.helper.js";
+import { callsOf, eventually, stateOf, statesOf } from "./both-ends.test.helper.js";
+import { ask, channelsOf, ended, hello, keepAlive, subchannelsOf } from "./client-requests.test.helper.js";
 import { type HttpClientsObservation, type ObserveHttpClientsOptions, observeHttpClients } from "./observe-clients.js";
 
 let registry: Registry;
@@ -29,73 +22,13 @@ function observe(options?: ObserveHttpClientsOptions): void {
   onTestFinished(() => observation.stop());
 }
 
-async function listening<S extends NetServer>(server: S, options: ListenOptions = { host: "127.0.0.1" }): Promise<S> {
-  const accepted = new Set<Socket>();
-  server.on("connection", (socket: Socket) => accepted.add(socket));
-  onTestFinished(async () => {
-    for (const socket of accepted) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  server.listen({ ...(options.path === undefined && { port: 0 }), ...options });
-  await once(server, "listening");
-  return server;
-}
-
-function hello(): Promise<Server> {
-  return listening(createServer((_asked, response) => response.end("hello")));
-}
-
-function keepAlive(options: ConstructorParameters<typeof Agent>[0] = {}): Agent {
-  const agent = new Agent({ keepAlive: true, ...options });
-  onTestFinished(() => agent.destroy());
-  return agent;
-}
-
-/** Waits for the end of a request, in good order or not; answers with its error. */
-async function ended(asked: ClientRequest): Promise<Error | undefined> {
-  let failure: Error | undefined;
-  asked.on("error", (error) => {
-    failure = error;
-  });
-  asked.on("response", (response: IncomingMessage) => response.on("error", () => {}).resume());
-  if (!asked.writableEnded) asked.end();
-  await new Promise((resolve) => asked.on("close", resolve));
-  return failure;
-}
-
-function ask(options: RequestOptions): Promise<Error | undefined> {
-  return ended(request(options));
-}
-
-async function channels(): Promise<Channel[]> {
-  return (await registry.getTopChannels()).channel;
-}
-
-async function subchannels(channel: Channel): Promise<Subchannel[]> {
-  const found = await Promise.all(
-    channel.subchannelRef.map(({ subchannelId }) => registry.getSubchannel(subchannelId)),
-  );
-  return found.map(({ subchannel }) => subchannel!).sort((a, b) => Number(a.ref!.subchannelId - b.ref!.subchannelId));
-}
-
-const stateNames = ["UNKNOWN", "IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"];
-
-function stateOf({ data }: Channel | Subchannel): string | undefined {
-  return stateNames[data!.state!.state];
-}
-
-/** The changes of state in a trace. */
-function statesOf(one: Channel | Subchannel): string[] {
-  return traceOf(one).filter((event) => event.includes(" -> "));
-}
-
 describe("channels", () => {
   test("[CZ-D-TARGET-1] there is one for each origin, and it says what was asked for", async () => {
     observe();
     const [one, other] = [await hello(), await hello()];
     const agent = keepAlive();
     for (const port of [portOf(one), portOf(other), portOf(one)]) await ask({ host: "127.0.0.1", port, agent });
-    expect((await channels()).map((channel) => [channel.data?.target, callsOf(channel)])).toEqual([
+    expect((await channelsOf(registry)).map((channel) => [channel.data?.target, callsOf(channel)])).toEqual([
       [`http://127.0.0.1:${portOf(one)}`, [2, 2, 0]],
       [`http://127.0.0.1:${portOf(other)}`, [1, 1, 0]],
     ]);
@@ -106,13 +39,13 @@ describe("channels", () => {
     const server = await hello();
     const agent = keepAlive();
     await ask({ host: "127.0.0.1", port: portOf(server), agent });
-    expect(stateOf((await channels())[0]!)).toBe("READY");
+    expect(stateOf((await channelsOf(registry))[0]!)).toBe("READY");
     server.closeAllConnections();
-    await eventually(async () => expect(stateOf((await channels())[0]!)).toBe("IDLE"));
-    const channel = (await channels())[0]!;
+    await eventually(async () => expect(stateOf((await channelsOf(registry))[0]!)).toBe("IDLE"));
+    const channel = (await channelsOf(registry))[0]!;
     const edges = ["IDLE -> CONNECTING", "CONNECTING -> READY", "READY -> IDLE"];
     expect(statesOf(channel)).toEqual(edges);
-    const [subchannel] = await subchannels(channel);
+    const [subchannel] = await subchannelsOf(registry, channel);
     expect(statesOf(subchannel!)).toEqual(edges);
     expect(subchannel?.data?.target).toBe(`127.0.0.1:${portOf(server)}`);
   });
@@ -123,19 +56,19 @@ describe("channels", () => {
     const port = portOf(server);
     await new Promise((resolve) => server.close(resolve));
     expect(await ask({ host: "127.0.0.1", port })).toMatchObject({ code: "ECONNREFUSED" });
-    const channel = (await channels())[0]!;
+    const channel = (await channelsOf(registry))[0]!;
     expect(callsOf(channel)).toEqual([1, 0, 1]);
     expect(stateOf(channel)).toBe("TRANSIENT_FAILURE");
     const cause = `connect ECONNREFUSED 127.0.0.1:${port}`;
     expect(statesOf(channel)).toEqual(["IDLE -> CONNECTING", `CONNECTING -> TRANSIENT_FAILURE: ${cause}`]);
-    const [subchannel] = await subchannels(channel);
+    const [subchannel] = await subchannelsOf(registry, channel);
     expect(statesOf(subchannel!)).toEqual(["IDLE -> CONNECTING", `CONNECTING -> TRANSIENT_FAILURE: ${cause}`]);
     expect(callsOf(subchannel!)).toEqual([0, 0, 0]);
 
     server.listen(port, "127.0.0.1");
     await once(server, "listening");
     await ask({ host: "127.0.0.1", port, agent: keepAlive() });
-    const again = (await channels())[0]!;
+    const again = (await channelsOf(registry))[0]!;
     expect(stateOf(again)).toBe("READY");
     expect(statesOf(again).slice(2)).toEqual(["TRANSIENT_FAILURE -> CONNECTING", "CONNECTING -> READY"]);
   });
@@ -145,7 +78,7 @@ describe("channels", () => {
     const lookup: RequestOptions["lookup"] = (name, _options, found) =>
       found(Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), { code: "ENOTFOUND" }), []);
     expect(await ask({ host: "nowhere.test", lookup })).toMatchObject({ code: "ENOTFOUND" });
-    const channel = (await channels())[0]!;
+    const channel = (await channelsOf(registry))[0]!;
     expect(channel.data?.target).toBe("http://nowhere.test");
     expect(channel.subchannelRef).toEqual([]);
     expect(statesOf(channel).at(-1)).toBe("CONNECTING -> TRANSIENT_FAILURE: getaddrinfo ENOTFOUND nowhere.test");
@@ -162,8 +95,8 @@ describe("channels", () => {
       ])) as unknown as NonNullable<RequestOptions["lookup"]>;
     const agent = keepAlive();
     expect(await ask({ host: "service.test", port, agent, lookup })).toBeUndefined();
-    const channel = (await channels())[0]!;
-    const [refused, ready] = await subchannels(channel);
+    const channel = (await channelsOf(registry))[0]!;
+    const [refused, ready] = await subchannelsOf(registry, channel);
     expect([refused?.data?.target, stateOf(refused!)]).toEqual([`127.0.0.2:${port}`, "TRANSIENT_FAILURE"]);
     expect([ready?.data?.target, stateOf(ready!), callsOf(ready!)]).toEqual([`127.0.0.1:${port}`, "READY", [1, 1, 0]]);
     expect(stateOf(channel)).toBe("READY");
@@ -183,133 +116,18 @@ describe("channels", () => {
     for (const host of ["a", "b", "c", "a", "d", "e"]) {
       await visit(`${host}.test`);
       await eventually(async () => {
-        const states = (await channels()).map(stateOf);
+        const states = (await channelsOf(registry)).map(stateOf);
         expect(states.filter((state) => state === "READY")).toHaveLength(1);
       });
     }
     const port = portOf(server);
-    expect((await channels()).map(({ data }) => data?.target)).toEqual([
+    expect((await channelsOf(registry)).map(({ data }) => data?.target)).toEqual([
       `http://127.0.0.1:${portOf(busy)}`,
       `http://a.test:${port}`,
       `http://d.test:${port}`,
       `http://e.test:${port}`,
     ]);
     expect(registry.size).toMatchObject({ channels: 4, subchannels: 4, sockets: 1 });
-  });
-});
-
-describe("calls", () => {
-  test("that wait for a connection have started, and begin on it when it is theirs", async () => {
-    observe();
-    const waiting: (() => void)[] = [];
-    const server = await listening(createServer((_asked, response) => void waiting.push(() => response.end("hello"))));
-    const agent = keepAlive({ maxSockets: 1 });
-    const asked = [0, 1].map(() => ask({ host: "127.0.0.1", port: portOf(server), agent }));
-    await eventually(() => expect(waiting).toHaveLength(1));
-    const channel = (await channels())[0]!;
-    expect(callsOf(channel)).toEqual([2, 0, 0]);
-    expect(callsOf((await subchannels(channel))[0]!)).toEqual([1, 0, 0]);
-    waiting[0]!();
-    await eventually(() => expect(waiting).toHaveLength(2));
-    waiting[1]!();
-    await Promise.all(asked);
-    const [subchannel] = await subchannels(channel);
-    expect(callsOf(subchannel!)).toEqual([2, 2, 0]);
-    expect(subchannel?.socketRef).toHaveLength(1);
-  });
-
-  test("on a connection that the server has just closed fail, and succeed on another when they are tried again", async () => {
-    observe();
-    const server = await hello();
-    const accepted: Socket[] = [];
-    server.on("connection", (socket) => accepted.push(socket));
-    const agent = keepAlive();
-    const target = { host: "127.0.0.1", port: portOf(server), agent };
-    await ask(target);
-    // The end of the connection is on its way while the agent still thinks well of it.
-    accepted[0]!.resetAndDestroy();
-    const retried = request(target);
-    expect(await ended(retried)).toMatchObject({ code: "ECONNRESET" });
-    expect(retried.reusedSocket).toBe(true);
-    await ask(target);
-    const channel = (await channels())[0]!;
-    expect(callsOf(channel)).toEqual([3, 2, 1]);
-    expect(stateOf(channel)).toBe("READY");
-    expect(statesOf(channel)).toEqual([
-      "IDLE -> CONNECTING",
-      "CONNECTING -> READY",
-      expect.stringMatching(/^READY -> TRANSIENT_FAILURE: .*ECONNRESET/),
-      "TRANSIENT_FAILURE -> CONNECTING",
-      "CONNECTING -> READY",
-    ]);
-    expect(callsOf((await subchannels(channel))[0]!)).toEqual([3, 2, 1]);
-  });
-
-  test("that are aborted before they have a connection have failed, without a stream", async () => {
-    observe();
-    const server = await hello();
-    const error = await ask({ host: "127.0.0.1", port: portOf(server), agent: false, signal: AbortSignal.abort() });
-    expect(error).toMatchObject({ name: "AbortError" });
-    const channel = (await channels())[0]!;
-    expect(callsOf(channel)).toEqual([1, 0, 1]);
-    await eventually(async () => expect(stateOf((await channels())[0]!)).toBe("IDLE"));
-  });
-
-  test("whose answer nobody wants to hear are over when it has arrived", async () => {
-    observe();
-    const server = await hello();
-    const agent = keepAlive();
-    const silent = request({ host: "127.0.0.1", port: portOf(server), agent });
-    silent.end();
-    await eventually(async () => expect(callsOf((await channels())[0]!)).toEqual([1, 1, 0]));
-    const unread = request({ host: "127.0.0.1", port: portOf(server), agent });
-    unread.end();
-    await once(unread, "response");
-    await eventually(async () => expect(callsOf((await channels())[0]!)).toEqual([2, 2, 0]));
-  });
-
-  test("that are answered before they are asked to the end are over when both is done", async () => {
-    observe();
-    const server = await listening(createServer((_asked, response) => response.writeHead(413).end("enough")));
-    const asked = request({ host: "127.0.0.1", port: portOf(server), method: "POST", agent: keepAlive() });
-    asked.write("half");
-    const [response] = (await once(asked, "response")) as [IncomingMessage];
-    response.resume();
-    await once(response, "end");
-    expect(callsOf((await channels())[0]!)).toEqual([1, 0, 0]);
-    asked.end("the other half");
-    await once(asked, "close");
-    const [subchannel] = await subchannels((await channels())[0]!);
-    expect(callsOf(subchannel!)).toEqual([1, 0, 1]);
-    const { socket } = await registry.getSocket(subchannel!.socketRef[0]!.socketId);
-    expect(streamsOf(socket!)).toEqual([1, 1, 0]);
-    expect([socket?.data?.messagesSent, socket?.data?.messagesReceived]).toEqual([1n, 1n]);
-  });
-
-  test("that open a tunnel are in flight until it ends; one that is refused is answered", async () => {
-    observe();
-    const server = await listening(createServer());
-    server.on("connect", (asked: IncomingMessage, socket: Socket) => {
-      if (asked.url === "refused:1") socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
-      else {
-        socket.write("HTTP/1.1 200 Connected\r\n\r\n");
-        socket.on("end", () => socket.end()).resume();
-      }
-    });
-    const connectTo = async (path: string): Promise<Socket> => {
-      const asked = request({ host: "127.0.0.1", port: portOf(server), method: "CONNECT", path });
-      asked.end();
-      const [, socket] = (await once(asked, "connect")) as [IncomingMessage, Socket];
-      return socket.resume();
-    };
-    const refused = await connectTo("refused:1");
-    expect(callsOf((await channels())[0]!)).toEqual([1, 0, 1]);
-    refused.destroy();
-    const tunnel = await connectTo("allowed:1");
-    expect(callsOf((await channels())[0]!)).toEqual([2, 0, 1]);
-    tunnel.end();
-    await once(tunnel, "close");
-    expect(callsOf((await channels())[0]!)).toEqual([2, 1, 1]);
   });
 });
 
@@ -324,19 +142,19 @@ describe("connections", () => {
     onTestFinished(() => agent.destroy());
     const target = { host: "127.0.0.1", servername: "localhost", port: portOf(server), agent };
     expect(await ended(httpsRequest({ ...target, ca: certificate("ca.pem") }))).toBeUndefined();
-    const channel = (await channels())[0]!;
+    const channel = (await channelsOf(registry))[0]!;
     expect(channel.data?.target).toBe(`https://127.0.0.1:${portOf(server)}`);
-    const [subchannel] = await subchannels(channel);
+    const [subchannel] = await subchannelsOf(registry, channel);
     const { socket } = await registry.getSocket(subchannel!.socketRef[0]!.socketId);
     expect(socket?.security?.model.case).toBe("tls");
     agent.destroy();
-    await eventually(async () => expect(stateOf((await channels())[0]!)).toBe("IDLE"));
+    await eventually(async () => expect(stateOf((await channelsOf(registry))[0]!)).toBe("IDLE"));
 
     expect(await ended(httpsRequest({ ...target, ca: certificate("other-ca.pem") }))).toBeInstanceOf(Error);
-    const failed = (await channels())[0]!;
+    const failed = (await channelsOf(registry))[0]!;
     const cause = /^CONNECTING -> TRANSIENT_FAILURE: unable to verify the first certificate/;
     expect(statesOf(failed).at(-1)).toMatch(cause);
-    expect(statesOf((await subchannels(failed))[0]!).at(-1)).toMatch(cause);
+    expect(statesOf((await subchannelsOf(registry, failed))[0]!).at(-1)).toMatch(cause);
     expect(callsOf(failed)).toEqual([2, 1, 1]);
   });
 
@@ -349,9 +167,9 @@ describe("connections", () => {
       { path },
     );
     await ask({ socketPath: path, agent: keepAlive() });
-    const channel = (await channels())[0]!;
+    const channel = (await channelsOf(registry))[0]!;
     expect([channel.data?.target, callsOf(channel)]).toEqual([`unix:${path}`, [2, 1, 1]]);
-    const [subchannel] = await subchannels(channel);
+    const [subchannel] = await subchannelsOf(registry, channel);
     expect(subchannel?.data?.target).toBe(`unix:${path}`);
     const { socket } = await registry.getSocket(subchannel!.socketRef[0]!.socketId);
     expect(socket?.remote?.address).toMatchObject({ case: "udsAddress", value: { filename: path } });
@@ -361,7 +179,7 @@ describe("connections", () => {
     observe();
     const port = portOf(await hello());
     await ask({ host: "service.test", port, createConnection: () => connect(port, "127.0.0.1") });
-    const channel = (await channels())[0]!;
+    const channel = (await channelsOf(registry))[0]!;
     expect([channel.data?.target, callsOf(channel)]).toEqual([`http://service.test:${port}`, [1, 1, 0]]);
   });
 
@@ -375,7 +193,7 @@ describe("connections", () => {
       }
     }
     await ask({ host: "127.0.0.1", port, agent: new OwnAgent() as unknown as Agent });
-    expect(callsOf((await channels())[0]!)).toEqual([1, 1, 0]);
+    expect(callsOf((await channelsOf(registry))[0]!)).toEqual([1, 1, 0]);
   });
 });
 
@@ -394,7 +212,7 @@ describe("observation", () => {
     const asked = request({ host: "127.0.0.1", port, agent });
     await ended(asked);
     expect(asked.reusedSocket).toBe(true);
-    expect((await channels()).map(callsOf)).toEqual([[1, 1, 0]]);
+    expect((await channelsOf(registry)).map(callsOf)).toEqual([[1, 1, 0]]);
     expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, sockets: 1 });
   });
 
@@ -446,6 +264,6 @@ describe("observation", () => {
     observe();
     const misused = { host: "127.0.0.1", port: 1, agent: keepAlive(), headers: { host: 5 as unknown as string } };
     expect(() => request(misused)).toThrow(TypeError);
-    expect(callsOf((await channels())[0]!)).toEqual([1, 0, 1]);
+    expect(callsOf((await channelsOf(registry))[0]!)).toEqual([1, 0, 1]);
   });
 });

@@ -2,19 +2,13 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type Server, ServerResponse } from "node:http";
 import { createSecureServer, type Http2SecureServer, connect as http2Connect } from "node:http2";
 import { createServer as createHttpsServer, request as httpsRequest } from "node:https";
-import {
-  connect,
-  createServer as createNetServer,
-  type ListenOptions,
-  type Server as NetServer,
-  type Socket,
-} from "node:net";
+import { connect, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { connect as tlsConnect } from "node:tls";
 import { createRegistry, type Registry } from "@wirescope/channelz";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { observeHttp2Server } from "../http2/observe-server.js";
 import { stopObserving } from "../observation.js";
-import { certificate, portOf, serverIdentity, unixPath } from "../sockets/connections.test.helper.js";
+import { certificate, listening, portOf, serverIdentity, unixPath } from "../sockets/connections.test.helper.js";
 import { callsOf, eventually, streamsOf, traceOf } from "./both-ends.test.helper.js";
 import { observeHttpServer } from "./observe-server.js";
 
@@ -23,21 +17,6 @@ let registry: Registry;
 beforeEach(() => {
   registry = createRegistry();
 });
-
-async function listening<S extends NetServer>(
-  server: S,
-  options: ListenOptions = { host: "127.0.0.1", port: 0 },
-): Promise<S> {
-  const accepted = new Set<Socket>();
-  server.on("connection", (socket: Socket) => accepted.add(socket));
-  onTestFinished(async () => {
-    for (const socket of accepted) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  server.listen(options);
-  await once(server, "listening");
-  return server;
-}
 
 /** Sends bytes to a server, and reads until there is this in the answer. */
 async function speak(server: NetServer, bytes: string, until: RegExp): Promise<Socket> {

@@ -10,7 +10,8 @@ import {
 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { createRegistry, type Registry, type SocketData } from "@wirescope/channelz";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { eventually } from "../http/both-ends.test.helper.js";
 import { observeHttp2Session } from "./observe-client.js";
 import { observeHttp2Server } from "./observe-server.js";
 
@@ -78,7 +79,7 @@ async function look(): Promise<Ends> {
 
 /** Both ends once nothing is in flight on either. */
 async function settled(): Promise<Ends> {
-  return vi.waitFor(async () => {
+  return eventually(async () => {
     const ends = await look();
     for (const { streamsStarted, streamsSucceeded, streamsFailed } of [ends.client, ends.server]) {
       expect(streamsSucceeded + streamsFailed).toBe(streamsStarted);
@@ -217,7 +218,7 @@ describe("the counters of both ends", () => {
     const socketId = (await registry.getSubchannel(subchannelId)).subchannel!.socketRef[0]!.socketId;
     session.destroy(new Error("cut"));
     for (const stream of hanging) await ended(stream);
-    await vi.waitFor(async () => expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 1 }));
+    await eventually(async () => expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 1 }));
     const { socket } = await registry.getSocket(socketId);
     expect(streams(socket!.data!)).toEqual([3n, 1n, 2n]);
     const { channel } = await registry.getChannel(channelId);
@@ -253,7 +254,7 @@ describe("the counters of both ends", () => {
     };
     session.on("stream", (pushed) => pushed.resume());
     await ended(call());
-    await vi.waitFor(async () => expect(streams((await look()).client)).toEqual([2n, 2n, 0n]));
+    await eventually(async () => expect(streams((await look()).client)).toEqual([2n, 2n, 0n]));
     const { client, channelCalls } = await look();
     expect(client.lastRemoteStreamCreatedTimestamp).toBeDefined();
     expect(channelCalls).toEqual([1n, 1n, 0n]);
@@ -283,7 +284,7 @@ describe("the counters of both ends", () => {
     stream.on("error", () => {});
     stream.write("{");
     stream.end("}");
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { client, server: accepted } = await look();
       expect(messages(client)).toEqual([1n, 0n]);
       expect(messages(accepted)).toEqual([0n, 1n]);
@@ -294,13 +295,13 @@ describe("the counters of both ends", () => {
     const open: ServerHttp2Stream[] = [];
     answer = (stream) => open.push(stream);
     const calls = Array.from({ length: 10 }, () => call("/a.B/C", "question"));
-    await vi.waitFor(() => expect(open).toHaveLength(10));
+    await eventually(() => expect(open).toHaveLength(10));
     for (let done = 0; done < 10; done += 1) {
       const { client, server: accepted } = await look();
       expect(streams(client)).toEqual([10n, BigInt(done), 0n]);
       expect(streams(accepted)).toEqual([10n, BigInt(done), 0n]);
       reply(open[done]!, 1);
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         const now = await look();
         expect(now.client.streamsSucceeded).toBe(BigInt(done + 1));
         expect(now.server.streamsSucceeded).toBe(BigInt(done + 1));
@@ -332,7 +333,7 @@ test("[CZ-SOCKET-6] answers through Node's response objects succeed, with a body
     stream.resume();
     await once(stream, "close");
   }
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const told = (await seen.getServers()).server[0]!;
     expect(told.data).toMatchObject({ callsStarted: 5n, callsSucceeded: 4n, callsFailed: 1n });
     const { socketRef } = await seen.getServerSockets(told.ref!.serverId);
@@ -349,7 +350,7 @@ test("[CZ-SOCKET-13] [CZ-SOCKET-14] the windows are told from the side of who ma
   const stream = session.request({ ":method": "POST", ":path": "/a.B/C", ...grpc });
   stream.write(Buffer.alloc(20_000));
   await once(stream, "response");
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { client, server: accepted } = await look();
     // What the client sent is not read by the server, so it is not granted anew.
     expect(client.localFlowControlWindow).toBe(65_535n - 20_000n);
@@ -399,7 +400,7 @@ test("a connection that cannot be made is TRANSIENT_FAILURE with its cause in th
   const channel = observeHttp2Session(lonely, failing, { target: "127.0.0.1:1" });
   expect(channel.state).toBe("CONNECTING");
   await failed;
-  await vi.waitFor(() => expect(lonely.size.channels).toBe(0));
+  await eventually(() => expect(lonely.size.channels).toBe(0));
   const trace = (await lonely.getChannel(channel.id)).channel!.data!.trace!.events.map(
     ({ description }) => description,
   );

@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { connect, createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { createRegistry } from "@wirescope/channelz";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
+import { bytesInUse } from "../heap.test.helper.js";
+import { eventually } from "../http/both-ends.test.helper.js";
 import { observeHttp2Session } from "./observe-client.js";
 import { observeHttp2Server } from "./observe-server.js";
 
@@ -26,27 +28,15 @@ test("10,000 connections opened and closed leave the registry where it began, an
   const visits = async (count: number): Promise<void> => {
     for (let done = 0; done < count; done += 100) await Promise.all(Array.from({ length: 100 }, visit));
     // The server's end of the last ones may close a moment later.
-    await vi.waitFor(() => expect(registry.size.sockets).toBe(1));
-  };
-  const bytesInUse = async (): Promise<number> => {
-    for (let i = 0; i < 5; i += 1) {
-      globalThis.gc?.();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    return process.memoryUsage().heapUsed;
+    await eventually(() => expect(registry.size.sockets).toBe(1));
   };
 
   await visits(1000);
   const before = registry.size;
   const base = await bytesInUse();
   await visits(9000);
-  expect(registry.size).toMatchObject({
-    channels: before.channels,
-    subchannels: before.subchannels,
-    servers: before.servers,
-    sockets: before.sockets,
-    closed: before.closed,
-  });
+  const { channels, subchannels, servers, sockets, closed } = before;
+  expect(registry.size).toMatchObject({ channels, subchannels, servers, sockets, closed });
   // A few hundred bytes a connection would be megabytes.
   expect((await bytesInUse()) - base).toBeLessThan(2_000_000);
   const { callsStarted, callsSucceeded } = (await registry.getServers()).server[0]!.data!;

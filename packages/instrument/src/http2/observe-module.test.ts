@@ -3,7 +3,7 @@ import { type ClientHttp2Session, connect, createServer, type Http2Server } from
 import { promisify } from "node:util";
 import { type Channel, createRegistry, type Registry, type Subchannel } from "@wirescope/channelz";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { callsOf, eventually, traceOf } from "../http/both-ends.test.helper.js";
+import { callsOf, eventually, stateOf, traceOf } from "../http/both-ends.test.helper.js";
 import { stopObserving } from "../observation.js";
 import { portOf, unixPath } from "../sockets/connections.test.helper.js";
 import { observeHttp2Session } from "./observe-client.js";
@@ -61,12 +61,6 @@ async function channels(): Promise<Channel[]> {
 
 async function subchannelOf(channel: Channel | undefined): Promise<Subchannel> {
   return (await registry.getSubchannel(channel!.subchannelRef.at(-1)!.subchannelId)).subchannel!;
-}
-
-const stateNames = ["UNKNOWN", "IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"];
-
-function stateOf({ data }: Channel): string | undefined {
-  return stateNames[data!.state!.state];
 }
 
 const nothing = { channels: 0, subchannels: 0, servers: 0, sockets: 0 };

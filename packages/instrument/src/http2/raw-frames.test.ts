@@ -10,6 +10,7 @@ import {
 import type { AddressInfo } from "node:net";
 import { createRegistry, type Registry, type SocketData } from "@wirescope/channelz";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { eventually } from "../http/both-ends.test.helper.js";
 import { observeHttp2Session } from "./observe-client.js";
 import { observeHttp2Server } from "./observe-server.js";
 import {
@@ -45,7 +46,7 @@ describe("a client, against a server that writes frames by hand", () => {
     const channel = observeHttp2Session(registry, session, { target: `127.0.0.1:${server.port}` });
     channelId = BigInt(channel.id);
     peer = await server.peer;
-    socketId = await vi.waitFor(async () => {
+    socketId = await eventually(async () => {
       const { channel: told } = await registry.getChannel(channelId);
       const { subchannel } = await registry.getSubchannel(told!.subchannelRef[0]!.subchannelId);
       return subchannel!.socketRef[0]!.socketId;
@@ -65,7 +66,7 @@ describe("a client, against a server that writes frames by hand", () => {
   }
 
   async function expectStreams(...expected: bigint[]): Promise<void> {
-    await vi.waitFor(async () => expect(streams((await registry.getSocket(socketId)).socket!.data!)).toEqual(expected));
+    await eventually(async () => expect(streams((await registry.getSocket(socketId)).socket!.data!)).toEqual(expected));
   }
 
   test.each([0, 2, 7, 8, 11])(
@@ -125,7 +126,7 @@ describe("a client, against a server that writes frames by hand", () => {
     const { subchannelId } = channel!.subchannelRef[0]!;
     peer.write(frameTypes.goaway, 0, 0, Buffer.concat([errorCode(0), errorCode(11)]));
     await expectStreams(1n, 0n, 1n);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { subchannel } = await registry.getSubchannel(subchannelId);
       const words = subchannel!.data!.trace!.events.map(({ description }) => description);
       expect(words).toContain("GOAWAY with ENHANCE_YOUR_CALM");
@@ -164,7 +165,7 @@ describe("a client, against a server that writes frames by hand", () => {
     ]);
     peer.write(frameTypes.headers, endHeaders, 1, grpcHeaders);
     for (const byte of [0, 0, 0, 0, 2, 7, 7, 0, 0, 0, 0, 0]) peer.write(frameTypes.data, 0, 1, Buffer.of(byte));
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect((await registry.getSocket(socketId)).socket!.data!.messagesReceived).toBe(2n);
     });
   });
@@ -195,14 +196,14 @@ describe("a server, against a client that writes frames by hand", () => {
   });
 
   async function socketId(): Promise<bigint> {
-    return vi.waitFor(async () => {
+    return eventually(async () => {
       const { serverId } = (await registry.getServers()).server[0]!.ref!;
       return (await registry.getServerSockets(serverId)).socketRef[0]!.socketId;
     });
   }
 
   async function expectStreams(id: bigint, ...expected: bigint[]): Promise<void> {
-    await vi.waitFor(async () => expect(streams((await registry.getSocket(id)).socket!.data!)).toEqual(expected));
+    await eventually(async () => expect(streams((await registry.getSocket(id)).socket!.data!)).toEqual(expected));
   }
 
   test("[CZ-SOCKET-7] RST_STREAM from the client before the answer ended is a failed stream", async () => {
@@ -236,7 +237,7 @@ describe("a server, against a client that writes frames by hand", () => {
     await peer.frame(({ type, streamId }) => type === frameTypes.headers && streamId === 5);
     peer.cut();
     await expectStreams(id, 3n, 0n, 3n);
-    await vi.waitFor(() => expect(registry.size.sockets).toBe(1));
+    await eventually(() => expect(registry.size.sockets).toBe(1));
   });
 
   test("[CZ-SOCKET-7] an answer that waits for a window when the client resets has failed, and its message was not sent", async () => {

@@ -2,17 +2,11 @@ import type { Http2Stream, IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2
 import type { SocketHandle } from "@wirescope/channelz";
 import type { EventFolder } from "../event-folder.js";
 import { answerShapeOf, type BodyShape, isAskedInPath, questionShapeOf } from "../messages/body-shape.js";
+import { type CallCounters, countOutcome } from "../messages/call-counters.js";
 import { isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
 import { errorCodeName } from "./error-codes.js";
 import { hasSentBytes, hasSentEndOfStream } from "./stream-internals.js";
-
-/** What counts calls: a channel and its subchannel on a client, a server on a server. */
-export interface CallCounters {
-  callStarted(): void;
-  callSucceeded(): void;
-  callFailed(): void;
-}
 
 /** Where the streams of a session are counted. */
 export interface StreamCounters {
@@ -174,10 +168,7 @@ export class StreamTracker {
     if (calls.length > 0) {
       const isSuccess =
         isComplete && (isClient ? this.#isOkForClient() : this.#isOkOnServer(stream as ServerHttp2Stream));
-      for (const counter of calls) {
-        if (isSuccess) counter.callSucceeded();
-        else counter.callFailed();
-      }
+      for (const counter of calls) countOutcome(counter, isSuccess);
     }
     this.#socket = undefined;
     this.#counters = undefined;

@@ -73,6 +73,19 @@ export async function listen<S extends Server>(server: S, options: ListenOptions
   return server;
 }
 
+/** Listens until the test is over, and then ends what is connected. */
+export async function listening<S extends Server>(server: S, options: ListenOptions = {}): Promise<S> {
+  const accepted = new Set<Socket>();
+  server.on("connection", (socket: Socket) => accepted.add(socket));
+  onTestFinished(async () => {
+    for (const socket of accepted) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  server.listen(options.path === undefined ? { host: "127.0.0.1", port: 0, ...options } : options);
+  await once(server, "listening");
+  return server;
+}
+
 /** The port on which a server listens. */
 export function portOf(server: Server): number {
   const address = server.address();

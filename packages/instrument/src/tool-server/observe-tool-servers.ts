@@ -19,8 +19,11 @@ export interface ToolServersObservation {
   stop(): void;
 }
 
+/** What is done for credentials stands in stories as well, in words. */
+type ShownChannelName = Exclude<ToolServerChannelName, `credential:${string}`>;
+
 /** One for each channel, so that a channel which is forgotten does not compile. */
-type Listeners = { readonly [Name in ToolServerChannelName]: (message: ToolServerMessages[Name]) => void };
+type Listeners = { readonly [Name in ShownChannelName]: (message: ToolServerMessages[Name]) => void };
 
 const channelPrefix = "wirescope:tool-server:";
 

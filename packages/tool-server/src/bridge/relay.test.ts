@@ -1,9 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { createSecretRegistry } from "../secrets/redactor.js";
+import { waiting } from "../waiting.test.helper.js";
 import { initialize, startBridge } from "./bridge.test.helper.js";
 import { modern, startToolServer, startWebSocketServer } from "./tool-server.test.helper.js";
-
-const waiting = { timeout: 20_000, interval: 5 };
 
 describe("a request that the client calls off", () => {
   test("in the older era is called off at the server, and its exchange ends", async () => {

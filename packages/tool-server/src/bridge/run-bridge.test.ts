@@ -1,10 +1,9 @@
 import type { TLSSocket } from "node:tls";
 import { describe, expect, test, vi } from "vitest";
 import { certificate } from "../http/hostile-http-server.test.helper.js";
+import { waiting } from "../waiting.test.helper.js";
 import { clientTls, initialize, startBridge } from "./bridge.test.helper.js";
 import { modern, startToolServer } from "./tool-server.test.helper.js";
-
-const waiting = { timeout: 20_000, interval: 5 };
 
 describe("[TS-MTLS-3] a bridge performs mutual TLS with the certificate and key that it is given", () => {
   test("in the older era, with the session and the version that were agreed on", async () => {

@@ -15,7 +15,7 @@ import {
 import type { Line } from "./bridge.test.helper.js";
 
 /** What a server has that lets in only whom the authority of the tests signed. */
-export const mutualTls = (): ServerOptions => ({
+const mutualTls = (): ServerOptions => ({
   ...serverTls(),
   ca: certificate("ca"),
   requestCert: true,

@@ -40,8 +40,8 @@ export function judgeUrl(field: TextField, type: NetworkType, allowsLoopback: bo
   judgeVariables(field, url, report);
 }
 
-/** Whether a host is of this machine alone, whatever a resolver says. */
-export function isLoopbackHost(host: string): boolean {
+/** Whether a host is of this machine alone, whatever a resolver says; so a name below localhost is not. */
+function isSurelyLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}$/.test(host);
 }
 
@@ -63,7 +63,7 @@ function judgeScheme(
       `An entry of type ${type} has a url of ${secure}.`,
       `Start the url with ${secure}://.${fits}`,
     );
-  } else if (!isLoopbackHost(host)) {
+  } else if (!isSurelyLoopback(host)) {
     const message = `The url is of ${insecure}: everything on the way could read and change what is sent, credentials too.`;
     report("url-insecure", "error", field, message, `Start the url with ${secure}://.`);
   } else if (allowsLoopback) {

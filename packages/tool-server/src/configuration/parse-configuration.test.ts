@@ -60,6 +60,8 @@ describe("the file", () => {
     ['{"mcpServers": {}}', "warning file-shape"],
     ['{"mcpServers": []}', "error file-shape"],
     ['{"mcpServers": {"a": {"command": "x"}}, "b": {"command": "x"}}', "error file-shape"],
+    ['{"servers": {"a": {"command": "x"}}, "inputs": []}', "error file-shape"],
+    ['{"context_servers": {"a": {"url": "https://example.com"}}}', "error file-shape"],
     ['{"a": 1}', "error entry-shape"],
     ['{" ": {"command": "x"}}', "error server-name"],
     ['{"a": {"command": "x"}, "a": {"command": "x"}}', "error json-duplicate-key"],

@@ -10,7 +10,7 @@ import {
   redactFinding,
   sortFindings,
 } from "./finding.js";
-import { type JsonMember, type JsonProblem, parseJsonWithPositions } from "./json-with-positions.js";
+import { type JsonMember, type JsonNode, type JsonProblem, parseJsonWithPositions } from "./json-with-positions.js";
 import { judgeHeaders } from "./judge-headers.js";
 import { judgeSecrets } from "./judge-secrets.js";
 import { judgeTemplate } from "./judge-templates.js";
@@ -76,6 +76,13 @@ function serversOf(
   const members = all.filter(({ key }) => key !== "$schema");
   const wrapper = members.find(({ key }) => key === "mcpServers");
   if (wrapper === undefined) {
+    const other = members.find(holdsServers);
+    if (other !== undefined) {
+      const message = `The servers stand in ${quoteName(other.key)}, as other programs have them.`;
+      const fix = `Write "mcpServers" in place of ${quoteName(other.key)}.`;
+      report("file-shape", "error", { ...other.keyAt, path: [other.key] }, message, fix);
+      return { members: [], path: [] };
+    }
     if (members.length === 0) {
       const fix = 'Add one: {"mcpServers": {"name": {"type": "http", "url": "https://…"}}}.';
       report("file-shape", "warning", root, "The file names no server.", fix);
@@ -102,6 +109,16 @@ function serversOf(
   }
   report("file-shape", "error", { ...wrapper.keyAt, path }, "mcpServers is not an object.", 'Write {"name": {…}}.');
   return { members: [], path };
+}
+
+/** Whether a member is no entry, but an object of such. */
+function holdsServers({ value }: JsonMember): boolean {
+  if (value.kind !== "object" || isEntry(value)) return false;
+  return value.members.some((member) => isEntry(member.value));
+}
+
+function isEntry(value: JsonNode): boolean {
+  return value.kind === "object" && value.members.some(({ key }) => key === "url" || key === "command");
 }
 
 function judgeEntry(entry: Entry, allowsLoopback: boolean, secrets: SecretRegistry, report: Report): void {

@@ -1,5 +1,5 @@
 import { isTenantHeader } from "../secrets/secret-names.js";
-import { parseTemplate, variablesOf } from "../substitution/template.js";
+import { parseTemplate, type Template, variablesOf } from "../substitution/template.js";
 import { parseUrlTemplate } from "../substitution/url-template.js";
 import type { Entry, NamedField, NetworkEntry, NetworkType, StdioEntry, TenantVariable, TextField } from "./entry.js";
 import { entryTypes, type FieldName, type FieldSpec, fieldNames, fieldTable } from "./field-table.js";
@@ -194,15 +194,8 @@ function texts(member: JsonMember | undefined, entry: Place, report: Report): Te
   return member.value.items.flatMap((item, index) => {
     const here = { ...place, ...at(item), path: [...place.path, index] };
     const field = `args[${index}]`;
-    if (item.kind === "string") return [{ ...here, field, template: parseTemplate(item.value) }];
-    report(
-      "field-type",
-      "error",
-      here,
-      `${field} is ${describe(item)} and not a string.`,
-      "Write it in double quotes.",
-    );
-    return [];
+    const template = templateOf(item, field, here, report);
+    return template === undefined ? [] : [{ ...here, field, template }];
   });
 }
 
@@ -217,16 +210,16 @@ function namedTexts(members: Members, name: "headers" | "env", entry: Place, rep
   return member.value.members.flatMap(({ key, value }) => {
     const here = { ...place, ...at(value), path: [...place.path, key] };
     const field = `${name}.${key}`;
-    if (value.kind === "string") return [{ ...here, field, name: key, template: parseTemplate(value.value) }];
-    report(
-      "field-type",
-      "error",
-      here,
-      `${field} is ${describe(value)} and not a string.`,
-      "Write it in double quotes.",
-    );
-    return [];
+    const template = templateOf(value, field, here, report);
+    return template === undefined ? [] : [{ ...here, field, name: key, template }];
   });
+}
+
+/** The template that a text is; undefined, which is reported, where it is no text. */
+function templateOf(node: JsonNode, field: string, place: Place, report: Report): Template | undefined {
+  if (node.kind === "string") return parseTemplate(node.value);
+  report("field-type", "error", place, `${field} is ${describe(node)} and not a string.`, "Write it in double quotes.");
+  return undefined;
 }
 
 function stringOf({ value }: JsonMember, name: FieldName, entry: Place, report: Report): string | undefined {

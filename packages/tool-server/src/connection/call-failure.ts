@@ -29,7 +29,7 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
   if (signal?.aborted) {
     // A limit of ours says for itself which it was.
     if (ToolServerError.is(signal.reason)) return signal.reason;
-    return new ToolServerError("CALL_CANCELLED", `${method} of the server ${who} was called off.`);
+    return calledOff(server, method);
   }
   const own = ownFailure(error);
   if (own !== undefined) return redactFailure(own, redact);
@@ -60,6 +60,11 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
     default:
       return invalid(`The server ${who} answered ${method} with what cannot be used: ${said(error.message)}`);
   }
+}
+
+/** That a caller gave up. */
+export function calledOff(server: string, method: string): ToolServerError {
+  return new ToolServerError("CALL_CANCELLED", `${method} of the server ${JSON.stringify(server)} was called off.`);
 }
 
 /** That a server was silent for too long during a call; `strays` is what it said in place of an answer. */

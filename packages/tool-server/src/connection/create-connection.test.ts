@@ -1,60 +1,29 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { channelPrefix, type StateChange } from "../diagnostics/channels.js";
 import type { ConnectionFacts } from "../diagnostics/facts.js";
-import { createTell } from "../diagnostics/tell.js";
-import { ToolServerError } from "../errors.js";
-import { createFakeClock, type FakeClock } from "../process/fake-clock.test.helper.js";
-import { createSecretRegistry } from "../secrets/redactor.js";
-import type { Connection } from "./connection.js";
-import { type ConnectionOptions, createConnection } from "./create-connection.js";
-import { createMemoryServer, failureOf, type MemoryServer } from "./memory-server.test.helper.js";
+import type { ToolServerError } from "../errors.js";
+import { failureOf } from "../failure-of.test.helper.js";
+import { waiting } from "../waiting.test.helper.js";
+import type { ConnectionOptions } from "./create-connection.js";
+import { createMemoryConnection, type MemoryConnection } from "./memory-connection.test.helper.js";
+import { createMemoryServer, transportFailure } from "./memory-server.test.helper.js";
 
-const open: Connection[] = [];
-afterEach(async () => {
-  for (const connection of open.splice(0)) await connection.close();
-});
-
-interface Setting {
-  readonly server: MemoryServer;
-  readonly clock: FakeClock;
-  readonly connection: Connection;
+interface Setting extends MemoryConnection {
   readonly states: string[];
 }
 
 function setUp(options: Partial<ConnectionOptions> & { startFailure?: ToolServerError } = {}): Setting {
   const server = createMemoryServer();
   server.startFailure = options.startFailure;
-  const clock = createFakeClock();
-  const secrets = createSecretRegistry();
   const states: string[] = [];
   const onState = (message: unknown): void => {
     const { subject, state } = message as StateChange<ConnectionFacts>;
     if (subject === server.facts) states.push(state);
   };
   subscribe(`${channelPrefix}connection:state`, onState);
-  const connection = createConnection({
-    facts: server.facts,
-    openTransport: () => server.openTransport(),
-    settings: { info: { name: "test", version: "0" } },
-    tell: createTell(secrets),
-    redact: secrets.redact,
-    clock,
-    random: () => 1,
-    dispose: async () => void unsubscribe(`${channelPrefix}connection:state`, onState),
-    ...options,
-  });
-  open.push(connection);
-  return { server, clock, connection, states };
-}
-
-async function failure(promise: Promise<unknown>): Promise<ToolServerError> {
-  const error = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!ToolServerError.is(error)) throw new Error(`Expected a ToolServerError, got ${String(error)}.`);
-  return error;
+  onTestFinished(() => void unsubscribe(`${channelPrefix}connection:state`, onState));
+  return { ...createMemoryConnection(options, server), states };
 }
 
 const echo = (text: string) => ({ name: "echo", arguments: { text } });
@@ -90,7 +59,7 @@ describe("connecting", () => {
     const given = connection.callTool(echo("a"), { signal: controller.signal });
     const kept = connection.callTool(echo("b"));
     controller.abort();
-    expect((await failure(given)).code).toBe("CALL_CANCELLED");
+    expect((await failureOf(given)).code).toBe("CALL_CANCELLED");
     expect((await kept).content).toEqual([{ type: "text", text: "b" }]);
   });
 });
@@ -98,8 +67,8 @@ describe("connecting", () => {
 describe("a server that cannot be reached", () => {
   test("fails the call with what the transport says", async () => {
     const { server, connection, states } = setUp();
-    server.startFailure = failureOf("SERVER_UNREACHABLE", false);
-    expect((await failure(connection.connect())).code).toBe("SERVER_UNREACHABLE");
+    server.startFailure = transportFailure("SERVER_UNREACHABLE", false);
+    expect((await failureOf(connection.connect())).code).toBe("SERVER_UNREACHABLE");
     expect(connection.state).toBe("TRANSIENT_FAILURE");
     expect(states).toEqual(["CONNECTING", "TRANSIENT_FAILURE"]);
   });
@@ -108,10 +77,10 @@ describe("a server that cannot be reached", () => {
     const { server, clock, connection } = setUp({
       isEager: true,
       backOff: { firstMs: 100, mostMs: 400 },
-      startFailure: failureOf("SERVER_UNREACHABLE", false),
+      startFailure: transportFailure("SERVER_UNREACHABLE", false),
     });
     const settled = async (): Promise<void> => {
-      await expect.poll(() => connection.state).toBe("TRANSIENT_FAILURE");
+      await expect.poll(() => connection.state, waiting).toBe("TRANSIENT_FAILURE");
     };
     await settled();
     for (const [pause, opened] of [
@@ -123,25 +92,25 @@ describe("a server that cannot be reached", () => {
       clock.advance(pause - 1);
       expect(server.opened).toBe(opened - 1);
       clock.advance(1);
-      await expect.poll(() => server.opened).toBe(opened);
+      await expect.poll(() => server.opened, waiting).toBe(opened);
       await settled();
     }
     server.startFailure = undefined;
     clock.advance(400);
     await connection.callTool(echo("again"));
-    server.startFailure = failureOf("SERVER_UNREACHABLE", false);
-    server.die(failureOf("CONNECTION_LOST", true));
+    server.startFailure = transportFailure("SERVER_UNREACHABLE", false);
+    server.die(transportFailure("CONNECTION_LOST", true));
     await settled();
     const before = server.opened;
     clock.advance(100);
-    await expect.poll(() => server.opened).toBe(before + 1);
+    await expect.poll(() => server.opened, waiting).toBe(before + 1);
   });
 
   test("a call during a long pause fails at once and says when it is tried again", async () => {
     const { server, clock, connection } = setUp({ backOff: { firstMs: 8000, mostMs: 8000 } });
-    server.startFailure = failureOf("SERVER_UNREACHABLE", false);
-    await failure(connection.connect());
-    const error = await failure(connection.ping());
+    server.startFailure = transportFailure("SERVER_UNREACHABLE", false);
+    await failureOf(connection.connect());
+    const error = await failureOf(connection.ping());
     expect(error.message).toContain("It is tried again in 8 s.");
     expect(server.opened).toBe(1);
     server.startFailure = undefined;
@@ -151,8 +120,11 @@ describe("a server that cannot be reached", () => {
   });
 
   test("what a person has to mend is not tried again by itself", async () => {
-    const { server, clock, connection } = setUp({ isEager: true, startFailure: failureOf("UNAUTHORIZED", true) });
-    await expect.poll(() => connection.state).toBe("TRANSIENT_FAILURE");
+    const { server, clock, connection } = setUp({
+      isEager: true,
+      startFailure: transportFailure("UNAUTHORIZED", true),
+    });
+    await expect.poll(() => connection.state, waiting).toBe("TRANSIENT_FAILURE");
     clock.advance(3_600_000);
     expect(server.opened).toBe(1);
     server.startFailure = undefined;
@@ -164,8 +136,8 @@ describe("a connection that is lost", () => {
   test("is no longer shown as ready, and the next call opens it again", async () => {
     const { server, connection, states } = setUp();
     await connection.ping();
-    server.die(failureOf("CHILD_EXITED", true));
-    await expect.poll(() => connection.state).toBe("IDLE");
+    server.die(transportFailure("CHILD_EXITED", true));
+    await expect.poll(() => connection.state, waiting).toBe("IDLE");
     expect(connection.server).toBeUndefined();
     expect((await connection.callTool(echo("back"))).content).toEqual([{ type: "text", text: "back" }]);
     expect(states).toEqual(["CONNECTING", "READY", "IDLE", "CONNECTING", "READY"]);
@@ -174,9 +146,9 @@ describe("a connection that is lost", () => {
   test("fails every call in flight with the reason, and makes no tool run twice", async () => {
     const { server, connection } = setUp();
     await connection.connect();
-    const calls = Array.from({ length: 200 }, () => failure(connection.callTool({ name: "wait", arguments: {} })));
-    await expect.poll(() => server.runs).toBe(200);
-    server.die(failureOf("CHILD_EXITED", true));
+    const calls = Array.from({ length: 200 }, () => failureOf(connection.callTool({ name: "wait", arguments: {} })));
+    await expect.poll(() => server.runs, waiting).toBe(200);
+    server.die(transportFailure("CHILD_EXITED", true));
     const errors = await Promise.all(calls);
     expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(["CHILD_EXITED"]));
     expect(new Set(errors.map(({ details }) => details.wasSent))).toEqual(new Set([true]));
@@ -186,7 +158,7 @@ describe("a connection that is lost", () => {
   test("a call that was never sent is made once more by itself", async () => {
     const { server, connection } = setUp();
     await connection.connect();
-    server.sendFailure = failureOf("CONNECTION_LOST", false);
+    server.sendFailure = transportFailure("CONNECTION_LOST", false);
     expect((await connection.callTool(echo("once"))).content).toEqual([{ type: "text", text: "once" }]);
     expect(server.runs).toBe(1);
   });
@@ -194,29 +166,29 @@ describe("a connection that is lost", () => {
   test("a call that may have been sent is not made again", async () => {
     const { server, connection } = setUp();
     await connection.connect();
-    server.sendFailure = failureOf("CONNECTION_LOST", true);
-    expect((await failure(connection.callTool(echo("perhaps")))).code).toBe("CONNECTION_LOST");
+    server.sendFailure = transportFailure("CONNECTION_LOST", true);
+    expect((await failureOf(connection.callTool(echo("perhaps")))).code).toBe("CONNECTION_LOST");
     expect(server.runs).toBe(0);
   });
 
   test("a session that the server forgot is begun anew, once for all who notice", async () => {
     const { server, connection } = setUp();
     await connection.connect();
-    const waiting = connection.callTool({ name: "wait", arguments: {} });
-    await expect.poll(() => server.runs).toBe(1);
-    server.sendFailure = failureOf("SESSION_LOST", false);
+    const call = connection.callTool({ name: "wait", arguments: {} });
+    await expect.poll(() => server.runs, waiting).toBe(1);
+    server.sendFailure = transportFailure("SESSION_LOST", false);
     expect((await connection.callTool(echo("new"))).content).toEqual([{ type: "text", text: "new" }]);
     expect(server.opened).toBe(2);
     // What was in flight on the old session hears its own answer.
     server.release();
-    expect((await waiting).content).toEqual([{ type: "text", text: "released" }]);
+    expect((await call).content).toEqual([{ type: "text", text: "released" }]);
   });
 
   test("one that dies each time right after its handshake is not opened again and again", async () => {
     const { server, clock, connection } = setUp({ isEager: true, backOff: { firstMs: 1000, mostMs: 60_000 } });
     await connection.connect();
-    server.die(failureOf("CHILD_EXITED", true));
-    await expect.poll(() => connection.state).toBe("TRANSIENT_FAILURE");
+    server.die(transportFailure("CHILD_EXITED", true));
+    await expect.poll(() => connection.state, waiting).toBe("TRANSIENT_FAILURE");
     const before = server.opened;
     clock.advance(999);
     expect(server.opened).toBe(before);
@@ -226,7 +198,7 @@ describe("a connection that is lost", () => {
 describe("a call", () => {
   test("that the server refuses says what it said", async () => {
     const { connection } = setUp();
-    const error = await failure(
+    const error = await failureOf(
       connection.call("nothing/here", (client, options) =>
         client.request({ method: "tools/call", params: { name: "absent" } }, options),
       ),
@@ -244,7 +216,7 @@ describe("a call", () => {
 
   test("ends when the server is silent for too long, and the server is told", async () => {
     const { server, connection } = setUp();
-    const error = await failure(connection.callTool({ name: "wait", arguments: {} }, { idleTimeoutMs: 50 }));
+    const error = await failureOf(connection.callTool({ name: "wait", arguments: {} }, { idleTimeoutMs: 50 }));
     expect(error.code).toBe("CALL_TIMEOUT");
     expect(error.message).toContain("50 ms");
     expect(server.runs).toBe(1);
@@ -255,8 +227,8 @@ describe("a call", () => {
     const { server, connection } = setUp();
     await connection.connect();
     const controller = new AbortController();
-    const call = failure(connection.callTool({ name: "wait", arguments: {} }, { signal: controller.signal }));
-    await expect.poll(() => server.runs).toBe(1);
+    const call = failureOf(connection.callTool({ name: "wait", arguments: {} }, { signal: controller.signal }));
+    await expect.poll(() => server.runs, waiting).toBe(1);
     controller.abort();
     expect((await call).code).toBe("CALL_CANCELLED");
   });
@@ -264,11 +236,11 @@ describe("a call", () => {
   test("in flight when the connection is closed ends with that", async () => {
     const { server, connection } = setUp();
     await connection.connect();
-    const call = failure(connection.callTool({ name: "wait", arguments: {} }));
-    await expect.poll(() => server.runs).toBe(1);
+    const call = failureOf(connection.callTool({ name: "wait", arguments: {} }));
+    await expect.poll(() => server.runs, waiting).toBe(1);
     await connection.close();
     expect((await call).code).toBe("CONNECTION_CLOSED");
-    expect((await failure(connection.ping())).code).toBe("CONNECTION_CLOSED");
+    expect((await failureOf(connection.ping())).code).toBe("CONNECTION_CLOSED");
     expect(connection.state).toBe("SHUTDOWN");
   });
 });
@@ -279,7 +251,7 @@ test("a list that changed is told to those who listen, until they stop", async (
   const stop = connection.onListChanged((list) => heard.push(list));
   await connection.connect();
   server.server.sendToolListChanged();
-  await expect.poll(() => heard).toEqual(["tools"]);
+  await expect.poll(() => heard, waiting).toEqual(["tools"]);
   stop();
   server.server.sendToolListChanged();
   await connection.ping();

@@ -1,48 +1,18 @@
-import { expect, onTestFinished, test } from "vitest";
-import { createTell } from "../diagnostics/tell.js";
-import { createFakeClock, type FakeClock } from "../process/fake-clock.test.helper.js";
-import { createSecretRegistry } from "../secrets/redactor.js";
-import type { Connection } from "./connection.js";
-import { createConnection } from "./create-connection.js";
-import { createMemoryServer, type MemoryServer } from "./memory-server.test.helper.js";
-
-interface Setting {
-  readonly server: MemoryServer;
-  readonly clock: FakeClock;
-  readonly connection: Connection;
-  /** Whether somebody is asked. */
-  isAsked: boolean;
-}
-
-function setUp(): Setting {
-  const server = createMemoryServer();
-  const clock = createFakeClock();
-  const secrets = createSecretRegistry();
-  const connection = createConnection({
-    facts: server.facts,
-    openTransport: () => server.openTransport(),
-    settings: { info: { name: "test", version: "0" } },
-    tell: createTell(secrets),
-    redact: secrets.redact,
-    clock,
-    isPersonAsked: () => setting.isAsked,
-  });
-  onTestFinished(() => connection.close());
-  const setting: Setting = { server, clock, connection, isAsked: false };
-  return setting;
-}
+import { expect, test } from "vitest";
+import { waiting } from "../waiting.test.helper.js";
+import { createMemoryConnection } from "./memory-connection.test.helper.js";
 
 const minute = 60_000;
 
 test("the time that a person takes is no silence of the server; what comes after is", async () => {
-  const setting = setUp();
-  const { server, clock, connection } = setting;
+  let isAsked = false;
+  const { server, clock, connection } = createMemoryConnection({ isPersonAsked: () => isAsked });
   const call = connection.callTool({ name: "wait", arguments: {} });
   const settled = call.catch((error: unknown) => error);
-  await expect.poll(() => server.runs).toBe(1);
-  setting.isAsked = true;
+  await expect.poll(() => server.runs, waiting).toBe(1);
+  isAsked = true;
   clock.advance(10 * minute);
-  setting.isAsked = false;
+  isAsked = false;
   const cancelled = new Promise((resolve) => {
     server.onCancelled = resolve;
   });
@@ -57,14 +27,14 @@ test("the time that a person takes is no silence of the server; what comes after
 });
 
 test("a call goes on after a person took their time, and who gives up meanwhile is heard", async () => {
-  const setting = setUp();
-  const { server, clock, connection } = setting;
+  let isAsked = false;
+  const { server, clock, connection } = createMemoryConnection({ isPersonAsked: () => isAsked });
   const caller = new AbortController();
   const [first, second] = [undefined, caller.signal].map((signal) =>
     connection.callTool({ name: "wait", arguments: {} }, { signal }).catch((error: unknown) => error),
   );
-  await expect.poll(() => server.runs).toBe(2);
-  setting.isAsked = true;
+  await expect.poll(() => server.runs, waiting).toBe(2);
+  isAsked = true;
   clock.advance(10 * minute);
   caller.abort();
   expect(await second).toMatchObject({ code: "CALL_CANCELLED" });

@@ -137,6 +137,6 @@ function wrap(
 }
 
 /** A failure of a transport. */
-export function failureOf(code: ToolServerError["code"], wasSent: boolean): ToolServerError {
+export function transportFailure(code: ToolServerError["code"], wasSent: boolean): ToolServerError {
   return new ToolServerError(code, `It is a ${code}.`, { details: { wasSent } });
 }

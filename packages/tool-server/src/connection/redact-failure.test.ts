@@ -2,12 +2,8 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { inspect } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { channelPrefix } from "../diagnostics/channels.js";
-import { createTell } from "../diagnostics/tell.js";
 import { ToolServerError } from "../errors.js";
-import { createFakeClock } from "../process/fake-clock.test.helper.js";
-import { createSecretRegistry } from "../secrets/redactor.js";
-import { createConnection } from "./create-connection.js";
-import { createMemoryServer } from "./memory-server.test.helper.js";
+import { createMemoryConnection } from "./memory-connection.test.helper.js";
 import { redactFailure, redactValue } from "./redact-failure.js";
 
 const secret = "s3cr3t-value";
@@ -49,22 +45,12 @@ test("a failure that is its own cause ends", () => {
 });
 
 test("what a transport or a credential forgot to take out, the connection does", async () => {
-  const server = createMemoryServer();
-  const secrets = createSecretRegistry();
+  const { server, secrets, connection } = createMemoryConnection();
   secrets.add(secret);
   const reasons: unknown[] = [];
   const onState = (message: unknown): void => void reasons.push(message);
   subscribe(`${channelPrefix}connection:state`, onState);
   onTestFinished(() => void unsubscribe(`${channelPrefix}connection:state`, onState));
-  const connection = createConnection({
-    facts: server.facts,
-    openTransport: () => server.openTransport(),
-    settings: { info: { name: "test", version: "0" } },
-    tell: createTell(secrets),
-    redact: secrets.redact,
-    clock: createFakeClock(),
-  });
-  onTestFinished(() => connection.close());
   const careless = (): ToolServerError => {
     const cause = Object.assign(new Error(secret), { data: secret });
     return new ToolServerError("SERVER_UNREACHABLE", `not at ${secret}`, { cause, details: { wasSent: true } });

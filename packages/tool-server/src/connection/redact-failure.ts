@@ -31,16 +31,23 @@ function redactCause(cause: unknown, redact: Redact, depth: number): unknown {
   return Object.assign(plain, code);
 }
 
-/** A value as JSON has them, with secrets taken out of its texts and keys; itself where that changes nothing. */
-export function redactValue(value: unknown, redact: Redact): unknown {
+/** How deep values are told: a server can nest them until the stack ends. */
+const deepest = 100;
+
+/**
+ * A value as JSON has them, with secrets taken out of its texts and keys; itself where that changes nothing. What is nested
+ * deeper than 100 levels is left out.
+ */
+export function redactValue(value: unknown, redact: Redact, depth = 0): unknown {
   if (typeof value === "string") return redact(value);
   if (typeof value !== "object" || value === null) return value;
+  if (depth >= deepest) return "[nested too deeply]";
   if (Array.isArray(value)) {
-    const items = value.map((item) => redactValue(item, redact));
+    const items = value.map((item) => redactValue(item, redact, depth + 1));
     return items.every((item, index) => item === value[index]) ? value : items;
   }
   const before = Object.entries(value);
-  const after = before.map(([key, item]) => [redact(key), redactValue(item, redact)] as const);
+  const after = before.map(([key, item]) => [redact(key), redactValue(item, redact, depth + 1)] as const);
   const isSame = after.every(([key, item], index) => key === before[index]?.[0] && item === before[index]?.[1]);
   return isSame ? value : Object.fromEntries(after);
 }

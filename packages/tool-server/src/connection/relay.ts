@@ -1,6 +1,7 @@
 import { publisherOf } from "../diagnostics/channels.js";
 import type { ConnectionFacts } from "../diagnostics/facts.js";
-import { ToolServerError } from "../errors.js";
+import type { ToolServerError } from "../errors.js";
+import { calledOff } from "./call-failure.js";
 import type { ClientSession } from "./client-session.js";
 import type { RelayedCall } from "./connection.js";
 import type { RelayOutcome, RelayRequest, WireObject } from "./relayed-calls.js";
@@ -109,8 +110,4 @@ class Relaying implements RelayedCall, RelayOutcome {
     callFailed(this.#host.facts);
     this.#reject(error);
   }
-}
-
-function calledOff(server: string, method: string): ToolServerError {
-  return new ToolServerError("CALL_CANCELLED", `${method} of the server ${JSON.stringify(server)} was called off.`);
 }

@@ -9,10 +9,12 @@ import { systemClock } from "../process/clock.js";
 import { createNetworkContext } from "../transports/network-context.test.helper.js";
 import { answerEvents, serveWell } from "../transports/streamable-http.test.helper.js";
 import { createStreamableHttpTransport } from "../transports/streamable-http-transport.js";
+import { waiting } from "../waiting.test.helper.js";
 import type { ClientSettings, MessageOrigin } from "./client-settings.js";
 import type { Connection } from "./connection.js";
 import { createConnection } from "./create-connection.js";
-import { createMemoryServer, failureOf, type MemoryServer } from "./memory-server.test.helper.js";
+import { createMemoryConnection } from "./memory-connection.test.helper.js";
+import { createMemoryServer, type MemoryServer, transportFailure } from "./memory-server.test.helper.js";
 
 const event = (message: object): string => `data: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`;
 const info = { name: "test", version: "0" };
@@ -87,22 +89,14 @@ test("a call without a mark is told without one", async () => {
 });
 
 test("what a server sends over the one wire that all calls share belongs to no call", async () => {
-  const server = createMemoryServer();
   const origins: MessageOrigin[] = [];
-  const connection = createConnection({
-    facts: server.facts,
-    openTransport: () => server.openTransport(),
-    settings: { info, onNotification: (_, origin) => void origins.push(origin) },
-    tell: () => {},
-    redact: (text) => text,
-    clock: systemClock,
-  });
-  onTestFinished(() => connection.close());
+  const settings = { info, onNotification: (_: unknown, origin: MessageOrigin) => void origins.push(origin) };
+  const { server, connection } = createMemoryConnection({ settings, clock: systemClock });
   const params = { name: "wait", arguments: {} };
   const { result } = connection.relay({ method: "tools/call", paramsFor: () => params, mark: {} });
-  await expect.poll(() => server.runs).toBe(1);
+  await expect.poll(() => server.runs, waiting).toBe(1);
   await server.server.server.notification({ method: "notifications/tools/list_changed" });
-  await expect.poll(() => origins.length).toBe(1);
+  await expect.poll(() => origins.length, waiting).toBe(1);
   expect(origins[0]?.mark).toBeUndefined();
   expect(origins[0]?.facts.connection).toBe(server.facts);
   server.release();
@@ -111,17 +105,8 @@ test("what a server sends over the one wire that all calls share belongs to no c
 
 describe("a relayed request", () => {
   function connectTo(server: MemoryServer): Connection {
-    const connection = createConnection({
-      facts: server.facts,
-      openTransport: () => server.openTransport(),
-      settings: { info },
-      tell: () => {},
-      redact: (text) => text.replaceAll("s3cret", "[redacted]"),
-      clock: systemClock,
-      random: () => 0,
-    });
-    onTestFinished(() => connection.close());
-    return connection;
+    const redact = (text: string): string => text.replaceAll("s3cret", "[redacted]");
+    return createMemoryConnection({ redact, clock: systemClock, random: () => 0 }, server).connection;
   }
   const callOf = (name: string, args: object = {}) => ({
     method: "tools/call",
@@ -145,12 +130,12 @@ describe("a relayed request", () => {
     const connection = connectTo(server);
     const progress: unknown[] = [];
     const slow = connection.relay({ ...callOf("wait"), onProgress: (told) => void progress.push(told) });
-    await expect.poll(() => server.runs).toBe(1);
+    await expect.poll(() => server.runs, waiting).toBe(1);
     await server.server.server.notification({
       method: "notifications/progress",
       params: { progressToken: 1_000_000_001, progress: 1, total: 2 },
     });
-    await expect.poll(() => progress).toEqual([{ progress: 1, total: 2 }]);
+    await expect.poll(() => progress, waiting).toEqual([{ progress: 1, total: 2 }]);
     expect((await connection.callTool(echo("a"))).content).toEqual([{ type: "text", text: "a" }]);
     server.release();
     expect(await slow.result).toEqual({ content: [{ type: "text", text: "released" }] });
@@ -169,7 +154,7 @@ describe("a relayed request", () => {
       server.onCancelled = resolve;
     });
     const call = connection.relay(callOf("wait"));
-    await expect.poll(() => server.runs).toBe(1);
+    await expect.poll(() => server.runs, waiting).toBe(1);
     call.cancel();
     expect(await rejection(call.result)).toMatchObject({ code: "CALL_CANCELLED" });
     await cancelled;
@@ -191,7 +176,7 @@ describe("a relayed request", () => {
     await connection.connect();
     ended.length = 0;
     const call = connection.relay({ ...callOf("wait"), onProgress: (told) => void progress.push(told) });
-    await expect.poll(() => server.runs).toBe(1);
+    await expect.poll(() => server.runs, waiting).toBe(1);
     call.cancel();
     // A server of the SDK says no more about it, as the protocol has it.
     expect(ended).toEqual(["failed"]);
@@ -206,8 +191,8 @@ describe("a relayed request", () => {
   test("that is cancelled for a reason rejects with the reason", async () => {
     const server = createMemoryServer();
     const call = connectTo(server).relay(callOf("wait"));
-    await expect.poll(() => server.runs).toBe(1);
-    call.cancel(failureOf("CALL_TIMEOUT", true));
+    await expect.poll(() => server.runs, waiting).toBe(1);
+    call.cancel(transportFailure("CALL_TIMEOUT", true));
     expect(await rejection(call.result)).toMatchObject({ code: "CALL_TIMEOUT" });
   });
 
@@ -215,10 +200,10 @@ describe("a relayed request", () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
     await connection.connect();
-    server.sendFailure = failureOf("CONNECTION_LOST", false);
+    server.sendFailure = transportFailure("CONNECTION_LOST", false);
     await connection.relay(callOf("echo", { text: "a" })).result;
     expect(server.runs).toBe(1);
-    server.sendFailure = failureOf("CONNECTION_LOST", true);
+    server.sendFailure = transportFailure("CONNECTION_LOST", true);
     const error = await rejection(connection.relay(callOf("echo", { text: "a" })).result);
     expect(error).toMatchObject({ code: "CONNECTION_LOST" });
     expect(server.runs).toBe(1);
@@ -228,8 +213,8 @@ describe("a relayed request", () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
     const { result } = connection.relay(callOf("wait"));
-    await expect.poll(() => server.runs).toBe(1);
-    server.die(failureOf("CHILD_EXITED", true));
+    await expect.poll(() => server.runs, waiting).toBe(1);
+    server.die(transportFailure("CHILD_EXITED", true));
     expect(await rejection(result)).toMatchObject({ code: "CHILD_EXITED" });
   });
 
@@ -237,7 +222,7 @@ describe("a relayed request", () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
     const { result } = connection.relay(callOf("wait"));
-    await expect.poll(() => server.runs).toBe(1);
+    await expect.poll(() => server.runs, waiting).toBe(1);
     const failed = rejection(result);
     await connection.close();
     expect(await failed).toMatchObject({ code: "CONNECTION_CLOSED" });

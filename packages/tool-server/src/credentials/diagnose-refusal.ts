@@ -1,4 +1,5 @@
 import { printableText } from "../process/printable-text.js";
+import { isoOf, spanOf } from "../process/time-text.js";
 import { isTenantHeader } from "../secrets/secret-names.js";
 import { isAuthorizationName, parseAuthorization, parseBasic } from "./authorization.js";
 import { type Challenge, parseChallenges } from "./challenge.js";
@@ -157,11 +158,11 @@ function judgeTimes(origin: HeaderDescription, value: string, { refusal, now }: 
   const from = originOf(origin);
   const { expiresAt, notBefore, issuedAt } = times;
   if (expiresAt !== undefined && expiresAt <= judgedAt) {
-    const since = issuedAt === undefined ? "" : ` It was issued at ${timeText(issuedAt)}.`;
+    const since = issuedAt === undefined ? "" : ` It was issued at ${isoOf(issuedAt)}.`;
     found.push({
       cause: "token-expired",
       weight: "explains",
-      message: `The token in ${name}${from} expired at ${timeText(expiresAt)}, ${spanText(judgedAt - expiresAt)} ago.${since} Get a new one.`,
+      message: `The token in ${name}${from} expired at ${isoOf(expiresAt)}, ${spanOf(judgedAt - expiresAt)} ago.${since} Get a new one.`,
       header: name,
       variables,
     });
@@ -171,7 +172,7 @@ function judgeTimes(origin: HeaderDescription, value: string, { refusal, now }: 
     found.push({
       cause: "token-not-yet-valid",
       weight: "explains",
-      message: `The token in ${name}${from} is valid only from ${timeText(validFrom)}, in ${spanText(validFrom - judgedAt)}. Check the clock of whoever issued it.`,
+      message: `The token in ${name}${from} is valid only from ${isoOf(validFrom)}, in ${spanOf(validFrom - judgedAt)}. Check the clock of whoever issued it.`,
       header: name,
       variables,
     });
@@ -182,7 +183,7 @@ function judgeTimes(origin: HeaderDescription, value: string, { refusal, now }: 
     found.push({
       cause: "clock-skew",
       weight: "check",
-      message: `The clock of the server is ${spanText(Math.abs(skew))} ${direction} the one here (${timeText(now)}), and the token in ${name} is valid by time. Set the clock that is wrong.`,
+      message: `The clock of the server is ${spanOf(Math.abs(skew))} ${direction} the one here (${isoOf(now)}), and the token in ${name} is valid by time. Set the clock that is wrong.`,
       header: name,
       variables,
     });
@@ -224,7 +225,7 @@ function origins({ headers, helper, environment }: CredentialDescription): Refus
     found.push({ cause: "variable", weight: "check", message, variables });
   }
   if (helper !== undefined) {
-    const when = helper.obtainedAt === undefined ? "" : ` at ${timeText(helper.obtainedAt)}`;
+    const when = helper.obtainedAt === undefined ? "" : ` at ${isoOf(helper.obtainedAt)}`;
     const names = headers.filter(({ from }) => from === "helper").map(({ name }) => name);
     const what = names.length === 0 ? "The headers" : listText(names);
     const message = `${what} came from the helper ${printableText(helper.path, 500)}${when}. Run it by hand, and look at what it signs with.`;
@@ -281,17 +282,4 @@ function isPlaceholder(value: string): boolean {
 
 function listText(names: readonly string[]): string {
   return names.length < 2 ? (names[0] ?? "") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-}
-
-function timeText(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
-}
-
-function spanText(ms: number): string {
-  const seconds = Math.round(ms / 1000);
-  if (seconds < 120) return `${seconds} s`;
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 120) return `${minutes} min`;
-  const hours = Math.round(minutes / 60);
-  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`;
 }

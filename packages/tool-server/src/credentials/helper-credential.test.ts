@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ToolServerError } from "../errors.js";
+import type { ToolServerError } from "../errors.js";
+import { failureOf } from "../failure-of.test.helper.js";
 import { createFakeClock, type FakeClock } from "../process/fake-clock.test.helper.js";
 import { allGone, createScriptFolder, type ScriptFolder, wordsOf } from "../process/temporary-scripts.test.helper.js";
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
@@ -61,10 +62,8 @@ function tokenUntil(expiresAt: number): string {
   return `${part({ alg: "RS256" })}.${part({ exp: expiresAt / 1000 })}.c2lnbmF0dXJl`;
 }
 
-async function failureOf(credential: Credential): Promise<ToolServerError> {
-  const error: unknown = await credential.headers().catch((reason: unknown) => reason);
-  if (!ToolServerError.is(error)) throw new Error("It did not fail.", { cause: error });
-  return error;
+function failureFrom(credential: Credential): Promise<ToolServerError> {
+  return failureOf(credential.headers());
 }
 
 describeCredentialContract("a helper", async (registry) => {
@@ -212,7 +211,7 @@ describe("how long headers are kept", () => {
     expect(await credential.headers()).toBe(old);
     expect(world.runs()).toBe(2);
     world.clock.advance(20_000);
-    expect(await failureOf(credential)).toMatchObject({ code: "HELPER_OUTPUT_INVALID" });
+    expect(await failureFrom(credential)).toMatchObject({ code: "HELPER_OUTPUT_INVALID" });
   });
 
   test("for a few seconds even where their token has expired, lest each request runs the helper", async () => {
@@ -294,7 +293,7 @@ describe("a helper that fails", () => {
     const credential = world.credential({
       environment: { PATH: process.env.PATH, SIGNING_SECRET: "correct-horse-battery" },
     });
-    const error = await failureOf(credential);
+    const error = await failureFrom(credential);
     expect(error).toMatchObject({ code: "HELPER_FAILED" });
     expect(error.message).toBe(
       `The helper of the server "notes" (${world.path}/helper.sh) exited with code 3; its last words: ` +
@@ -308,23 +307,23 @@ describe("a helper that fails", () => {
 
   test("because it is not there, not executable, or has no interpreter", async () => {
     const world = await createWorld();
-    expect(await failureOf(world.credential({ helper: "gone.sh" }))).toMatchObject({
+    expect(await failureFrom(world.credential({ helper: "gone.sh" }))).toMatchObject({
       code: "HELPER_NOT_RUNNABLE",
       message: expect.stringContaining("was not found"),
     });
     // The name of a program that PATH has is none of a helper.
-    expect(await failureOf(world.credential({ helper: "true" }))).toMatchObject({ code: "HELPER_NOT_RUNNABLE" });
+    expect(await failureFrom(world.credential({ helper: "true" }))).toMatchObject({ code: "HELPER_NOT_RUNNABLE" });
     await chmod(join(world.path, "helper.sh"), 0o644);
-    expect((await failureOf(world.credential())).message).toContain("is not executable");
+    expect((await failureFrom(world.credential())).message).toContain("is not executable");
     await rm(join(world.path, "helper.sh"));
     await writeFile(join(world.path, "helper.sh"), "#!/no/such/shell\n", { mode: 0o755 });
-    expect((await failureOf(world.credential())).message).toContain("the interpreter");
+    expect((await failureFrom(world.credential())).message).toContain("the interpreter");
   });
 
   test("[TS-D-HELPER-1] to end in time is stopped with all that it started", async () => {
     const world = await createWorld();
     await world.sh("sleep 1000 & echo $! $$ > pids; echo waiting >&2; wait", "helper.sh");
-    const failed = failureOf(world.credential());
+    const failed = failureFrom(world.credential());
     const pids = await wordsOf(join(world.path, "pids"), 2);
     world.clock.advance(10_000);
     await allGone(pids);
@@ -337,11 +336,11 @@ describe("a helper that fails", () => {
   test("[TS-D-HELPER-1, TS-D-HELPER-6] by writing too much, or what is no JSON", async () => {
     const world = await createWorld();
     await world.write({ "X-Long": "x".repeat(2000) });
-    expect(await failureOf(world.credential({ maxOutputBytes: 1000 }))).toMatchObject({
+    expect(await failureFrom(world.credential({ maxOutputBytes: 1000 }))).toMatchObject({
       code: "HELPER_OUTPUT_INVALID",
     });
     await world.write('{"Authorization": "Bearer hunter2hunter2"');
-    const error = await failureOf(world.credential());
+    const error = await failureFrom(world.credential());
     expect(error.message).toContain("is not JSON, at line 1, column 42");
     expect(error.message).not.toContain("hunter2");
   });
@@ -355,8 +354,8 @@ describe("a helper that fails", () => {
       [2000, 2],
       [4000, 3],
     ] as const) {
-      expect((await failureOf(credential)).message).not.toContain("rests");
-      expect((await failureOf(credential)).message).toContain(`rests for another ${restMs / 1000} s`);
+      expect((await failureFrom(credential)).message).not.toContain("rests");
+      expect((await failureFrom(credential)).message).toContain(`rests for another ${restMs / 1000} s`);
       expect(world.runs()).toBe(runs);
       world.clock.advance(restMs);
     }
@@ -387,7 +386,7 @@ describe("who no longer waits", () => {
     const world = await createWorld();
     await world.sh(endless, "helper.sh");
     const credential = world.credential();
-    const failed = failureOf(credential);
+    const failed = failureFrom(credential);
     const pids = await wordsOf(join(world.path, "pid"));
     await credential.dispose();
     await allGone(pids);

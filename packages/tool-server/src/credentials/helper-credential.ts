@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { type Follow, unfollowed } from "../diagnostics/follow.js";
 import { ToolServerError } from "../errors.js";
 import { backOffMs } from "../process/back-off.js";
 import type { Environment } from "../process/child-environment.js";
@@ -41,6 +42,8 @@ export interface HelperCredentialOptions extends CredentialOwner {
   readonly beforeRun?: (() => Promise<void>) | undefined;
   /** Told of each run when it has ended. Must not throw. */
   readonly onRun?: (run: HelperRunReport) => void;
+  /** Lets those who watch follow each run. Default: nobody does. */
+  readonly follow?: Follow | undefined;
 }
 
 /** One run of a helper. Holds no secret. */
@@ -90,7 +93,16 @@ const longestRefusalPauseMs = 300_000;
  * HELPER_OUTPUT_INVALID.
  */
 export function createHelperCredential(options: HelperCredentialOptions): Credential {
-  const { server, url, pluginRoot, secrets, environment, ttlMs = 300_000, clock = systemClock } = options;
+  const {
+    server,
+    url,
+    pluginRoot,
+    secrets,
+    environment,
+    ttlMs = 300_000,
+    clock = systemClock,
+    follow = unfollowed,
+  } = options;
   const path = resolve(pluginRoot, options.helper);
   const sources = options.headers ?? [];
   for (const { name, value } of sources) for (const secret of secretsOfHeader(name, value)) secrets.add(secret);
@@ -122,7 +134,13 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
     await options.beforeRun?.();
     const startedAt = clock.now();
     runs += 1;
-    const { outcome, result } = await runHelper(task, signal);
+    const { outcome, result } = await follow("helper", cause, async (settle) => {
+      const run = await runHelper(task, signal);
+      if (run.result instanceof ToolServerError) {
+        settle({ outcome: run.outcome.kind === "aborted" ? "cancelled" : "failed", code: run.result.code });
+      }
+      return run;
+    });
     signal.throwIfAborted();
     const isFailure = result instanceof ToolServerError;
     if (isFailure) {

@@ -10,7 +10,6 @@ export type {
   VariableDescription,
 } from "./credential.js";
 export { diagnoseRefusal, type RefusalCause, type RefusalFacts, type RefusalFinding } from "./diagnose-refusal.js";
-export { createEntryCredential, type EntryCredentialOptions } from "./entry-credential.js";
 export {
   type CredentialOwner,
   createEnvironmentCredential,

@@ -1,6 +1,7 @@
 import { type Channel, channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import type { ToolServerErrorCode } from "../errors.js";
+import type { CredentialEnding, CredentialOperation } from "./credential-operation.js";
 import type { ConnectionFacts, ConnectivityState, TransportFacts, WireFacts } from "./facts.js";
 
 /** That a connection or a transport is in another state now. */
@@ -59,6 +60,12 @@ export interface ToolServerMessages {
   "wire:keep-alive-sent": WireFacts;
   /** A proxy is about to be asked for a tunnel over this socket, which is a wire only once the tunnel is there. */
   "proxy:asked": Socket;
+  /**
+   * Something is done for a credential: a refresh, a sign-in and its parts, the run of a helper. Stores that are bound to this
+   * channel hold for all that is done in it.
+   */
+  "credential:started": CredentialOperation;
+  "credential:ended": CredentialEnding;
   story: StoryEvent;
 }
 
@@ -89,6 +96,8 @@ const names = {
   "wire:message-received": true,
   "wire:keep-alive-sent": true,
   "proxy:asked": true,
+  "credential:started": true,
+  "credential:ended": true,
   story: true,
 } as const satisfies Record<ToolServerChannelName, true>;
 

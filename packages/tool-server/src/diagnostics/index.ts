@@ -8,6 +8,13 @@ export {
   type ToolServerMessages,
 } from "./channels.js";
 export type {
+  CredentialEnding,
+  CredentialOperation,
+  CredentialOperationCause,
+  CredentialOperationKind,
+  CredentialOutcome,
+} from "./credential-operation.js";
+export type {
   ChildWire,
   ConnectionFacts,
   ConnectivityState,
@@ -16,3 +23,4 @@ export type {
   TransportKind,
   WireFacts,
 } from "./facts.js";
+export type { Follow, Settle } from "./follow.js";

@@ -20,7 +20,7 @@ export interface RunLockedOptions {
   tooLong(waitMs: number): Error;
 }
 
-export const defaultWaitMs = 30_000;
+const defaultWaitMs = 30_000;
 
 /** Takes a lock, within the time that there is, runs the task, and frees the lock however the task ends. */
 export async function runLocked<T>(task: (signal: AbortSignal) => Promise<T>, options: RunLockedOptions): Promise<T> {

@@ -147,7 +147,7 @@ function explainTls(code: string, host: string, error: unknown): Explanation {
   }
 }
 
-const trustAdvice = "Where the authority is yours, give its certificate as CA, or in NODE_EXTRA_CA_CERTS.";
+const trustAdvice = "Where the authority is yours, give its certificate with --ca, or in NODE_EXTRA_CA_CERTS.";
 
 /** Whether an error of TLS is the alert of a server that wants another client certificate. */
 export function isClientCertificateAlert(code: string): boolean {

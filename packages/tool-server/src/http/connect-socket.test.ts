@@ -2,10 +2,12 @@ import type { LookupFunction } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { SocketWire } from "../diagnostics/facts.js";
-import { ToolServerError } from "../errors.js";
+import type { ToolServerError } from "../errors.js";
+import { failureOf } from "../failure-of.test.helper.js";
 import { createFakeClock } from "../process/fake-clock.test.helper.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
 import { createTestContext } from "../transports/transport-context.test.helper.js";
+import { waiting } from "../waiting.test.helper.js";
 import { startConnectProxy } from "./connect-proxy.test.helper.js";
 import { createHttpClient, type HttpClientOptions } from "./create-http-client.js";
 import {
@@ -17,8 +19,6 @@ import {
 } from "./hostile-http-server.test.helper.js";
 import type { HttpClient, SocketOptions } from "./http-client.js";
 import { createSelfSigned } from "./self-signed.test.helper.js";
-
-const waiting = { timeout: 20_000, interval: 5 };
 
 /** Every name that ends with .test is this machine; no other is known. */
 const lookup: LookupFunction = (host, options, callback) => {
@@ -44,10 +44,9 @@ async function textFrom(http: HttpClient, url: string | URL, options: SocketOpti
 }
 
 async function failureFrom(http: HttpClient, url: string | URL, options: SocketOptions = {}): Promise<ToolServerError> {
-  const error: unknown = await textFrom(http, url, options).catch((reason: unknown) => reason);
-  expect(error).toBeInstanceOf(ToolServerError);
+  const error = await failureOf(textFrom(http, url, options));
   expect(error).toMatchObject({ code: "SERVER_UNREACHABLE", details: { wasSent: false } });
-  return error as ToolServerError;
+  return error;
 }
 
 const trusted = (): Partial<HttpClientOptions> => ({ tls: { ca: certificate("ca") } });

@@ -155,7 +155,7 @@ function guarded(lookup: LookupFunction, isAllowed: SocketOptions["isAddressAllo
 }
 
 /** That no address of a host is allowed. */
-export function refusedAddress(addresses: readonly string[], host: string): ConnectObstacle {
+function refusedAddress(addresses: readonly string[], host: string): ConnectObstacle {
   const what = addresses.includes(host) ? `the address ${host}` : `${host} leads to ${addresses.join(", ")}, which`;
   return new ConnectObstacle(
     `${what} is not allowed here`,

@@ -31,7 +31,7 @@ export interface AddedSocket {
 }
 
 /** A request that waited on a socket which died. It was never written. */
-export class SocketGone extends Error {
+class SocketGone extends Error {
   override readonly name = "SocketGone";
 }
 

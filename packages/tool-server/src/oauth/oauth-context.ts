@@ -1,3 +1,4 @@
+import type { Follow } from "../diagnostics/follow.js";
 import type { HttpClient } from "../http/http-client.js";
 import type { Clock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
@@ -22,6 +23,8 @@ export interface OAuthContext {
   readonly allowInsecureLoopback: boolean;
   /** Told of each step. Must not throw. */
   readonly onEvent: (event: OAuthEvent) => void;
+  /** Lets those who watch follow what takes its time. Default: nobody does. */
+  readonly follow?: Follow | undefined;
 }
 
 export interface OAuthLimits {

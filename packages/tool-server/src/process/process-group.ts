@@ -8,7 +8,7 @@ const laterLookMs = 50;
 const burialMs = 1000;
 
 /** Sends a signal to every process of a group; false where there is none left that we can reach. */
-export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
+function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-group, signal);
   } catch {
@@ -18,7 +18,7 @@ export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean 
 }
 
 /** Whether a process of the group still runs. */
-export function isGroupAlive(group: number): boolean {
+function isGroupAlive(group: number): boolean {
   return signalGroup(group, 0) && !(process.platform === "linux" && isGroupOfZombies(group));
 }
 

@@ -34,6 +34,8 @@ const stores = new Set(
 
 /** Whether a variable, an argument or a header with this name holds a secret, as far as a name can tell. */
 export function isSecretName(name: string): boolean {
+  // The working directory. Were it taken for a secret, the path of each file below it would be unreadable.
+  if (name === "PWD") return false;
   const words = wordsOf(name);
   const last = words.at(-1) ?? "";
   // The address of a database carries its password.

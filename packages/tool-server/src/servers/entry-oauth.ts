@@ -1,4 +1,5 @@
 import type { ConnectionFacts } from "../diagnostics/facts.js";
+import { createFollow } from "../diagnostics/follow.js";
 import type { Tell } from "../diagnostics/tell.js";
 import type { HttpClient } from "../http/http-client.js";
 import { createOAuthSession, type OAuthSession } from "../oauth/session/oauth-session.js";
@@ -41,7 +42,7 @@ export interface EntryOAuthOptions {
 
 /** All that OAuth is about a server. Its steps are told in the story of the connection. */
 export function createEntryOAuth(options: EntryOAuthOptions): OAuthSession {
-  return createOAuthSession(entryOAuthOptions(options));
+  return createOAuthSession({ ...entryOAuthOptions(options), follow: createFollow(options.facts) });
 }
 
 /** The options of a session of OAuth for a server: whoever looks for its tokens finds them by these. */

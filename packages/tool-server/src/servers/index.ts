@@ -1,3 +1,4 @@
+export { createEntryCredential, type EntryCredentialOptions } from "./entry-credential.js";
 export type { OAuthOverrides, OAuthSettings } from "./entry-oauth.js";
 export {
   type OpenedToolServer,

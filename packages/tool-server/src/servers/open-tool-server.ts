@@ -2,8 +2,8 @@ import type { Entry } from "../configuration/entry.js";
 import { usesOAuth } from "../configuration/uses-oauth.js";
 import type { Connection } from "../connection/connection.js";
 import { type ConnectionOptions, createConnection } from "../connection/create-connection.js";
-import { createEntryCredential } from "../credentials/entry-credential.js";
 import type { ConnectionFacts, TransportFacts } from "../diagnostics/facts.js";
+import { createFollow } from "../diagnostics/follow.js";
 import { createTell } from "../diagnostics/tell.js";
 import { createHttpClient } from "../http/create-http-client.js";
 import type { OAuthSession } from "../oauth/session/oauth-session.js";
@@ -11,6 +11,7 @@ import { type Clock, systemClock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { resolveEntry, type Variables } from "../substitution/substitute-entry.js";
 import { defaultLimits, type TransportLimits } from "../transports/transport.js";
+import { createEntryCredential } from "./entry-credential.js";
 import { createEntryOAuth, type OAuthSettings } from "./entry-oauth.js";
 import { targetOf } from "./entry-target.js";
 import { createEntryTransport } from "./entry-transport.js";
@@ -96,6 +97,7 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
     oauth: oauth && { session: oauth, signIn: options.oauth?.signIn },
     beforeRun: () => options.assertTrusted(entry),
     onRun: (run) => tellOfHelper(tell, facts, run),
+    follow: createFollow(facts),
   });
   const context = { secrets, tell, clock, limits };
   const connection = createConnection({

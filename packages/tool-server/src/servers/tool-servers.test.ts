@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Entry } from "../configuration/entry.js";
 import { parseConfiguration } from "../configuration/parse-configuration.js";
 import { ToolServerError } from "../errors.js";
+import { failureOf } from "../failure-of.test.helper.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
 import type { Variables } from "../substitution/substitute-entry.js";
 import { createToolServers, type ToolServers } from "./tool-servers.js";
@@ -39,15 +40,6 @@ function create(
   return servers;
 }
 
-async function failure(promise: Promise<unknown>): Promise<ToolServerError> {
-  const error = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!ToolServerError.is(error)) throw new Error(`Expected a ToolServerError, got ${String(error)}.`);
-  return error;
-}
-
 const tenant = {
   crm: {
     type: "http",
@@ -80,7 +72,7 @@ describe("tenants", () => {
 
   test("a value that would change the shape of the url is refused before anything is opened", async () => {
     const servers = create(tenant, acme);
-    const error = await failure(servers.open("crm", { TENANT_ID: "evil.example.org/#" }));
+    const error = await failureOf(servers.open("crm", { TENANT_ID: "evil.example.org/#" }));
     expect(error.code).toBe("VARIABLE_UNUSABLE");
     expect(servers.connections).toEqual([]);
   });
@@ -93,19 +85,25 @@ describe("opening", () => {
       asked.push(name);
       throw new ToolServerError("NOT_TRUSTED", "It is not trusted.");
     });
-    expect((await failure(servers.open("tool"))).code).toBe("NOT_TRUSTED");
+    expect((await failureOf(servers.open("tool"))).code).toBe("NOT_TRUSTED");
     expect(asked).toEqual(["tool"]);
   });
 
   test("an entry with errors is not used, and the message lists them with their places", async () => {
     const servers = create({ api: { type: "http", url: "http://api.example.com/mcp" } });
-    const error = await failure(servers.open("api"));
+    const error = await failureOf(servers.open("api"));
     expect(error.code).toBe("ENTRY_INVALID");
     expect(error.message).toMatch(/^The entry of the server "api" has errors. 1:\d+: The url is of http/);
   });
 
+  test("an entry that cannot even be understood is told of in the same way, and not as one that is not there", async () => {
+    const error = await failureOf(create({ ...tenant, api: "node server.js" }, acme).open("api"));
+    expect(error.code).toBe("ENTRY_INVALID");
+    expect(error.message).toMatch(/^The entry of the server "api" has errors. 1:\d+: The entry is a string/);
+  });
+
   test("a name that is not there is answered with those that are", async () => {
-    const error = await failure(create(tenant, acme).open("crn"));
+    const error = await failureOf(create(tenant, acme).open("crn"));
     expect([error.code, error.message]).toEqual([
       "SERVER_UNKNOWN",
       'There is no server "crn" in the configuration. Did you mean "crm"? There are: crm.',
@@ -117,7 +115,7 @@ describe("opening", () => {
     const servers = create(tenant, acme, async () => {
       if (!isTrusted) throw new ToolServerError("NOT_TRUSTED", "It is not trusted.");
     });
-    await failure(servers.open("crm"));
+    await failureOf(servers.open("crm"));
     isTrusted = true;
     expect((await servers.open("crm")).state).toBe("IDLE");
   });
@@ -127,7 +125,7 @@ describe("opening", () => {
     const connection = await servers.open("crm");
     await servers.close();
     expect(connection.state).toBe("SHUTDOWN");
-    expect((await failure(servers.open("crm"))).code).toBe("CONNECTION_CLOSED");
+    expect((await failureOf(servers.open("crm"))).code).toBe("CONNECTION_CLOSED");
   });
 });
 

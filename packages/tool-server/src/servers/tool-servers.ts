@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Entry } from "../configuration/entry.js";
 import type { Configuration } from "../configuration/parse-configuration.js";
-import { suggest } from "../configuration/suggest.js";
+import { unknownServer } from "../configuration/unknown-server.js";
 import type { Connection } from "../connection/connection.js";
 import { ToolServerError } from "../errors.js";
 import type { OAuthSession } from "../oauth/session/oauth-session.js";
@@ -51,7 +51,7 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
   let isClosed = false;
 
   const openNew = async (entry: Entry, merged: Variables): Promise<OpenedToolServer> => {
-    assertValid(entry, configuration);
+    assertValid(entry.name, configuration);
     await assertTrusted(entry);
     if (isClosed) throw closed();
     const opened = openToolServer({ ...options, entry, entries, variables: merged });
@@ -62,7 +62,10 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
   const find = (name: string, tenantVariables: Variables): Promise<OpenedToolServer> => {
     if (isClosed) throw closed();
     const entry = entries.find((candidate) => candidate.name === name);
-    if (entry === undefined) throw unknownServer(name, configuration);
+    if (entry === undefined) {
+      assertValid(name, configuration);
+      throw unknownServer(name, configuration);
+    }
     const merged = { ...variables, ...tenantVariables };
     const key = keyOf(entry, merged);
     const found = open.get(key);
@@ -103,27 +106,11 @@ function keyOf(entry: Entry, variables: Variables): string {
 }
 
 /** An entry with an error is not used: what is wrong with it may be what makes it unsafe. */
-function assertValid(entry: Entry, { findings }: Configuration): void {
-  const errors = findings.filter(({ server, severity }) => severity === "error" && server === entry.name);
+function assertValid(name: string, { findings }: Configuration): void {
+  const errors = findings.filter(({ server, severity }) => severity === "error" && server === name);
   if (errors.length === 0) return;
   const list = errors.map(({ line, column, message, fix }) => `${line}:${column}: ${message} ${fix}`).join(" ");
-  throw new ToolServerError(
-    "ENTRY_INVALID",
-    `The entry of the server ${JSON.stringify(entry.name)} has errors. ${list}`,
-  );
-}
-
-function unknownServer(name: string, { entries, findings }: Configuration): ToolServerError {
-  const names = entries.map((entry) => entry.name);
-  const close = suggest(name, names);
-  const list = names.length === 0 ? "The configuration has none." : `There are: ${names.join(", ")}.`;
-  const guess = close === undefined ? "" : ` Did you mean ${JSON.stringify(close)}?`;
-  const broken = findings.some(({ server, severity }) => severity === "error" && server === name);
-  const why = broken ? " Its entry cannot be understood: run wirescope check." : "";
-  return new ToolServerError(
-    "SERVER_UNKNOWN",
-    `There is no server ${JSON.stringify(name)} in the configuration.${why}${guess} ${list}`,
-  );
+  throw new ToolServerError("ENTRY_INVALID", `The entry of the server ${JSON.stringify(name)} has errors. ${list}`);
 }
 
 function closed(): ToolServerError {

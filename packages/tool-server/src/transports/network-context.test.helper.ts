@@ -18,7 +18,7 @@ export function overNetwork<Context extends TransportContext>(
 }
 
 /** A credential that has these headers in turn: the next where the server refuses, as long as there is one. */
-export function createCredentialOf(
+function createCredentialOf(
   secrets: TestContext["secrets"],
   ...values: readonly Readonly<Record<string, string>>[]
 ): Credential & { readonly refusals: readonly number[] } {
@@ -48,15 +48,23 @@ export function createCredentialOf(
   };
 }
 
+/** What a test may want to be otherwise in the context of a network. */
+export type NetworkChanges = Partial<TransportContext> & {
+  /** What the credential has, in turn. */
+  readonly headers?: readonly Readonly<Record<string, string>>[];
+  /** A secret that is known. */
+  readonly secret?: string;
+  readonly http?: Partial<HttpClientOptions>;
+};
+
 /** A context for a server on the network that signs in with these headers, in turn. */
 export function createNetworkContext(
   kind: "ws" | "sse" | "http",
   url: URL | string,
-  changes: Partial<TransportContext> & { readonly headers?: readonly Readonly<Record<string, string>>[] } = {},
-  options: Partial<HttpClientOptions> = {},
+  { headers = [{}], secret, http = {}, ...changes }: NetworkChanges = {},
 ): TestContext & NetworkContext & { readonly refusals: readonly number[] } {
-  const { headers = [{}], ...rest } = changes;
-  const context = createTestContext(kind, rest);
+  const context = createTestContext(kind, changes);
+  if (secret !== undefined) context.secrets.add(secret);
   const credential = createCredentialOf(context.secrets, ...headers);
-  return { ...overNetwork({ ...context, credential }, url, options), refusals: credential.refusals };
+  return { ...overNetwork({ ...context, credential }, url, http), refusals: credential.refusals };
 }

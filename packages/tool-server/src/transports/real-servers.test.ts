@@ -1,79 +1,34 @@
-import { spawn } from "node:child_process";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import { type AddressInfo, connect, createServer as createNetServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { Client, type JSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
 import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { isRunning } from "../process/temporary-scripts.test.helper.js";
 import { overNetwork } from "./network-context.test.helper.js";
+import {
+  callTool,
+  everything,
+  filesystem,
+  freePort,
+  memory,
+  runServer,
+  supergateway,
+} from "./published-server.test.helper.js";
 import { createSseTransport } from "./sse-transport.js";
 import { createStdioTransport, type StdioTransport } from "./stdio-transport.js";
 import { createTestContext, listenTo } from "./transport-context.test.helper.js";
 import { createWebSocketTransport } from "./websocket-transport.js";
-
-const waiting = { timeout: 30_000, interval: 50 };
-
-/** The main file of a package, by where its description is. */
-function mainOf(description: string): string {
-  return join(dirname(fileURLToPath(description)), "dist", "index.js");
-}
-
-const everything = mainOf(import.meta.resolve("@modelcontextprotocol/server-everything/package.json"));
-const memory = mainOf(import.meta.resolve("@modelcontextprotocol/server-memory/package.json"));
-const filesystem = mainOf(import.meta.resolve("@modelcontextprotocol/server-filesystem/package.json"));
-const supergateway = mainOf(import.meta.resolve("supergateway/package.json"));
 
 async function connectClient(transport: Transport, mode: "auto" | "legacy" = "auto"): Promise<Client> {
   const client = new Client({ name: "wirescope-test", version: "0.0.0" }, { versionNegotiation: { mode } });
   onTestFinished(() => client.close());
   await client.connect(transport);
   return client;
-}
-
-/** Calls a tool that answers with text. */
-async function callTool(client: Client, name: string, args: Record<string, unknown>): Promise<string> {
-  const { content } = await client.callTool({ name, arguments: args });
-  return content.map((part) => (part.type === "text" ? part.text : "")).join("");
-}
-
-/** A port where nobody listens now, for servers that cannot tell which one they took. */
-async function freePort(): Promise<number> {
-  const server = createNetServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-/** Runs a server of the registry until the test is over, and waits until it listens. */
-async function runServer(args: readonly string[], port: number): Promise<void> {
-  const child = spawn(process.execPath, args, {
-    env: { ...process.env, PORT: String(port) },
-    stdio: "ignore",
-  });
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  onTestFinished(async () => {
-    // By TERM, so that it ends those that it started.
-    child.kill();
-    await ended;
-  });
-  await vi.waitFor(
-    () =>
-      new Promise<void>((resolve, reject) => {
-        const socket = connect(port, "localhost", () => {
-          socket.destroy();
-          resolve();
-        });
-        socket.on("error", reject);
-      }),
-    waiting,
-  );
 }
 
 describe("over stdio", () => {

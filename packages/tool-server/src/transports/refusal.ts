@@ -20,7 +20,7 @@ const toldFindings = 3;
  * that the credential gives now. Rejects with a first diagnosis where it failed for good: with the code that the credential
  * gives, else UNAUTHORIZED or FORBIDDEN.
  */
-export async function settleRefusal(context: TransportContext, request: RefusedRequest): Promise<void> {
+async function settleRefusal(context: TransportContext, request: RefusedRequest): Promise<void> {
   const { server, facts, credential, secrets, tell, clock } = context;
   const { status, sent, attempt, answered, signal } = request;
   const refusal: Refusal = {

@@ -1,7 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { ToolServerError } from "../errors.js";
+import { describe, expect, test, vi } from "vitest";
 import {
   certificate,
   type HostileHandler,
@@ -11,13 +9,12 @@ import {
   startHostileServer,
 } from "../http/hostile-http-server.test.helper.js";
 import { createFakeClock } from "../process/fake-clock.test.helper.js";
-import { createNetworkContext, overNetwork } from "./network-context.test.helper.js";
+import { waiting } from "../waiting.test.helper.js";
+import { createNetworkContext, type NetworkChanges, overNetwork } from "./network-context.test.helper.js";
 import { createSseTransport } from "./sse-transport.js";
-import { defaultLimits, type ToolTransport } from "./transport.js";
-import { listenTo, type Published } from "./transport-context.test.helper.js";
+import { defaultLimits } from "./transport.js";
 import { describeTransportContract } from "./transport-contract.test.helper.js";
-
-const waiting = { timeout: 20_000, interval: 5 };
+import { failedStart, requestOf, type WatchedTransport, watchTransport } from "./watched-transport.test.helper.js";
 
 /** Begins a stream of events, which says where to post. */
 function beginStream(response: ServerResponse, endpoint = "/messages?sessionId=1"): ServerResponse {
@@ -58,65 +55,16 @@ describeTransportContract("HTTP with SSE", {
   },
 });
 
-interface Subject {
-  readonly transport: ToolTransport;
-  readonly messages: JSONRPCMessage[];
-  readonly published: Published;
-  readonly refusals: readonly number[];
-  closings(): number;
-  /** How it ended, once it did. */
-  failure(): Promise<ToolServerError>;
-}
-
-type Changes = Parameters<typeof createNetworkContext>[2] & { readonly secret?: string };
-
+/** A transport to a stream of events, which is not started yet. */
 function prepare(
   { url }: Pick<HostileServer, "url">,
-  { secret, ...changes }: Changes = {},
-  httpOptions: Parameters<typeof createNetworkContext>[3] = {},
-): Subject {
-  const context = createNetworkContext("sse", url, changes, httpOptions);
-  if (secret !== undefined) context.secrets.add(secret);
-  const published = listenTo(context.facts);
-  const transport = createSseTransport(context);
-  const messages: JSONRPCMessage[] = [];
-  let closings = 0;
-  transport.onmessage = (message) => messages.push(message);
-  transport.onclose = () => {
-    closings += 1;
-  };
-  onTestFinished(() => transport.close());
-  return {
-    transport,
-    messages,
-    published,
-    refusals: context.refusals,
-    closings: () => closings,
-    failure: () =>
-      vi.waitFor(() => {
-        expect(closings).toBe(1);
-        if (transport.failure === undefined) throw new Error("closed without a failure");
-        return transport.failure;
-      }, waiting),
-  };
-}
-
-/** Why a start failed; it has closed by then, once. */
-async function failedStart(subject: Subject): Promise<ToolServerError> {
-  const error = await subject.transport.start().then(
-    () => new Error("started"),
-    (reason: unknown) => reason,
-  );
-  if (!ToolServerError.is(error)) throw error;
-  expect(subject.transport.failure).toBe(error);
-  expect(subject.closings()).toBe(1);
-  await subject.transport.close();
-  expect(subject.closings()).toBe(1);
-  return error;
+  changes: NetworkChanges = {},
+): WatchedTransport & { readonly refusals: readonly number[] } {
+  const context = createNetworkContext("sse", url, changes);
+  return { ...watchTransport(createSseTransport(context), context), refusals: context.refusals };
 }
 
 const serve = (handler: HostileHandler): Promise<HostileServer> => startHostileServer(handler);
-const request = (id: number): JSONRPCMessage => ({ jsonrpc: "2.0", id, method: "test/any" });
 
 describe("the stream of events", () => {
   test("[TS-HEADER-3] and every message carry the headers of the credential, and the version once it is known", async () => {
@@ -124,9 +72,9 @@ describe("the stream of events", () => {
     const headers = [{ Authorization: "Bearer s3cr3t-t0ken", "X-Workspace-ID": "w1" }];
     const { transport } = prepare(server, { headers });
     await transport.start();
-    await transport.send(request(1));
+    await transport.send(requestOf(1));
     transport.setProtocolVersion?.("2025-06-18");
-    await transport.send(request(2));
+    await transport.send(requestOf(2));
     expect(server.requests).toHaveLength(3);
     for (const seen of server.requests) {
       expect(seen.headers).toMatchObject({ authorization: "Bearer s3cr3t-t0ken", "x-workspace-id": "w1" });
@@ -137,7 +85,7 @@ describe("the stream of events", () => {
       method: "POST",
       url: "/messages?sessionId=1",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify(request(1)),
+      body: JSON.stringify(requestOf(1)),
     });
     expect(first?.headers).not.toHaveProperty("mcp-protocol-version");
     expect(second?.headers).toMatchObject({ "mcp-protocol-version": "2025-06-18" });
@@ -145,9 +93,9 @@ describe("the stream of events", () => {
 
   test("holds what the client knows of TLS on both legs", async () => {
     const server = await serveSse((_, response) => response.writeHead(202).end(), { tls: serverTls() });
-    const { transport } = prepare(server, {}, { tls: { ca: certificate("ca") } });
+    const { transport } = prepare(server, { http: { tls: { ca: certificate("ca") } } });
     await transport.start();
-    await transport.send(request(1));
+    await transport.send(requestOf(1));
     expect(server.requests.map(({ method }) => method)).toEqual(["GET", "POST"]);
   });
 
@@ -250,7 +198,7 @@ describe("the stream of events", () => {
       const { transport, failure } = prepare(server);
       await transport.start();
       // The server took it, and would answer by the stream; or has not even taken it yet.
-      const sending = transport.send(request(1)).catch((error: unknown) => error);
+      const sending = transport.send(requestOf(1)).catch((error: unknown) => error);
       await vi.waitFor(() => expect(server.requests).toHaveLength(2), waiting);
       end(server.streams[0]!);
       expect(await failure()).toMatchObject({ code: "CONNECTION_LOST" });
@@ -295,7 +243,7 @@ describe("a message that is posted", () => {
     const server = await serveSse((_, response) => response.writeHead(status).end());
     const { transport } = prepare(server);
     await transport.start();
-    await transport.send(request(1));
+    await transport.send(requestOf(1));
   });
 
   test("is sent once more with what the credential gives after a refusal, and so is the next (failures 13 and 14)", async () => {
@@ -305,8 +253,8 @@ describe("a message that is posted", () => {
     const headers = [{ Authorization: "Bearer old-t0ken" }, { Authorization: "Bearer new-t0ken" }];
     const { transport, refusals } = prepare(server, { headers });
     await transport.start();
-    await transport.send(request(1));
-    await transport.send(request(2));
+    await transport.send(requestOf(1));
+    await transport.send(requestOf(2));
     expect(refusals).toEqual([401]);
     const posts = server.requests.filter(({ method }) => method === "POST");
     expect(posts.map(({ headers: sent }) => sent.authorization)).toEqual([
@@ -320,7 +268,7 @@ describe("a message that is posted", () => {
     const server = await serveSse((_, response) => response.writeHead(403).end());
     const { transport } = prepare(server, { headers: [{ "X-API-Key": "k3y-of-notes" }] });
     await transport.start();
-    await expect(transport.send(request(1))).rejects.toMatchObject({
+    await expect(transport.send(requestOf(1))).rejects.toMatchObject({
       code: "FORBIDDEN",
       details: { status: 403, findings: expect.arrayContaining([expect.objectContaining({ cause: "permission" })]) },
     });
@@ -335,7 +283,7 @@ describe("a message that is posted", () => {
     const server = await serveSse((_, response) => response.writeHead(status).end(text));
     const { transport, failure } = prepare(server);
     await transport.start();
-    const error = await transport.send(request(1)).catch((reason: unknown) => reason);
+    const error = await transport.send(requestOf(1)).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "SESSION_LOST", details: { status, wasSent: false } });
     expect(await failure()).toBe(error);
   });
@@ -349,7 +297,7 @@ describe("a message that is posted", () => {
     const server = await serveSse((_, response) => response.writeHead(status).end(`bad \u001b[1m ${secret}`));
     const { transport } = prepare(server, { secret });
     await transport.start();
-    await expect(transport.send(request(1))).rejects.toMatchObject({
+    await expect(transport.send(requestOf(1))).rejects.toMatchObject({
       code,
       details: { status },
       message: expect.stringContaining(`answered ${status}, saying: "bad \\x1b[1m [redacted]`),
@@ -360,9 +308,9 @@ describe("a message that is posted", () => {
   test("is not sent before the start, and nothing is started twice", async () => {
     const server = await serveSse((_, response) => response.writeHead(202).end());
     const { transport } = prepare(server);
-    await expect(transport.send(request(1))).rejects.toBeInstanceOf(TypeError);
+    await expect(transport.send(requestOf(1))).rejects.toBeInstanceOf(TypeError);
     await transport.start();
     await expect(transport.start()).rejects.toBeInstanceOf(TypeError);
-    await transport.send(request(1));
+    await transport.send(requestOf(1));
   });
 });

@@ -1,23 +1,26 @@
 import { ToolServerError } from "../errors.js";
 import { printableText } from "../process/printable-text.js";
 import { describeOutcome, type NotStarted, type ProcessExit } from "../process/process-outcome.js";
+import { tellingLines } from "../process/telling-lines.js";
 
-/** How many of the last lines of standard error stand in a message; all that are kept stand in the details. */
+/** How many lines of standard error stand in a message; all that are kept stand in the details. */
 const toldLines = 5;
 const toldLineLength = 300;
 
 /** That the process of a server cannot be started: CHILD_NOT_RUNNABLE, with what was searched and what to do. */
 export function childNotRunnable(server: string, command: string, outcome: NotStarted): ToolServerError {
-  const message = `The server ${JSON.stringify(server)} cannot be started: ${printableText(command, 200)} ${describeOutcome(outcome)}. ${adviceFor(outcome)}`;
+  const message = `The server ${JSON.stringify(server)} cannot be started: ${printableText(command, 200)} ${describeOutcome(outcome)}. ${adviceFor(outcome, command)}`;
   return new ToolServerError("CHILD_NOT_RUNNABLE", message, { details: { wasSent: false } });
 }
 
-function adviceFor(outcome: NotStarted): string {
+function adviceFor(outcome: NotStarted, command: string): string {
   if (outcome.kind === "not-executable") return "Make it executable, with chmod +x, or name the program that runs it.";
   if (outcome.kind === "not-started") return "Check the arguments, and the limits of this machine and of this user.";
   if (outcome.kind === "aborted") return "Connect again.";
   if (outcome.what === "directory") return "Check the folder of the plugin.";
   if (outcome.what === "interpreter") return "Check the first line of the script.";
+  if (/\s/.test(command))
+    return "Put the program alone into command, and each of its arguments into args: no shell takes the line apart.";
   if (outcome.searched.length === 0) return "Check command in the configuration.";
   return "Install it, or write its full path as command. What a desktop starts has a shorter PATH than a terminal: compare with that of your shell, and set PATH in env where they differ.";
 }
@@ -67,7 +70,7 @@ export function childUnusable(
 
 function lastWords(stderr: readonly string[]): string {
   if (stderr.length === 0) return "It wrote nothing to standard error.";
-  const lines = stderr.slice(-toldLines).map((line) => printableText(line, toldLineLength));
+  const lines = tellingLines(stderr, toldLines).map((line) => printableText(line.trim(), toldLineLength));
   return `The last of its standard error: "${lines.join(" | ")}".`;
 }
 

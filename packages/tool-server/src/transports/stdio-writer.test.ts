@@ -1,5 +1,6 @@
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
+import { waiting } from "../waiting.test.helper.js";
 import { createLineWriter, type LineWriter } from "./stdio-writer.js";
 import { createTransportLife, type TransportLife } from "./transport-life.js";
 
@@ -73,7 +74,7 @@ describe("lines to a child", () => {
     const { writer, life, counts, broken } = start((done) => done(new Error("EPIPE")));
     const sent = writer.write("a");
     writer.flush();
-    await expect.poll(broken).toBe(1);
+    await expect.poll(broken, waiting).toBe(1);
     life.end();
     await expect(sent).rejects.toMatchObject({ name: "ToolServerError" });
     expect(counts).toEqual([]);

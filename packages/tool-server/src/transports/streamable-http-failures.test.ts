@@ -1,22 +1,12 @@
 import type { ServerResponse } from "node:http";
-import { Client } from "@modelcontextprotocol/client";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { ToolServerError } from "../errors.js";
+import { describe, expect, test, vi } from "vitest";
 import { startRawServer } from "../http/hostile-http-server.test.helper.js";
 import { createFakeClock } from "../process/fake-clock.test.helper.js";
+import { waiting } from "../waiting.test.helper.js";
 import { createNetworkContext } from "./network-context.test.helper.js";
-import {
-  answerEvents,
-  answerJson,
-  initializeResult,
-  resultOf,
-  serveWell,
-  startTransport,
-} from "./streamable-http.test.helper.js";
+import { answerJson, resultOf, serveWell, startTransport } from "./streamable-http.test.helper.js";
 import { createStreamableHttpTransport } from "./streamable-http-transport.js";
-import { defaultLimits } from "./transport.js";
 
-const waiting = { timeout: 20_000, interval: 5 };
 const secret = "s3cr3t-of-the-server";
 
 describe("a status that is a failure", () => {
@@ -188,88 +178,6 @@ describe("what is no tool server", () => {
   });
 });
 
-describe("an answer that is none", () => {
-  test("because it answers another request, or is no answer", async () => {
-    const bodies = [
-      '{"jsonrpc":"2.0","id":99,"result":{}}',
-      '{"jsonrpc":"2.0","method":"notifications/x"}',
-      '[{"jsonrpc":"2.0","id":99,"result":{}}]',
-    ];
-    const started = await startTransport((_, response, index) => answerJson(response, bodies[index] ?? ""));
-    for (const _ of bodies)
-      expect(await started.fail()).toMatchObject({ code: "ANSWER_INVALID", details: { wasSent: true } });
-    expect(started.messages).toHaveLength(3);
-  });
-
-  test("because the SDK would pass over it", async () => {
-    const started = await startTransport(({ message }, response) =>
-      answerJson(response, JSON.stringify({ jsonrpc: "2.0", id: message.id, result: { _meta: 7 } })),
-    );
-    expect(await started.fail()).toMatchObject({ code: "ANSWER_INVALID" });
-    expect(started.messages).toEqual([]);
-  });
-
-  test("because the stream ends or breaks off before it", async () => {
-    const started = await startTransport(({ message, socket }, response) => {
-      const events = answerEvents(
-        response,
-        "event: other\ndata: x\n\n",
-        "data: no JSON\n\n",
-        `data: ${resultOf(message)}`,
-      );
-      if (message.method === "ends") events.end();
-      else setImmediate(() => socket.destroy());
-    });
-    const ended = await started.fail("ends");
-    expect(ended).toMatchObject({ code: "CONNECTION_LOST", details: { wasSent: true } });
-    expect(ended.message).toContain(
-      "ended the stream of its answer before the answer came, and sent 1 events that are no messages",
-    );
-    expect(await started.fail("breaks")).toMatchObject({ code: "CONNECTION_LOST", details: { wasSent: true } });
-    expect(started.messages).toEqual([]);
-  });
-
-  test("because the connection is cut in the body, or before it", async () => {
-    const started = await startTransport(({ message, socket }, response) => {
-      if (message.method === "body") {
-        response
-          .writeHead(200, { "content-type": "application/json", "content-length": 1000 })
-          .write(`{"jsonrpc":"2.0"`);
-        setImmediate(() => socket.destroy());
-      } else {
-        socket.destroy();
-      }
-    });
-    for (const method of ["body", "head"]) {
-      expect(await started.fail(method)).toMatchObject({ code: "CONNECTION_LOST", details: { wasSent: true } });
-    }
-    expect(started.server.requests).toHaveLength(2);
-  });
-
-  test("because it is too large, as JSON or as an event", async () => {
-    const limits = { ...defaultLimits, messageBytes: 1024 * 1024 };
-    const line = "x".repeat(10 * 1024 * 1024);
-    const started = await startTransport(
-      ({ message }, response) => {
-        if (message.method === "json") answerJson(response, resultOf(message, { line }));
-        else answerEvents(response, `data: ${resultOf(message, { line })}\n\n`).end();
-      },
-      { limits },
-    );
-    for (const method of ["json", "events"])
-      expect(await started.fail(method)).toMatchObject({ code: "MESSAGE_TOO_LARGE" });
-  });
-
-  test("of ten megabytes in one line is read, where it is allowed", async () => {
-    const line = "x".repeat(10 * 1024 * 1024);
-    const started = await startTransport(({ message }, response) =>
-      answerEvents(response, `data: ${resultOf(message, { line })}\n\n`).end(),
-    );
-    await started.send("tools/call");
-    expect(started.messages).toHaveLength(1);
-  });
-});
-
 describe("a dead pooled socket after idling", () => {
   test("[TS-D-HTTP-3] fails no call, and none is sent twice", async () => {
     const started = await startTransport(serveWell());
@@ -280,66 +188,5 @@ describe("a dead pooled socket after idling", () => {
     }
     expect(started.server.requests.map(({ body }) => JSON.parse(body).params.round)).toEqual([0, 1, 2, 3, 4]);
     expect(started.messages).toHaveLength(5);
-  });
-});
-
-describe("the question for the newer era", () => {
-  type Answer = (response: ServerResponse, id: unknown) => unknown;
-
-  async function connect(answer: Answer): Promise<Client> {
-    const started = await startTransport(
-      serveWell(({ message }, response) => {
-        if (message.method === "server/discover") answer(response, message.id);
-        if (message.method === "initialize") answerJson(response, resultOf(message, initializeResult));
-      }),
-    );
-    const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "auto" } });
-    onTestFinished(() => client.close());
-    const transport = createStreamableHttpTransport(started.context);
-    await client.connect(transport);
-    return client;
-  }
-
-  const rpcError = (id: unknown, code: number): string =>
-    JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: "x" } });
-
-  test.each<[string, Answer]>([
-    ["400", (response) => response.writeHead(400).end("Bad Request")],
-    [
-      "400 with an error of JSON-RPC",
-      (response, id) => response.writeHead(400, { "content-type": "application/json" }).end(rpcError(id, -32000)),
-    ],
-    [
-      "400 with one of no id",
-      (response) => response.writeHead(400, { "content-type": "application/json" }).end(rpcError(null, -32600)),
-    ],
-    ["404", (response) => response.writeHead(404).end()],
-    ["405", (response) => response.writeHead(405).end()],
-    ["422", (response) => response.writeHead(422).end("{}")],
-    ["that the method is not known", (response, id) => answerJson(response, rpcError(id, -32601))],
-  ])("answered with %s shows a server of the older era", async (_, answer) => {
-    expect((await connect(answer)).getProtocolEra()).toBe("legacy");
-  });
-
-  test.each<[string, Answer, string]>([
-    ["401", (response) => response.writeHead(401).end(), "UNAUTHORIZED"],
-    ["403", (response) => response.writeHead(403).end(), "FORBIDDEN"],
-    ["500", (response) => response.writeHead(500).end(), "SERVER_FAILED"],
-    ["503", (response) => response.writeHead(503).end(), "SERVER_FAILED"],
-    [
-      "a page",
-      (response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"),
-      "NOT_A_TOOL_SERVER",
-    ],
-    ["a redirect", (response) => response.writeHead(302, { location: "https://x.example" }).end(), "REDIRECT_REFUSED"],
-    ["the end of the connection", (response) => response.socket?.destroy(), "CONNECTION_LOST"],
-  ])("answered with %s fails, and the failure is ours", async (_, answer, code) => {
-    const error = await connect(answer).then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
-    let own: unknown = error;
-    while (own instanceof Error && !ToolServerError.is(own)) own = own.cause;
-    expect(own).toMatchObject({ code });
   });
 });

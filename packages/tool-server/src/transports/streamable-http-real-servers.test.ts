@@ -1,10 +1,7 @@
-import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo, connect } from "node:net";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import type { AddressInfo } from "node:net";
 import { Client, type ClientOptions } from "@modelcontextprotocol/client";
 import {
   type NodeIncomingMessageLike,
@@ -20,11 +17,11 @@ import {
   McpServer,
 } from "@modelcontextprotocol/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { waiting } from "../waiting.test.helper.js";
 import { createNetworkContext } from "./network-context.test.helper.js";
+import { callTool, everything, freePort, runServer } from "./published-server.test.helper.js";
 import { createStreamableHttpTransport } from "./streamable-http-transport.js";
 import { listenTo, type Published } from "./transport-context.test.helper.js";
-
-const waiting = { timeout: 30_000, interval: 20 };
 
 interface Connected {
   readonly client: Client;
@@ -56,11 +53,6 @@ async function connectTo(url: URL | string, options: ClientOptions = {}): Promis
   };
 }
 
-async function callTool(client: Client, name: string, args: Record<string, unknown>): Promise<string> {
-  const { content } = await client.callTool({ name, arguments: args });
-  return content.map((part) => (part.type === "text" ? part.text : "")).join("");
-}
-
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 const handlerOf = (handler: McpHttpHandler): Handler => {
@@ -87,7 +79,7 @@ async function serve(handler: Handler): Promise<{ url: URL; requests: IncomingMe
 describe("server-everything", () => {
   test("answers over Streamable HTTP: tools, progress, a request of its own, and what it says unasked", async () => {
     const port = await freePort();
-    await runEverything(port);
+    await runServer([everything, "streamableHttp"], port, "SIGKILL");
     const capabilities = { sampling: {}, roots: {} };
     const { client, published, end } = await connectTo(`http://localhost:${port}/mcp`, { capabilities });
     client.setRequestHandler("sampling/createMessage", () => ({
@@ -119,7 +111,7 @@ describe("server-everything", () => {
 
   test("forgets a session, and says so with 400: that is SESSION_LOST as well", async () => {
     const port = await freePort();
-    const stop = await runEverything(port);
+    const stop = await runServer([everything, "streamableHttp"], port, "SIGKILL");
     const context = createNetworkContext("http", `http://localhost:${port}/mcp`);
     const transport = createStreamableHttpTransport(context);
     onTestFinished(() => transport.close());
@@ -127,7 +119,7 @@ describe("server-everything", () => {
     const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
     await transport.send({ jsonrpc: "2.0", id: 1, method: "initialize", params });
     await stop();
-    await runEverything(port);
+    await runServer([everything, "streamableHttp"], port, "SIGKILL");
     await expect(transport.send({ jsonrpc: "2.0", id: 2, method: "tools/list" })).rejects.toMatchObject({
       code: "SESSION_LOST",
       details: { status: 400, wasSent: false },
@@ -321,45 +313,4 @@ function createEventStore(): EventStore {
       return streamId;
     },
   };
-}
-
-/** A port where nobody listens now, for a server that cannot tell which one it took. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "localhost");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
-
-/** Runs server-everything until the test is over, or it is stopped. */
-async function runEverything(port: number): Promise<() => Promise<void>> {
-  const main = join(
-    dirname(fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-everything/package.json"))),
-    "dist",
-    "index.js",
-  );
-  const child = spawn(process.execPath, [main, "streamableHttp"], {
-    env: { ...process.env, PORT: String(port) },
-    stdio: "ignore",
-  });
-  const ended = once(child, "exit");
-  const stop = async (): Promise<void> => {
-    child.kill("SIGKILL");
-    await ended;
-  };
-  onTestFinished(stop);
-  await vi.waitFor(
-    () =>
-      new Promise<void>((resolve, reject) => {
-        const socket = connect(port, "localhost", () => {
-          socket.destroy();
-          resolve();
-        });
-        socket.on("error", reject);
-      }),
-    waiting,
-  );
-  return stop;
 }

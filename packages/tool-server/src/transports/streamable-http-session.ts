@@ -107,7 +107,7 @@ function commonHeaders(session: HttpSession, fields: HeaderFields): Readonly<Rec
 }
 
 /** The version of the protocol that a request names in itself, as those of the newer era do. */
-export function envelopeVersionOf(message: JSONRPCMessage): string | undefined {
+function envelopeVersionOf(message: JSONRPCMessage): string | undefined {
   if (!("method" in message)) return undefined;
   const version = message.params?._meta?.[PROTOCOL_VERSION_META_KEY];
   return typeof version === "string" ? version : undefined;

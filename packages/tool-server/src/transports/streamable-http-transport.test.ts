@@ -5,6 +5,7 @@ import { ToolServerError } from "../errors.js";
 import { createFakeClock } from "../process/fake-clock.test.helper.js";
 import { createScriptFolder } from "../process/temporary-scripts.test.helper.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
+import { waiting } from "../waiting.test.helper.js";
 import {
   answerEvents,
   answerJson,
@@ -15,7 +16,6 @@ import {
   startTransport,
 } from "./streamable-http.test.helper.js";
 
-const waiting = { timeout: 20_000, interval: 5 };
 const modern = { _meta: { [PROTOCOL_VERSION_META_KEY]: "2026-07-28" } };
 
 describe("headers", () => {
@@ -173,124 +173,6 @@ describe("a refusal", () => {
   });
 });
 
-describe("an answer", () => {
-  test("as events goes on where its stream broke off, after as long as the server says", async () => {
-    const clock = createFakeClock();
-    const started = await startTransport(
-      ({ method, message, headers, socket }, response) => {
-        if (method === "POST") {
-          answerEvents(
-            response,
-            "id: e1\nretry: 3000\ndata:\n\n",
-            `id: e2\ndata: ${JSON.stringify({ jsonrpc: "2.0", method: "a" })}\n\n`,
-          );
-          setImmediate(() => socket.destroy());
-        } else if (headers["last-event-id"] === "e2") {
-          answerEvents(response, "id: e3\ndata:\n\n").end();
-        } else {
-          answerEvents(response, `id: e4\ndata: ${resultOf({ ...message, id: 1, jsonrpc: "2.0" } as never)}\n\n`).end();
-        }
-      },
-      { clock },
-    );
-    const tokens: string[] = [];
-    const sent = started.send("tools/call", {}, { onresumptiontoken: (token) => tokens.push(token) });
-    await vi.waitFor(() => expect(clock.waiting).toBe(1), waiting);
-    clock.advance(2999);
-    expect(started.server.requests).toHaveLength(1);
-    clock.advance(1);
-    await vi.waitFor(() => expect(started.server.requests).toHaveLength(2), waiting);
-    await vi.waitFor(() => expect(clock.waiting).toBe(1), waiting);
-    clock.advance(3000);
-    await sent;
-    expect(started.server.requests.map(({ headers }) => headers["last-event-id"])).toEqual([undefined, "e2", "e3"]);
-    expect(tokens).toEqual(["e1", "e2", "e3", "e4"]);
-    expect(started.messages).toMatchObject([{ method: "a" }, { id: 1, result: {} }]);
-    expect(clock.waiting).toBe(0);
-  });
-
-  test("that cannot be gone on with is CONNECTION_LOST: after three tries, or at once where that is no use", async () => {
-    const clock = createFakeClock();
-    let status = 503;
-    const started = await startTransport(
-      ({ method }, response) => {
-        if (method === "POST") answerEvents(response, "id: e1\nretry: 10\ndata:\n\n").end();
-        else response.writeHead(status).end();
-      },
-      { clock },
-    );
-    for (const [answered, tries] of [
-      [503, 3],
-      [405, 1],
-    ] as const) {
-      status = answered;
-      const before = started.server.requests.length;
-      const failure = started.fail();
-      for (let attempt = 1; attempt <= tries; attempt += 1) {
-        await vi.waitFor(() => expect(clock.waiting).toBe(1), waiting);
-        clock.advance(10);
-        await vi.waitFor(() => expect(started.server.requests).toHaveLength(before + 1 + attempt), waiting);
-      }
-      expect(await failure).toMatchObject({ code: "CONNECTION_LOST", details: { wasSent: true } });
-    }
-  });
-
-  test("to a request of an earlier transport is had by its resumption token, under the new id", async () => {
-    const { server, messages, transport } = await startTransport((_, response) => {
-      answerEvents(response, `data: ${JSON.stringify({ jsonrpc: "2.0", id: 77, result: { a: 1 } })}\n\n`).end();
-    });
-    await transport.send({ jsonrpc: "2.0", id: 5, method: "tools/call" }, { resumptionToken: "e9" });
-    expect(messages).toEqual([{ jsonrpc: "2.0", id: 5, result: { a: 1 } }]);
-    expect(server.requests).toMatchObject([{ method: "GET", headers: { "last-event-id": "e9" } }]);
-  });
-
-  test("ends its stream in a while, where the server does not", async () => {
-    const clock = createFakeClock();
-    const started = await startTransport(
-      ({ message }, response) => answerEvents(response, `data: ${resultOf(message)}\n\n`),
-      { clock },
-    );
-    const sent = started.send("tools/call");
-    await vi.waitFor(() => expect(started.messages).toHaveLength(1), waiting);
-    expect(clock.waiting).toBe(1);
-    clock.advance(5000);
-    await sent;
-    await vi.waitFor(() => expect(started.server.sockets.size).toBe(0), waiting);
-  });
-
-  test("that JSON-RPC does not quite allow reaches the SDK as it can be taken", async () => {
-    const bodies: ((id: unknown) => object)[] = [
-      (id) => ({ jsonrpc: "2.0", id, result: { a: 1 }, error: null }),
-      (id) => ({ jsonrpc: "2.0", id, result: { a: 2, _meta: null }, extra: 1 }),
-      () => ({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "unreadable" } }),
-      () => ({ jsonrpc: "2.0", error: { code: -32600, message: "invalid", data: 1 } }),
-    ];
-    const { messages, send } = await startTransport(({ message }, response, index) =>
-      answerJson(response, JSON.stringify(bodies[index]?.(message.id))),
-    );
-    for (const _ of bodies) await send("tools/call");
-    expect(messages).toEqual([
-      { jsonrpc: "2.0", id: 1, result: { a: 1 } },
-      { jsonrpc: "2.0", id: 2, result: { a: 2 } },
-      { jsonrpc: "2.0", id: 3, error: { code: -32700, message: "unreadable" } },
-      { jsonrpc: "2.0", id: 4, error: { code: -32600, message: "invalid", data: 1 } },
-    ]);
-  });
-
-  test("of the newer era that is an error with 4xx is handed on as the answer; of the older it is a failure", async () => {
-    const started = await startTransport(({ message }, response) => {
-      const error = { code: -32602, message: "no such tool" };
-      response
-        .writeHead(400, { "content-type": "application/json" })
-        .end(JSON.stringify({ jsonrpc: "2.0", id: message.id, error }));
-    });
-    await started.send("tools/call", modern);
-    expect(started.messages).toMatchObject([{ id: 1, error: { code: -32602 } }]);
-    expect(await started.fail()).toMatchObject({ code: "SERVER_FAILED", details: { status: 400, rpcCode: -32602 } });
-    expect(started.messages).toHaveLength(1);
-  });
-});
-
 describe("a request that is given up", () => {
   test("in the newer era ends its own exchange", async () => {
     const started = await startTransport((_, response) => answerEvents(response, ": wait\n\n"));
@@ -322,77 +204,6 @@ describe("a request that is given up", () => {
     const sent = started.send("subscriptions/listen", modern, { onRequestStreamEnd: () => order.push("stream end") });
     await sent.catch(() => order.push("failure"));
     await vi.waitFor(() => expect(order).toEqual(["failure", "stream end"]), waiting);
-  });
-});
-
-describe("the stream of what a server says unasked", () => {
-  const greet = 'data: {"jsonrpc":"2.0","method":"notifications/hello"}\n\n';
-
-  test("is opened again when it ends, from where it was, and more slowly each time", async () => {
-    const clock = createFakeClock();
-    const started = await startTransport(
-      serveWell(({ method }, response) => {
-        if (method === "GET") answerEvents(response, `id: g${started.server.requests.length}\n${greet}`).end();
-      }),
-      { clock },
-    );
-    const streams = () => started.server.requests.filter(({ method }) => method === "GET");
-    await started.send("initialize");
-    await started.notify("notifications/initialized");
-    for (const [round, leastMs] of [500, 1000, 2000, 4000].entries()) {
-      await vi.waitFor(() => expect(clock.waiting).toBe(1), waiting);
-      expect(streams()).toHaveLength(round + 1);
-      clock.advance(leastMs / 2 - 1);
-      expect(streams()).toHaveLength(round + 1);
-      clock.advance(leastMs / 2 + 1);
-      await vi.waitFor(() => expect(streams()).toHaveLength(round + 2), waiting);
-    }
-    const ids = streams().map(({ headers }) => headers["last-event-id"]);
-    expect(ids[0]).toBeUndefined();
-    expect(ids.slice(1).every((id) => id?.toString().startsWith("g"))).toBe(true);
-    expect(started.messages.filter((message) => "method" in message).length).toBeGreaterThanOrEqual(4);
-    expect(started.errors).toEqual([]);
-  });
-
-  test("[TS-D-HTTP-4] that is gone because the session is ends the transport, and no farewell is sent", async () => {
-    const started = await startTransport(
-      serveWell(({ method }, response) => method === "GET" && response.writeHead(404).end()),
-    );
-    await started.send("initialize");
-    await started.notify("notifications/initialized");
-    await vi.waitFor(() => expect(started.closings()).toBe(1), waiting);
-    expect(started.transport.failure).toMatchObject({ code: "SESSION_LOST" });
-    await started.transport.close();
-    expect(started.closings()).toBe(1);
-    expect(started.server.requests.some(({ method }) => method === "DELETE")).toBe(false);
-  });
-
-  test("that a server which died does not open again ends the transport, so that nobody takes it for alive", async () => {
-    const clock = createFakeClock();
-    const started = await startTransport(
-      serveWell(({ method }, response) => method === "GET" && answerEvents(response, greet)),
-      { clock },
-    );
-    await started.send("initialize");
-    await started.notify("notifications/initialized");
-    await vi.waitFor(() => expect(started.messages).toHaveLength(2), waiting);
-    started.server.kill();
-    await vi.waitFor(() => {
-      clock.advance(10_000);
-      expect(started.closings()).toBe(1);
-    }, waiting);
-    expect(started.transport.failure).toMatchObject({ code: "SERVER_UNREACHABLE" });
-  });
-
-  test("that is refused is told, and ends nothing", async () => {
-    const started = await startTransport(
-      serveWell(({ method }, response) => method === "GET" && response.writeHead(403).end()),
-    );
-    await started.send("initialize");
-    await started.notify("notifications/initialized");
-    await vi.waitFor(() => expect(started.errors).toMatchObject([{ code: "FORBIDDEN" }]), waiting);
-    await started.send("tools/list");
-    expect(started.closings()).toBe(0);
   });
 });
 

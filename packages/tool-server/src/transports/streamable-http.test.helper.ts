@@ -1,13 +1,14 @@
 import type { ServerResponse } from "node:http";
-import type { JSONRPCMessage, JSONRPCRequest, TransportSendOptions } from "@modelcontextprotocol/client";
-import { onTestFinished } from "vitest";
+import type { JSONRPCRequest, TransportSendOptions } from "@modelcontextprotocol/client";
 import type { Credential } from "../credentials/credential.js";
-import { ToolServerError } from "../errors.js";
+import type { ToolServerError } from "../errors.js";
+import { failureOf } from "../failure-of.test.helper.js";
 import { type HostileServer, type SeenRequest, startHostileServer } from "../http/hostile-http-server.test.helper.js";
-import { createNetworkContext } from "./network-context.test.helper.js";
+import { createNetworkContext, type NetworkChanges } from "./network-context.test.helper.js";
 import { createStreamableHttpTransport } from "./streamable-http-transport.js";
-import type { NetworkContext, ToolTransport, TransportContext } from "./transport.js";
-import { listenTo, type Published, type TestContext } from "./transport-context.test.helper.js";
+import type { NetworkContext } from "./transport.js";
+import type { TestContext } from "./transport-context.test.helper.js";
+import { type WatchedTransport, watchTransport } from "./watched-transport.test.helper.js";
 
 /** What a server does with a request; `message` is what was posted. */
 export type McpHandler = (
@@ -16,16 +17,10 @@ export type McpHandler = (
   index: number,
 ) => unknown;
 
-export interface Started {
+export interface Started extends WatchedTransport {
   readonly server: HostileServer;
-  readonly transport: ToolTransport;
   readonly context: TestContext & NetworkContext;
-  readonly published: Published;
-  /** What arrived at the client. */
-  readonly messages: readonly JSONRPCMessage[];
   readonly errors: readonly Error[];
-  /** How often `onclose` was called. */
-  closings(): number;
   /** Sends a request; resolves as `send` does. */
   send(method: string, params?: Record<string, unknown>, options?: TransportSendOptions): Promise<void>;
   notify(method: string, params?: Record<string, unknown>): Promise<void>;
@@ -33,9 +28,7 @@ export interface Started {
   fail(method?: string, params?: Record<string, unknown>, options?: TransportSendOptions): Promise<ToolServerError>;
 }
 
-type Changes = Omit<Partial<TransportContext>, "credential"> & {
-  readonly headers?: readonly Readonly<Record<string, string>>[];
-};
+type Changes = Omit<NetworkChanges, "credential">;
 
 /** A server that does as the handler says, and a transport to it that was started. Both end with the test. */
 export async function startTransport(
@@ -49,18 +42,11 @@ export async function startTransport(
   });
   const network = createNetworkContext("http", server.url, changes);
   const context = credentialOf === undefined ? network : { ...network, credential: credentialOf(network.secrets) };
-  const published = listenTo(context.facts);
   const transport = createStreamableHttpTransport(context);
-  onTestFinished(() => transport.close());
-  const messages: JSONRPCMessage[] = [];
+  const watched = watchTransport(transport, context);
   const errors: Error[] = [];
-  let closings = 0;
   let lastId = 0;
-  transport.onmessage = (message) => void messages.push(message);
   transport.onerror = (error) => void errors.push(error);
-  transport.onclose = () => {
-    closings += 1;
-  };
   await transport.start();
   const send = (
     method: string,
@@ -71,23 +57,13 @@ export async function startTransport(
     return transport.send({ jsonrpc: "2.0", id: lastId, method, params }, options);
   };
   return {
+    ...watched,
     server,
-    transport,
     context,
-    published,
-    messages,
     errors,
-    closings: () => closings,
     send,
     notify: (method, params) => transport.send({ jsonrpc: "2.0", method, ...(params === undefined ? {} : { params }) }),
-    async fail(method = "tools/call", params = {}, options) {
-      const error: unknown = await send(method, params, options).then(
-        () => undefined,
-        (reason: unknown) => reason,
-      );
-      if (!ToolServerError.is(error)) throw new Error(`It did not fail as it should: ${String(error)}`);
-      return error;
-    },
+    fail: (method = "tools/call", params = {}, options) => failureOf(send(method, params, options)),
   };
 }
 

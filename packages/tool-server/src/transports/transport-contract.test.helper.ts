@@ -1,6 +1,7 @@
 import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { ToolServerError } from "../errors.js";
+import { waiting } from "../waiting.test.helper.js";
 import { answeredIdOf } from "./json-rpc.js";
 import type { ToolTransport, TransportContext } from "./transport.js";
 import { createTestContext, listenTo, type Published } from "./transport-context.test.helper.js";
@@ -34,7 +35,6 @@ export interface ContractSubject {
   readonly endsWithServer: boolean;
 }
 
-const waiting = { timeout: 20_000, interval: 5 };
 const secret = "s3cr3t-of-the-contract";
 
 /** What every transport does, whatever it runs over. */

@@ -376,7 +376,7 @@ describe("what is said where an entry is not trusted", () => {
       return error.message;
     });
     expect(errors).toEqual([
-      expect.stringMatching(/not approved yet.* approve it, or give --trust/),
+      expect.stringMatching(/not approved yet.* approve it: wirescope trust .* Or give --trust/),
       expect.stringMatching(/not what was approved \(1 change\).* approve it/),
       expect.stringMatching(/policy\.json denies it in line 1\. It says: "Ask Ada\\u\{1b\}\."\. Ask who keeps/),
       expect.stringMatching(/denies what it does not list/),

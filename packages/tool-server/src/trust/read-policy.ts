@@ -54,7 +54,7 @@ async function isThere(path: string): Promise<boolean> {
 
 function fail(path: string, reason: string, lines: readonly string[] = [], cause?: unknown): ToolServerError {
   const message = [`The policy ${path} cannot be used: ${reason}. Nothing is trusted until it is mended.`, ...lines];
-  return new ToolServerError("POLICY_UNREADABLE", message.join("\n"), { cause });
+  return new ToolServerError("POLICY_UNREADABLE", message.join(" "), { cause });
 }
 
 const reasons: Readonly<Record<string, string>> = {

@@ -26,11 +26,13 @@ export function renderDistrust(server: string, judgement: Distrust): string[] {
 
 /** The error that an entry fails with that is not trusted: NOT_TRUSTED, with what to do. */
 export function notTrusted(server: string, judgement: Distrust): ToolServerError {
-  return new ToolServerError("NOT_TRUSTED", messageOf(quoteText(server), judgement));
+  return new ToolServerError("NOT_TRUSTED", messageOf(server, judgement));
 }
 
-function messageOf(name: string, judgement: Distrust): string {
-  const advice = "Look at it and approve it, or give --trust for this run alone.";
+function messageOf(server: string, judgement: Distrust): string {
+  const name = quoteText(server);
+  const command = `wirescope trust ${/^[\w.-]+$/.test(server) ? server : "<server>"}`;
+  const advice = `Look at it and approve it: ${command}. Or give --trust for this run alone.`;
   switch (judgement.state) {
     case "new":
       return `The server ${name} is not approved yet, so nothing of it was run or connected to. ${advice}`;

@@ -110,7 +110,7 @@ describe("[TS-D-STORE-1] a choice that cannot be had is an error:", () => {
     const choice = chooseVault({ kind: "file", directory, keychain: keychainOf() });
     await expect(choice).rejects.toMatchObject({
       code: "VAULT_KEY_WRONG",
-      message: expect.stringContaining("Give a passphrase, a variable or a key file."),
+      message: expect.stringContaining("Give one of WIRESCOPE_VAULT_KEY_FILE"),
     });
   });
 
@@ -154,7 +154,7 @@ test.runIf(process.platform === "linux")(
     expect(error).toMatchObject({
       code: "KEYCHAIN_UNAVAILABLE",
       message: expect.stringMatching(
-        /cannot be used: .*Start a Secret Service.*or give a key for an encrypted file\.$/,
+        /cannot be used: .*Start a Secret Service.*or give a key for an encrypted file, as WIRESCOPE_VAULT_KEY_FILE\.$/,
       ),
     });
   },

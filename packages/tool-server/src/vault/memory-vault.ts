@@ -21,7 +21,10 @@ export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
   const warning = [
     options.because,
     "Tokens are kept in memory only: when this process ends, every server has to be signed in to again.",
-    "Use a keychain, or give a key for an encrypted file.",
+    // Who says why says what to do about it.
+    options.because === undefined
+      ? "Use a keychain, or give a key for an encrypted file, as WIRESCOPE_VAULT_KEY_FILE."
+      : undefined,
   ];
   return {
     kind: "memory",

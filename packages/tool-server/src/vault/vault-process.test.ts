@@ -4,9 +4,8 @@ import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "vite";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { bundleProgram } from "../process/bundled-program.test.helper.js";
 import { openFileVault } from "./file-vault.js";
 import { keyFromVariable } from "./key-from-bytes.js";
 import { filesBelow, filesWith, temporaryFolder } from "./temporary-folder.test.helper.js";
@@ -14,19 +13,11 @@ import type { VaultKey } from "./vault.js";
 import { keyOf, plantedSecret } from "./vault-contract.test.helper.js";
 
 let bundle = "";
+let program = "";
 
 beforeAll(async () => {
   bundle = await mkdtemp(join(tmpdir(), "wirescope-vault-worker-"));
-  await build({
-    configFile: false,
-    logLevel: "error",
-    build: {
-      ssr: fileURLToPath(new URL("vault-worker.test.helper.ts", import.meta.url)),
-      outDir: bundle,
-      target: "node20",
-      rollupOptions: { output: { entryFileNames: "worker.mjs" } },
-    },
-  });
+  program = await bundleProgram(new URL("vault-worker.test.helper.ts", import.meta.url), bundle);
 });
 
 afterAll(() => rm(bundle, { recursive: true, force: true }));
@@ -51,7 +42,7 @@ interface Worker {
 }
 
 function start(place: Place, role: string, key: VaultKey, ...rest: string[]): Worker {
-  const args = [join(bundle, "worker.mjs"), role, place.directory, JSON.stringify(key), ...rest];
+  const args = [program, role, place.directory, JSON.stringify(key), ...rest];
   const child = spawn(process.execPath, args, { env: place.environment, stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(child, "close");
   onTestFinished(async () => {

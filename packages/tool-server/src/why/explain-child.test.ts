@@ -60,7 +60,8 @@ describe("a process", () => {
     const script = "console.error('no database for ' + process.env.DB_PASSWORD); process.exit(3)";
     const entry = node(script, { env: { DB_PASSWORD: "${DB_PASSWORD}" } });
     const explained = await explainEntry(entry, { variables: { DB_PASSWORD: "a-password-of-mine" } });
-    expect(firstOf(explained)).toMatchObject({ cause: "child-exits", mend: { command: process.execPath } });
+    expect(firstOf(explained).cause).toBe("child-exits");
+    expect(firstOf(explained).mend.command).toMatch(`${process.execPath} -e `);
     expect(firstOf(explained).evidence).toEqual([
       `It is ${process.execPath}.`,
       "It ended with code 3.",

@@ -178,6 +178,8 @@ export interface Alternative {
 
 export interface ChildFacts {
   readonly command: string;
+  /** Its arguments, without secrets. Default none. */
+  readonly args?: readonly string[] | undefined;
   /** The file that the command is. */
   readonly path: string | undefined;
   /** The folders that were searched. */

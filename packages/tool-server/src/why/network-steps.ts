@@ -1,10 +1,10 @@
+import { isoOf } from "../process/time-text.js";
 import { credentialWords } from "./credential-words.js";
 import type { Outcome, Step, StepName } from "./explanation.js";
 import type { AttemptFacts, NetworkFacts, WalkFacts } from "./facts.js";
 import type { OAuthFacts } from "./oauth-facts.js";
 import { answerEvidence } from "./rank/evidence.js";
 import { spokenEvidence } from "./spoken-evidence.js";
-import { isoOf } from "./time-text.js";
 
 /** The steps of a server on the network. */
 export function networkSteps(facts: WalkFacts): Step[] {

@@ -1,7 +1,7 @@
+import { isoOf } from "../process/time-text.js";
 import type { Demand, Outcome } from "./explanation.js";
 import type { WalkFacts } from "./facts.js";
 import type { AuthorizationLook, ClientLook, OAuthFacts } from "./oauth-facts.js";
-import { isoOf } from "./time-text.js";
 
 /** What the authorization part of the protocol demands, up to a token. */
 export function oauthDemands({ attempt }: WalkFacts, oauth: OAuthFacts): Demand[] {

@@ -1,3 +1,4 @@
+import { tellingLines } from "../process/telling-lines.js";
 import type { Outcome, Step, StepName } from "./explanation.js";
 import type { WalkFacts } from "./facts.js";
 import { networkSteps } from "./network-steps.js";
@@ -43,7 +44,7 @@ function childSteps({ child, attempt }: WalkFacts): Step[] {
   const isThere = path !== undefined;
   const failure = attempt?.failure;
   const isRunning = isThere && notStarted === undefined && exit === undefined;
-  const words = stderr.slice(-3).map((line) => `stderr: ${line}`);
+  const words = tellingLines(stderr, 3).map((line) => `stderr: ${line}`);
   const strayed = stray === undefined ? undefined : `On its standard output, and no message: ${stray}`;
   const ended = exit === undefined ? "It was started." : failure?.message;
   return [

@@ -1,5 +1,6 @@
 import type { RefusalDecision } from "../../credentials/credential.js";
 import { giveUp } from "../../credentials/refusal-rules.js";
+import { unfollowed } from "../../diagnostics/follow.js";
 import { ToolServerError, type ToolServerErrorCode } from "../../errors.js";
 import { backOffMs } from "../../process/back-off.js";
 import { mostScopes, scopesBeyond, unionOf } from "../authorization/scopes.js";
@@ -33,7 +34,7 @@ const longestPauseMs = 600_000;
 
 export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | undefined): RefusalPolicy {
   const { context } = session;
-  const { clock } = context;
+  const { clock, follow = unfollowed } = context;
   const stepUps = new Set<string>();
   let pause: { readonly count: number; readonly until: number; readonly why: string } | undefined;
   /** The last token that took the place of a refused one. */
@@ -99,7 +100,13 @@ export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | unde
   return {
     async decide(refused, signal) {
       const { status, attempt, challenge, token } = refused;
-      if (challenge.error === "insufficient_scope" && token !== undefined) return stepUp(refused, token, signal);
+      if (challenge.error === "insufficient_scope" && token !== undefined) {
+        return follow("step-up", "refusal", async (settle) => {
+          const decision = await stepUp(refused, token, signal);
+          if (decision.action === "give-up") settle({ outcome: "failed", code: decision.code ?? "FORBIDDEN" });
+          return decision;
+        });
+      }
       if (status === 403) return giveUp("The server answered 403: it knows who asks, and does not allow it.");
       const isBound = token?.record.tokenType === "DPoP";
       const isOwn = token !== undefined && (token.revision === renewed || token.revision === signedIn);

@@ -1,3 +1,4 @@
+import { unfollowed } from "../../diagnostics/follow.js";
 import { ToolServerError } from "../../errors.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { tellEvent } from "../oauth-event.js";
@@ -39,7 +40,12 @@ const mostServers = 4;
  * the first that can be. Rejects with AUTHORIZATION_SERVER_INVALID where none can be used, SERVER_UNREACHABLE or SERVER_FAILED for a
  * failure that passes.
  */
-export async function discover(context: OAuthContext, request: DiscoveryRequest = {}): Promise<Discovery> {
+export function discover(context: OAuthContext, request: DiscoveryRequest = {}): Promise<Discovery> {
+  const { follow = unfollowed } = context;
+  return follow("discovery", undefined, () => search(context, request));
+}
+
+async function search(context: OAuthContext, request: DiscoveryRequest): Promise<Discovery> {
   const { knownIssuer, pinnedIssuer, resourceMetadata, signal, isAsked = true } = request;
   const budget = createDiscoveryBudget(context, signal);
   try {
@@ -69,17 +75,20 @@ export async function discover(context: OAuthContext, request: DiscoveryRequest 
 }
 
 /** The metadata of a known issuer of this tool server, which is not asked again who its issuer is. */
-export async function discoverIssuer(
+export function discoverIssuer(
   context: OAuthContext,
   issuer: string,
   signal?: AbortSignal,
 ): Promise<AuthorizationServer> {
-  const budget = createDiscoveryBudget(context, signal);
-  try {
-    return await serverOf(context, budget, { issuers: [issuer], mayBeDefault: true });
-  } finally {
-    budget.close();
-  }
+  const { follow = unfollowed } = context;
+  return follow("discovery", undefined, async () => {
+    const budget = createDiscoveryBudget(context, signal);
+    try {
+      return await serverOf(context, budget, { issuers: [issuer], mayBeDefault: true });
+    } finally {
+      budget.close();
+    }
+  });
 }
 
 /** The name of a tool server as a resource, where it publishes none: its url, without a slash that says nothing. */

@@ -1,30 +1,18 @@
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
-import { type LoggedRequest, readRequest } from "@wirescope/quirks";
-import { expect, onTestFinished, test } from "vitest";
+import type { LoggedRequest } from "@wirescope/quirks";
+import { expect, test } from "vitest";
 import { createFakeClock } from "../../process/fake-clock.test.helper.js";
+import { type IssuerAnswer, startBareIssuer } from "../bare-issuer.test.helper.js";
 import { callTool, createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
-
-type Answers = (request: LoggedRequest) => readonly [status: number, body: unknown];
 
 /** A token endpoint that answers as the test says, with its metadata. */
 async function startTokenEndpoint(
-  answers: Answers,
+  answers: (request: LoggedRequest) => IssuerAnswer,
 ): Promise<{ readonly issuer: string; readonly requests: LoggedRequest[] }> {
   const requests: LoggedRequest[] = [];
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  server.on("request", async (incoming: IncomingMessage, response) => {
-    const request = await readRequest(incoming, issuer);
-    const isMetadata = request.path.startsWith("/.well-known/");
-    if (!isMetadata) requests.push(request);
-    const [status, body] = isMetadata ? [200, { issuer, token_endpoint: `${issuer}/token` }] : answers(request);
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  const issuer = await startBareIssuer((request, self) => {
+    if (request.path.startsWith("/.well-known/")) return [200, { issuer: self, token_endpoint: `${self}/token` }];
+    requests.push(request);
+    return answers(request);
   });
   return { issuer, requests };
 }

@@ -4,8 +4,7 @@ import { mkdtemp, rm, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "vite";
+import { bundleProgram } from "../../process/bundled-program.test.helper.js";
 
 /** A helper of the tests as a program: in one file, outside of the sources. */
 export interface WorkerProgram {
@@ -34,18 +33,9 @@ export async function bundleWorker(): Promise<WorkerProgram> {
     join(createRequire(import.meta.url).resolve("undici/package.json"), "../.."),
     join(folder, "node_modules"),
   );
-  await build({
-    configFile: false,
-    logLevel: "error",
-    build: {
-      ssr: fileURLToPath(new URL("refresh-worker.test.helper.ts", import.meta.url)),
-      outDir: folder,
-      target: "node20",
-      rollupOptions: { output: { entryFileNames: "worker.mjs" } },
-    },
-  });
+  const program = await bundleProgram(new URL("refresh-worker.test.helper.ts", import.meta.url), folder);
   return {
-    start: (args, env, cwd) => startWorker([join(folder, "worker.mjs"), ...args], env, cwd),
+    start: (args, env, cwd) => startWorker([program, ...args], env, cwd),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }

@@ -1,3 +1,4 @@
+import { unfollowed } from "../../diagnostics/follow.js";
 import type { Vault, VaultEntry, VaultKey } from "../../vault/vault.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import type { OAuthContext } from "../oauth-context.js";
@@ -46,6 +47,7 @@ export interface ClientStoreOptions {
 /** Throws a TypeError where the configured client cannot be used. */
 export function createClientStore(context: OAuthContext, options: ClientStoreOptions): ClientStore {
   const { vault, keyOf, configured, metadataUrl } = options;
+  const { follow = unfollowed } = context;
   const key = configured === undefined ? undefined : readClientKey(configured);
   for (const secret of [configured?.clientSecret, configured?.privateKey]) {
     if (secret !== undefined) context.secrets.add(secret);
@@ -80,6 +82,23 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
     return { kind: "registered", clientId, clientSecret, authentication };
   };
 
+  const register: ClientStore["register"] = async (server, redirectUri, signal) => {
+    if (server.registrationEndpoint === undefined) {
+      throw oauthFailure(
+        context,
+        "REGISTRATION_REFUSED",
+        `its authorization server ${server.issuer} registers no clients by itself. Register one by hand with its operator, and put the client id into the configuration.`,
+      );
+    }
+    const answer = await sendOAuthRequest(context, registrationRequest(server, redirectUri), signal);
+    const { secretExpiresAt, ...client } = processRegistration(context, answer);
+    const { clientId, clientSecret, authentication } = client;
+    const record = { clientId, redirectUri, registration: { clientSecret, authentication, secretExpiresAt } };
+    await vault.put(keyOf(server.issuer), clientRecordToJson(record));
+    tellEvent(context, "client-registered", `This client was registered with ${server.issuer}.`);
+    return { client, redirectUri, isNew: true };
+  };
+
   return {
     async find(server) {
       const record = (await read(server.issuer))?.record;
@@ -97,22 +116,8 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
       const record = (await read(server.issuer))?.record;
       return record?.clientId === clientId ? registered(record) : undefined;
     },
-    async register(server, redirectUri, signal) {
-      if (server.registrationEndpoint === undefined) {
-        throw oauthFailure(
-          context,
-          "REGISTRATION_REFUSED",
-          `its authorization server ${server.issuer} registers no clients by itself. Register one by hand with its operator, and put the client id into the configuration.`,
-        );
-      }
-      const answer = await sendOAuthRequest(context, registrationRequest(server, redirectUri), signal);
-      const { secretExpiresAt, ...client } = processRegistration(context, answer);
-      const { clientId, clientSecret, authentication } = client;
-      const record = { clientId, redirectUri, registration: { clientSecret, authentication, secretExpiresAt } };
-      await vault.put(keyOf(server.issuer), clientRecordToJson(record));
-      tellEvent(context, "client-registered", `This client was registered with ${server.issuer}.`);
-      return { client, redirectUri, isNew: true };
-    },
+    register: (server, redirectUri, signal) =>
+      follow("registration", undefined, () => register(server, redirectUri, signal)),
     async keepRedirect(server, client, redirectUri) {
       // A registration has its own, which is part of it.
       if (client.kind === "registered") return;

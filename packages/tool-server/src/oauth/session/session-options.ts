@@ -1,3 +1,4 @@
+import type { Follow } from "../../diagnostics/follow.js";
 import type { HttpClient } from "../../http/http-client.js";
 import { type Clock, systemClock } from "../../process/clock.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
@@ -41,6 +42,8 @@ export interface OAuthSessionOptions {
   readonly bindsTokens?: boolean | undefined;
   /** Told of each step. Must not throw. */
   readonly onEvent?: ((event: OAuthEvent) => void) | undefined;
+  /** Lets those who watch follow what takes its time. Default: nobody does. */
+  readonly follow?: Follow | undefined;
 }
 
 /** What the steps of OAuth work with. Throws a TypeError where the url is none. */
@@ -61,6 +64,7 @@ export function contextOf(options: OAuthSessionOptions): OAuthContext {
     limits: { ...defaultOAuthLimits, ...limits },
     allowInsecureLoopback,
     onEvent: options.onEvent ?? (() => undefined),
+    follow: options.follow,
   };
 }
 

@@ -1,3 +1,4 @@
+import { type Settle, unfollowed } from "../../diagnostics/follow.js";
 import { ToolServerError } from "../../errors.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
 import { scopesBeyond, selectScopes, unionOf } from "../authorization/scopes.js";
@@ -54,9 +55,12 @@ export async function runSignIn(
   signal: AbortSignal,
 ): Promise<HeldToken> {
   const { context, options } = parts;
-  const task = (): Promise<HeldToken> => signInAlone(parts, signIn, wish, signal);
+  const { follow = unfollowed } = context;
+  const key = vaultKeyOf(options, "", "sign-in");
   try {
-    return await inTurn(context, options.vault, vaultKeyOf(options, "", "sign-in"), task, signal);
+    return await follow("sign-in", wish.reason ?? "asked", (settle) =>
+      inTurn(context, options.vault, key, () => signInAlone(parts, signIn, wish, signal, settle), signal),
+    );
   } catch (error) {
     const why = error instanceof Error ? error.message : "unknown";
     tellEvent(context, "sign-in-failed", `The sign-in failed: ${why}`, "error");
@@ -69,12 +73,16 @@ async function signInAlone(
   signIn: SignIn,
   wish: SignInWish,
   signal: AbortSignal,
+  settle: Settle,
 ): Promise<HeldToken> {
   const { context, options, clients, issuers, managerOf, pinned } = parts;
   const { reason = "asked", refused } = wish;
   if (reason !== "asked") {
     const other = await (await pinned(true))?.reload();
-    if (other !== undefined && isEnough(context, other, refused, wish.challenge)) return other;
+    if (other !== undefined && isEnough(context, other, refused, wish.challenge)) {
+      settle({ outcome: "adopted" });
+      return other;
+    }
   }
   const told = wish.challenge === undefined ? await askForChallenge(context, signal) : undefined;
   const challenge = told ?? wish.challenge ?? parseResourceChallenge(undefined);

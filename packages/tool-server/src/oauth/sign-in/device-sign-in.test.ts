@@ -1,8 +1,6 @@
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
-import { readRequest } from "@wirescope/quirks";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { createFakeClock, type FakeClock } from "../../process/fake-clock.test.helper.js";
+import { startBareIssuer } from "../bare-issuer.test.helper.js";
 import { createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
 import type { SignIn, SignInRequest } from "./sign-in.js";
 
@@ -25,34 +23,23 @@ async function createDeviceWorld(
   const begun = clock.now();
   const polls: number[] = [];
   const asked: SignInRequest[] = [];
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  server.on("request", async (incoming: IncomingMessage, response) => {
-    const { path } = await readRequest(incoming, issuer);
-    const answer = (): readonly [number, object] => {
-      if (path.startsWith("/.well-known/")) {
-        return [200, { issuer, token_endpoint: `${issuer}/token`, device_authorization_endpoint: `${issuer}/device` }];
-      }
-      if (path === "/device") {
-        const code = {
-          device_code: "the-device-code",
-          user_code: "ABCD-EFGH",
-          verification_uri: `${issuer}/enter`,
-          expires_in: 600,
-          interval: 5,
-        };
-        return [200, { ...code, ...device }];
-      }
-      polls.push(clock.now() - begun);
-      return answers[Math.min(polls.length, answers.length) - 1] ?? [500, {}];
-    };
-    const [status, body] = answer();
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  const issuer = await startBareIssuer(({ path }, self) => {
+    if (path.startsWith("/.well-known/")) {
+      const endpoints = { token_endpoint: `${self}/token`, device_authorization_endpoint: `${self}/device` };
+      return [200, { issuer: self, ...endpoints }];
+    }
+    if (path === "/device") {
+      const code = {
+        device_code: "the-device-code",
+        user_code: "ABCD-EFGH",
+        verification_uri: `${self}/enter`,
+        expires_in: 600,
+        interval: 5,
+      };
+      return [200, { ...code, ...device }];
+    }
+    polls.push(clock.now() - begun);
+    return answers[Math.min(polls.length, answers.length) - 1] ?? [500, {}];
   });
   world.tool.authorizationServers = [issuer];
   const shown: SignIn = {

@@ -1,4 +1,5 @@
 import { createSingleFlight } from "../../credentials/single-flight.js";
+import { type Settle, unfollowed } from "../../diagnostics/follow.js";
 import { ToolServerError } from "../../errors.js";
 import { backOffMs } from "../../process/back-off.js";
 import type { OAuthContext } from "../oauth-context.js";
@@ -41,7 +42,7 @@ export interface TokenManagerState {
   readonly pausedUntil: number | undefined;
 }
 
-export interface TokenManagerOptions extends Pick<OAuthContext, "server" | "secrets" | "clock" | "onEvent"> {
+export interface TokenManagerOptions extends Pick<OAuthContext, "server" | "secrets" | "clock" | "onEvent" | "follow"> {
   readonly store: TokenStore;
   /** Renews tokens by their refresh token. Rejects for reasons that may pass. */
   readonly renew: (record: TokenRecord) => Promise<Renewal>;
@@ -60,7 +61,7 @@ const longestRestMs = 300_000;
  * is never cut off. A dead token is deleted only if it still is the one that was found dead.
  */
 export function createTokenManager(options: TokenManagerOptions): TokenManager {
-  const { store, clock, acquire } = options;
+  const { store, clock, acquire, follow = unfollowed } = options;
   let held: HeldToken | undefined;
   let isRead = false;
   let adopted = 0;
@@ -99,7 +100,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
   };
 
   /** Under the lock: what the vault has by now, or what a renewal of it gives. */
-  const renewAlone = async (stale: string | undefined): Promise<HeldToken | undefined> => {
+  const renewAlone = async (stale: string | undefined, settle: Settle): Promise<HeldToken | undefined> => {
     const found = await store.read();
     if (unsaved !== undefined) {
       if (found?.revision === unsaved.replaces) return save(unsaved.record, unsaved.replaces);
@@ -108,11 +109,16 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     if (found !== undefined && found.revision !== stale && !isDue(found.record, clock.now())) {
       tellEvent(options, "token-adopted", "Another process had renewed the token.");
       failure = undefined;
+      settle({ outcome: "adopted" });
       return adopt(found);
     }
     adopt(found);
     if (found?.record.refreshToken === undefined) {
-      if (acquire === undefined) return found === undefined || found.revision === stale ? undefined : found;
+      if (acquire === undefined) {
+        const isOther = found !== undefined && found.revision !== stale;
+        settle(isOther ? { outcome: "adopted" } : { outcome: "failed", code: "SIGN_IN_NEEDED" });
+        return isOther ? found : undefined;
+      }
       tellEvent(options, "refresh-started", "A new token is asked for.");
       const record = await acquire();
       tellEvent(options, "refreshed", "A new token was obtained.");
@@ -120,11 +126,14 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     }
     const renewal = await renewPatiently(options, found.record);
     if (renewal.kind === "tokens") return save(renewal.record, found.revision);
+    settle({ outcome: "failed", code: renewal.failure.code });
     if (renewal.kind === "dead" && (await store.remove(found))) return adopt(undefined);
     if (renewal.kind === "dead") {
       // Somebody wrote newer ones in the meantime, such as by a sign-in.
       const newer = adopt(await store.read());
-      return newer?.revision === found.revision ? undefined : newer;
+      if (newer === undefined || newer.revision === found.revision) return undefined;
+      settle({ outcome: "adopted" });
+      return newer;
     }
     restToken(found);
     return undefined;
@@ -132,8 +141,9 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
 
   const flight = createSingleFlight(async (signal): Promise<HeldToken | undefined> => {
     const stale = held?.revision;
+    const cause = held === undefined ? "first" : isDue(held.record, clock.now()) ? "renewal" : "refusal";
     try {
-      return await store.alone(() => renewAlone(stale), signal);
+      return await follow("refresh", cause, (settle) => store.alone(() => renewAlone(stale, settle), signal));
     } catch (error) {
       if (mayPass(error)) {
         const count = (failure?.count ?? 0) + 1;

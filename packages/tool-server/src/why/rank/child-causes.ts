@@ -1,3 +1,4 @@
+import { tellingLines } from "../../process/telling-lines.js";
 import type { Cause, Mend } from "../explanation.js";
 import type { ChildFacts, WalkFacts } from "../facts.js";
 import { credentialHint, versionHint } from "./hints.js";
@@ -98,7 +99,7 @@ function lastWords({ stderr, exit, path, command }: ChildFacts): string[] {
     exit === undefined
       ? []
       : [exit.kind === "exited" ? `It ended with code ${exit.code}.` : `It was ended by ${exit.signal}.`];
-  const words = stderr.slice(-5).map((line) => `stderr: ${line}`);
+  const words = tellingLines(stderr, 5).map((line) => `stderr: ${line}`);
   return [
     `It is ${path ?? command}.`,
     ...how,
@@ -106,6 +107,6 @@ function lastWords({ stderr, exit, path, command }: ChildFacts): string[] {
   ];
 }
 
-function commandLine({ path, command }: ChildFacts): string {
-  return shellWord(path ?? command);
+function commandLine({ path, command, args = [] }: ChildFacts): string {
+  return [path ?? command, ...args].map(shellWord).join(" ");
 }

@@ -1,7 +1,7 @@
+import { isoOf, spanOf } from "../../process/time-text.js";
 import type { Cause } from "../explanation.js";
 import type { RefusalFacts, WalkFacts } from "../facts.js";
 import type { OAuthFacts } from "../oauth-facts.js";
-import { isoOf, spanOf } from "../time-text.js";
 import { refusalEvidence } from "./evidence.js";
 import { clientMend, mendBy } from "./mends.js";
 import { metadataCauses } from "./metadata-causes.js";

@@ -1,6 +1,6 @@
+import { isoOf, spanOf } from "../../process/time-text.js";
 import type { Cause, Mend } from "../explanation.js";
 import type { RefusalFacts, TokenFacts, WalkFacts } from "../facts.js";
-import { isoOf, spanOf } from "../time-text.js";
 import { refusalEvidence } from "./evidence.js";
 import { mendBy, mendVariable, shellWord } from "./mends.js";
 

@@ -1,7 +1,7 @@
-import { createEntryCredential } from "../../credentials/entry-credential.js";
 import { ToolServerError } from "../../errors.js";
 import { childEnvironment } from "../../process/child-environment.js";
 import { resolveCommand } from "../../process/resolve-command.js";
+import { createEntryCredential } from "../../servers/entry-credential.js";
 import type { ResolvedEntry, Variables } from "../../substitution/substitute-entry.js";
 import type { StdioTransport } from "../../transports/stdio-transport.js";
 import type { AttemptFacts, ChildFacts } from "../facts.js";
@@ -15,11 +15,12 @@ export async function lookAtChild(
   resolved: ResolvedEntry & { readonly type: "stdio" },
 ): Promise<{ readonly child: ChildFacts; readonly attempt?: AttemptFacts }> {
   const { entry, options, variables, pluginRoot, secrets, clock, say, redact } = walk;
-  const { command, env } = resolved;
+  const { command, args, env } = resolved;
   const environment = childEnvironment(variables, env);
   const found = await resolveCommand(command, pluginRoot, environment.PATH ?? "");
   const base = {
     command: say(command, 200),
+    args: args.map((each) => say(each, 500)),
     path: found.kind === "found" ? say(found.path, 500) : undefined,
     searched: found.kind === "not-found" ? found.searched.map((folder) => say(folder, 200)) : [],
     stderr: [],

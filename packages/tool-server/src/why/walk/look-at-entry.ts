@@ -1,8 +1,7 @@
 import { type Entry, textFieldsOf } from "../../configuration/entry.js";
 import { formatPath } from "../../configuration/finding.js";
 import type { Position } from "../../configuration/json-with-positions.js";
-import { suggest } from "../../configuration/suggest.js";
-import { ToolServerError } from "../../errors.js";
+import { unknownServer } from "../../configuration/unknown-server.js";
 import { type ResolvedEntry, substituteEntry, variableUses } from "../../substitution/substitute-entry.js";
 import type { ExplainOptions } from "../explain-options.js";
 import type { ValueFinding, WalkFacts } from "../facts.js";
@@ -22,7 +21,9 @@ export function lookAtEntry(options: ExplainOptions): EntryLook {
   const { server, configuration, configurationPath, secrets, lastFailure } = options;
   const entry = configuration.entries.find(({ name }) => name === server);
   const findings = configuration.findings.filter((finding) => finding.server === server);
-  if (entry === undefined && findings.length === 0) throw unknownServer(options);
+  if (entry === undefined && findings.length === 0) {
+    throw unknownServer(server, configuration, (text) => secrets.redact(text));
+  }
   const substitution = entry === undefined ? undefined : substituteEntry(entry, options);
   const uses = entry === undefined ? [] : variableUses(entry);
   const isBroken = findings.some(({ severity }) => severity === "error");
@@ -62,13 +63,4 @@ function placesOfFindings([first]: readonly Position[]): Record<string, Position
 
 function isSamePath(a: Parameters<typeof formatPath>[0], b: Parameters<typeof formatPath>[0]): boolean {
   return formatPath(a) === formatPath(b);
-}
-
-function unknownServer({ server, configuration, secrets }: ExplainOptions): ToolServerError {
-  const names = configuration.entries.map(({ name }) => name);
-  const near = suggest(server, names);
-  const guess = near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`;
-  const list = names.length === 0 ? "The configuration has none." : `There are: ${names.join(", ")}.`;
-  const message = `There is no server ${JSON.stringify(server)} in the configuration.${guess} ${list}`;
-  return new ToolServerError("SERVER_UNKNOWN", secrets.redact(message));
 }

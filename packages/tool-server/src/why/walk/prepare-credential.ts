@@ -1,9 +1,9 @@
 import { usesOAuth } from "../../configuration/uses-oauth.js";
 import type { Credential } from "../../credentials/credential.js";
-import { createEntryCredential } from "../../credentials/entry-credential.js";
 import type { HelperRunReport } from "../../credentials/helper-credential.js";
 import type { ConnectionFacts } from "../../diagnostics/facts.js";
 import type { HttpClient } from "../../http/http-client.js";
+import { createEntryCredential } from "../../servers/entry-credential.js";
 import { tellOfHelper } from "../../servers/helper-story.js";
 import type { ResolvedEntry } from "../../substitution/substitute-entry.js";
 import type { HelperFacts } from "../facts.js";

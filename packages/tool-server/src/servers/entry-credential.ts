@@ -1,13 +1,18 @@
 import type { Entry, NamedField } from "../configuration/entry.js";
+import type { Credential } from "../credentials/credential.js";
+import {
+  createEnvironmentCredential,
+  createHeaderCredential,
+  createNoCredential,
+} from "../credentials/fixed-credential.js";
+import type { HeaderSource } from "../credentials/header-fields.js";
+import { createHelperCredential, type HelperRunReport } from "../credentials/helper-credential.js";
+import type { Follow } from "../diagnostics/follow.js";
 import { createOAuthCredential, type OAuthCredentialOptions } from "../oauth/credential/oauth-credential.js";
 import type { Clock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { type ResolvedEntry, type Variables, variableUses } from "../substitution/substitute-entry.js";
 import { variablesOf } from "../substitution/template.js";
-import type { Credential } from "./credential.js";
-import { createEnvironmentCredential, createHeaderCredential, createNoCredential } from "./fixed-credential.js";
-import type { HeaderSource } from "./header-fields.js";
-import { createHelperCredential, type HelperRunReport } from "./helper-credential.js";
 
 export interface EntryCredentialOptions {
   /** The entry as it is written, which tells the variables. */
@@ -27,11 +32,13 @@ export interface EntryCredentialOptions {
   readonly beforeRun?: (() => Promise<void>) | undefined;
   /** Told of each run of a helper. */
   readonly onRun?: (run: HelperRunReport) => void;
+  /** Lets those who watch follow each run of a helper. Default: nobody does. */
+  readonly follow?: Follow | undefined;
 }
 
 /** The credential that an entry asks for. Throws a TypeError where `resolved` is of another kind of server than `entry`. */
 export function createEntryCredential(options: EntryCredentialOptions): Credential {
-  const { entry, resolved, entries, variables, pluginRoot, secrets, clock, beforeRun, onRun } = options;
+  const { entry, resolved, entries, variables, pluginRoot, secrets, clock, beforeRun, onRun, follow } = options;
   const server = entry.name;
   if (entry.type === "stdio" && resolved.type === "stdio") {
     return createEnvironmentCredential({ server, secrets, env: sourcesOf(entry.env, resolved.env) });
@@ -53,6 +60,7 @@ export function createEntryCredential(options: EntryCredentialOptions): Credenti
       ...(clock === undefined ? {} : { clock }),
       beforeRun,
       ...(onRun === undefined ? {} : { onRun }),
+      follow,
     });
   }
   if (options.oauth !== undefined) return createOAuthCredential({ ...options.oauth, headers });

@@ -1,5 +1,6 @@
 import type { ChildProcess } from "node:child_process";
-import { Agent, request } from "node:http";
+import { Agent } from "node:http";
+import { beginRawSession, handshake, type RawSession, send } from "./raw-session.js";
 
 /** Calls an echo through a program, whatever that speaks. */
 export interface Caller {
@@ -10,29 +11,27 @@ export interface Caller {
   close(): void;
 }
 
-const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "bench", version: "0" } };
+/** How many connections a caller has at the most. */
+const maxSockets = 64;
 
 /** Over Streamable HTTP. */
-export function httpCaller(url: string, tool: string): Caller {
-  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-  const headers: Record<string, string> = {
-    "content-type": "application/json",
-    accept: "application/json, text/event-stream",
-  };
-  const post = (message: object) => send(agent, "POST", url, headers, JSON.stringify({ jsonrpc: "2.0", ...message }));
+export function httpCaller(url: string, tool: string, token?: string): Caller {
+  const agent = new Agent({ keepAlive: true, maxSockets });
+  let session: RawSession | undefined;
   let id = 0;
+  const ask = async (message: object): Promise<string> => {
+    if (session === undefined) throw new Error("The caller has not begun.");
+    return session.post(message);
+  };
   return {
     async begin() {
-      const { session } = await post({ id: 0, method: "initialize", params });
-      if (session !== undefined) headers["mcp-session-id"] = session;
-      headers["mcp-protocol-version"] = params.protocolVersion;
-      await post({ method: "notifications/initialized" });
-      expectText((await post({ id: "list", method: "tools/list", params: {} })).body, "echo");
+      session = await beginRawSession(url, agent, token);
+      expectText(await ask({ id: "list", method: "tools/list", params: {} }), "echo");
     },
     async call() {
       id += 1;
       const args = { name: tool, arguments: { text: "hello" } };
-      expectText((await post({ id, method: "tools/call", params: args })).body, "hello");
+      expectText(await ask({ id, method: "tools/call", params: args }), "hello");
     },
     close: () => agent.destroy(),
   };
@@ -40,7 +39,7 @@ export function httpCaller(url: string, tool: string): Caller {
 
 /** Over the routes of mcp-hub, which are its own. */
 export function hubCaller(url: string): Caller {
-  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  const agent = new Agent({ keepAlive: true, maxSockets });
   const headers = { "content-type": "application/json" };
   const body = JSON.stringify({ server_name: "raw", tool: "echo", arguments: { text: "hello" } });
   return {
@@ -75,7 +74,7 @@ export function stdioCaller({ stdin, stdout }: ChildProcess, tool: string): Call
     });
   return {
     async begin() {
-      await ask("initialize", params);
+      await ask("initialize", handshake);
       write({ method: "notifications/initialized" });
       expectText(await ask("tools/list", {}), "echo");
     },
@@ -86,26 +85,4 @@ export function stdioCaller({ stdin, stdout }: ChildProcess, tool: string): Call
 
 function expectText(body: string, text: string): void {
   if (!body.includes(text)) throw new Error(`A request was answered with ${body.slice(0, 200)}`);
-}
-
-function send(
-  agent: Agent,
-  method: string,
-  url: string,
-  headers: Record<string, string>,
-  text?: string,
-): Promise<{ readonly body: string; readonly session: string | undefined }> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method, agent, headers }, (response) => {
-      let body = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => {
-        body += chunk;
-      });
-      response.on("end", () => resolve({ body, session: response.headers["mcp-session-id"] as string | undefined }));
-      response.on("error", reject);
-    });
-    sent.on("error", reject);
-    sent.end(text);
-  });
 }

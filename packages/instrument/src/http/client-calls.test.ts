@@ -1,0 +1,126 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request } from "node:http";
+import type { Socket } from "node:net";
+import { createRegistry, type Registry } from "@wirescope/channelz";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { listening, portOf } from "../sockets/connections.test.helper.js";
+import { callsOf, eventually, stateOf, statesOf, streamsOf } from "./both-ends.test.helper.js";
+import { ask, channelsOf, ended, hello, keepAlive, subchannelsOf } from "./client-requests.test.helper.js";
+import { observeHttpClients } from "./observe-clients.js";
+
+let registry: Registry;
+
+beforeEach(() => {
+  registry = createRegistry();
+  const observation = observeHttpClients(registry);
+  onTestFinished(() => observation.stop());
+});
+
+describe("calls", () => {
+  test("that wait for a connection have started, and begin on it when it is theirs", async () => {
+    const waiting: (() => void)[] = [];
+    const server = await listening(createServer((_asked, response) => void waiting.push(() => response.end("hello"))));
+    const agent = keepAlive({ maxSockets: 1 });
+    const asked = [0, 1].map(() => ask({ host: "127.0.0.1", port: portOf(server), agent }));
+    await eventually(() => expect(waiting).toHaveLength(1));
+    const channel = (await channelsOf(registry))[0]!;
+    expect(callsOf(channel)).toEqual([2, 0, 0]);
+    expect(callsOf((await subchannelsOf(registry, channel))[0]!)).toEqual([1, 0, 0]);
+    waiting[0]!();
+    await eventually(() => expect(waiting).toHaveLength(2));
+    waiting[1]!();
+    await Promise.all(asked);
+    const [subchannel] = await subchannelsOf(registry, channel);
+    expect(callsOf(subchannel!)).toEqual([2, 2, 0]);
+    expect(subchannel?.socketRef).toHaveLength(1);
+  });
+
+  test("on a connection that the server has just closed fail, and succeed on another when they are tried again", async () => {
+    const server = await hello();
+    const accepted: Socket[] = [];
+    server.on("connection", (socket) => accepted.push(socket));
+    const agent = keepAlive();
+    const target = { host: "127.0.0.1", port: portOf(server), agent };
+    await ask(target);
+    // The end of the connection is on its way while the agent still thinks well of it.
+    accepted[0]!.resetAndDestroy();
+    const retried = request(target);
+    expect(await ended(retried)).toMatchObject({ code: "ECONNRESET" });
+    expect(retried.reusedSocket).toBe(true);
+    await ask(target);
+    const channel = (await channelsOf(registry))[0]!;
+    expect(callsOf(channel)).toEqual([3, 2, 1]);
+    expect(stateOf(channel)).toBe("READY");
+    expect(statesOf(channel)).toEqual([
+      "IDLE -> CONNECTING",
+      "CONNECTING -> READY",
+      expect.stringMatching(/^READY -> TRANSIENT_FAILURE: .*ECONNRESET/),
+      "TRANSIENT_FAILURE -> CONNECTING",
+      "CONNECTING -> READY",
+    ]);
+    expect(callsOf((await subchannelsOf(registry, channel))[0]!)).toEqual([3, 2, 1]);
+  });
+
+  test("that are aborted before they have a connection have failed, without a stream", async () => {
+    const server = await hello();
+    const error = await ask({ host: "127.0.0.1", port: portOf(server), agent: false, signal: AbortSignal.abort() });
+    expect(error).toMatchObject({ name: "AbortError" });
+    const channel = (await channelsOf(registry))[0]!;
+    expect(callsOf(channel)).toEqual([1, 0, 1]);
+    await eventually(async () => expect(stateOf((await channelsOf(registry))[0]!)).toBe("IDLE"));
+  });
+
+  test("whose answer nobody wants to hear are over when it has arrived", async () => {
+    const server = await hello();
+    const agent = keepAlive();
+    const silent = request({ host: "127.0.0.1", port: portOf(server), agent });
+    silent.end();
+    await eventually(async () => expect(callsOf((await channelsOf(registry))[0]!)).toEqual([1, 1, 0]));
+    const unread = request({ host: "127.0.0.1", port: portOf(server), agent });
+    unread.end();
+    await once(unread, "response");
+    await eventually(async () => expect(callsOf((await channelsOf(registry))[0]!)).toEqual([2, 2, 0]));
+  });
+
+  test("that are answered before they are asked to the end are over when both is done", async () => {
+    const server = await listening(createServer((_asked, response) => response.writeHead(413).end("enough")));
+    const asked = request({ host: "127.0.0.1", port: portOf(server), method: "POST", agent: keepAlive() });
+    asked.write("half");
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    response.resume();
+    await once(response, "end");
+    expect(callsOf((await channelsOf(registry))[0]!)).toEqual([1, 0, 0]);
+    asked.end("the other half");
+    await once(asked, "close");
+    const [subchannel] = await subchannelsOf(registry, (await channelsOf(registry))[0]!);
+    expect(callsOf(subchannel!)).toEqual([1, 0, 1]);
+    const { socket } = await registry.getSocket(subchannel!.socketRef[0]!.socketId);
+    expect(streamsOf(socket!)).toEqual([1, 1, 0]);
+    expect([socket?.data?.messagesSent, socket?.data?.messagesReceived]).toEqual([1n, 1n]);
+  });
+
+  test("that open a tunnel are in flight until it ends; one that is refused is answered", async () => {
+    const server = await listening(createServer());
+    server.on("connect", (asked: IncomingMessage, socket: Socket) => {
+      if (asked.url === "refused:1") socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
+      else {
+        socket.write("HTTP/1.1 200 Connected\r\n\r\n");
+        socket.on("end", () => socket.end()).resume();
+      }
+    });
+    const connectTo = async (path: string): Promise<Socket> => {
+      const asked = request({ host: "127.0.0.1", port: portOf(server), method: "CONNECT", path });
+      asked.end();
+      const [, socket] = (await once(asked, "connect")) as [IncomingMessage, Socket];
+      return socket.resume();
+    };
+    const refused = await connectTo("refused:1");
+    expect(callsOf((await channelsOf(registry))[0]!)).toEqual([1, 0, 1]);
+    refused.destroy();
+    const tunnel = await connectTo("allowed:1");
+    expect(callsOf((await channelsOf(registry))[0]!)).toEqual([2, 0, 1]);
+    tunnel.end();
+    await once(tunnel, "close");
+    expect(callsOf((await channelsOf(registry))[0]!)).toEqual([2, 1, 1]);
+  });
+});

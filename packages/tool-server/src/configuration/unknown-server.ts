@@ -1,0 +1,17 @@
+import { ToolServerError } from "../errors.js";
+import type { Configuration } from "./parse-configuration.js";
+import { suggest } from "./suggest.js";
+
+/** That a configuration has no server of this name, which ones it has, and which was meant. */
+export function unknownServer(
+  name: string,
+  { entries }: Pick<Configuration, "entries">,
+  redact: (text: string) => string = (text) => text,
+): ToolServerError {
+  const names = entries.map((entry) => entry.name);
+  const close = suggest(name, names);
+  const guess = close === undefined ? "" : ` Did you mean ${JSON.stringify(close)}?`;
+  const list = names.length === 0 ? "The configuration has none." : `There are: ${names.join(", ")}.`;
+  const message = `There is no server ${JSON.stringify(name)} in the configuration.${guess} ${list}`;
+  return new ToolServerError("SERVER_UNKNOWN", redact(message));
+}

@@ -1,0 +1,16 @@
+import { ToolServerError } from "../errors.js";
+
+/** Waits for `promise` until the caller gives up; what was begun for all goes on. */
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined, server: string): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(ToolServerError.is(signal.reason) ? signal.reason : calledOff(server));
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
+function calledOff(server: string): ToolServerError {
+  return new ToolServerError("CALL_CANCELLED", `The call to the server ${JSON.stringify(server)} was called off.`);
+}

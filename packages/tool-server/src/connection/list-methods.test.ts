@@ -1,0 +1,13 @@
+import { expect, test, vi } from "vitest";
+import { createMemoryConnection } from "./memory-connection.test.helper.js";
+
+test("lists that a server does not have are empty, and nothing is said of it on standard output", async () => {
+  const said = vi.spyOn(console, "debug").mockImplementation(() => {});
+  const { connection } = createMemoryConnection();
+  expect(await connection.listResources()).toEqual({ resources: [] });
+  expect(await connection.listResourceTemplates()).toEqual({ resourceTemplates: [] });
+  expect(await connection.listPrompts()).toEqual({ prompts: [] });
+  expect((await connection.listTools()).tools.length).toBeGreaterThan(0);
+  expect(said).not.toHaveBeenCalled();
+  said.mockRestore();
+});

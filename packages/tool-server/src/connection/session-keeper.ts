@@ -1,0 +1,168 @@
+import { publish } from "../diagnostics/channels.js";
+import type { ConnectionFacts } from "../diagnostics/facts.js";
+import { ToolServerError } from "../errors.js";
+import { backOffMs, withJitter } from "../process/back-off.js";
+import type { Clock } from "../process/clock.js";
+import { abortable } from "./abortable.js";
+import type { ClientSession } from "./client-session.js";
+import { closedConnection, lostConnection, needsPerson, restingConnection } from "./connection-failures.js";
+import { type ConnectionState, connectivityOf } from "./connection-state.js";
+import { redactFailure } from "./redact-failure.js";
+
+/** Keeps the one session of a connection: opens it, notices its end, and rests after failures. */
+export interface SessionKeeper {
+  readonly state: ConnectionState;
+  /** The live session; undefined where there is none yet. */
+  live(): ClientSession | undefined;
+  /**
+   * The live session, or the one to come. `isForced` does not wait until a failure has rested. Rejects with why there is none,
+   * and where the caller gives up; what was begun for all goes on.
+   */
+  ensure(signal: AbortSignal | undefined, isForced: boolean): Promise<ClientSession>;
+  /** Opens one without anybody who waits for it: how that ends is in the state. */
+  begin(): void;
+  /** A session is over. That is a reason to wait before the next only where it was short, or the server cannot be reached. */
+  lose(session: ClientSession, failure: ToolServerError | undefined): void;
+  /** The live session proved good: a handshake alone does not, for some servers die right after it. */
+  proveGood(): void;
+  /** Ends the session, and opens no other. */
+  close(): Promise<void>;
+}
+
+export interface SessionKeeperOptions {
+  readonly facts: ConnectionFacts;
+  /** Opens a session. Rejects with a ToolServerError, also where the signal aborts. */
+  readonly open: (signal: AbortSignal) => Promise<ClientSession>;
+  readonly redact: (text: string) => string;
+  readonly clock: Clock;
+  /** Whether it opens another by itself where one failed or ended. */
+  readonly isEager: boolean;
+  /** The pauses after failures, in milliseconds: the first, doubled each time, up to the longest. */
+  readonly backOff: { readonly firstMs: number; readonly mostMs: number };
+  readonly random: () => number;
+}
+
+/** A pause that a call waits for, rather than failing at once. */
+const patienceMs = 2000;
+
+/** A session that lived this long was a good one: its end is no reason to wait. */
+const stableMs = 10_000;
+
+export function createSessionKeeper(options: SessionKeeperOptions): SessionKeeper {
+  const { facts, open, redact, clock, isEager, backOff, random } = options;
+  let state: ConnectionState = { kind: "idle" };
+  let failures = 0;
+  let hasAnswered = false;
+  /** Calls that wait until a failure has rested. */
+  const resting = new Set<() => void>();
+
+  const setState = (next: ConnectionState, reason?: string): void => {
+    const before = state;
+    if (before.kind === "failing") before.callOff();
+    state = next;
+    if (before.kind !== next.kind) {
+      const words = reason === undefined ? undefined : redact(reason);
+      const code = next.kind === "failing" ? next.error.code : undefined;
+      publish("connection:state", { subject: facts, state: connectivityOf(next), reason: words, code });
+    }
+    for (const wake of resting) wake();
+  };
+
+  const fail = (error: ToolServerError): void => {
+    failures += 1;
+    const pauseMs = withJitter(backOffMs(failures, backOff.firstMs, backOff.mostMs), random);
+    const isRetried = isEager && !needsPerson(error);
+    const callOff = isRetried ? clock.after(pauseMs, () => void begin()) : () => {};
+    setState({ kind: "failing", error, retryAt: clock.now() + pauseMs, callOff }, error.message);
+  };
+
+  const begin = (): Promise<ClientSession> => {
+    const controller = new AbortController();
+    const session = open(controller.signal).then(
+      (opened) => {
+        if (state.kind !== "connecting" || state.session !== session) {
+          void opened.close("It is not needed any more.");
+          throw closedConnection(facts.name);
+        }
+        hasAnswered = false;
+        setState({ kind: "ready", session: opened, since: clock.now() });
+        return opened;
+      },
+      (error: ToolServerError) => {
+        if (state.kind !== "connecting" || state.session !== session) throw closedConnection(facts.name);
+        const failure = ToolServerError.is(error) ? redactFailure(error, redact) : error;
+        fail(failure);
+        throw failure;
+      },
+    );
+    // Who waits for it hears of a failure; with nobody waiting it is in the state.
+    session.catch(() => {});
+    setState({ kind: "connecting", session, cancel: () => controller.abort() });
+    return session;
+  };
+
+  /** Waits so long, or until the state is another one. */
+  const rest = async (restMs: number, signal: AbortSignal | undefined): Promise<void> => {
+    let wake = (): void => {};
+    const callOff = clock.after(restMs, () => wake());
+    const rested = new Promise<void>((resolve) => {
+      wake = resolve;
+      resting.add(wake);
+    });
+    try {
+      await abortable(rested, signal, facts.name);
+    } finally {
+      callOff();
+      resting.delete(wake);
+    }
+  };
+
+  const ensure = async (signal: AbortSignal | undefined, isForced: boolean): Promise<ClientSession> => {
+    if (state.kind === "closed") throw closedConnection(facts.name);
+    if (state.kind === "ready") return state.session;
+    if (state.kind === "failing" && !isForced) {
+      const restMs = state.retryAt - clock.now();
+      if (restMs > patienceMs || (restMs > 0 && needsPerson(state.error))) throw restingConnection(state.error, restMs);
+      if (restMs > 0) {
+        await rest(restMs, signal);
+        return ensure(signal, isForced);
+      }
+    }
+    return abortable(state.kind === "connecting" ? state.session : begin(), signal, facts.name);
+  };
+
+  return {
+    get state() {
+      return state;
+    },
+    live: () => (state.kind === "ready" ? state.session : undefined),
+    ensure,
+    begin: () => void begin(),
+    lose(session, failure) {
+      if (state.kind !== "ready" || state.session !== session) return;
+      const isGood = hasAnswered || clock.now() - state.since >= stableMs;
+      if (isGood) failures = 0;
+      const reason = failure?.message ?? "The server ended the connection.";
+      if (failure?.code === "SESSION_LOST" || (isGood && failure?.code !== "SERVER_UNREACHABLE")) {
+        setState({ kind: "idle" }, reason);
+        if (isEager) void begin();
+      } else {
+        fail(failure ?? lostConnection(facts.name));
+      }
+      session.retire(reason);
+    },
+    proveGood() {
+      hasAnswered = true;
+      failures = 0;
+    },
+    async close() {
+      const before = state;
+      setState({ kind: "closed" }, "It was closed.");
+      if (before.kind === "connecting") {
+        before.cancel();
+        await before.session.catch(() => {});
+      }
+      if (before.kind === "ready") await before.session.close("The connection was closed.");
+    },
+  };
+}

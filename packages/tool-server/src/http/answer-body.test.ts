@@ -1,0 +1,153 @@
+import type { Socket } from "node:net";
+import { describe, expect, test, vi } from "vitest";
+import { failureOf } from "../failure-of.test.helper.js";
+import { createFakeClock } from "../process/fake-clock.test.helper.js";
+import { waiting } from "../waiting.test.helper.js";
+import { startHostileServer, startRawServer } from "./hostile-http-server.test.helper.js";
+import { createTestClient, get } from "./http-client.test.helper.js";
+
+describe("a body", () => {
+  test("past the limit is refused, whether its length is told or not", async () => {
+    const server = await startHostileServer((request, response) => {
+      const body = "x".repeat(1000);
+      if (request.url === "/told") response.setHeader("content-length", 1000);
+      response.write(body.slice(0, 500));
+      response.end(body.slice(500));
+    });
+    const { http } = createTestClient();
+    for (const path of ["/told", "/untold"]) {
+      const answer = await http.send(get(new URL(path, server.url)));
+      expect(await failureOf(answer.text(999))).toMatchObject({ code: "MESSAGE_TOO_LARGE", details: { status: 200 } });
+      expect(await (await http.send(get(new URL(path, server.url)))).text(1000)).toHaveLength(1000);
+    }
+  });
+
+  test("waits where nobody reads it, or the reader is busy, and comes whole in the end", async () => {
+    const size = 32 * 1024 * 1024;
+    const server = await startHostileServer((_, response) => response.end(Buffer.alloc(size, "x")));
+    const { http } = createTestClient();
+    const answer = await http.send(get(server.url));
+    const { socket } = answer.wire as { socket: Socket };
+    const settle = async (): Promise<number> => {
+      let before = -1;
+      const isStill = (): void => {
+        const earlier = before;
+        before = socket.bytesRead;
+        expect(before).toBe(earlier);
+      };
+      await vi.waitFor(isStill, { timeout: 20_000, interval: 50 });
+      return before;
+    };
+    expect(await settle()).toBeLessThan(size / 8);
+    let bytes = 0;
+    let release: (() => void) | undefined;
+    const read = answer.read((chunk) => {
+      bytes += chunk.length;
+      if (release !== undefined || bytes < 1024 * 1024) return undefined;
+      return new Promise<void>((resolve) => {
+        release = resolve;
+      });
+    });
+    await vi.waitFor(() => expect(release).toBeDefined(), waiting);
+    expect(await settle()).toBeLessThan(size / 8);
+    release?.();
+    await read;
+    expect(bytes).toBe(size);
+  });
+
+  test("comes piece after piece to a reader that takes its time", async () => {
+    const server = await startHostileServer((_, response) => response.end(Buffer.alloc(1024 * 1024, "x")));
+    const { http } = createTestClient();
+    const answer = await http.send(get(server.url));
+    let busy = 0;
+    let most = 0;
+    let bytes = 0;
+    await answer.read(async (chunk) => {
+      busy += 1;
+      most = Math.max(most, busy);
+      await new Promise((resolve) => setImmediate(resolve));
+      bytes += chunk.length;
+      busy -= 1;
+    });
+    expect([bytes, most]).toEqual([1024 * 1024, 1]);
+  });
+
+  test("is let go where its reader throws, with that error", async () => {
+    const server = await startHostileServer((_, response) => response.write("x"));
+    const { http, published } = createTestClient();
+    for (const reader of [
+      () => {
+        throw new RangeError("enough");
+      },
+      async () => {
+        throw new RangeError("enough");
+      },
+    ]) {
+      const answer = await http.send(get(server.url));
+      await expect(answer.read(reader)).rejects.toThrow("enough");
+    }
+    await vi.waitFor(
+      () => expect(published.totals()).toMatchObject({ opened: 2, closed: 2, "stream-failed": 2 }),
+      waiting,
+    );
+  });
+
+  test("that breaks off is CONNECTION_LOST", async () => {
+    const server = await startHostileServer((request, response) => {
+      if (request.url === "/length") response.setHeader("content-length", 100);
+      response.write("half", () => setImmediate(() => request.socket.destroy()));
+    });
+    const { http } = createTestClient();
+    for (const path of ["/length", "/chunked"]) {
+      const answer = await http.send(get(new URL(path, server.url)));
+      expect(await failureOf(answer.text(1000))).toMatchObject({ code: "CONNECTION_LOST", details: { wasSent: true } });
+    }
+  });
+
+  test("in chunks of a wrong form is CONNECTION_LOST, and odd but right ones are read", async () => {
+    const server = await startRawServer((socket) => {
+      socket.on("data", (bytes) => {
+        const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        const isOdd = bytes.toString().startsWith("GET /odd");
+        socket.write(`${head}${isOdd ? "1;a=b\r\no\r\n01\r\nk\r\n0\r\nTrailer: x\r\n\r\n" : "zz\r\nok\r\n"}`);
+      });
+    });
+    const { http } = createTestClient();
+    const odd = await http.send(get(new URL("/odd", server.url)));
+    expect(await odd.text(10)).toBe("ok");
+    const wrong = http.send(get(new URL("/wrong", server.url))).then((answer) => answer.text(10));
+    expect(await failureOf(wrong)).toMatchObject({ code: "CONNECTION_LOST" });
+  });
+
+  test("that is not wanted leaves the socket to the next request, if it is short", async () => {
+    const server = await startHostileServer((_, response) => {
+      response.write("some");
+      setImmediate(() => response.end("more"));
+    });
+    const { http } = createTestClient();
+    (await http.send(get(server.url))).discard();
+    await vi.waitFor(async () => {
+      const before = server.connections;
+      (await http.send(get(server.url))).discard();
+      expect(server.connections).toBe(before);
+    }, waiting);
+  });
+
+  test("that is not wanted and never ends is ended", async () => {
+    const server = await startHostileServer((_, response) => response.write("some"));
+    const clock = createFakeClock();
+    const { http, published } = createTestClient({ clock });
+    (await http.send(get(server.url))).discard();
+    expect(published.totals().closed).toBe(0);
+    clock.advance(2000);
+    await vi.waitFor(() => expect(published.totals().closed).toBe(1), waiting);
+  });
+
+  test("can be asked for once", async () => {
+    const server = await startHostileServer((_, response) => response.end("x"));
+    const { http } = createTestClient();
+    const answer = await http.send(get(server.url));
+    await answer.text(10);
+    await expect(answer.text(10)).rejects.toThrow(TypeError);
+  });
+});

@@ -1,0 +1,21 @@
+import { onTestFinished } from "vitest";
+import { createTestContext, listenTo, type Published } from "../transports/transport-context.test.helper.js";
+import { createHttpClient, type HttpClientOptions } from "./create-http-client.js";
+import type { HttpClient, HttpRequest } from "./http-client.js";
+
+/** A client, and what it published. It closes with the test. */
+export function createTestClient(options: Partial<HttpClientOptions> = {}): { http: HttpClient; published: Published } {
+  const { server, facts, secrets } = createTestContext("http");
+  const published = listenTo(facts);
+  const http = createHttpClient({ server, secrets, transport: () => facts, ...options });
+  onTestFinished(() => http.close());
+  return { http, published };
+}
+
+export function get(url: URL, more: Partial<HttpRequest> = {}): HttpRequest {
+  return { method: "GET", url, headers: {}, ...more };
+}
+
+export function post(url: URL, body: string, more: Partial<HttpRequest> = {}): HttpRequest {
+  return { method: "POST", url, headers: {}, body, ...more };
+}

@@ -1,0 +1,135 @@
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { failureOf } from "../failure-of.test.helper.js";
+import { createTestContext, listenTo } from "../transports/transport-context.test.helper.js";
+import { waiting } from "../waiting.test.helper.js";
+import { createHttpClient } from "./create-http-client.js";
+import { startHostileServer, startRawServer } from "./hostile-http-server.test.helper.js";
+import { createTestClient, get, post } from "./http-client.test.helper.js";
+import { wireOf } from "./socket-wire.js";
+
+describe("a socket", () => {
+  test("is used again, by one request at a time", async () => {
+    const server = await startHostileServer((_, response) => response.end("x"));
+    const { http, published } = createTestClient();
+    for (let index = 0; index < 5; index += 1) await (await http.send(get(server.url))).text(10);
+    expect(server.connections).toBe(1);
+    expect(published.totals()).toMatchObject({ opened: 1, closed: 0, "stream-started": 5, "stream-succeeded": 5 });
+    await Promise.all(Array.from({ length: 20 }, async () => (await http.send(get(server.url))).text(10)));
+    expect(server.connections).toBe(20);
+  });
+
+  test("is not used again by another transport", async () => {
+    const server = await startHostileServer((_, response) => response.end("x"));
+    const [first, second] = [createTestContext("http"), createTestContext("http")];
+    const published = [listenTo(first.facts), listenTo(second.facts)];
+    let current = first;
+    const http = createHttpClient({ server: "notes", secrets: first.secrets, transport: () => current.facts });
+    onTestFinished(() => http.close());
+    await (await http.send(get(server.url))).text(10);
+    current = second;
+    await (await http.send(get(server.url))).text(10);
+    await vi.waitFor(() => expect(published[0]?.totals()).toMatchObject({ opened: 1, closed: 1 }), waiting);
+    expect(published[1]?.totals()).toMatchObject({ opened: 1, "stream-succeeded": 1 });
+  });
+
+  test("is seen with the host and port that were asked for, and asks whether its silent peer is there", async () => {
+    const server = await startHostileServer((_, response) => response.end("x"));
+    const { http, published } = createTestClient();
+    const answer = await http.send(get(server.url));
+    expect(answer.wire).toMatchObject({ kind: "socket", remoteName: `localhost:${server.port}` });
+    expect([...published.wires.keys()]).toEqual([answer.wire]);
+    const { socket } = answer.wire as { socket: Socket };
+    expect(socket.remotePort).toBe(server.port);
+    const keepAlive = Object.getOwnPropertySymbols(socket).find((symbol) => symbol.description === "kSetKeepAlive");
+    expect(keepAlive && Reflect.get(socket, keepAlive)).toBe(true);
+    await answer.text(10);
+  });
+
+  test("is given up when it was idle for long, and says so", async () => {
+    const server = await startHostileServer((_, response) => response.end("x"), { keepAliveMs: 0 });
+    const { http, published } = createTestClient({ idleMs: 20 });
+    await (await http.send(get(server.url))).text(10);
+    await vi.waitFor(() => expect(published.reasons).toEqual(["It was idle."]), waiting);
+  });
+
+  test("counts a request that failed, and says why it closed", async () => {
+    const server = await startHostileServer((request) => request.socket.destroy());
+    const { http, published } = createTestClient();
+    await failureOf(http.send(get(server.url)));
+    expect(published.totals()).toMatchObject({ opened: 1, closed: 1, "stream-started": 1, "stream-failed": 1 });
+    expect(published.reasons).toEqual(["The server ended it."]);
+  });
+
+  test("for what is not HTTP is opened, seen, and closed with the client", async () => {
+    const server = await startRawServer((socket) => socket.pipe(socket));
+    const { http, published } = createTestClient();
+    const url = new URL(server.url);
+    url.protocol = "ws:";
+    const socket = await http.openSocket(url);
+    socket.write("hello");
+    expect(String((await once(socket, "data"))[0])).toBe("hello");
+    expect(wireOf(socket)).toMatchObject({ remoteName: `localhost:${server.port}` });
+    expect([...published.wires.keys()]).toEqual([wireOf(socket)]);
+    await http.close();
+    expect(socket.destroyed).toBe(true);
+    expect(published.reasons).toEqual(["Closed on this side."]);
+  });
+});
+
+describe("a dead pooled socket after idling", () => {
+  test("[TS-D-HTTP-3] never fails a request: it is sent on a fresh socket, once", async () => {
+    const server = await startHostileServer((_, response) => response.end("x"));
+    const { http, published } = createTestClient();
+    for (let round = 0; round < 10; round += 1) {
+      await (await http.send(post(server.url, `${round}`))).text(10);
+      for (const socket of server.sockets) socket.destroy();
+      // Whether the client has heard of it by then or not.
+      for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(server.requests.map(({ body }) => body)).toEqual(Array.from({ length: 10 }, (_, index) => `${index}`));
+    expect(published.totals()["stream-started"]).toBe(10);
+  });
+
+  test("[TS-D-HTTP-3] that dies under a request which was not yet written does not fail it", async () => {
+    const server = await startHostileServer((_, response) => response.end("x"));
+    const { http, published } = createTestClient();
+    const first = await http.send(post(server.url, "first"));
+    await first.text(10);
+    const second = http.send(post(server.url, "second"));
+    (first.wire as { socket: Socket }).socket.destroy();
+    expect(await (await second).text(10)).toBe("x");
+    expect(server.requests.map(({ body, connection }) => [body, connection])).toEqual([
+      ["first", 1],
+      ["second", 2],
+    ]);
+    expect(published.totals()).toMatchObject({ opened: 2, "stream-started": 2, "stream-succeeded": 2 });
+  });
+
+  test("[TS-D-HTTP-3] fails a request that was written, for it may have arrived, unless it is safe", async () => {
+    const server = await startHostileServer((request, response) => {
+      if (request.body === "first") response.end("x");
+      else request.socket.destroy();
+    });
+    const { http } = createTestClient();
+    await (await http.send(post(server.url, "first"))).text(10);
+    const failure = await failureOf(http.send(post(server.url, "written")));
+    expect(failure).toMatchObject({ code: "CONNECTION_LOST", details: { wasSent: true } });
+    expect(server.requests.map(({ body }) => body)).toEqual(["first", "written"]);
+  });
+
+  test("[TS-D-HTTP-3] fails no safe request: one that was written is sent once more, and not twice", async () => {
+    const server = await startHostileServer((request, response) => {
+      if (request.url === "/never" || request.connection === 1) request.socket.destroy();
+      else response.end("x");
+    });
+    const { http } = createTestClient();
+    const written: unknown[] = [];
+    const answer = await http.send(get(server.url, { isSafe: true, onWritten: (wire) => written.push(wire) }));
+    expect(await answer.text(10)).toBe("x");
+    expect(new Set(written).size).toBe(2);
+    await failureOf(http.send(get(new URL("/never", server.url), { isSafe: true })));
+    expect(server.requests.filter(({ url }) => url === "/never")).toHaveLength(2);
+  });
+});

@@ -1,0 +1,61 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Client } from "@modelcontextprotocol/client";
+import { onTestFinished, vi } from "vitest";
+
+/** The main file of a package, by where its description is. */
+function mainOf(description: string): string {
+  return join(dirname(fileURLToPath(description)), "dist", "index.js");
+}
+
+/** The servers that others have published, as programs. */
+export const everything: string = mainOf(import.meta.resolve("@modelcontextprotocol/server-everything/package.json"));
+export const memory: string = mainOf(import.meta.resolve("@modelcontextprotocol/server-memory/package.json"));
+export const filesystem: string = mainOf(import.meta.resolve("@modelcontextprotocol/server-filesystem/package.json"));
+export const supergateway: string = mainOf(import.meta.resolve("supergateway/package.json"));
+
+/** A port where nobody listens now, for servers that cannot tell which one they took. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/**
+ * Runs a server until the test is over, or it is stopped, and waits until it listens. It ends by TERM, so that it ends those
+ * that it started, or by another signal.
+ */
+export async function runServer(
+  args: readonly string[],
+  port: number,
+  signal: NodeJS.Signals = "SIGTERM",
+): Promise<() => Promise<void>> {
+  const child = spawn(process.execPath, args, { env: { ...process.env, PORT: String(port) }, stdio: "ignore" });
+  const ended = once(child, "exit");
+  const stop = async (): Promise<void> => {
+    child.kill(signal);
+    await ended;
+  };
+  onTestFinished(stop);
+  await vi.waitFor(() => reach(port), { timeout: 30_000, interval: 20 });
+  return stop;
+}
+
+/** Rejects where nobody listens. */
+async function reach(port: number): Promise<void> {
+  const socket = connect(port, "localhost");
+  await once(socket, "connect");
+  socket.destroy();
+}
+
+/** Calls a tool that answers with text. */
+export async function callTool(client: Client, name: string, args: Record<string, unknown>): Promise<string> {
+  const { content } = await client.callTool({ name, arguments: args });
+  return content.map((part) => (part.type === "text" ? part.text : "")).join("");
+}

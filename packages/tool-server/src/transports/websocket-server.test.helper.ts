@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { onTestFinished } from "vitest";
+import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
+
+/** A server of the test, and what reached it. */
+export interface WebSocketTestServer {
+  readonly url: string;
+  readonly sockets: ReadonlySet<Socket>;
+  readonly requests: readonly IncomingMessage[];
+}
+
+/** Listens, and ends with the test. */
+export async function listen(server: Server, scheme: "ws" | "wss" = "ws"): Promise<WebSocketTestServer> {
+  const sockets = new Set<Socket>();
+  const requests: IncomingMessage[] = [];
+  server.on(scheme === "ws" ? "connection" : "secureConnection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {}).on("close", () => sockets.delete(socket));
+  });
+  server.prependListener("request", (request) => requests.push(request));
+  // A listener of its own would make the server leave upgrades to it.
+  if (server.listenerCount("upgrade") > 0) server.prependListener("upgrade", (request) => requests.push(request));
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { url: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}/mcp?v=1#part`, sockets, requests };
+}
+
+/** A server of WebSockets. */
+export function serveWebSockets(
+  onSocket: (socket: WebSocket) => void,
+  options: ServerOptions = {},
+): Promise<WebSocketTestServer> {
+  const server = createServer();
+  new WebSocketServer({ server, ...options }).on("connection", (socket) => onSocket(socket.on("error", () => {})));
+  return listen(server);
+}
+
+/** A server that answers the upgrade as an HTTP server does. */
+export function serveHttp(answer: RequestListener): Promise<WebSocketTestServer> {
+  // Without a listener for upgrades, they are requests like any other.
+  return listen(createServer(answer));
+}
+
+/** A server that does with the request for the upgrade what it likes. */
+export function serveRaw(onUpgrade: (request: IncomingMessage, socket: Socket) => void): Promise<WebSocketTestServer> {
+  const server = createServer();
+  server.on("upgrade", (request, socket: Socket) => {
+    // Who does not read does not notice the end, and these sockets may be half open.
+    onUpgrade(
+      request,
+      socket.resume().on("end", () => socket.end()),
+    );
+  });
+  return listen(server);
+}
+
+/** The head of an answer that grants the upgrade. */
+export function granted(request: IncomingMessage, ...more: string[]): string {
+  const accept = createHash("sha1")
+    .update(`${request.headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+    .digest("base64");
+  const head = ["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade"];
+  return [...head, `Sec-WebSocket-Accept: ${accept}`, ...more, "", ""].join("\r\n");
+}

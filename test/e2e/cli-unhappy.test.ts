@@ -1,0 +1,131 @@
+import { spawn, spawnSync } from "node:child_process";
+import { chmodSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createUserFolder, program, startCommand, type UserFolder } from "./command.test.helper.js";
+import { everything } from "./real-servers.test.helper.js";
+import { type RunningProcess, startProcess } from "./running-process.test.helper.js";
+
+const patience = { timeout: 30_000, interval: 50 };
+
+// The one of util-linux, which is everywhere on Linux, gives a program a terminal of its own.
+const hasTerminals = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") ?? false;
+
+/** A process that has tools and nothing else. */
+const toolsOnly = `
+process.stdin.setEncoding("utf8").on("data", (text) => {
+  for (const line of text.split("\\n").filter(Boolean)) {
+    const { id, method } = JSON.parse(line);
+    const results = {
+      initialize: { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "t", version: "1" } },
+      "tools/list": { tools: [] },
+    };
+    if (id === undefined) continue;
+    const answer = results[method] ? { result: results[method] } : { error: { code: -32601, message: "no" } };
+    console.log(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+  }
+});`;
+
+function startIn({ folder, home }: UserFolder, ...argv: string[]): RunningProcess {
+  return startCommand(argv, { cwd: folder, env: { HOME: home, PATH: process.env.PATH, PWD: folder } });
+}
+
+/** A port on which requests are taken and never answered. */
+async function silentPort(): Promise<number> {
+  const server = createServer(() => {});
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+describe("somebody in trouble", () => {
+  test("gets JSON alone with --json, also of what a server does not have", async () => {
+    const user = createUserFolder();
+    user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
+    const [resources, prompts] = [
+      startIn(user, "resources", "--json", "--trust"),
+      startIn(user, "prompts", "--json", "--trust"),
+    ];
+    expect(await resources.ended, resources.stderr).toBe(0);
+    expect(JSON.parse(resources.stdout)).toMatchObject({ tools: { resources: [] } });
+    expect(await prompts.ended, prompts.stderr).toBe(0);
+    expect(JSON.parse(prompts.stdout)).toMatchObject({ tools: { prompts: [] } });
+  });
+
+  test("is told of an entry that cannot be understood, and the others are used", async () => {
+    const user = createUserFolder();
+    user.configure({ text: "node server.js", good: { command: process.execPath, args: [everything, "stdio"] } });
+    const tools = startIn(user, "tools", "--trust");
+    expect(await tools.ended).toBe(1);
+    expect(tools.stderr).toContain('The entry of the server "text" has errors.');
+    expect(tools.stdout).toContain("echo");
+  });
+
+  test("waits for a silent server as long as --timeout says, also for its first answer", async () => {
+    const user = createUserFolder();
+    user.configure({ silent: { type: "http", url: `http://127.0.0.1:${await silentPort()}/mcp` } });
+    const tools = startIn(user, "tools", "--trust", "--allow-insecure-loopback", "--timeout", "500ms");
+    expect(await tools.ended).toBe(1);
+    expect(tools.stderr).toContain("within 500 ms");
+  });
+
+  test("reads the path of a helper that fails, though the variable with the current folder is called PWD", async () => {
+    const user = createUserFolder();
+    const helper = join(user.folder, "helper.sh");
+    writeFileSync(helper, "#!/bin/sh\nexit 4\n");
+    chmodSync(helper, 0o755);
+    user.configure({ api: { type: "http", url: "https://127.0.0.1:1/mcp", headersHelper: "helper.sh" } });
+    const tools = startIn(user, "tools", "--trust");
+    expect(await tools.ended).toBe(1);
+    expect(tools.stderr).toContain(`The helper of the server "api" (${helper}) exited with code 4`);
+  });
+
+  test.runIf(process.platform === "linux")("is told in a sentence that the disk is full", async () => {
+    const user = createUserFolder();
+    user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
+    const script = `exec "${process.execPath}" "$0" check > /dev/full`;
+    const run = startProcess("/bin/sh", ["-c", script, program], { cwd: user.folder, env: { HOME: user.home } });
+    expect(await run.ended).toBe(1);
+    expect(run.stderr).toBe("wirescope: Standard output cannot be written (ENOSPC). Nothing more is done.\n");
+  });
+
+  test.runIf(hasTerminals)(
+    "who ends the gateway at a terminal reads that it stops, and how to end it at once",
+    async () => {
+      const user = createUserFolder();
+      user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
+      const command = [process.execPath, program, "up", "--port", "0", "--trust"].map((word) => `'${word}'`).join(" ");
+      const env = { HOME: user.home, PATH: process.env.PATH, TERM: "xterm" };
+      const child = spawn("script", ["-qec", `exec ${command}`, "/dev/null"], { cwd: user.folder, env });
+      let shown = "";
+      child.stdout.on("data", (chunk) => {
+        const wasUp = shown.includes("Ctrl-C ends it.");
+        shown += String(chunk);
+        if (!wasUp && shown.includes("Ctrl-C ends it.")) child.stdin.write("\x03");
+      });
+      expect(await new Promise((resolve) => child.once("close", resolve)), shown).toBe(0);
+      expect(shown).toContain("Stopping, once calls in flight have ended. Another Ctrl-C ends it at once.");
+    },
+  );
+
+  test("finds nothing but JSON in a log for machines, also where a configuration breaks", async () => {
+    const user = createUserFolder();
+    user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
+    const up = startIn(user, "up", "--port", "0", "--trust", "--json", "--log", "json");
+    await expect.poll(() => up.stdout, patience).toContain("\n");
+    writeFileSync(user.file, '{ "mcpServers": {');
+    await expect.poll(() => up.stderr, patience).toContain("What was there goes on.");
+    user.configure({ text: "node server.js" });
+    await expect.poll(() => up.stderr, patience).toContain("The entry is a string");
+    up.process.kill("SIGTERM");
+    expect(await up.ended).toBe(0);
+    const lines = up.stderr.trimEnd().split("\n");
+    const kinds = lines.map((line) => JSON.parse(line).kind);
+    expect(kinds.filter((kind) => kind === "defect")).toHaveLength(2);
+  });
+});

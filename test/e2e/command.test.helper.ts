@@ -1,0 +1,105 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Io, main } from "@wirescope/cli";
+import { onTestFinished } from "vitest";
+import {
+  type EndedProcess,
+  type ProcessOptions,
+  type RunningProcess,
+  startProcess,
+  untilPrinted,
+} from "./running-process.test.helper.js";
+
+/** The command, built. */
+export const program: string = fileURLToPath(new URL("../../packages/cli/bin/wirescope.js", import.meta.url));
+
+/** How a run of the command ended. */
+export interface Run extends EndedProcess {
+  readonly code: number;
+}
+
+/** Answers a question of the command line; it may wait until the signal aborts. */
+export type Answerer = (question: string, stderr: string, signal: AbortSignal) => Promise<string>;
+
+export interface RunSetting {
+  readonly env?: Io["env"];
+  /** Who sits at the terminal. Default: nobody. */
+  readonly person?: Answerer | undefined;
+  /** The width of the terminal. Default: there is none. */
+  readonly columns?: number | undefined;
+  /** Hears what is written to standard error, as it comes. */
+  readonly onStderr?: ((text: string) => void) | undefined;
+}
+
+/** Runs the command line in this process. */
+export async function runCommand(argv: readonly string[], setting: RunSetting = {}): Promise<Run> {
+  const { env = {}, person, columns, onStderr } = setting;
+  let stdout = "";
+  let stderr = "";
+  const code = await main([...argv], {
+    stdout: {
+      write: (text) => {
+        stdout += text;
+      },
+      ...(columns === undefined ? {} : { isTTY: true, columns }),
+    },
+    stderr: {
+      write: (text) => {
+        stderr += text;
+        onStderr?.(text);
+      },
+    },
+    env,
+    now: () => new Date(),
+    ask: person && ((question, signal = new AbortController().signal) => person(question, stderr, signal)),
+  });
+  return { code, stdout, stderr };
+}
+
+/** Starts the built command as a process of its own; it runs until it ends or the test does. */
+export function startCommand(argv: readonly string[], options: ProcessOptions = {}): RunningProcess {
+  return startProcess(process.execPath, [program, ...argv], options);
+}
+
+/** A gateway that is up, and what it says of itself. */
+export interface StartedGateway extends RunningProcess {
+  readonly endpoint: string;
+  /** Not told where the gateway was given it. */
+  readonly token: string;
+}
+
+/** Starts the gateway as a process of its own; resolves when it is up. It ends with the test. */
+export async function startGateway(options: readonly string[], setting: ProcessOptions): Promise<StartedGateway> {
+  const run = startCommand(["up", "--json", ...options], setting);
+  const { endpoint, token } = JSON.parse(await untilPrinted(run, /\n/));
+  return Object.assign(run, { endpoint, token });
+}
+
+/** A folder with the configuration of a user, whose home is in it. It goes with the test. */
+export interface UserFolder {
+  readonly folder: string;
+  readonly home: string;
+  /** The path of the configuration. */
+  readonly file: string;
+  /** Writes the configuration, and gives its path. */
+  configure(servers: Readonly<Record<string, unknown>>): string;
+}
+
+export function createUserFolder(): UserFolder {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-user-")));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const home = join(folder, "home");
+  mkdirSync(home);
+  const file = join(folder, ".mcp.json");
+  return {
+    folder,
+    home,
+    file,
+    configure(servers) {
+      writeFileSync(file, JSON.stringify({ mcpServers: servers }, null, 2));
+      return file;
+    },
+  };
+}
