@@ -49,7 +49,7 @@ export interface Exchange {
   readonly stream: ServerHttp2Stream | undefined;
   readonly startedAt: number;
   /** How long the body may take. */
-  receiveTimeoutMs: number;
+  readonly receiveTimeoutMs: number;
   stalledSince: number | undefined;
   isGivenUp: boolean;
 }

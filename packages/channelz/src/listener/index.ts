@@ -1,7 +1,6 @@
 export type { ListenerStats } from "./connections.js";
 export type { CorsAdditions } from "./cors.js";
 export type { MoreServices } from "./create-services.js";
-export type { Fallback } from "./http-front.js";
 export type { ListenLimits } from "./limits.js";
 export {
   type ChannelzListener,
@@ -11,3 +10,4 @@ export {
   listenChannelz,
 } from "./listen.js";
 export type { ListenTls, PemFile, TlsChange } from "./listen-tls.js";
+export type { Fallback } from "./reception.js";

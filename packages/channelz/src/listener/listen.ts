@@ -8,10 +8,11 @@ import { type Connection, createConnections, type ListenerStats } from "./connec
 import type { CorsAdditions } from "./cors.js";
 import type { MoreServices } from "./create-services.js";
 import { createGuard } from "./guard.js";
-import { createHttpFront, type Fallback, type HttpObserver } from "./http-front.js";
+import { createHttpFront, type HttpObserver } from "./http-front.js";
 import { createLazyServices } from "./lazy-services.js";
 import { completeLimits, type ListenLimits } from "./limits.js";
 import type { ListenTls } from "./listen-tls.js";
+import type { Fallback } from "./reception.js";
 import { createTlsFront } from "./tls-front.js";
 import { createTokenCheck } from "./token.js";
 

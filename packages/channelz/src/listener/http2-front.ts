@@ -1,0 +1,86 @@
+import {
+  Http2ServerRequest,
+  Http2ServerResponse,
+  type IncomingHttpHeaders,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { drain, stopReceiving } from "../service/request-body.js";
+import { type Connection, type Counters, countMalformed } from "./connections.js";
+import type { LazyServices } from "./lazy-services.js";
+import type { ListenLimits } from "./limits.js";
+import type { Reception } from "./reception.js";
+
+export interface Http2FrontOptions {
+  readonly reception: Reception;
+  readonly services: LazyServices;
+  readonly limits: ListenLimits;
+  readonly counters: Counters;
+  readonly onSession: ((session: ServerHttp2Session) => void) | undefined;
+}
+
+/** Serves HTTP/2 on a connection. */
+export type Http2Front = (connection: Connection) => Promise<void>;
+
+export function createHttp2Front({ reception, services, limits, counters, onSession }: Http2FrontOptions): Http2Front {
+  const { maxConcurrentStreams, maxHeaderBytes } = limits;
+
+  function onStream(
+    connection: Connection,
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    rawHeaders: readonly string[],
+  ): void {
+    stream.on("error", ignore);
+    // A caller may have reset the stream before we hear of it, and then nobody will hear of its end.
+    if (stream.destroyed || stream.closed) return;
+    const { ":method": method = "", ":path": url = "" } = headers;
+    const received = reception.receive(connection, stream, { method, headers, url });
+    stream.on("close", () => reception.finish(received));
+    const { outcome, origin } = received.verdict;
+    if (outcome === "pass" && origin === undefined && services.current?.grpcUnary(stream, headers) === true) return;
+    const atOnce = reception.answerAtOnce(received);
+    if (atOnce !== undefined) {
+      // Not through a response of Node's: that one waits for trailers, and a stream that is closed before they are asked
+      // for ends the process with a failed assertion (Node 20).
+      drain(stream);
+      stream.once("finish", () => stopReceiving(stream));
+      stream.respond({ ":status": atOnce.statusCode, ...atOnce.headers }, { endStream: atOnce.body.length === 0 });
+      if (atOnce.body.length > 0) stream.end(atOnce.body);
+      return;
+    }
+    const request = new Http2ServerRequest(stream, headers, {}, rawHeaders);
+    const response = new Http2ServerResponse(stream);
+    // A caller that goes on sending after its answer would keep the stream, and with it a shutdown, waiting. The response
+    // sends its trailers on this very event, and the reset must not overtake them.
+    stream.on("wantTrailers", () => stopReceiving(stream));
+    reception.handOver(received, request, response);
+  }
+
+  return async (connection) => {
+    // Who speaks HTTP/2 calls services. A stream cannot be kept waiting: one without a body would end before anybody listens.
+    if (services.current === undefined) {
+      connection.awaiting = "us";
+      await services.load();
+      if (connection.socket.destroyed) return;
+      connection.idleSince = performance.now();
+    }
+    connection.awaiting = "settings";
+    const session = performServerHandshake(connection.socket, {
+      settings: { maxConcurrentStreams, maxHeaderListSize: maxHeaderBytes },
+    });
+    connection.session = session;
+    onSession?.(session);
+    session.on("error", (error) => countMalformed(counters, error));
+    session.once("remoteSettings", () => {
+      connection.awaiting = "request";
+    });
+    // The types do not know of the fourth argument.
+    session.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ...[, rawHeaders]: unknown[]) =>
+      onStream(connection, stream, headers, rawHeaders as string[]),
+    );
+  };
+}
+
+function ignore(): void {}

@@ -1,0 +1,120 @@
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import { grpcCode } from "../service/grpc-code.js";
+import type { RpcStatus } from "../service/rpc-status.js";
+import type { NodeRequest, NodeResponse } from "./connect-handler.js";
+import type { Connection, Connections, Exchange } from "./connections.js";
+import { type CorsAdditions, corsHeaders, preflightHeaders } from "./cors.js";
+import type { Guard, GuardedRequest, Verdict } from "./guard.js";
+import type { LazyServices } from "./lazy-services.js";
+import type { ListenLimits } from "./limits.js";
+import { type StatusResponse, statusResponse } from "./status-response.js";
+
+/** Answers a request that is neither Channelz nor one of the other routes. */
+export type Fallback = (request: NodeRequest, response: NodeResponse) => void;
+
+/** What stands behind the reception. */
+export interface ReceptionOptions {
+  readonly connections: Connections;
+  readonly limits: ListenLimits;
+  readonly guard: Guard;
+  readonly services: LazyServices;
+  readonly fallback: Fallback | undefined;
+  readonly publicPaths: ReadonlySet<string>;
+  readonly cors: CorsAdditions | undefined;
+  readonly isEncrypted: boolean;
+}
+
+/** A request that has come in, and what the guard says of it. */
+export interface Received {
+  readonly asked: GuardedRequest;
+  /** As it was sent, with its query. */
+  readonly url: string;
+  readonly path: string;
+  readonly verdict: Verdict;
+  readonly exchange: Exchange;
+}
+
+/** What all requests pass, whichever version of HTTP brings them. */
+export interface Reception {
+  /** Takes a request in: it is counted, and the guard is asked. */
+  receive(
+    connection: Connection,
+    stream: ServerHttp2Stream | undefined,
+    request: { readonly method: string; readonly headers: IncomingHttpHeaders; readonly url: string },
+  ): Received;
+  /** The answer to a request that nobody needs to see: one that is refused, too large, a preflight, or for nothing here. */
+  answerAtOnce(received: Received): StatusResponse | undefined;
+  /** Its answer is out, or it never will be. */
+  finish(received: Received): void;
+  /** Hands a request to whom it is for. */
+  handOver(received: Received, request: NodeRequest, response: NodeResponse): void;
+}
+
+const frameHeaderBytes = 5;
+
+export function createReception(options: ReceptionOptions): Reception {
+  const { connections, limits, guard, services, fallback, publicPaths, cors, isEncrypted } = options;
+  const { counters } = connections;
+
+  function statusAtOnce({ headers }: GuardedRequest, path: string): RpcStatus | undefined {
+    if (services.isAwaited(path)) {
+      return {
+        code: grpcCode.unavailable,
+        message: "The services cannot be loaded. The process that serves them knows why.",
+      };
+    }
+    const kind = services.current?.connect.kindOf(path);
+    if (kind === undefined && fallback === undefined) {
+      return { code: grpcCode.unimplemented, message: "Nothing is served at this path." };
+    }
+    // Connect counts what it reads; a body that announces itself as too large need not be read.
+    const takesOneMessage = kind === "unary" || kind === "server_streaming";
+    const announcedBytes = Number(headers["content-length"] ?? 0);
+    if (!takesOneMessage || announcedBytes <= limits.maxMessageBytes + frameHeaderBytes) return undefined;
+    counters.requestsTooLarge++;
+    const message = `The request is larger than ${limits.maxMessageBytes} bytes, the most that this listener takes.`;
+    return { code: grpcCode.resourceExhausted, message };
+  }
+
+  return {
+    receive(connection, stream, { method, headers, url }) {
+      const path = pathOf(url);
+      const kind = services.current?.connect.kindOf(path);
+      const mayStayOpen = kind === "client_streaming" || kind === "bidi_streaming";
+      const exchange: Exchange = {
+        connection,
+        stream,
+        startedAt: performance.now(),
+        receiveTimeoutMs: mayStayOpen ? limits.idleTimeoutMs : limits.requestTimeoutMs,
+        stalledSince: undefined,
+        isGivenUp: false,
+      };
+      connections.begin(exchange);
+      const httpVersion = stream === undefined ? 1 : 2;
+      const asked: GuardedRequest = { httpVersion, method, headers, isEncrypted, isPublic: publicPaths.has(path) };
+      return { asked, url, path, verdict: guard(asked), exchange };
+    },
+    answerAtOnce({ asked, url, path, verdict }) {
+      if (verdict.outcome === "preflight") {
+        return { statusCode: 204, headers: preflightHeaders(verdict.origin, cors), body: Buffer.alloc(0) };
+      }
+      const status = verdict.outcome === "refuse" ? verdict.status : statusAtOnce(asked, path);
+      if (status === undefined) return undefined;
+      if (verdict.outcome === "refuse") counters.requestsRefused++;
+      const answer = statusResponse(status, asked.method, asked.headers, url);
+      return { ...answer, headers: { ...answer.headers, ...(verdict.origin && corsHeaders(verdict.origin, cors)) } };
+    },
+    finish: ({ exchange }) => connections.finish(exchange),
+    handOver({ path, verdict }, request, response) {
+      if (verdict.origin !== undefined) {
+        for (const [name, value] of Object.entries(corsHeaders(verdict.origin, cors))) response.setHeader(name, value);
+      }
+      if (services.current?.connect.handle(request, response, path) !== true) fallback?.(request, response);
+    },
+  };
+}
+
+function pathOf(url: string): string {
+  const query = url.indexOf("?");
+  return query < 0 ? url : url.slice(0, query);
+}
