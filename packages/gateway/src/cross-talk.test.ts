@@ -2,55 +2,77 @@ import type { Client } from "@modelcontextprotocol/client";
 import { McpServer } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { connect, startTestGateway } from "./gateway.test.helper.js";
+import { connect, patience, startTestGateway } from "./gateway.test.helper.js";
+import { eventOf, serveRaw } from "./raw-server.test.helper.js";
 import { everything, type MakeServer, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
-/** Answers, tells progress and asks with the mark of its caller, after a while that differs from call to call. */
-const makeMarking: MakeServer = (era) => {
-  const server = new McpServer({ name: "marking", version: "1" }, { capabilities: { tools: {}, logging: {} } });
-  server.registerTool("mark", { inputSchema: z.object({ mark: z.string() }) }, async ({ mark }, context) => {
-    const progressToken = context.mcpReq._meta?.progressToken;
-    const pause = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 5));
-    for (let progress = 1; progress <= 2 && progressToken !== undefined; progress += 1) {
-      await context.mcpReq.notify({
-        method: "notifications/progress",
-        params: { progressToken, progress, message: mark },
-      });
-      await pause();
-    }
-    if (era === "modern") return { content: [{ type: "text", text: mark }] };
-    const answer = await context.mcpReq.send({
-      method: "elicitation/create",
-      params: {
-        mode: "form",
-        message: mark,
-        requestedSchema: { type: "object", properties: { mark: { type: "string" } } },
-      },
-    });
-    await pause();
-    return { content: [{ type: "text", text: `${mark} ${answer.content?.mark}` }] };
-  });
-  return server;
-};
+const clientCount = 8;
+const callsEach = 2;
+const callCount = clientCount * callsEach;
 
-test("every answer, progress and question of many clients at once carries the mark of its own caller (CVE-2026-111770, CVE-2026-25536)", async () => {
+/** Holds whoever comes until so many are there; the last who came goes first. */
+function gatherAll(count: number): () => Promise<void> {
+  const waiting: (() => void)[] = [];
+  return () =>
+    new Promise((resolve) => {
+      waiting.push(resolve);
+      if (waiting.length === count) for (const go of waiting.splice(0).reverse()) setImmediate(go);
+    });
+}
+
+/** Answers, tells progress and asks with the mark of its caller, while all other calls are in flight too. */
+function makeMarking(): MakeServer {
+  const gather = gatherAll(callCount);
+  return (era) => {
+    const server = new McpServer({ name: "marking", version: "1" }, { capabilities: { tools: {}, logging: {} } });
+    server.registerTool("mark", { inputSchema: z.object({ mark: z.string() }) }, async ({ mark }, context) => {
+      await gather();
+      const progressToken = context.mcpReq._meta?.progressToken;
+      for (let progress = 1; progress <= 2 && progressToken !== undefined; progress += 1) {
+        await context.mcpReq.notify({
+          method: "notifications/progress",
+          params: { progressToken, progress, message: mark },
+        });
+        await gather();
+      }
+      if (era === "modern") return { content: [{ type: "text", text: mark }] };
+      const answer = await context.mcpReq.send({
+        method: "elicitation/create",
+        params: {
+          mode: "form",
+          message: mark,
+          requestedSchema: { type: "object", properties: { mark: { type: "string" } } },
+        },
+      });
+      await gather();
+      return { content: [{ type: "text", text: `${mark} ${answer.content?.mark}` }] };
+    });
+    return server;
+  };
+}
+
+test("every answer, progress and question of many calls at once carries the mark of its own caller (CVE-2026-111770, CVE-2026-25536)", async () => {
   const gateway = await startTestGateway({
-    old: { type: "http", url: await serveLegacy(makeMarking) },
-    new: { type: "http", url: await serveModern(makeMarking) },
+    old: { type: "http", url: await serveLegacy(makeMarking()) },
+    new: { type: "http", url: await serveModern(makeMarking()) },
     child: { command: process.execPath, args: [everything, "stdio"] },
   });
   const seen: string[] = [];
+  let progress = 0;
+  // All questions are open at once, too.
+  const gather = gatherAll(callCount);
   const open = (index: number): Promise<Client> =>
     connect(gateway, index % 2 === 0 ? "modern" : "legacy", { capabilities: { elicitation: { form: {} } } }, (client) =>
       client.setRequestHandler("elicitation/create", async ({ params: { message } }) => {
         if (!message.startsWith(`c${index}-`)) seen.push(`${index} was asked: ${message}`);
+        await gather();
         return { action: "accept", content: { mark: message } };
       }),
     );
-  const clients = await Promise.all(Array.from({ length: 24 }, (_, index) => open(index)));
+  const clients = await Promise.all(Array.from({ length: clientCount }, (_, index) => open(index)));
   await Promise.all(
     clients.flatMap((client, index) =>
-      Array.from({ length: 6 }, async (_, turn) => {
+      Array.from({ length: 3 * callsEach }, async (_, turn) => {
         const mark = `c${index}-${turn}`;
         const server = ["old", "new", "child"][turn % 3];
         const params =
@@ -60,8 +82,9 @@ test("every answer, progress and question of many clients at once carries the ma
         const result = await client.callTool(params, {
           onprogress: ({ message }) => {
             // The client itself tells of each round in which it was asked.
-            if (message === mark || message?.startsWith("Fulfilling input")) return;
-            seen.push(`${mark} heard ${message}`);
+            if (message?.startsWith("Fulfilling input")) return;
+            progress += 1;
+            if (message !== mark) seen.push(`${mark} heard ${message}`);
           },
         });
         const text = JSON.stringify(result.content);
@@ -71,5 +94,45 @@ test("every answer, progress and question of many clients at once carries the ma
     ),
   );
   expect(seen).toEqual([]);
+  expect(progress).toBe(2 * 2 * callCount);
   expect(gateway.gateway.servers().map(({ callsInFlight }) => callsInFlight)).toEqual([0, 0, 0]);
+});
+
+test("what a server says on the stream of a call that is over is for nobody", async () => {
+  const say = (text: string): string =>
+    JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { level: "error", data: text } });
+  const question = { jsonrpc: "2.0", id: 7, method: "elicitation/create", params: { message: "late" } };
+  let late: (() => void) | undefined;
+  const server = await serveRaw({
+    "tools/call"({ id, params }, response) {
+      const isHeld = (params?.arguments as { isHeld?: boolean } | undefined)?.isHeld === true;
+      response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+      const answer = eventOf(`{"jsonrpc":"2.0","id":${id},"result":{"content":[]}}`);
+      if (isHeld) late = () => response.end(answer);
+      // In one piece, so that none is cut off from the others.
+      else response.end(`${answer}${eventOf(say("late"))}${eventOf(JSON.stringify(question))}`);
+      return undefined;
+    },
+  });
+  const gateway = await startTestGateway({ raw: server.entry });
+  const heard: string[] = [];
+  const other = await connect(gateway, "legacy", { capabilities: { elicitation: {} } }, (client) => {
+    client.setNotificationHandler("notifications/message", ({ params }) => void heard.push(String(params.data)));
+    client.setRequestHandler("elicitation/create", async ({ params }) => {
+      heard.push(params.message);
+      return { action: "accept" };
+    });
+  });
+  await expect.poll(server.listening, patience).toBe(1);
+  // The other has a call in flight, so that it could be taken for who is asked.
+  const held = other.callTool({ name: "raw__echo", arguments: { isHeld: true } });
+  await expect.poll(() => late, patience).toBeDefined();
+  const caller = await connect(gateway, "legacy");
+  await caller.callTool({ name: "raw__echo", arguments: {} });
+  await expect.poll(() => server.seen.some(({ id, method }) => id === 7 && method === undefined), patience).toBe(true);
+  server.say(say("for all"));
+  await expect.poll(() => heard, patience).toContain("for all");
+  late?.();
+  await held;
+  expect(heard).toEqual(["for all"]);
 });

@@ -40,6 +40,8 @@ export type GatewayEvent =
       readonly removed: readonly string[];
       readonly changed: readonly string[];
     }
+  /** Certificates or authorities of its TLS that changed count from now on. */
+  | { readonly kind: "certificates"; readonly files: readonly string[]; readonly reason: string }
   | { readonly kind: "defect"; readonly reason: string };
 
 /** Hears what happens. What it throws is ignored. */

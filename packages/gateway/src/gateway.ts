@@ -53,7 +53,10 @@ export interface Gateway extends AsyncDisposable {
   readonly registry: Registry;
   /** The servers behind, as of now. */
   servers(): readonly ServerStatus[];
-  /** Takes up a changed configuration. What did not change goes on as it is. */
+  /**
+   * Takes up a changed configuration. What did not change goes on as it is. Calls in flight of what changed or is gone go on,
+   * for `limits.drainMs` at the most; it does not wait for them.
+   */
   reload(plugins: readonly PluginServers[], tools?: Filters): Promise<void>;
   /** Tries a server at once, where it is not connected. Rejects with SERVER_UNKNOWN. */
   reconnect(server: string): Promise<void>;
@@ -204,6 +207,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     async reload(next, tools = options.tools ?? {}) {
       await upstreams.reload(next, tools);
       plugins = next;
+      // Those that are new have not heard what clients want to hear.
+      for (const { wishes } of upstreams.all) wishes.setLogLevel(sessions.leastLogLevel());
     },
     reconnect: upstreams.reconnect,
     oauth: upstreams.oauth,

@@ -18,6 +18,8 @@ export interface GatewayLimits {
   readonly listMs: number;
   /** Milliseconds that a server may be silent during a call. Progress, and a question to the client, begin it anew. Default 60,000. */
   readonly callIdleMs: number;
+  /** Milliseconds for calls in flight to end when a reload changes or removes their server; then they are called off. Default 600,000. */
+  readonly drainMs: number;
   /** Milliseconds for a client to answer what a server asks. Default 600,000. */
   readonly inputMs: number;
   /** Calls at once that wait for a client of the newer era to come back with input. Default 1024. */
@@ -36,10 +38,14 @@ const defaults: GatewayLimits = {
   serverRate: Number.POSITIVE_INFINITY,
   listMs: 5000,
   callIdleMs: 60_000,
+  drainMs: 600_000,
   inputMs: 600_000,
   parkedCalls: 1024,
   listeners: 4096,
 };
+
+/** The longest that a timer of Node can wait, in milliseconds: one that is longer would fire at once. */
+const longestMs = 2 ** 31 - 1;
 
 /** The defaults with what is given in their place. Throws a TypeError for what is no limit, or not above 0. */
 export function completeLimits(given: Partial<GatewayLimits> = {}): GatewayLimits {
@@ -50,7 +56,7 @@ export function completeLimits(given: Partial<GatewayLimits> = {}): GatewayLimit
       throw new TypeError(`limits.${name} is no limit of a gateway; there is ${Object.keys(defaults).join(", ")}.`);
     }
     if (typeof value !== "number" || !(value > 0)) throw new TypeError(`limits.${name} must be above 0, not ${value}.`);
-    Object.assign(limits, { [name]: value });
+    Object.assign(limits, { [name]: name.endsWith("Ms") ? Math.min(value, longestMs) : value });
   }
   return limits;
 }

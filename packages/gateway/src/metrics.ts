@@ -22,9 +22,11 @@ export interface Counts {
   readonly inFlight: number;
 }
 
-/** A value as of now. */
+/** A value as of now, which is read when it is asked for. */
 export interface Gauge {
   readonly name: string;
+  /** Whether it only grows. Default "gauge". */
+  readonly type?: "gauge" | "counter";
   readonly help: string;
   readonly values: readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[];
 }
@@ -118,8 +120,8 @@ export function createMetrics(): Metrics {
       head("wirescope_gateway_refused_total", "counter", "What was refused, by the limit that it would have passed.");
       for (const [limit, count] of refusals)
         lines.push(`wirescope_gateway_refused_total{${labelsOf({ limit })}} ${count}`);
-      for (const { name, help, values } of gauges) {
-        head(name, "gauge", help);
+      for (const { name, type = "gauge", help, values } of gauges) {
+        head(name, type, help);
         for (const { labels, value } of values) {
           const text = labelsOf(labels);
           lines.push(`${name}${text === "" ? "" : `{${text}}`} ${value}`);

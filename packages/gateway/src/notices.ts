@@ -21,18 +21,38 @@ export interface Notices extends Required<NoticeListener> {
   close(): void;
 }
 
-/** How long changes of one list are gathered, in milliseconds: many servers that start together are one change. */
+/** How long changes of one list, or of one resource, are gathered, in milliseconds: many servers that start together are one change. */
 const gatherMs = 25;
+/** How long clients have peace between two changes of one list, in milliseconds: a server may say so without end. */
+const peaceMs = 250;
 
 export function createNotices(): Notices {
   const listeners = new Set<NoticeListener>();
   const changed = new Set<NoticedList>();
+  /** When clients may be told of a list again. */
+  const peaceUntil = new Map<NoticedList, number>();
   let timer: NodeJS.Timeout | undefined;
   const flush = (): void => {
     timer = undefined;
-    const lists = [...changed];
-    changed.clear();
+    const now = performance.now();
+    const lists = [...changed].filter((list) => (peaceUntil.get(list) ?? 0) <= now);
+    for (const list of lists) {
+      changed.delete(list);
+      peaceUntil.set(list, now + peaceMs);
+    }
+    if (changed.size > 0) {
+      const next = Math.min(...[...changed].map((list) => peaceUntil.get(list) ?? 0));
+      timer = setTimeout(flush, Math.max(gatherMs, next - now));
+    }
     for (const list of lists) for (const listener of [...listeners]) listener.onListChanged?.(list);
+  };
+  const updated = new Map<string, readonly [server: string, uri: string]>();
+  let updateTimer: NodeJS.Timeout | undefined;
+  const flushUpdates = (): void => {
+    updateTimer = undefined;
+    const updates = [...updated.values()];
+    updated.clear();
+    for (const listener of [...listeners]) for (const update of updates) listener.onResourceUpdated?.(...update);
   };
   return {
     onListChanged(list) {
@@ -40,7 +60,8 @@ export function createNotices(): Notices {
       timer ??= setTimeout(flush, gatherMs);
     },
     onResourceUpdated(server, uri) {
-      for (const listener of [...listeners]) listener.onResourceUpdated?.(server, uri);
+      updated.set(JSON.stringify([server, uri]), [server, uri]);
+      updateTimer ??= setTimeout(flushUpdates, gatherMs);
     },
     onLog(level, params) {
       for (const listener of [...listeners]) listener.onLog?.(level, params);
@@ -54,7 +75,9 @@ export function createNotices(): Notices {
     },
     close() {
       clearTimeout(timer);
+      clearTimeout(updateTimer);
       timer = undefined;
+      updateTimer = undefined;
       listeners.clear();
     },
   };

@@ -112,3 +112,51 @@ test("an entry that may not act is told as such, and tried again when it may", a
     .toBe(1);
   await expect(gateway.gateway.reconnect("nobody")).rejects.toMatchObject({ code: "SERVER_UNKNOWN" });
 });
+
+test.each(["legacy", "modern"] as const)(
+  "what clients of the %s era asked a server to tell is asked of the one that takes its place",
+  async (era) => {
+    const asked: string[] = [];
+    const uri = "notes://all";
+    const makeNotes = (mark: string) => () => {
+      const capabilities = { resources: { subscribe: true }, logging: {} };
+      const server = new McpServer({ name: "notes", version: "1" }, { capabilities });
+      server.registerResource("all", uri, {}, () => ({ contents: [{ uri, text: mark }] }));
+      server.server.setRequestHandler("resources/subscribe", ({ params }) => {
+        asked.push(`${mark} ${params.uri}`);
+        return {};
+      });
+      server.server.setRequestHandler("resources/unsubscribe", ({ params }) => {
+        asked.push(`${mark} no more ${params.uri}`);
+        return {};
+      });
+      server.server.setRequestHandler("logging/setLevel", ({ params }) => {
+        asked.push(`${mark} ${params.level}`);
+        return {};
+      });
+      return server;
+    };
+    const entryOf = async (mark: string) => ({ type: "http", url: await serveLegacy(makeNotes(mark)) });
+    const gateway = await startTestGateway({ notes: await entryOf("before") });
+    await expect.poll(() => gateway.gateway.servers()[0]?.state, patience).toBe("READY");
+    const client = await connect(gateway, era);
+    if (era === "legacy") {
+      await client.setLoggingLevel("warning");
+      await client.subscribeResource({ uri });
+    } else {
+      await client.listen({ resourceSubscriptions: [uri] });
+    }
+    const wishes = era === "legacy" ? ["warning", uri] : [uri];
+    await expect.poll(() => [...asked].sort(), patience).toEqual(wishes.map((wish) => `before ${wish}`).sort());
+    asked.length = 0;
+    const heardByNew = era === "legacy" ? ["added warning"] : [];
+    await gateway.gateway.reload([pluginOf({ notes: await entryOf("after"), added: await entryOf("added") })]);
+    await expect
+      .poll(() => [...asked].sort(), patience)
+      .toEqual([...heardByNew, ...wishes.map((wish) => `after ${wish}`)].sort());
+    if (era === "modern") return;
+    asked.length = 0;
+    await client.unsubscribeResource({ uri });
+    await expect.poll(() => asked, patience).toEqual([`after no more ${uri}`]);
+  },
+);

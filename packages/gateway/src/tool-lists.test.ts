@@ -2,7 +2,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { connect, patience, pluginOf, startTestGateway, textOf } from "./gateway.test.helper.js";
-import { serveLegacy, serveModern } from "./tool-servers.test.helper.js";
+import { serveLegacy } from "./tool-servers.test.helper.js";
 
 function makeFiles(): McpServer {
   const server = new McpServer({ name: "files", version: "1" }, { capabilities: { tools: {} } });
@@ -12,8 +12,13 @@ function makeFiles(): McpServer {
   return server;
 }
 
-test("what is denied is neither offered nor called, and a reload changes that", async () => {
-  const entries = { files: { type: "http", url: await serveModern(makeFiles) } };
+test("what is denied is neither offered nor called, and a reload changes that on the same connection", async () => {
+  let initialized = 0;
+  const url = await serveLegacy(() => {
+    initialized += 1;
+    return makeFiles();
+  });
+  const entries = { files: { type: "http", url } };
   const tools = { files: { allow: ["*_file"], deny: ["delete_*"] } };
   const gateway = await startTestGateway(entries, { tools });
   const client = await connect(gateway, "legacy");
@@ -26,6 +31,9 @@ test("what is denied is neither offered nor called, and a reload changes that", 
   await gateway.gateway.reload([pluginOf(entries)], { files: { allow: ["delete_file"] } });
   expect(await names()).toEqual(["files__delete_file"]);
   expect(textOf(await client.callTool({ name: "files__delete_file", arguments: {} }))).toBe("delete_file");
+  await expect(client.callTool({ name: "files__read_file", arguments: {} })).rejects.toThrow(/There is no tool/);
+  expect(gateway.events.findLast(({ kind }) => kind === "reloaded")).toMatchObject({ changed: ["files"] });
+  expect(initialized).toBe(1);
 });
 
 test("a list of a server that is not there, and a pattern that matches nothing, are told once", async () => {

@@ -42,9 +42,8 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
   /** Raised by what makes a load that is under way worthless. */
   let generation = 0;
 
-  const learn = (items: readonly Item[] | undefined): void => {
+  const learn = (items: readonly Item[] | undefined, text = ""): void => {
     known = items;
-    const text = items === undefined ? "" : JSON.stringify(items);
     if (text === knownText) return;
     knownText = text;
     onChanged();
@@ -53,10 +52,11 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
   const begin = (): NonNullable<typeof loading> => {
     const begun = generation;
     const promise = load()
+      .then(({ items, ttlMs }) => ({ items, ttlMs, text: textOf(items) }))
       .then(
-        ({ items, ttlMs }) => {
+        ({ items, ttlMs, text }) => {
           if (generation === begun) freshUntil = clock.now() + ttlMs;
-          learn(items);
+          learn(items, text);
         },
         (reason: unknown) => {
           learn(undefined);
@@ -95,6 +95,21 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
       learn(undefined);
     },
   };
+}
+
+/** The longest list that is passed on, in characters: every client that asks gets the lists of all servers at once. */
+const longestList = 16 * 1024 * 1024;
+
+function textOf(items: readonly unknown[]): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(items);
+  } catch {
+    // It goes deeper than the stack.
+  }
+  if (text !== undefined && text.length <= longestList) return text;
+  const message = `The list is nested too deeply, or longer than ${longestList} characters, and is not passed on.`;
+  throw new Error(`${message} Ask who runs the server for less.`);
 }
 
 /** Waits for a promise that never rejects, but not longer than that. */

@@ -34,6 +34,18 @@ export function offerPrompt(server: string, definition: JsonObject, isUnprefixed
   return { name, original, definition: { name, ...rest } };
 }
 
+/** The definitions of these; of those that have one name the first, for clients take a list with two for broken. */
+export function definitionsOf(lists: readonly (readonly Offered[] | undefined)[]): JsonObject[] {
+  const all = lists.flatMap((list) => list ?? []);
+  return [...indexOf(all).values()].map(({ definition }) => definition);
+}
+
+function indexOf(list: readonly Offered[]): ReadonlyMap<string, Offered> {
+  const index = new Map<string, Offered>();
+  for (const item of list) if (!index.has(item.name)) index.set(item.name, item);
+  return index;
+}
+
 const indexes = new WeakMap<readonly Offered[], ReadonlyMap<string, Offered>>();
 
 /** What is offered under a name in a list. The list is indexed once. */
@@ -41,7 +53,7 @@ export function offeredAs<Item extends Offered>(list: readonly Item[] | undefine
   if (list === undefined) return undefined;
   let index = indexes.get(list);
   if (index === undefined) {
-    index = new Map(list.map((item) => [item.name, item]));
+    index = indexOf(list);
     indexes.set(list, index);
   }
   return index.get(name) as Item | undefined;

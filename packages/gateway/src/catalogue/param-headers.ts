@@ -14,6 +14,7 @@ const key = "x-mcp-header";
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const types: ReadonlySet<unknown> = new Set(["string", "integer", "boolean"]);
 const none: readonly ParamHeader[] = [];
+const deepest = 500;
 
 /** The arguments of a tool that are sent as headers too; undefined where its schema says so in a way that is not allowed. */
 export function paramHeadersOf(inputSchema: unknown): readonly ParamHeader[] | undefined {
@@ -22,6 +23,7 @@ export function paramHeadersOf(inputSchema: unknown): readonly ParamHeader[] | u
   const names = new Set<string>();
   const visit = (node: unknown, path: readonly string[]): boolean => {
     if (!isObject(node)) return true;
+    if (path.length > deepest) return false;
     const { properties, ...rest } = node;
     if (key in node) {
       const name = node[key];
@@ -31,7 +33,7 @@ export function paramHeadersOf(inputSchema: unknown): readonly ParamHeader[] | u
       found.push({ path, header: `mcp-param-${name.toLowerCase()}`, isNumber: node.type === "integer" });
     }
     // Anywhere but in a chain of properties it may not stand.
-    if (Object.values(rest).some(mentions)) return false;
+    if (Object.values(rest).some((child) => mentions(child))) return false;
     return !isObject(properties) || Object.entries(properties).every(([step, child]) => visit(child, [...path, step]));
   };
   return visit(inputSchema, []) ? found : undefined;
@@ -91,9 +93,13 @@ function encodeHeaderText(text: string): string {
   return isSafe ? text : `=?base64?${Buffer.from(text, "utf8").toString("base64")}?=`;
 }
 
-function mentions(node: unknown): boolean {
-  if (Array.isArray(node)) return node.some(mentions);
-  return isObject(node) && (key in node || Object.values(node).some(mentions));
+/** Where a schema is nested deeper than anybody writes one, it counts as one that does: it is not offered then. */
+function mentions(node: unknown, depth = 0): boolean {
+  if (typeof node !== "object" || node === null) return false;
+  if (depth > deepest) return true;
+  const within = (child: unknown): boolean => mentions(child, depth + 1);
+  if (Array.isArray(node)) return node.some(within);
+  return key in node || Object.values(node).some(within);
 }
 
 function valueAt(args: unknown, path: readonly string[]): unknown {

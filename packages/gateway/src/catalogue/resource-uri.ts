@@ -1,3 +1,5 @@
+import { literalFit } from "./literal-fit.js";
+
 const scheme = "wirescope://";
 
 /** The uri by which a resource of a server can always be asked for, also where another server has one of the same uri. */
@@ -17,24 +19,7 @@ export function parsePrefixedUri(text: string): { readonly server: string; reado
   }
 }
 
-/**
- * How well a uri fits a template (RFC 6570): the letters of the template that stand in it, in their order, from its start to
- * its end; undefined where they do not. What stands between them is not looked at, so that it takes no longer than it is long.
- */
+/** How well a uri fits a template (RFC 6570): how many letters of the template stand in it; undefined where it does not fit. */
 export function templateFit(template: string, uri: string): number | undefined {
-  const literals = template.split(/\{[^{}]*\}/);
-  const first = literals[0] ?? "";
-  const last = literals.at(-1) ?? "";
-  if (literals.length === 1) return template === uri ? template.length : undefined;
-  if (!uri.startsWith(first) || !uri.endsWith(last) || uri.length < first.length + last.length) return undefined;
-  const end = uri.length - last.length;
-  let at = first.length;
-  let fit = first.length + last.length;
-  for (const literal of literals.slice(1, -1)) {
-    const found = uri.indexOf(literal, at);
-    if (found < 0 || found + literal.length > end) return undefined;
-    at = found + literal.length;
-    fit += literal.length;
-  }
-  return fit;
+  return literalFit(template.split(/\{[^{}]*\}/), uri);
 }

@@ -1,3 +1,5 @@
+import { literalFit } from "./literal-fit.js";
+
 /** Which tools of a server are offered. Patterns are names as the server has them, where `*` stands for any text. */
 export interface ToolFilter {
   /** Only these. Default: all. */
@@ -11,19 +13,19 @@ export function createToolFilter({ allow, deny = [] }: ToolFilter = {}): (name: 
   const allowed = allow?.map(patternOf);
   const denied = deny.map(patternOf);
   return (name) =>
-    (allowed === undefined || allowed.some((pattern) => pattern.test(name))) &&
-    !denied.some((pattern) => pattern.test(name));
+    (allowed === undefined || allowed.some((matches) => matches(name))) && !denied.some((matches) => matches(name));
 }
 
 /** The patterns that match none of these names: they do nothing, and who wrote them should know. */
 export function idlePatternsOf({ allow = [], deny = [] }: ToolFilter = {}, names: readonly string[]): string[] {
   return [...new Set([...allow, ...deny])].filter((text) => {
-    const pattern = patternOf(text);
-    return !names.some((name) => pattern.test(name));
+    const matches = patternOf(text);
+    return !names.some(matches);
   });
 }
 
-function patternOf(text: string): RegExp {
-  const parts = text.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${parts.join(".*")}$`, "s");
+// Not a regular expression: with two stars, a long name of a server would keep one busy for hours.
+function patternOf(text: string): (name: string) => boolean {
+  const literals = text.split("*");
+  return (name) => literalFit(literals, name) !== undefined;
 }

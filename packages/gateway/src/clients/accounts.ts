@@ -12,12 +12,20 @@ export interface Accounts {
 }
 
 const mostShared = 1000;
+const longestLabel = 100;
+
+/** What a client calls itself: the beginning of it, where it is long. */
+function labelOf({ name, version }: Implementation): string {
+  const whole = `${name} ${version}`;
+  // A slice would keep the whole in memory for as long as the slice lives.
+  return whole.length <= longestLabel ? whole : Buffer.from(whole.slice(0, longestLabel)).toString();
+}
 
 export function createAccounts(limits: GatewayLimits): Accounts {
   const shared = new Map<string, ClientAccount>();
   const create = (principal: string, client: Implementation | undefined): ClientAccount => {
     const { clientConcurrency: concurrency, clientRate: rate } = limits;
-    const label = client === undefined ? "unnamed" : `${client.name} ${client.version}`.slice(0, 100);
+    const label = client === undefined ? "unnamed" : labelOf(client);
     const admission = createAdmission({ concurrency, rate });
     return {
       principal,
@@ -32,7 +40,7 @@ export function createAccounts(limits: GatewayLimits): Accounts {
   return {
     create,
     shared(principal, client) {
-      const key = client === undefined ? principal : `${principal}\n${client.name}\n${client.version}`;
+      const key = client === undefined ? principal : `${principal}\n${labelOf(client)}`;
       let account = shared.get(key);
       if (account === undefined) {
         for (const [old, { inFlight }] of shared.size >= mostShared ? shared : [])

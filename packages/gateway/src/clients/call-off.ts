@@ -28,6 +28,7 @@ class SimpleCallOff implements CallOff {
     if (this.isOff) return;
     this.isOff = true;
     this.reason = reason;
+    if (this.#first === undefined && this.#others === undefined) return;
     const listeners = [this.#first, ...(this.#others ?? [])];
     this.#first = undefined;
     this.#others = undefined;

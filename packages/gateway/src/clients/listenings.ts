@@ -1,5 +1,5 @@
 import type { Hub } from "../hub/hub.js";
-import type { ResourceRoute } from "../hub/resource-routes.js";
+import { longestUri, type ResourceRoute } from "../hub/resource-routes.js";
 import type { NoticedList, Notices } from "../notices.js";
 import { isObject, type JsonObject, type RpcRequest } from "../rpc/json-rpc.js";
 import { metaKeys } from "../rpc/protocol.js";
@@ -32,15 +32,22 @@ const mostResources = 1000;
 export function createListenings({ hub, notices, most }: ListeningsOptions): Listenings {
   const open = new Set<(isGraceful: boolean) => void>();
 
+  const assertRoom = (): void => {
+    if (open.size >= most) throw new RpcError(rpcCodes.internalError, "Too many clients listen. Try again later.");
+  };
+
   const listen = async (
     request: RpcRequest,
     outlet: Outlet,
     isGone: () => boolean,
   ): Promise<(() => void) | undefined> => {
     const { id } = request;
+    assertRoom();
     const filter = readFilter(request.params);
     const watched = await findAll(hub, filter.uris);
     if (isGone()) return undefined;
+    // Others may have begun meanwhile.
+    assertRoom();
     const tell = (method: string, params: JsonObject = {}): void => {
       const _meta = { ...(isObject(params._meta) ? params._meta : {}), [metaKeys.subscriptionId]: id };
       if (outlet.isOpen) outlet.send({ jsonrpc: "2.0", method, params: { ...params, _meta } });
@@ -60,11 +67,20 @@ export function createListenings({ hub, notices, most }: ListeningsOptions): Lis
         }
       },
     });
-    for (const { upstream, uri } of watched.values()) upstream.wishes.want(uri).catch(() => {});
+    const wanted = [...watched.values()].map((route) => ({
+      ...route,
+      isWanted: route.upstream.wishes.want(route.uri).then(
+        () => true,
+        () => false,
+      ),
+    }));
     const end = (isGraceful: boolean): void => {
       if (!open.delete(end)) return;
       unsubscribe();
-      for (const { upstream, uri } of watched.values()) upstream.wishes.wantNoMore(uri);
+      for (const { upstream, uri, isWanted } of wanted) {
+        // What was refused is wanted no more already: to say so again would take it from another client.
+        void isWanted.then((is) => is && upstream.wishes.wantNoMore(uri));
+      }
       if (!isGraceful) return;
       const _meta = { [metaKeys.subscriptionId]: id, [metaKeys.serverInfo]: hub.info };
       outlet.answer({ jsonrpc: "2.0", id, result: { resultType: "complete", _meta } }, 200);
@@ -86,13 +102,10 @@ export function createListenings({ hub, notices, most }: ListeningsOptions): Lis
           error instanceof RpcError ? error : { code: rpcCodes.internalError, message: "Internal error." };
         outlet.answer({ jsonrpc: "2.0", id: request.id, error: { code, message } }, 200);
       };
-      if (open.size >= most) refuse(new RpcError(rpcCodes.internalError, "Too many clients listen. Try again later."));
-      else {
-        listen(request, outlet, () => isGone).then((stop) => {
-          end = stop;
-          if (isGone) stop?.();
-        }, refuse);
-      }
+      listen(request, outlet, () => isGone).then((stop) => {
+        end = stop;
+        if (isGone) stop?.();
+      }, refuse);
       return () => {
         isGone = true;
         end?.();
@@ -116,8 +129,9 @@ function readFilter(params: JsonObject | undefined): {
       "subscriptions/listen needs notifications: an object that says what to tell of.",
     );
   }
-  if (uris.length > mostResources) {
-    throw new RpcError(rpcCodes.invalidParams, `At most ${mostResources} resources can be listened for at once.`);
+  if (uris.length > mostResources || uris.some((uri) => uri.length > longestUri)) {
+    const message = `At most ${mostResources} resources can be listened for at once, by uris of at most ${longestUri} characters.`;
+    throw new RpcError(rpcCodes.invalidParams, message);
   }
   const lists = (Object.keys(listFields) as NoticedList[]).filter((list) => filter[listFields[list]] === true);
   return { lists: new Set(lists), uris };

@@ -5,6 +5,7 @@ import { createCallOff } from "./call-off.js";
 import type { Caller, CallStory, ClientAccount } from "./caller.js";
 import type { Outlet } from "./outlet.js";
 import type { Outcome } from "./perform.js";
+import { callIsOver, mostQuestions, tooManyQuestions } from "./question-limits.js";
 
 /**
  * A call of a client of the newer era, over as many requests as it takes: where a server asks something meanwhile, the client
@@ -53,6 +54,7 @@ export function createModernCall(options: ModernCallOptions): ModernCall {
   let done: Outcome | undefined;
   void options.perform(caller).then((outcome) => {
     done = outcome;
+    caller.callOff.off(callIsOver);
     caller.look();
   });
   return {
@@ -131,6 +133,7 @@ class ModernCaller implements Caller {
   ask(method: string, params: JsonObject | undefined, signal?: AbortSignal): Promise<JsonObject> {
     this.#asked ??= new Map();
     const asked = this.#asked;
+    if (asked.size >= mostQuestions) return Promise.reject(tooManyQuestions());
     this.#last += 1;
     const key = `ask-${this.#last}`;
     return new Promise((resolve, reject) => {

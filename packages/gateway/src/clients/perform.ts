@@ -33,6 +33,9 @@ export interface PerformOptions {
   readonly telemetry: Telemetry | undefined;
 }
 
+/** How much of a text of a client, or of a server, is told, in characters. */
+const longestTold = 4096;
+
 /** How long what was called off may take to end, in milliseconds. */
 const lastMs = 1000;
 
@@ -60,14 +63,14 @@ export function createPerform(options: PerformOptions): Perform {
     if (!tell.isHeard) return outcome;
     tell({
       kind: "call",
-      id: caller.id,
-      method,
+      id: typeof caller.id === "string" ? shortened(caller.id) : caller.id,
+      method: shortened(method),
       server,
-      name: name === undefined ? undefined : redact(name),
+      name: name === undefined ? undefined : shortened(redact(name)),
       client: caller.account.label,
       session: caller.session?.shortId,
       outcome: how,
-      reason: fault === undefined ? undefined : redact(fault.message),
+      reason: fault === undefined ? undefined : shortened(redact(fault.message)),
       durationMs,
       ...(tellsArguments ? { arguments: params.arguments } : {}),
     });
@@ -137,6 +140,10 @@ export function createPerform(options: PerformOptions): Perform {
 /** Whether the client called the request off, so that it wants no answer. */
 export function isCalledOff({ callOff }: Pick<Caller, "callOff">): boolean {
   return callOff.isOff && callOff.reason === undefined;
+}
+
+function shortened(text: string): string {
+  return text.length > longestTold ? `${text.slice(0, longestTold)}…` : text;
 }
 
 function tooMuch(limit: "concurrency" | "rate"): RpcError {

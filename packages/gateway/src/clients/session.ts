@@ -16,6 +16,7 @@ import { type CallOff, createCallOff } from "./call-off.js";
 import type { Caller, ClientAccount } from "./caller.js";
 import type { Outlet } from "./outlet.js";
 import { isCalledOff, type Outcome, type Perform } from "./perform.js";
+import { callIsOver, mostQuestions, tooManyQuestions } from "./question-limits.js";
 import { createQuestions } from "./questions.js";
 
 /** What a client of the older era said of itself. */
@@ -62,12 +63,21 @@ export interface Session extends NoticeListener {
 }
 
 const mostVisits = 100;
+/** How many resources one session may watch. */
+const mostWatched = 1000;
+/** How much a client may say of itself, in characters: that is kept for as long as the session lives. */
+const longestInit = 16_384;
+
+interface Watched extends ResourceRoute {
+  /** Whether the server was asked for it, and did not refuse. */
+  readonly isWanted: Promise<boolean>;
+}
 
 export function createSession(init: SessionInit): Session {
   const { id, account, capabilities, perform, inputMs } = init;
   const inFlight = new Map<RequestId, LegacyCaller>();
   const questions = createQuestions(inputMs);
-  const watched = new Map<string, ResourceRoute>();
+  const watched = new Map<string, Watched>();
   const visits = new Set<string>();
   let stream: Outlet | undefined;
   let logLevel: LogLevel | undefined;
@@ -112,6 +122,7 @@ export function createSession(init: SessionInit): Session {
     readonly callOff = createCallOff();
     readonly story: Caller["story"] = {};
     readonly outlet: Outlet;
+    #asked = 0;
 
     constructor({ id: requestId, params }: RpcRequest, outlet: Outlet, headers: Caller["headers"]) {
       const token = metaOf(params)?.progressToken;
@@ -130,7 +141,11 @@ export function createSession(init: SessionInit): Session {
     }
 
     ask(method: string, params: JsonObject | undefined, signal?: AbortSignal): Promise<JsonObject> {
-      return ask(this.outlet, this.callOff, method, params, signal);
+      if (this.#asked >= mostQuestions) return Promise.reject(tooManyQuestions());
+      this.#asked += 1;
+      return ask(this.outlet, this.callOff, method, params, signal).finally(() => {
+        this.#asked -= 1;
+      });
     }
   }
 
@@ -166,6 +181,7 @@ export function createSession(init: SessionInit): Session {
       void perform(request.method, request.params ?? {}, caller).then((outcome) => {
         inFlight.delete(request.id);
         usedAt = Date.now();
+        caller.callOff.off(callIsOver);
         // Who calls a request off wants no answer to it.
         if (isCalledOff(caller)) outlet.end();
         else outlet.answer(answerOf(request.id, outcome), statusOf(outcome));
@@ -193,20 +209,35 @@ export function createSession(init: SessionInit): Session {
     },
     async watch(uri, route) {
       if (watched.has(uri)) return;
-      watched.set(uri, route);
+      if (watched.size >= mostWatched) {
+        const message = `A session watches at most ${mostWatched} resources. Unsubscribe from some first.`;
+        throw new RpcError(rpcCodes.invalidParams, message);
+      }
+      const wanted = route.upstream.wishes.want(route.uri);
+      const entry: Watched = {
+        ...route,
+        isWanted: wanted.then(
+          () => true,
+          () => false,
+        ),
+      };
+      watched.set(uri, entry);
       try {
-        await route.upstream.wishes.want(route.uri);
+        await wanted;
       } catch (error) {
-        watched.delete(uri);
+        if (watched.get(uri) === entry) watched.delete(uri);
         throw error;
       }
       if (isClosed) session.unwatch(uri);
     },
     unwatch(uri) {
-      const route = watched.get(uri);
-      if (route === undefined) return;
+      const entry = watched.get(uri);
+      if (entry === undefined) return;
       watched.delete(uri);
-      route.upstream.wishes.wantNoMore(route.uri);
+      // What was refused is wanted no more already: to say so again would take it from another client.
+      void entry.isWanted.then((isWanted) => {
+        if (isWanted) entry.upstream.wishes.wantNoMore(entry.uri);
+      });
     },
     onListChanged(list) {
       tellUnasked(`notifications/${list}/list_changed`);
@@ -255,9 +286,14 @@ export function readInitialize(
   if (typeof protocolVersion !== "string")
     throw new RpcError(rpcCodes.invalidParams, "initialize needs protocolVersion, a text.");
   const named = isObject(clientInfo) && typeof clientInfo.name === "string";
-  return {
+  const init = {
     requested: protocolVersion,
     capabilities: isObject(capabilities) ? capabilities : {},
     clientInfo: named ? { name: String(clientInfo.name), version: String(clientInfo.version ?? "") } : undefined,
   };
+  if (JSON.stringify(init).length > longestInit) {
+    const message = `The version, the capabilities and the name in initialize take more than ${longestInit} characters. Say less.`;
+    throw new RpcError(rpcCodes.invalidParams, message);
+  }
+  return init;
 }

@@ -1,5 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
 import { request as httpsRequest } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +8,7 @@ import { createSecretRegistry } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startGateway } from "../gateway.js";
 import { patience, post, startTestGateway, type TestGateway } from "../gateway.test.helper.js";
+import { eventOf, serveRaw } from "../raw-server.test.helper.js";
 import { serve } from "../tool-servers.test.helper.js";
 
 const certificate = (name: string): string =>
@@ -150,9 +152,89 @@ describe("a session", () => {
   });
 });
 
+test.each(["HTTP/1.1", "HTTP/2"])(
+  "a session belongs to who began it, by certificate too: another of the same authorities does not find it over %s (CVE-2026-52869)",
+  async (version) => {
+    const tls = {
+      cert: certificate("server"),
+      key: certificate("server-key"),
+      ca: [certificate("ca"), certificate("other-ca")],
+    };
+    const gateway = await startTestGateway({}, { listen: { tls, token: false } });
+    const as = (name: string) => ({
+      rejectUnauthorized: false,
+      cert: certificate(name),
+      key: certificate(`${name}-key`),
+    });
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+    const overHttp1 = (name: string, body: object, more: Record<string, string>): Promise<Answer> =>
+      new Promise((resolve, reject) => {
+        const options = { ...as(name), method: "POST", headers: { ...headers, ...more } };
+        const request = httpsRequest(gateway.endpoint, options, (response) => {
+          response.resume();
+          resolve({ status: response.statusCode, session: String(response.headers["mcp-session-id"]) });
+        });
+        request.on("error", reject);
+        request.end(JSON.stringify(body));
+      });
+    const overHttp2 = (name: string, body: object, more: Record<string, string>): Promise<Answer> =>
+      new Promise((resolve, reject) => {
+        const connection = connectHttp2(gateway.url, as(name)).on("error", reject);
+        const stream = connection.request({ ":method": "POST", ":path": "/mcp", ...headers, ...more });
+        stream.on("error", reject);
+        stream.on("response", (head) => {
+          stream.resume();
+          connection.close();
+          resolve({ status: head[":status"], session: String(head["mcp-session-id"]) });
+        });
+        stream.end(JSON.stringify(body));
+      });
+    const send = version === "HTTP/2" ? overHttp2 : overHttp1;
+    const { session } = await send("client", initialize, {});
+    const ping = { jsonrpc: "2.0", id: 2, method: "ping" };
+    expect((await send("client", ping, { "mcp-session-id": session })).status).toBe(200);
+    expect((await send("other-client", ping, { "mcp-session-id": session })).status).toBe(404);
+  },
+);
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly session: string;
+}
+
+test("a call that waits for input belongs to who made it: another does not go on with it (CVE-2026-52869)", async () => {
+  const server = await serveRaw({
+    "tools/call"(_, response) {
+      const params = { message: "Who?", requestedSchema: { type: "object", properties: {} } };
+      const question = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "elicitation/create", params });
+      response.writeHead(200, { "content-type": "text/event-stream" }).write(eventOf(question));
+      return undefined;
+    },
+  });
+  // Without a token the guard lets both in, and what they bring tells them apart all the same.
+  const gateway = await startTestGateway({ raw: server.entry }, { listen: { token: false } });
+  const call = async (token: string, more: object): Promise<{ result?: { requestState?: string }; error?: object }> => {
+    const _meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientCapabilities": { elicitation: {} },
+    };
+    const params = { name: "raw__echo", arguments: {}, _meta, ...more };
+    const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "raw__echo" };
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+    return (await post({ ...gateway, token }, body, headers)).json() as ReturnType<typeof call>;
+  };
+  const requestState = (await call("of-the-first", {})).result?.requestState;
+  expect(requestState).toBeDefined();
+  expect(await call("of-the-second", { requestState })).toMatchObject({
+    error: { message: /requestState is not known/ },
+  });
+  // It is still there, and its question still open.
+  expect(await call("of-the-first", { requestState })).toMatchObject({ result: { resultType: "input_required" } });
+});
+
 describe("the token of a client", () => {
   test("goes to no server, nor do its cookies and other headers (token passthrough)", async () => {
-    const seen: object[] = [];
+    const seen: unknown[] = [];
     const port = await serve((request, response) => {
       seen.push(request.headers);
       let body = "";
@@ -160,6 +242,7 @@ describe("the token of a client", () => {
         body += chunk;
       });
       request.on("end", () => {
+        seen.push(body);
         const { id, method } = JSON.parse(body || "{}") as { id?: number; method?: string };
         if (id === undefined || method === "server/discover") {
           response.writeHead(id === undefined ? 202 : 400).end();
@@ -178,7 +261,12 @@ describe("the token of a client", () => {
     });
     const gateway = await startTestGateway({ raw: { type: "http", url: `http://127.0.0.1:${port}/mcp` } });
     const session = (await post(gateway, initialize)).headers.get("mcp-session-id") ?? "";
-    const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "raw__echo", arguments: {} } };
+    const call = {
+      jsonrpc: "2.0",
+      id: 2,
+      method: "tools/call",
+      params: { name: "raw__echo", arguments: {}, _meta: { own: 1 } },
+    };
     const answer = await post(gateway, call, {
       "mcp-session-id": session,
       cookie: "a=b",
@@ -186,6 +274,7 @@ describe("the token of a client", () => {
     });
     expect(answer.status).toBe(200);
     const text = JSON.stringify(seen);
+    expect(text).toContain("tools/call");
     for (const secret of [gateway.token, session, "a=b", "key-of-the-client"]) expect(text).not.toContain(secret);
   });
 });

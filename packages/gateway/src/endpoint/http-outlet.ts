@@ -1,4 +1,5 @@
 import type { Outlet } from "../clients/outlet.js";
+import { encodeMessage } from "../rpc/encode-message.js";
 import type { RpcAnswer, RpcMessage } from "../rpc/json-rpc.js";
 import type { EventStream, EventStreams, HttpResponse } from "./event-streams.js";
 
@@ -33,7 +34,7 @@ class HttpOutlet implements Outlet {
       sendJson(this.#response, status, message);
       return;
     }
-    this.#stream.send(message);
+    this.#stream.answer(message);
     this.#stream.end();
   }
 
@@ -52,7 +53,7 @@ export function sendJson(
   headers: Readonly<Record<string, string>> = {},
 ): void {
   // Head and body leave in one write where the body is a text.
-  const body = JSON.stringify(message);
+  const body = encodeMessage(message);
   response.writeHead(status, {
     "content-type": "application/json",
     "content-length": Buffer.byteLength(body),

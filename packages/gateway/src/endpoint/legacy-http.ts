@@ -51,7 +51,7 @@ export function serveLegacyGet(parts: EndpointParts, request: HttpRequest, respo
         return stream.isOpen;
       },
       send: stream.send,
-      answer: stream.send,
+      answer: stream.answer,
       end: stream.end,
     };
     session.setStream(outlet);

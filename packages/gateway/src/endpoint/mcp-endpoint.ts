@@ -1,7 +1,7 @@
 import { hasEnvelope } from "../rpc/envelope.js";
-import { type ReadMessage, readMessage } from "../rpc/json-rpc.js";
+import type { ReadMessage } from "../rpc/json-rpc.js";
+import { parseMessage } from "../rpc/parse-message.js";
 import { isModernVersion } from "../rpc/protocol.js";
-import { rpcCodes } from "../rpc/rpc-error.js";
 import { accepts, isJson } from "./accepts.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpRequest, HttpResponse } from "./event-streams.js";
@@ -57,30 +57,15 @@ export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
         );
         return;
       }
-      const read = parse(text);
-      if (typeof read === "string") {
-        const code = read === notJson ? rpcCodes.parseError : rpcCodes.invalidRequest;
-        refuse(request, response, httpError(400, read, code));
+      const read = parseMessage(text);
+      if ("code" in read) {
+        refuse(request, response, httpError(400, read.message, read.code));
         return;
       }
       if (isModern(read, request)) serveModernPost(parts, request, response, read);
       else serveLegacyPost(parts, request, response, read);
     });
   };
-}
-
-const notJson = "The body is not JSON.";
-
-/** The message of a body, or what is wrong with it. */
-function parse(text: string): ReadMessage | string {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return notJson;
-  }
-  if (Array.isArray(value)) return "Batches are not taken. Send each message by itself.";
-  return readMessage(value) ?? "The body is not a message of JSON-RPC.";
 }
 
 function isModern({ kind, message }: ReadMessage, request: HttpRequest): boolean {

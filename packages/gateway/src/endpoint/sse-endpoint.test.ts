@@ -82,3 +82,23 @@ test("a session ends with its stream, and messages need one", async () => {
   await client.close();
   await expect.poll(() => gateway.events.filter(({ kind }) => kind === "session-closed").length, patience).toBe(1);
 });
+
+test("there are so many streams at once, and one that ended makes room", async () => {
+  const gateway = await startTestGateway({}, { limits: { sessions: 2 } });
+  const open = async (): Promise<{ status: number; end(): Promise<void> | undefined }> => {
+    const headers = { authorization: `Bearer ${gateway.token}`, accept: "text/event-stream" };
+    const { status, body } = await fetch(`${gateway.url}/sse`, { headers });
+    return { status, end: () => body?.cancel() };
+  };
+  const [first, second, third] = [await open(), await open(), await open()];
+  onTestFinished(() => second.end());
+  expect([first, second, third].map(({ status }) => status)).toEqual([200, 200, 503]);
+  await first.end();
+  await expect
+    .poll(async () => {
+      const { status, end } = await open();
+      await end();
+      return status;
+    }, patience)
+    .toBe(200);
+});

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Outlet } from "../clients/outlet.js";
 import { answerOf, readInitialize, type Session } from "../clients/session.js";
-import { type ReadMessage, type RpcRequest, readMessage } from "../rpc/json-rpc.js";
+import type { ReadMessage, RpcRequest } from "../rpc/json-rpc.js";
+import { parseMessage } from "../rpc/parse-message.js";
 import { faultOf, RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import { accepts, isJson } from "./accepts.js";
 import type { EndpointParts } from "./endpoint-parts.js";
@@ -71,6 +72,11 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
         refuse(request, response, httpError(406, "The client must accept text/event-stream."));
         return;
       }
+      // Each may begin a session, and until then it is no session that could give way.
+      if (clients.size >= limits.sessions) {
+        refuse(request, response, httpError(503, "There are as many streams as there may be. Try again later."));
+        return;
+      }
       const id = randomBytes(24).toString("base64url");
       const stream = streams.open(response);
       const outlet: Outlet = {
@@ -78,7 +84,7 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
           return stream.isOpen;
         },
         send: stream.send,
-        answer: stream.send,
+        answer: stream.answer,
         end: stream.end,
       };
       const client: SseClient = { principal: principalOf(request), outlet, session: undefined };
@@ -114,11 +120,10 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
       refuse(request, response, httpError(415, "The content type must be application/json."));
     } else {
       readBody(request, limits.messageBytes, (text) => {
-        const read = text === undefined ? undefined : parse(text);
-        if (text === undefined)
+        const read = text === undefined ? undefined : parseMessage(text);
+        if (read === undefined)
           refuse(request, response, httpError(413, `The message is larger than ${limits.messageBytes} bytes.`));
-        else if (read === undefined)
-          refuse(request, response, httpError(400, "The body is not a message of JSON-RPC.", rpcCodes.parseError));
+        else if ("code" in read) refuse(request, response, httpError(400, read.message, read.code));
         else {
           response.writeHead(202);
           response.end("Accepted");
@@ -126,13 +131,5 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
         }
       });
     }
-  }
-}
-
-function parse(text: string): ReadMessage | undefined {
-  try {
-    return readMessage(JSON.parse(text));
-  } catch {
-    return undefined;
   }
 }

@@ -1,5 +1,6 @@
 import { longestName } from "../catalogue/exposed-name.js";
 import { type Offered, type OfferedTool, offeredAs } from "../catalogue/offered.js";
+import { quoted } from "../rpc/quoted.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import type { Upstream } from "../upstream/upstream.js";
 
@@ -33,13 +34,13 @@ export async function findOffered<Kind extends keyof Kinds>(
   const absent = candidates.find((upstream) => upstream[kind].known === undefined)?.status();
   if (absent !== undefined) {
     const why = absent.failure?.message ?? "It has not connected yet.";
-    const message = `${JSON.stringify(name)} is of the server ${JSON.stringify(absent.name)}, which is not available. ${why}`;
+    const message = `${quoted(name)} is of the server ${JSON.stringify(absent.name)}, which is not available. ${why}`;
     throw new RpcError(rpcCodes.failed, message, { data: { reason: absent.failure?.code ?? "SERVER_UNAVAILABLE" } });
   }
   const what = kind === "tools" ? "tool" : "prompt";
   throw new RpcError(
     rpcCodes.invalidParams,
-    `There is no ${what} ${JSON.stringify(name)}. List the ${kind} for those that there are.`,
+    `There is no ${what} ${quoted(name)}. List the ${kind} for those that there are.`,
   );
 }
 

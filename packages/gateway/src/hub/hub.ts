@@ -3,9 +3,11 @@ import type { Sessions } from "../clients/sessions.js";
 import type { Notices } from "../notices.js";
 import type { JsonObject } from "../rpc/json-rpc.js";
 import { type Era, type Implementation, isLevelAtLeast, isLogLevel } from "../rpc/protocol.js";
+import { quoted } from "../rpc/quoted.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import type { Upstream } from "../upstream/upstream.js";
 import type { UpstreamCall } from "../upstream/upstream-call.js";
+import { createLogLimit } from "./log-limit.js";
 import { complete, getPrompt, listPrompts } from "./prompts.js";
 import { createResourceRoutes, type ResourceRoutes } from "./resource-routes.js";
 import { readResource, subscribeResource, unsubscribeResource } from "./resources.js";
@@ -46,6 +48,7 @@ const capabilities: JsonObject = {
 
 export function createHub({ info, upstreams, notices, sessions }: HubOptions): Hub {
   const routes = createResourceRoutes(upstreams);
+  const logLimit = createLogLimit<Upstream>();
   const common: Readonly<Record<string, Method>> = {
     "tools/list": onePage((_, { era }) => listTools(upstreams(), era)),
     "tools/call": (params, caller) => callTool(upstreams(), routes, params, caller),
@@ -80,6 +83,10 @@ export function createHub({ info, upstreams, notices, sessions }: HubOptions): H
       logger: typeof logger === "string" && logger !== "" ? `${upstream.name}/${logger}` : upstream.name,
     };
     if (mark === undefined) {
+      const leftOut = logLimit.pass(upstream);
+      if (leftOut === undefined) return;
+      const data = `${leftOut} messages of this server were left out: it says more than all clients can be told.`;
+      if (leftOut > 0) notices.onLog("warning", { level: "warning", logger: upstream.name, data });
       notices.onLog(level, told);
       return;
     }
@@ -94,7 +101,7 @@ export function createHub({ info, upstreams, notices, sessions }: HubOptions): H
     capabilities,
     instructions() {
       const parts = upstreams().flatMap(({ name, description }) =>
-        description?.instructions === undefined ? [] : [`## ${name}\n\n${description.instructions}`],
+        description?.instructions === undefined ? [] : [`## ${name}\n\n${shortened(description.instructions)}`],
       );
       const intro = "Tools and prompts of several servers, named server__name.";
       return [intro, ...parts].join("\n\n");
@@ -117,9 +124,16 @@ export function createHub({ info, upstreams, notices, sessions }: HubOptions): H
   };
 }
 
+/** How much of what a server says of its use is passed on, in characters: every client gets that of all servers at once. */
+const longestInstructions = 16_384;
+
+function shortened(text: string): string {
+  return text.length > longestInstructions ? `${text.slice(0, longestInstructions)}…` : text;
+}
+
 /** That a method does not exist; over HTTP, in the newer era, with 404. */
 export function methodNotFound(method: string): RpcError {
-  return new RpcError(rpcCodes.methodNotFound, `There is no method ${JSON.stringify(method)}.`, { status: 404 });
+  return new RpcError(rpcCodes.methodNotFound, `There is no method ${quoted(method)}.`, { status: 404 });
 }
 
 /** A list that is one page, so that there is no cursor to go on from. */

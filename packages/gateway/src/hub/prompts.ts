@@ -1,3 +1,4 @@
+import { definitionsOf } from "../catalogue/offered.js";
 import type { Caller } from "../clients/caller.js";
 import { isObject, type JsonObject } from "../rpc/json-rpc.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
@@ -8,7 +9,7 @@ import type { ResourceRoutes } from "./resource-routes.js";
 /** The prompts of all servers that answered in time. */
 export async function listPrompts(upstreams: readonly Upstream[]): Promise<JsonObject> {
   const lists = await Promise.all(upstreams.map((upstream) => upstream.prompts.get()));
-  return { prompts: lists.flatMap((list) => list ?? []).map(({ definition }) => definition) };
+  return { prompts: definitionsOf(lists) };
 }
 
 /** Gets a prompt of whichever server has it. */

@@ -1,5 +1,6 @@
 import { parsePrefixedUri, prefixedUri, templateFit } from "../catalogue/resource-uri.js";
 import { isObject, type JsonObject } from "../rpc/json-rpc.js";
+import { quoted } from "../rpc/quoted.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import type { Upstream } from "../upstream/upstream.js";
 
@@ -21,6 +22,8 @@ export interface ResourceRoutes {
 }
 
 const mostLearnt = 10_000;
+/** The longest uri that is kept after a request is over, in characters. */
+export const longestUri = 8192;
 
 export function createResourceRoutes(upstreams: () => readonly Upstream[]): ResourceRoutes {
   /** The servers that spoke of a uri, the latest last. */
@@ -40,9 +43,11 @@ export function createResourceRoutes(upstreams: () => readonly Upstream[]): Reso
     field: "uri" | "uriTemplate",
   ): JsonObject[] => {
     const counts = new Map<unknown, number>();
-    for (const item of lists.flatMap((list) => list ?? [])) counts.set(item[field], (counts.get(item[field]) ?? 0) + 1);
-    return lists.flatMap((list, index) =>
-      (list ?? []).map((item) => {
+    // One that a server lists twice is one.
+    const distinct = lists.map((list) => [...new Map(list?.map((item) => [item[field], item])).values()]);
+    for (const item of distinct.flat()) counts.set(item[field], (counts.get(item[field]) ?? 0) + 1);
+    return distinct.flatMap((list, index) =>
+      list.map((item) => {
         const uri = String(item[field]);
         const server = all[index]?.name ?? "";
         return (counts.get(item[field]) ?? 0) > 1 ? { ...item, [field]: prefixedUri(server, uri) } : item;
@@ -65,7 +70,7 @@ export function createResourceRoutes(upstreams: () => readonly Upstream[]): Reso
       const [only] = able;
       // It may have more than it lists.
       if (only !== undefined && able.length === 1) return { upstream: only, uri: text };
-      throw new RpcError(rpcCodes.invalidParams, `No server has the resource ${JSON.stringify(text)}.`, {
+      throw new RpcError(rpcCodes.invalidParams, `No server has the resource ${quoted(text)}.`, {
         data: { uri: text },
       });
     },
@@ -74,7 +79,7 @@ export function createResourceRoutes(upstreams: () => readonly Upstream[]): Reso
       for (const block of content) {
         if (!isObject(block) || (block.type !== "resource_link" && block.type !== "resource")) continue;
         const uri = isObject(block.resource) ? block.resource.uri : block.uri;
-        if (typeof uri !== "string") continue;
+        if (typeof uri !== "string" || uri.length > longestUri) continue;
         learnt.delete(uri);
         learnt.set(uri, name);
         const [oldest] = learnt.keys();

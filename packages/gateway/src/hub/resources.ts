@@ -1,7 +1,7 @@
 import type { Caller } from "../clients/caller.js";
 import { isObject, type JsonObject } from "../rpc/json-rpc.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
-import type { ResourceRoutes } from "./resource-routes.js";
+import { longestUri, type ResourceRoutes } from "./resource-routes.js";
 
 /** Reads a resource of whichever server has it. */
 export async function readResource(routes: ResourceRoutes, params: JsonObject, caller: Caller): Promise<JsonObject> {
@@ -23,6 +23,9 @@ export async function subscribeResource(
   caller: Caller,
 ): Promise<JsonObject> {
   const asked = uriOf(params);
+  if (asked.length > longestUri) {
+    throw new RpcError(rpcCodes.invalidParams, `A resource is watched by a uri of at most ${longestUri} characters.`);
+  }
   const route = await routes.find(asked);
   caller.story.name = route.uri;
   await caller.session?.watch(asked, route);

@@ -1,3 +1,4 @@
+import { definitionsOf } from "../catalogue/offered.js";
 import { assertParamHeaders, buildParamHeaders } from "../catalogue/param-headers.js";
 import type { Caller } from "../clients/caller.js";
 import { isObject, type JsonObject } from "../rpc/json-rpc.js";
@@ -10,7 +11,7 @@ import type { ResourceRoutes } from "./resource-routes.js";
 /** The tools of all servers that answered in time. */
 export async function listTools(upstreams: readonly Upstream[], era: Era): Promise<JsonObject> {
   const lists = await Promise.all(upstreams.map((upstream) => upstream.tools.get()));
-  const tools = lists.flatMap((list) => list ?? []).map(({ definition }) => definition);
+  const tools = definitionsOf(lists);
   return { tools: era === "legacy" ? tools.map(asLegacyTool) : tools };
 }
 

@@ -2,6 +2,7 @@ import type { ParkedCalls } from "../clients/parked-calls.js";
 import type { EndpointParts } from "../endpoint/endpoint-parts.js";
 import type { Gauge } from "../metrics.js";
 import type { Upstreams } from "../upstream/upstreams.js";
+import { countCredentialOperations } from "./credential-counts.js";
 
 const states = ["IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"] as const;
 
@@ -11,6 +12,9 @@ export function createGauges(
   upstreams: Upstreams,
   parked: ParkedCalls,
 ): () => readonly Gauge[] {
+  const credentials = countCredentialOperations((connection) =>
+    upstreams.all.some(({ facts }) => facts === connection),
+  );
   return () => {
     const servers = upstreams.statuses();
     const one = (name: string, help: string, value: number): Gauge => ({ name, help, values: [{ labels: {}, value }] });
@@ -42,6 +46,12 @@ export function createGauges(
         name: "wirescope_gateway_server_calls_in_flight",
         help: "Calls of each server under way.",
         values: servers.map(({ name, callsInFlight }) => ({ labels: { server: name }, value: callsInFlight })),
+      },
+      {
+        name: "wirescope_gateway_credential_operations_total",
+        type: "counter",
+        help: "Refreshes, sign-ins and runs of helpers that ended, by server, outcome, and what they failed for.",
+        values: credentials.values(),
       },
       one("process_resident_memory_bytes", "Resident memory.", process.memoryUsage.rss()),
       one("process_uptime_seconds", "Seconds since the start.", process.uptime()),

@@ -151,7 +151,7 @@ test("what is no message is told as such, and the rest is served", async () => {
   await expect.poll(() => lines.length, patience).toBe(4);
   expect(lines).toMatchObject([
     { id: null, error: { code: -32_700 } },
-    { id: null, error: { code: -32_700 } },
+    { id: null, error: { code: -32_600 } },
     { id: null, error: { code: -32_600 } },
     { id: 1, error: { message: "Begin with initialize." } },
   ]);

@@ -5,15 +5,10 @@ import { answerOf, readInitialize, type Session } from "../clients/session.js";
 import type { EndpointParts } from "../endpoint/endpoint-parts.js";
 import { initializeResult } from "../endpoint/initialize-result.js";
 import { unsupportedVersion } from "../endpoint/modern-headers.js";
+import { encodeMessage } from "../rpc/encode-message.js";
 import { hasEnvelope, readEnvelope } from "../rpc/envelope.js";
-import {
-  isId,
-  type ReadMessage,
-  type RequestId,
-  type RpcMessage,
-  type RpcRequest,
-  readMessage,
-} from "../rpc/json-rpc.js";
+import { isId, type ReadMessage, type RequestId, type RpcMessage, type RpcRequest } from "../rpc/json-rpc.js";
+import { parseMessage } from "../rpc/parse-message.js";
 import { modernVersions } from "../rpc/protocol.js";
 import { faultOf, RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import { createLineSplitter } from "./line-splitter.js";
@@ -24,6 +19,9 @@ export interface StdioClient {
   readonly closed: Promise<void>;
   close(): void;
 }
+
+/** What may wait for a client that does not read, in bytes. Then nothing more is read of it, and notifications are lost. */
+const mostWaiting = 8 * 1024 * 1024;
 
 /** Whoever holds the pipes; there is no other. */
 const principal = "stdio";
@@ -43,8 +41,17 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
     settle = resolve;
   });
 
+  const isFull = (): boolean => output.writableLength > mostWaiting;
   const write = (message: RpcMessage): void => {
-    if (!isOver && !output.writableEnded && !output.destroyed) output.write(`${JSON.stringify(message)}\n`);
+    if (isOver || output.writableEnded || output.destroyed) return;
+    if (isFull() && !("id" in message)) return;
+    const text = encodeMessage(message);
+    if (text === undefined) return;
+    output.write(`${text}\n`);
+    // Whoever asks and does not read would have all answers wait here.
+    if (!isFull() || input.isPaused()) return;
+    input.pause();
+    output.once("drain", () => !isOver && input.resume());
   };
   const wire: Outlet = {
     get isOpen() {
@@ -130,10 +137,9 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
       return;
     }
     if (line.trim() === "") return;
-    const read = parse(line);
-    if (read !== undefined) receive(read);
-    else
-      write({ jsonrpc: "2.0", id: null, error: { code: rpcCodes.parseError, message: "Not a message of JSON-RPC." } });
+    const read = parseMessage(line);
+    if ("code" in read) write({ jsonrpc: "2.0", id: null, error: read });
+    else receive(read);
   });
   const onData = (chunk: Buffer): void => lines.push(chunk);
   const close = (): void => {
@@ -151,12 +157,4 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
   input.once("error", close);
   output.on("error", close);
   return { closed, close };
-}
-
-function parse(line: string): ReadMessage | undefined {
-  try {
-    return readMessage(JSON.parse(line));
-  } catch {
-    return undefined;
-  }
 }

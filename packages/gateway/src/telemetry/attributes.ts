@@ -1,5 +1,11 @@
 import type { Attributes } from "@opentelemetry/api";
-import { type ConnectionFacts, ToolServerError, type TransportKind } from "@wirescope/tool-server";
+import {
+  type ConnectionFacts,
+  type CredentialOperation,
+  type CredentialOutcome,
+  ToolServerError,
+  type TransportKind,
+} from "@wirescope/tool-server";
 import type { Caller } from "../clients/caller.js";
 import { type JsonObject, metaOf } from "../rpc/json-rpc.js";
 import { metaKeys } from "../rpc/protocol.js";
@@ -86,6 +92,17 @@ export function failureAttributes(error: unknown): Attributes {
   if (!ToolServerError.is(error)) return { "error.type": other };
   const { rpcCode } = error.details;
   return rpcCode === undefined ? { "error.type": error.code } : codeAttributes(rpcCode);
+}
+
+/** What is done for a credential, and why: words of ours alone. */
+export function operationAttributes({ kind, cause }: Pick<CredentialOperation, "kind" | "cause">): Attributes {
+  return { "wirescope.operation": kind, ...(cause === undefined ? {} : { "wirescope.cause": cause }) };
+}
+
+/** How that came out. What it failed for is told by its code, for words may be a peer's. */
+export function outcomeAttributes({ outcome, code }: CredentialOutcome): Attributes {
+  const type = outcome === "cancelled" ? outcome : outcome === "failed" ? (code ?? other) : undefined;
+  return { "wirescope.outcome": outcome, ...(type === undefined ? {} : { "error.type": type }) };
 }
 
 function portOf({ port, protocol }: URL): number {

@@ -10,24 +10,34 @@ import {
 import type { ConnectionFacts } from "@wirescope/tool-server";
 import { failureAttributes, serverAttributes, spanName, subjectAttributes } from "./attributes.js";
 import type { AskedServer, AskTrace } from "./call-trace.js";
+import type { CallPlace } from "./place.js";
+import type { RequestSpans } from "./request-spans.js";
 import { safely } from "./safely.js";
 import { fieldsOf } from "./span-context.js";
 import type { TraceFields } from "./trace-fields.js";
-import type { ConnectionWatch } from "./watch-connections.js";
+import type { CredentialWatch } from "./watch-credentials.js";
 
 /** What requests of servers are followed with. */
 export interface AskParts {
   readonly tracer: Tracer | undefined;
   readonly clientDuration: Histogram<Attributes> | undefined;
-  readonly connections: ConnectionWatch | undefined;
+  readonly requests: RequestSpans;
+  readonly credentials: Pick<CredentialWatch, "join"> | undefined;
 }
 
-/** Begins to follow a request of a server. `came` is what the client said of its trace. */
+/** What a request of a server is made for. */
+export interface AskingCall {
+  readonly context: Context;
+  readonly place: CallPlace;
+  /** What the client said of its trace. */
+  readonly came: TraceFields | undefined;
+}
+
+/** Begins to follow a request of a server. */
 export function createAskTrace(
-  { tracer, clientDuration, connections }: AskParts,
+  { tracer, clientDuration, requests, credentials }: AskParts,
   { connection, method, params }: AskedServer,
-  parent: Context,
-  came: TraceFields | undefined,
+  { context: parent, place, came }: AskingCall,
 ): AskTrace {
   const { facts } = connection;
   // What goes on to a server is of the catalogue.
@@ -35,20 +45,21 @@ export function createAskTrace(
   const attributes: Attributes = { "mcp.method.name": method, ...subject, ...placeOf(facts) };
   const startedAt = performance.now();
   const span = tracer?.startSpan(spanName(method, subject), { kind: SpanKind.CLIENT, attributes }, parent);
-  if (span !== undefined) connections?.begin(facts, span);
+  const below = span === undefined ? parent : trace.setSpan(parent, span);
+  place.enter(facts, below);
+  if (span !== undefined) {
+    requests.begin(facts, span);
+    credentials?.join(facts, span);
+  }
   let sendings = 0;
 
   const end = (told: Attributes): void => {
     const version = connection.server?.protocolVersion;
     const late = version === undefined ? told : { ...told, "mcp.protocol.version": version };
     const seconds = (performance.now() - startedAt) / 1000;
-    clientDuration?.record(
-      seconds,
-      { ...attributes, ...late },
-      span === undefined ? parent : trace.setSpan(parent, span),
-    );
+    clientDuration?.record(seconds, { ...attributes, ...late }, below);
     if (span === undefined) return;
-    connections?.end(facts, span);
+    requests.end(facts, span);
     span.setAttributes(late);
     if (told["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
     span.end();

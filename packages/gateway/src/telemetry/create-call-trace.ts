@@ -1,3 +1,4 @@
+import type { AsyncLocalStorage } from "node:async_hooks";
 import {
   type Attributes,
   type Context,
@@ -22,6 +23,7 @@ import {
 } from "./attributes.js";
 import type { CallOutcome, CallTrace } from "./call-trace.js";
 import { type AskParts, createAskTrace } from "./create-ask-trace.js";
+import { createPlace, type Place } from "./place.js";
 import { safely } from "./safely.js";
 import { contextOf } from "./span-context.js";
 import type { TraceFieldReader } from "./trace-fields.js";
@@ -32,6 +34,8 @@ export interface CallTraceParts extends AskParts {
   readonly serverDuration: Histogram<Attributes> | undefined;
   readonly reader: TraceFieldReader;
   readonly transport: "tcp" | "unix";
+  /** Tells what is done for a request that it is: undefined where nobody takes spans. */
+  readonly places: AsyncLocalStorage<Place | undefined> | undefined;
 }
 
 /** Begins to follow a request of a client, below where it says that it stands. */
@@ -42,7 +46,7 @@ export function createCallTrace(
   caller: Caller,
   ambient: Context,
 ): CallTrace {
-  const { tracer, serverDuration, transport } = parts;
+  const { tracer, serverDuration, transport, places } = parts;
   const common: Attributes = { "mcp.method.name": method ?? other, ...callerAttributes(params, caller, transport) };
   let span: Span | undefined;
   let below = ambient;
@@ -53,7 +57,9 @@ export function createCallTrace(
     below = trace.setSpan(parent, span);
   }
 
+  const place = createPlace(below);
   const end = (outcome: CallOutcome): void => {
+    place.leave();
     const told = endAttributes(method, params, caller, outcome);
     serverDuration?.record(outcome.durationMs / 1000, { ...common, ...told }, below);
     if (span === undefined) return;
@@ -64,8 +70,8 @@ export function createCallTrace(
   };
 
   return {
-    run: (work) => context.with(below, work),
-    ask: (asked) => safely(() => createAskTrace(parts, asked, below, caller.story.carried)),
+    run: (work) => context.with(below, () => (places === undefined ? work() : places.run(place, work))),
+    ask: (asked) => safely(() => createAskTrace(parts, asked, { context: below, place, came: caller.story.carried })),
     end: (outcome) => safely(() => end(outcome)),
   };
 }

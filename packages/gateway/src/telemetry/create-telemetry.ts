@@ -1,11 +1,15 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { type Attributes, context, type Histogram, type Meter } from "@opentelemetry/api";
 import type { Telemetry } from "./call-trace.js";
 import { createCallTrace } from "./create-call-trace.js";
 import { observeNumbers } from "./observe-numbers.js";
 import type { OpenTelemetryOptions } from "./open-telemetry.js";
+import type { Place } from "./place.js";
 import { meterOf, tracerOf } from "./providers.js";
+import { createRequestSpans } from "./request-spans.js";
 import { safely } from "./safely.js";
 import { watchConnections } from "./watch-connections.js";
+import { watchCredentials } from "./watch-credentials.js";
 
 /** The bounds of durations that the conventions for the protocol name, in seconds. */
 const durationBounds = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
@@ -15,24 +19,33 @@ export function createTelemetry({ given, reader, transport }: OpenTelemetryOptio
   const tracer = tracerOf(given);
   const meter = meterOf(given);
   if (tracer === undefined && meter === undefined) return undefined;
-  const connections = tracer === undefined ? undefined : watchConnections(tracer);
+  const requests = createRequestSpans();
+  const connections = tracer && watchConnections(tracer, requests);
+  const places = tracer && new AsyncLocalStorage<Place | undefined>();
+  const duration =
+    meter && durationOf(meter, "wirescope.credential", "How long refreshes, sign-ins and runs of helpers took.");
+  const credentials = watchCredentials({ spans: tracer && places && { tracer, places, requests }, duration });
   const parts = {
     tracer,
     reader,
     transport,
-    connections,
-    serverDuration: meter && durationOf(meter, "server", "How long requests of clients took."),
-    clientDuration: meter && durationOf(meter, "client", "How long requests of servers took."),
+    requests,
+    credentials,
+    places,
+    serverDuration: meter && durationOf(meter, "mcp.server", "How long requests of clients took."),
+    clientDuration: meter && durationOf(meter, "mcp.client", "How long requests of servers took."),
   };
   let stopObserving = (): void => {};
   return {
     begin: (method, params, caller) => safely(() => createCallTrace(parts, method, params, caller, context.active())),
     observe(observed) {
       connections?.watch(observed.hasServer);
+      credentials.watch(observed.hasServer);
       if (meter !== undefined) stopObserving = observeNumbers(meter, observed);
     },
     async close() {
       connections?.close();
+      credentials.close();
       try {
         await given.flush?.();
       } finally {
@@ -42,8 +55,8 @@ export function createTelemetry({ given, reader, transport }: OpenTelemetryOptio
   };
 }
 
-function durationOf(meter: Meter, side: "client" | "server", description: string): Histogram<Attributes> {
-  return meter.createHistogram(`mcp.${side}.operation.duration`, {
+function durationOf(meter: Meter, subject: string, description: string): Histogram<Attributes> {
+  return meter.createHistogram(`${subject}.operation.duration`, {
     description,
     unit: "s",
     advice: { explicitBucketBoundaries: durationBounds },

@@ -7,6 +7,9 @@ const conventional: Readonly<Record<string, { readonly name: string; readonly un
   process_uptime_seconds: { name: "process.uptime", unit: "s" },
 };
 
+/** Labels that have a name of their own there too. */
+const attributeNames: Readonly<Record<string, string>> = { code: "error.type" };
+
 /** Tells the numbers that Prometheus gets too, read whenever they are asked for. Returns how to stop. */
 export function observeNumbers(meter: Meter, { metrics, gauges }: ObservedGateway): () => void {
   const calls = meter.createObservableCounter("wirescope.gateway.calls", {
@@ -22,9 +25,10 @@ export function observeNumbers(meter: Meter, { metrics, gauges }: ObservedGatewa
     unit: "{request}",
   });
   const observed = new Map<string, Observable>(
-    gauges().map(({ name, help }) => {
+    gauges().map(({ name, type, help }) => {
       const known = Object.hasOwn(conventional, name) ? conventional[name] : undefined;
       const options: MetricOptions = { description: help, unit: known?.unit ?? "1" };
+      if (type === "counter") return [name, meter.createObservableCounter(dotted(name), options)];
       return [name, meter.createObservableGauge(known?.name ?? dotted(name), options)];
     }),
   );
@@ -41,7 +45,7 @@ export function observeNumbers(meter: Meter, { metrics, gauges }: ObservedGatewa
       const observable = observed.get(name);
       if (observable === undefined) continue;
       for (const { labels, value } of values) {
-        const told = Object.entries(labels).map(([key, text]) => [`wirescope.${key}`, text]);
+        const told = Object.entries(labels).map(([key, text]) => [attributeNames[key] ?? `wirescope.${key}`, text]);
         result.observe(observable, value, Object.fromEntries(told));
       }
     }
@@ -51,7 +55,7 @@ export function observeNumbers(meter: Meter, { metrics, gauges }: ObservedGatewa
   return () => meter.removeBatchObservableCallback(tell, all);
 }
 
-/** `wirescope_gateway_sessions` as `wirescope.gateway.sessions`. */
+/** `wirescope_gateway_sessions` as `wirescope.gateway.sessions`; a counter without the `_total` that Prometheus wants. */
 function dotted(name: string): string {
-  return name.replace(/^wirescope_gateway_/, "wirescope.gateway.");
+  return name.replace(/^wirescope_gateway_/, "wirescope.gateway.").replace(/_total$/, "");
 }

@@ -79,6 +79,9 @@ export async function relay(
       }
       more = await inputOf(result, call);
     }
+  } catch (error) {
+    // A question to the client that is called off only says that it is.
+    throw caller.callOff.reason ?? error;
   } finally {
     onEnd(call);
   }

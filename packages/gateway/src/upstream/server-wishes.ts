@@ -2,8 +2,13 @@ import type { Connection } from "@wirescope/tool-server";
 import type { LogLevel } from "../rpc/protocol.js";
 import { requestRaw } from "./raw-request.js";
 
-/** What a server is asked to tell of by itself, for all clients together. Asked again with each new session. */
+/**
+ * What a server is asked to tell of by itself, for all clients together. Asked again with each new session, and of the
+ * connection that takes its place where its entry changes.
+ */
 export interface ServerWishes {
+  /** From now on they are asked of this connection. */
+  attach(connection: () => Connection | undefined): void;
   /** The least level of log messages that any client wants; undefined where none said so. */
   setLogLevel(level: LogLevel | undefined): void;
   /** Wants to hear when a resource changes; each that wants is to want no more. */
@@ -17,7 +22,8 @@ const wishMs = 10_000;
 const firstPauseMs = 1000;
 const longestPauseMs = 60_000;
 
-export function createServerWishes({ connection }: { connection: () => Connection | undefined }): ServerWishes {
+export function createServerWishes(): ServerWishes {
+  let connection: () => Connection | undefined = () => undefined;
   const wanted = new Map<string, number>();
   let level: LogLevel | undefined;
   let listening: { close(): Promise<void> } | undefined;
@@ -79,6 +85,9 @@ export function createServerWishes({ connection }: { connection: () => Connectio
     });
 
   return {
+    attach(next) {
+      connection = next;
+    },
     setLogLevel(next) {
       if (next === level) return;
       level = next;

@@ -11,7 +11,6 @@ import {
   ToolServerError,
   type ToolServers,
 } from "@wirescope/tool-server";
-import { type Admission, createAdmission } from "../admission.js";
 import { type CachedList, createCachedList } from "../catalogue/cached-list.js";
 import { exposedPrefix } from "../catalogue/exposed-name.js";
 import { type Offered, type OfferedTool, offerPrompt, offerTool } from "../catalogue/offered.js";
@@ -22,7 +21,6 @@ import type { GatewayLimits } from "../limits.js";
 import type { NoticedList } from "../notices.js";
 import type { JsonObject } from "../rpc/json-rpc.js";
 import type { Implementation } from "../rpc/protocol.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import { offeredCapabilities } from "./client-capability.js";
 import { fetchList, type ListKind, listKinds } from "./fetch-list.js";
 import type { PluginServers } from "./plugin-servers.js";
@@ -30,6 +28,7 @@ import { type Relayed, relay } from "./relay.js";
 import { passOnQuestion } from "./server-question.js";
 import { createServerWishes, type ServerWishes } from "./server-wishes.js";
 import type { SilenceWatch, UpstreamCall } from "./upstream-call.js";
+import { createUpstreamCalls, type Departure } from "./upstream-calls.js";
 
 /** What is known of a server behind the gateway; a snapshot. */
 export interface ServerStatus {
@@ -87,6 +86,13 @@ export interface Upstream {
   /** To sign in and out by OAuth; undefined where the entry brings its own credential. */
   oauth(): Promise<OAuthSession | undefined>;
   status(): ServerStatus;
+  /** From now on other tools are offered, and the others are not called any more. */
+  setFilter(filter: ToolFilter | undefined): void;
+  /**
+   * Goes out of use: takes no call, and its states are told no more. Calls in flight go on, for `drainMs` at the most; then
+   * the connection is closed, and this resolves. May be closed meanwhile.
+   */
+  drain(why: Departure): Promise<void>;
   /** Closes the connection; calls in flight end with CONNECTION_CLOSED. */
   close(): Promise<void>;
 }
@@ -98,6 +104,8 @@ export interface UpstreamOptions {
   readonly info: Implementation;
   readonly limits: GatewayLimits;
   readonly filter: ToolFilter | undefined;
+  /** Those of the upstream whose place it takes. */
+  readonly wishes: ServerWishes | undefined;
   readonly isUnprefixed: boolean;
   readonly clock: Clock;
   readonly silence: SilenceWatch;
@@ -128,17 +136,13 @@ const loadMs = 60_000;
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { entry, plugin, secrets, info, limits, clock, silence, tell, isUnprefixed } = options;
   const { name } = entry;
-  const calls = new Set<UpstreamCall>();
-  const admission: Admission = createAdmission({
-    concurrency: limits.serverConcurrency,
-    rate: limits.serverRate,
-    now: () => clock.now(),
-  });
+  const calls = createUpstreamCalls({ server: name, limits, clock, silence });
   let connection: Connection | undefined;
   let opening: Promise<Connection> | undefined;
   let failure: ServerFailure | undefined;
   let isSettled = false;
-  let isClosed = false;
+  /** Whether it is out of use, but for its calls in flight. */
+  let isLeaving = false;
 
   const servers: ToolServers = createToolServers({
     ...plugin,
@@ -147,7 +151,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     settings: {
       info,
       capabilities: offeredCapabilities,
-      onRequest: ({ method, params }, origin) => passOnQuestion(name, { method, params, origin }, calls),
+      onRequest: ({ method, params }, origin) => passOnQuestion(name, { method, params, origin }, calls.all),
       onNotification: ({ method, params }, origin) => hear(method, params ?? {}, origin),
     },
   });
@@ -158,7 +162,13 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       (opened) => {
         connection = opened;
         failure = undefined;
-        options.onOpened(opened, { onState });
+        options.onOpened(opened, {
+          onState(state, reason, code) {
+            // There may be another of this name by then, whose states are those to be told.
+            if (!isLeaving) tell({ kind: "server-state", server: opened.facts.name, state, reason });
+            onState(state, reason, code);
+          },
+        });
         onState(opened.state, undefined);
         return opened;
       },
@@ -166,7 +176,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         isSettled = true;
         const message = error instanceof Error ? error.message : String(error);
         failure = { code: ToolServerError.is(error) ? error.code : undefined, message, at: clock.now() };
-        tell({ kind: "server-state", server: name, state: "TRANSIENT_FAILURE", reason: message });
+        if (!isLeaving) tell({ kind: "server-state", server: name, state: "TRANSIENT_FAILURE", reason: message });
         throw error;
       },
     );
@@ -176,7 +186,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const isRested = (): boolean => clock.now() - (failure?.at ?? 0) >= openPauseMs;
 
   const onState = (state: Connection["state"], reason: string | undefined, code?: string | undefined): void => {
-    if (isClosed) return;
+    if (isLeaving) return;
     if (state === "READY") {
       isSettled = true;
       failure = undefined;
@@ -196,7 +206,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     const changed = changedLists[method];
     const mark = origin.mark as UpstreamCall | undefined;
     // What is logged about a call that is over is for nobody; without a mark it would be for everybody.
-    if (method === "notifications/message" && mark !== undefined && !calls.has(mark)) return;
+    if (method === "notifications/message" && mark !== undefined && !calls.all.has(mark)) return;
     if (changed === undefined) options.onNotification(method, params, mark);
     else for (const kind of changed) refresh(kind);
   };
@@ -220,7 +230,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       },
       onChanged: () => options.onListChanged(kind === "templates" ? "resources" : kind),
       onLeftOut(error) {
-        if (isClosed) return;
+        if (isLeaving) return;
         const late = `It did not come within ${limits.listMs} ms; it is added when it does.`;
         const reason = error === undefined ? late : error instanceof Error ? error.message : String(error);
         tell({ kind: "left-out", server: name, list: listKinds[kind].method, reason });
@@ -229,11 +239,12 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         channels.story.publish({ subject: connection.facts, severity: "warning", text });
       },
     });
-  const isOffered = createToolFilter(options.filter);
+  let { filter } = options;
+  let isOffered = createToolFilter(filter);
   let idlePatterns: readonly string[] = [];
   const judgePatterns = (names: readonly string[]): void => {
     const before = idlePatterns;
-    idlePatterns = idlePatternsOf(options.filter, names);
+    idlePatterns = idlePatternsOf(filter, names);
     for (const pattern of idlePatterns) {
       if (before.includes(pattern)) continue;
       const which = `${JSON.stringify(name)} has no tool ${JSON.stringify(pattern)}, which is allowed or denied.`;
@@ -251,12 +262,13 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const resources = listOf("resources", (resource) => (typeof resource.uri === "string" ? resource : undefined));
   const templates = listOf("templates", (item) => (typeof item.uriTemplate === "string" ? item : undefined));
   const lists = { tools, prompts, resources, templates } satisfies Record<ListKind, CachedList<never> | object>;
-  const wishes = createServerWishes({ connection: () => connection });
+  const wishes = options.wishes ?? createServerWishes();
+  wishes.attach(() => connection);
 
-  const endCall = (call: UpstreamCall): void => {
-    calls.delete(call);
-    silence.end(call);
-    admission.leave();
+  const close = async (): Promise<void> => {
+    isLeaving = true;
+    await opening?.catch(() => {});
+    await servers.close();
   };
 
   void open().catch(() => {});
@@ -277,19 +289,27 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       return isSettled;
     },
     get callsInFlight() {
-      return calls.size;
+      return calls.all.size;
     },
     get facts() {
       return connection?.facts;
     },
+    setFilter(next) {
+      filter = next;
+      isOffered = createToolFilter(next);
+      // Not used until the new ones are there: what is denied now may be among them.
+      tools.clear();
+      void tools.get();
+    },
     call(request, caller) {
       caller.story.server = name;
-      const full = admission.enter();
-      if (full !== undefined) return Promise.reject(overloaded(name, full, limits));
-      const call: UpstreamCall = { caller, server: name, method: request.method, activeAt: clock.now(), questions: 0 };
-      calls.add(call);
-      silence.begin(call);
-      return relay(connection ?? open(), request, call, endCall);
+      let call: UpstreamCall;
+      try {
+        call = calls.begin(caller, request.method);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+      return relay(connection ?? open(), request, call, calls.end);
     },
     oauth: () => servers.oauth(name),
     async reconnect() {
@@ -311,22 +331,19 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         failure,
         tools: tools.known?.length,
         idlePatterns,
-        callsInFlight: calls.size,
+        callsInFlight: calls.all.size,
       };
     },
-    async close() {
-      isClosed = true;
-      await opening?.catch(() => {});
-      await servers.close();
+    async drain(why) {
+      isLeaving = true;
+      const { size } = calls.all;
+      if (size > 0 && connection !== undefined && channels.story.hasSubscribers) {
+        const text = `It was ${why} in the configuration: calls in flight (${size}) have ${limits.drainMs} ms to end.`;
+        channels.story.publish({ subject: connection.facts, severity: "info", text });
+      }
+      await calls.drain(why);
+      await close();
     },
+    close,
   };
-}
-
-function overloaded(server: string, limit: "concurrency" | "rate", limits: GatewayLimits): RpcError {
-  const who = `The server ${JSON.stringify(server)}`;
-  const what =
-    limit === "concurrency"
-      ? `${who} has ${limits.serverConcurrency} calls in flight, which is the most that it gets.`
-      : `${who} gets at most ${limits.serverRate} calls in a second.`;
-  return new RpcError(rpcCodes.failed, `${what} Call again later.`, { data: { reason: "OVERLOADED" } });
 }

@@ -20,6 +20,7 @@ import type { Implementation } from "../rpc/protocol.js";
 import type { PluginServers } from "./plugin-servers.js";
 import { createUpstream, type ServerStatus, type Upstream, type UpstreamEvents } from "./upstream.js";
 import { type UpstreamCall, watchSilence } from "./upstream-call.js";
+import type { Departure } from "./upstream-calls.js";
 
 /** All servers behind the gateway. */
 export interface Upstreams {
@@ -28,13 +29,17 @@ export interface Upstreams {
   named(name: string): Upstream | undefined;
   /** The same. Throws SERVER_UNKNOWN where there is none. */
   find(name: string): Upstream;
-  /** Takes up a changed configuration: what did not change goes on as it is. */
+  /**
+   * Takes up a changed configuration: what did not change goes on as it is, and what changed or is gone takes no more calls.
+   * Those in flight go on: it does not wait for them.
+   */
   reload(plugins: readonly PluginServers[], filters: Filters): Promise<void>;
   /** Tries a server at once. Rejects with SERVER_UNKNOWN. */
   reconnect(name: string): Promise<void>;
   /** To sign in and out by OAuth; undefined where the entry brings its own credential. Rejects with SERVER_UNKNOWN. */
   oauth(name: string): Promise<OAuthSession | undefined>;
   statuses(): readonly ServerStatus[];
+  /** Closes all, also what has calls in flight from before a reload. */
   close(): Promise<void>;
 }
 
@@ -62,6 +67,8 @@ interface Kept {
   readonly upstream: Upstream;
   /** What it was made of: where that is the same, it is the same. */
   readonly digest: string;
+  /** Which of its tools are offered, as text. */
+  readonly filter: string;
 }
 
 const stateChannel = `${channelPrefix}connection:state`;
@@ -73,19 +80,22 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   let kept: readonly Kept[] = [];
   let all: readonly Upstream[] = [];
   let byName = new Map<string, Upstream>();
-  let reloading: Promise<unknown> = Promise.resolve();
+  /** Those that are out of use, until they are closed. */
+  const leaving = new Set<Upstream>();
   let isClosed = false;
 
   const onState = (message: unknown): void => {
     const { subject, state, reason, code } = message as StateChange<ConnectionFacts>;
-    const hearer = hearers.get(subject);
-    if (hearer === undefined) return;
-    tell({ kind: "server-state", server: subject.name, state, reason });
-    hearer.onState(state, reason, code);
+    hearers.get(subject)?.onState(state, reason, code);
   };
   subscribe(stateChannel, onState);
 
-  const create = (entry: Entry, plugin: PluginServers, filter: ToolFilter | undefined): Upstream => {
+  const create = (
+    entry: Entry,
+    plugin: PluginServers,
+    filter: ToolFilter | undefined,
+    before: Upstream | undefined,
+  ): Upstream => {
     const upstream: Upstream = createUpstream({
       entry,
       plugin,
@@ -93,6 +103,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       info,
       limits,
       filter,
+      wishes: before?.wishes,
       isUnprefixed,
       clock,
       silence,
@@ -104,7 +115,14 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     return upstream;
   };
 
-  const load = async (plugins: readonly PluginServers[], filters: Filters): Promise<void> => {
+  const retire = async (upstream: Upstream, why: Departure): Promise<void> => {
+    leaving.add(upstream);
+    await upstream.drain(why).catch(() => {});
+    leaving.delete(upstream);
+  };
+
+  const load = (plugins: readonly PluginServers[], filters: Filters): void => {
+    if (isClosed) return;
     const next: Kept[] = [];
     const added: string[] = [];
     const changed: string[] = [];
@@ -117,16 +135,17 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
           tell({ kind: "defect", reason });
           continue;
         }
-        const filter = Object.hasOwn(filters, name) ? filters[name] : undefined;
-        const digest = digestOf(entry, plugin, filter);
+        const given = Object.hasOwn(filters, name) ? filters[name] : undefined;
+        const [digest, filter] = [digestOf(entry, plugin), JSON.stringify(given ?? null)];
         const old = before.get(name);
-        if (old?.digest === digest) {
-          next.push(old);
+        if (old === undefined) added.push(name);
+        else if (old.digest !== digest || old.filter !== filter) changed.push(name);
+        if (old?.digest !== digest) {
+          next.push({ upstream: create(entry, plugin, given, old?.upstream), digest, filter });
           continue;
         }
-        if (isClosed) return;
-        (old === undefined ? added : changed).push(name);
-        next.push({ upstream: create(entry, plugin, filter), digest });
+        next.push({ ...old, filter });
+        if (old.filter !== filter) old.upstream.setFilter(given);
       }
     }
     const strangers = Object.keys(filters).filter((name) => !next.some(({ upstream }) => upstream.name === name));
@@ -135,7 +154,8 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       const reason = `Tools of ${JSON.stringify(name)} are allowed or denied, and there is no such server. There are: ${list}.`;
       tell({ kind: "defect", reason });
     }
-    const gone = kept.filter((one) => !next.includes(one)).map(({ upstream }) => upstream);
+    const staying = new Set(next.map(({ upstream }) => upstream));
+    const gone = kept.map(({ upstream }) => upstream).filter((upstream) => !staying.has(upstream));
     const removed = gone.map(({ name }) => name).filter((name) => !changed.includes(name));
     kept = next;
     all = next.map(({ upstream }) => upstream);
@@ -143,7 +163,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     if (before.size > 0) tell({ kind: "reloaded", added, removed, changed });
     if (gone.length === 0) return;
     for (const list of ["tools", "prompts", "resources"] as const) notices.onListChanged(list);
-    await Promise.allSettled(gone.map((upstream) => upstream.close()));
+    for (const upstream of gone) void retire(upstream, changed.includes(upstream.name) ? "changed" : "removed");
   };
 
   const find = (name: string): Upstream => {
@@ -160,31 +180,26 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     },
     named: (name) => byName.get(name),
     find,
-    reload(plugins, filters) {
-      const done = reloading.then(() => load(plugins, filters));
-      reloading = done.catch(() => {});
-      return done;
-    },
+    reload: async (plugins, filters) => load(plugins, filters),
     reconnect: async (name) => find(name).reconnect(),
     oauth: async (name) => find(name).oauth(),
     statuses: () => all.map((upstream) => upstream.status()),
     async close() {
       isClosed = true;
-      await reloading;
       unsubscribe(stateChannel, onState);
       silence.close();
-      await Promise.allSettled(all.map((upstream) => upstream.close()));
+      await Promise.allSettled([...all, ...leaving].map((upstream) => upstream.close()));
     },
   };
 }
 
-/** Of the entry as it is written, the errors in it, its filter, and the values of the variables that it uses. */
-function digestOf(entry: Entry, plugin: PluginServers, filter: ToolFilter | undefined): string {
+/** Of the entry as it is written, the errors in it, and the values of the variables that it uses. */
+function digestOf(entry: Entry, plugin: PluginServers): string {
   const { pluginRoot, variables, configuration } = plugin;
   const written = JSON.stringify(entry.written);
   const names = [...written.matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, name]) => name ?? "");
   const values = [...new Set(names)].sort().map((name) => [name, variables[name] ?? null]);
   const errors = configuration.findings.filter(({ server, severity }) => severity === "error" && server === entry.name);
-  const parts = [written, pluginRoot, values, errors.map(({ message }) => message), filter ?? null];
+  const parts = [written, pluginRoot, values, errors.map(({ message }) => message)];
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64");
 }

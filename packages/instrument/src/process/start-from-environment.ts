@@ -1,4 +1,4 @@
-import { listenChannelz } from "@wirescope/channelz/listener";
+import { type ListenTls, listenChannelz } from "@wirescope/channelz/listener";
 import { createRegistry, type Registry } from "@wirescope/channelz/registry";
 import { parseListenSetting } from "./listen-setting.js";
 import { observeProcess, type ProcessObservation } from "./observe-process.js";
@@ -12,8 +12,9 @@ export interface ObservedProcess {
 }
 
 /**
- * Observes this process and listens, as two variables say: `WIRESCOPE_LISTEN` is where (`host:port`, `:port`, or `unix:/path`
- * in which `{pid}` is the number of the process), `WIRESCOPE_TOKEN_FILE` holds the token that callers must have. Without the
+ * Observes this process and listens, as variables say: `WIRESCOPE_LISTEN` is where (`host:port`, `:port`, or `unix:/path`
+ * in which `{pid}` is the number of the process), `WIRESCOPE_TOKEN_FILE` holds the token that callers must have,
+ * `WIRESCOPE_CERT_FILE` and `WIRESCOPE_KEY_FILE` make it TLS, and `WIRESCOPE_CLIENT_CA_FILE` makes that mutual. Without the
  * first nothing happens.
  *
  * It never fails the application: what goes wrong is a warning that says what to do. The listener does not keep the process
@@ -28,9 +29,11 @@ export async function startFromEnvironment(env: NodeJS.ProcessEnv): Promise<Obse
   try {
     const where = parseListenSetting(setting, process.pid);
     const tokenFile = env.WIRESCOPE_TOKEN_FILE;
+    const tls = tlsOf(env);
     const listener = await listenChannelz(registry, {
       ...where,
       ...(tokenFile !== undefined && tokenFile !== "" && { tokenFile }),
+      ...(tls !== undefined && { tls }),
       keepsProcessAlive: false,
     });
     if (where.port === 0)
@@ -44,4 +47,13 @@ export async function startFromEnvironment(env: NodeJS.ProcessEnv): Promise<Obse
     });
     return undefined;
   }
+}
+
+function tlsOf(env: NodeJS.ProcessEnv): ListenTls | undefined {
+  const [cert, key, ca] = [env.WIRESCOPE_CERT_FILE, env.WIRESCOPE_KEY_FILE, env.WIRESCOPE_CLIENT_CA_FILE];
+  if (!cert && !key && !ca) return undefined;
+  if (!cert || !key) {
+    throw new TypeError("TLS takes both WIRESCOPE_CERT_FILE and WIRESCOPE_KEY_FILE. Set both, or none of the three.");
+  }
+  return { cert: { file: cert }, key: { file: key }, ...(ca && { ca: { file: ca } }) };
 }

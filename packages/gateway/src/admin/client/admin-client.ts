@@ -1,6 +1,7 @@
 import { type Client, Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { AdminService, type Failure, FailureSchema } from "../../gen/wirescope/v1/admin_pb.js";
 import type { AdminTokens } from "./admin-header.js";
+import { endWithLoop } from "./end-with-loop.js";
 import { createFetchTransport } from "./fetch-transport.js";
 
 /** The methods of the service. They reject with a ConnectError, which `readAdminError` takes apart. */
@@ -16,7 +17,12 @@ export interface AdminClientOptions extends AdminTokens {
 
 /** A client for the administration of a gateway, for browsers and for Node; or one over a transport of Connect's. */
 export function createAdminClient(options: AdminClientOptions | Transport): AdminClient {
-  return createClient(AdminService, "unary" in options ? options : createFetchTransport(options));
+  const client = createClient(AdminService, "unary" in options ? options : createFetchTransport(options));
+  return {
+    ...client,
+    watchServers: (request, given) => endWithLoop((call) => client.watchServers(request, call), given),
+    signIn: (request, given) => endWithLoop((call) => client.signIn(request, call), given),
+  };
 }
 
 /** Why a method failed. */

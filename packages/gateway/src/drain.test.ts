@@ -1,0 +1,273 @@
+import { inputRequired, McpServer } from "@modelcontextprotocol/server";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { connect, patience, pluginOf, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
+import { pipes, serveHolding } from "./holding-servers.test.helper.js";
+import { modernListener, serve, serveModern } from "./tool-servers.test.helper.js";
+
+/** The list of a new server is waited for, however busy the machine is. */
+const patient = { listMs: patience.timeout };
+const call = (name: string) => ({ name, arguments: {} });
+const form = { type: "object" as const, properties: {} };
+const answering = { capabilities: { elicitation: { form: {} } } };
+const deferred = (): { readonly promise: Promise<void>; resolve(): void } => {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+};
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** What the gateway holds of servers, in the registry. */
+function objectsOf({ gateway: { registry } }: TestGateway): readonly number[] {
+  return [registry.size.channels, registry.size.subchannels];
+}
+
+async function ready({ gateway }: TestGateway): Promise<void> {
+  await expect.poll(() => gateway.servers().every(({ tools }) => tools !== undefined), patience).toBe(true);
+}
+
+describe.each(["legacy", "modern"] as const)("a call in flight of a server of the %s era that is changed", (era) => {
+  test("goes on to its end, with progress, while new calls reach the new one at once", async () => {
+    const [old, fresh] = [await serveHolding("old", era), await serveHolding("new", era)];
+    const gateway = await startTestGateway({ hold: old.entry }, { limits: patient });
+    await ready(gateway);
+    const before = objectsOf(gateway);
+    const client = await connect(gateway, era);
+    const heard: number[] = [];
+    const first = client.callTool(call("hold__hold"), { onprogress: ({ progress }) => void heard.push(progress) });
+    await expect.poll(() => old.held.length, patience).toBe(1);
+
+    await gateway.gateway.reload([pluginOf({ hold: fresh.entry })]);
+    const second = client.callTool(call("hold__hold"));
+    await expect.poll(() => fresh.held.length, patience).toBe(1);
+    await old.held[0]?.progress(7);
+    await expect.poll(() => heard, patience).toEqual([7]);
+    expect(objectsOf(gateway)).toEqual(before.map((count) => count + 1));
+    const { channel } = await gateway.gateway.registry.getTopChannels();
+    const told = channel.flatMap(({ data }) => data?.trace?.events.map(({ description }) => description) ?? []);
+    expect(told.join("\n")).toMatch(/changed in the configuration: calls in flight \(1\) have 600000 ms to end/);
+    old.held[0]?.release();
+    expect(textOf(await first)).toBe("old");
+
+    await expect.poll(() => objectsOf(gateway), patience).toEqual(before);
+    await expect.poll(() => [...old.sockets].every(({ destroyed }) => destroyed), patience).toBe(true);
+    fresh.held[0]?.release();
+    expect(textOf(await second)).toBe("new");
+    // The end of the old one is not told as if it were the new one's.
+    const states = gateway.events.flatMap((event) => (event.kind === "server-state" ? event.state : []));
+    expect(states).not.toContain("SHUTDOWN");
+  });
+
+  test("is called off at its server where its client does so, and then nothing is left of the old one", async () => {
+    const old = await serveHolding("old", era);
+    const gateway = await startTestGateway({ hold: old.entry }, { limits: patient });
+    await ready(gateway);
+    const client = await connect(gateway, era);
+    const controller = new AbortController();
+    const cancelled = expect(client.callTool(call("hold__hold"), { signal: controller.signal })).rejects.toThrow();
+    await expect.poll(() => old.held.length, patience).toBe(1);
+    await gateway.gateway.reload([]);
+    expect(objectsOf(gateway)).toEqual([1, 1]);
+    expect(old.held[0]?.signal.aborted).toBe(false);
+    controller.abort();
+    await cancelled;
+    await expect.poll(() => old.held[0]?.signal.aborted, patience).toBe(true);
+    await expect.poll(() => objectsOf(gateway), patience).toEqual([0, 0]);
+  });
+});
+
+test("reloads in a row leave each call with the server that it was made of", async () => {
+  const servers = [
+    await serveHolding("0", "modern"),
+    await serveHolding("1", "modern"),
+    await serveHolding("2", "modern"),
+  ];
+  const [first] = servers;
+  const gateway = await startTestGateway({ hold: first?.entry }, { limits: patient });
+  const client = await connect(gateway, "modern");
+  const calls = [];
+  for (const { entry, held } of servers) {
+    await gateway.gateway.reload([pluginOf({ hold: entry })]);
+    calls.push(client.callTool(call("hold__hold")));
+    await expect.poll(() => held.length, patience).toBe(1);
+  }
+  // Nothing is new in this one, and it ends nothing.
+  await gateway.gateway.reload([pluginOf({ hold: servers[2]?.entry })]);
+  expect(objectsOf(gateway)).toEqual([3, 3]);
+  for (const { held } of servers) held[0]?.release();
+  expect((await Promise.all(calls)).map(textOf)).toEqual(["0", "1", "2"]);
+  await expect.poll(() => objectsOf(gateway), patience).toEqual([1, 1]);
+});
+
+test("a process that is removed, and added again meanwhile, lives until its client has answered its question", async () => {
+  const gateway = await startTestGateway({ pipes }, { limits: patient });
+  const { promise: isAnswered, resolve: answer } = deferred();
+  let questions = 0;
+  const client = await connect(gateway, "legacy", answering, (prepared) =>
+    prepared.setRequestHandler("elicitation/create", async () => {
+      questions += 1;
+      await isAnswered;
+      return { action: "accept", content: {} };
+    }),
+  );
+  const pidOf = async (tool: string) => Number(textOf(await client.callTool(call(tool))));
+  const old = await pidOf("pipes__pid");
+  const asking = pidOf("pipes__ask");
+  await expect.poll(() => questions, patience).toBe(1);
+
+  await gateway.gateway.reload([]);
+  await expect(client.callTool(call("pipes__pid"))).rejects.toThrow(/There is no tool/);
+  await gateway.gateway.reload([pluginOf({ pipes })]);
+  const fresh = await pidOf("pipes__pid");
+  expect(fresh).not.toBe(old);
+  expect(isAlive(old)).toBe(true);
+  answer();
+  expect(await asking).toBe(old);
+  await expect.poll(() => isAlive(old), patience).toBe(false);
+  expect(await pidOf("pipes__pid")).toBe(fresh);
+});
+
+describe("a call that does not end in time", () => {
+  const limits = { ...patient, drainMs: 50 };
+  const changed = /"slow" was changed in the configuration during tools\/call, .* within 0\.1 s .* drainMs/;
+
+  test.each(["legacy", "modern"] as const)(
+    "is ended with the reason, and its server of the %s era told; the new one is not touched",
+    async (era) => {
+      const [old, fresh] = [await serveHolding("old", era), await serveHolding("new", era)];
+      const gateway = await startTestGateway({ slow: old.entry }, { limits });
+      const client = await connect(gateway, "modern");
+      const first = client.callTool(call("slow__hold"));
+      const failed = expect(first).rejects.toMatchObject({
+        message: expect.stringMatching(changed),
+        data: { reason: "CONNECTION_CLOSED" },
+      });
+      await expect.poll(() => old.held.length, patience).toBe(1);
+      await gateway.gateway.reload([pluginOf({ slow: fresh.entry })]);
+      const second = client.callTool(call("slow__hold"));
+      await failed;
+      await expect.poll(() => old.held[0]?.signal.aborted, patience).toBe(true);
+      await expect.poll(() => objectsOf(gateway), patience).toEqual([1, 1]);
+      await expect.poll(() => fresh.held.length, patience).toBe(1);
+      fresh.held[0]?.release();
+      expect(textOf(await second)).toBe("new");
+    },
+  );
+
+  test("takes the process of a server that never answers with it", async () => {
+    const gateway = await startTestGateway({ slow: pipes }, { limits });
+    const client = await connect(gateway, "modern");
+    const pid = Number(textOf(await client.callTool(call("slow__pid"))));
+    const failed = expect(client.callTool(call("slow__never"))).rejects.toThrow(/"slow" was removed .* was called off/);
+    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBe(1);
+    await gateway.gateway.reload([]);
+    await failed;
+    await expect.poll(() => isAlive(pid), patience).toBe(false);
+    await expect.poll(() => objectsOf(gateway), patience).toEqual([0, 0]);
+  });
+
+  const ask = {
+    method: "elicitation/create",
+    params: { mode: "form", message: "Go on?", requestedSchema: form },
+  } as const;
+  const serveAsking = () =>
+    serveModern(() => {
+      const server = new McpServer({ name: "asking", version: "1" }, { capabilities: { tools: {} } });
+      server.registerTool("ask", { inputSchema: z.object({}) }, () => inputRequired({ inputRequests: { ask } }));
+      return server;
+    });
+
+  test.each([
+    ["legacy", "over pipes", async () => pipes],
+    ["modern", "over pipes", async () => pipes],
+    ["legacy", "of the newer era", async () => ({ type: "http", url: await serveAsking() })],
+  ] as const)(
+    "is told the reason also where a client of the %s era is being asked by a server %s",
+    async (mode, _, entry) => {
+      const gateway = await startTestGateway({ slow: await entry() }, { limits });
+      const isEnded = () => gateway.events.some((event) => event.kind === "call" && event.outcome === "error");
+      const asked = deferred();
+      const client = await connect(gateway, mode, answering, (prepared) =>
+        prepared.setRequestHandler("elicitation/create", async () => {
+          asked.resolve();
+          await expect.poll(isEnded, patience).toBe(true);
+          return { action: "accept", content: {} };
+        }),
+      );
+      const failed = expect(client.callTool(call("slow__ask"))).rejects.toThrow(changed);
+      await asked.promise;
+      await gateway.gateway.reload([pluginOf({ slow: { ...pipes, env: { NEW: "1" } } })]);
+      await failed;
+    },
+  );
+});
+
+test("closing the gateway ends what drains too, and leaves neither object nor process", async () => {
+  const old = await serveHolding("old", "legacy");
+  const gateway = await startTestGateway({ hold: old.entry, pipes }, { limits: patient });
+  const client = await connect(gateway, "legacy");
+  const pid = Number(textOf(await client.callTool(call("pipes__pid"))));
+  const calls = [client.callTool(call("hold__hold")), client.callTool(call("pipes__never"))];
+  const ended = calls.map((one) => expect(one).rejects.toThrow());
+  await expect
+    .poll(() => gateway.gateway.servers().map(({ callsInFlight }) => callsInFlight), patience)
+    .toEqual([1, 1]);
+  await gateway.gateway.reload([]);
+  expect(objectsOf(gateway)).toEqual([2, 2]);
+  await gateway.gateway.close({ graceMs: 10 });
+  await Promise.all(ended);
+  const { channels, subchannels, servers, sockets } = gateway.gateway.registry.size;
+  expect([channels, subchannels, servers, sockets]).toEqual([0, 0, 0, 0]);
+  expect(isAlive(pid)).toBe(false);
+});
+
+test("a call that was still being looked up when its server was removed is refused, and says so", async () => {
+  const [isListed, isRead] = [deferred(), deferred()];
+  let reads = 0;
+  const listener = modernListener(() => {
+    const server = new McpServer({ name: "late", version: "1" }, { capabilities: { tools: {}, resources: {} } });
+    server.registerTool("hello", { inputSchema: z.object({}) }, () => ({ content: [] }));
+    server.registerResource("page", "late://page", {}, async () => {
+      reads += 1;
+      await isRead.promise;
+      return { contents: [{ uri: "late://page", text: "read" }] };
+    });
+    return server;
+  });
+  let lists = 0;
+  const port = await serve(async (request, response) => {
+    if (request.headers["mcp-method"] === "tools/list") {
+      lists += 1;
+      await isListed.promise;
+    }
+    listener(request, response);
+  });
+  const gateway = await startTestGateway(
+    { late: { type: "http", url: `http://127.0.0.1:${port}/mcp` } },
+    { limits: patient },
+  );
+  const client = await connect(gateway, "legacy");
+  const reading = client.readResource({ uri: "late://page" });
+  await expect.poll(() => [reads, lists], patience).toEqual([1, 1]);
+  const late = expect(client.callTool(call("late__hello"))).rejects.toThrow(/"late" was just removed .* Call again\./);
+  await expect.poll(() => metricInFlight(gateway), patience).toBe(2);
+  await gateway.gateway.reload([]);
+  isListed.resolve();
+  await late;
+  isRead.resolve();
+  expect(await reading).toMatchObject({ contents: [{ text: "read" }] });
+});
+
+async function metricInFlight({ url, token }: TestGateway): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text();
+  return Number(/^wirescope_gateway_calls_in_flight (\d+)$/m.exec(text)?.[1]);
+}

@@ -1,0 +1,219 @@
+import { request as httpRequest } from "node:http";
+import { PassThrough } from "node:stream";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { patience, post, startTestGateway, type TestGateway } from "./gateway.test.helper.js";
+import { serveRaw } from "./raw-server.test.helper.js";
+import { createLineSplitter } from "./stdio/line-splitter.js";
+
+const initialize = (changes: object = {}): object => ({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" }, ...changes },
+});
+
+async function begin(gateway: TestGateway): Promise<Record<string, string>> {
+  const response = await post(gateway, initialize());
+  return { "mcp-session-id": response.headers.get("mcp-session-id") ?? "" };
+}
+
+const modern = (method: string, params: object, headers: Record<string, string> = {}) => {
+  const _meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  return [
+    { jsonrpc: "2.0", id: 1, method, params: { ...params, _meta } },
+    { "mcp-protocol-version": "2026-07-28", "mcp-method": method, ...headers },
+  ] as const;
+};
+
+const deep = `${"[".repeat(500_000)}${"]".repeat(500_000)}`;
+
+test("a message that is nested too deeply is refused, and goes to no server", async () => {
+  const server = await serveRaw();
+  const gateway = await startTestGateway({ raw: server.entry });
+  const session = await begin(gateway);
+  const call = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"raw__echo","arguments":${deep}}}`;
+  const refused = await post(gateway, call, session);
+  expect(refused.status).toBe(400);
+  expect(await refused.json()).toMatchObject({ error: { code: -32_600, message: /nested deeper than 1000/ } });
+  expect(server.seen.some(({ method }) => method === "tools/call")).toBe(false);
+  expect((await post(gateway, { jsonrpc: "2.0", id: 3, method: "ping" }, session)).status).toBe(200);
+});
+
+const long = "n".repeat(100_000);
+
+test.each([
+  ["name", { clientInfo: { name: long, version: "1" } }],
+  ["version", { clientInfo: { name: "a", version: long } }],
+  ["capabilities", { capabilities: { elicitation: { form: {}, more: long } } }],
+  ["version of the protocol", { protocolVersion: long }],
+])("a client begins no session with a %s that would be kept for long", async (_, changes) => {
+  const gateway = await startTestGateway({});
+  const response = await post(gateway, initialize(changes));
+  expect(await response.json()).toMatchObject({ error: { code: -32_602, message: /16384 characters/ } });
+  expect(response.headers.get("mcp-session-id")).toBeNull();
+  // What is not kept may be as long as it likes, such as an icon.
+  const icons = [{ src: `data:image/png;base64,${long}` }];
+  const fine = await post(gateway, initialize({ clientInfo: { name: "a", version: "1", icons } }));
+  expect(fine.headers.get("mcp-session-id")).not.toBeNull();
+});
+
+describe("resources that are watched", () => {
+  test("are bounded in number and length for one session, and free when they are watched no more", async () => {
+    const server = await serveRaw();
+    const gateway = await startTestGateway({ raw: server.entry });
+    await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(1);
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    gateway.gateway.serveStdio(input, output);
+    const answers = new Map<unknown, unknown>();
+    const lines = createLineSplitter(1_000_000, (line) => {
+      const answer = JSON.parse(line ?? "") as { id?: unknown };
+      if (answer.id !== undefined) answers.set(answer.id, answer);
+    });
+    output.on("data", (chunk: Buffer) => lines.push(chunk));
+    let last = 1;
+    const ask = async (method: string, ...uris: string[]): Promise<unknown> => {
+      for (const uri of uris) {
+        last += 1;
+        input.write(`${JSON.stringify({ jsonrpc: "2.0", id: last, method, params: { uri } })}\n`);
+      }
+      await expect.poll(() => answers.size, patience).toBe(last);
+      return answers.get(last);
+    };
+    input.write(`${JSON.stringify(initialize())}\n`);
+    for (let first = 0; first < 1000; first += 200) {
+      await ask("resources/subscribe", ...Array.from({ length: 200 }, (_, index) => `x:${first + index}`));
+    }
+    const tooMuch = { error: { code: -32_602, message: /at most 1000 resources/ } };
+    expect(await ask("resources/subscribe", "x:more")).toMatchObject(tooMuch);
+    expect(await ask("resources/subscribe", "x:5")).toMatchObject({ result: {} });
+    await ask("resources/unsubscribe", "x:5");
+    expect(await ask("resources/subscribe", "x:more")).toMatchObject({ result: {} });
+    expect(await ask("resources/subscribe", `x:${long}`)).toMatchObject({ error: { message: /8192 characters/ } });
+    const [listen, headers] = modern("subscriptions/listen", {
+      notifications: { resourceSubscriptions: [`x:${long}`] },
+    });
+    expect(await (await post(gateway, listen, headers)).json()).toMatchObject({
+      error: { message: /8192 characters/ },
+    });
+  });
+
+  test("one whose wish was refused takes nothing from another who has it", async () => {
+    let isRefused = true;
+    const server = await serveRaw({
+      "resources/subscribe"({ id }, response) {
+        if (!isRefused) return "{}";
+        const error = '{"code":-32000,"message":"not now"}';
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(`{"jsonrpc":"2.0","id":${id},"error":${error}}`);
+        return undefined;
+      },
+    });
+    const gateway = await startTestGateway({ raw: server.entry });
+    await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(1);
+    const controller = new AbortController();
+    onTestFinished(() => controller.abort());
+    const [listen, headers] = modern("subscriptions/listen", { notifications: { resourceSubscriptions: ["x:1"] } });
+    const stream = await fetch(gateway.endpoint, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${gateway.token}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...headers,
+      },
+      body: JSON.stringify(listen),
+      signal: controller.signal,
+    });
+    expect(stream.headers.get("content-type")).toBe("text/event-stream");
+    const asked = (method: string): number => server.seen.filter((message) => message.method === method).length;
+    // What was refused is taken back at once.
+    await expect.poll(() => asked("resources/unsubscribe"), patience).toBe(1);
+
+    isRefused = false;
+    const session = await begin(gateway);
+    const watch = { jsonrpc: "2.0", id: 5, method: "resources/subscribe", params: { uri: "x:1" } };
+    expect(await (await post(gateway, watch, session)).json()).toMatchObject({ result: {} });
+    controller.abort();
+    const listeners = async (): Promise<string> => {
+      const metrics = await fetch(`${gateway.url}/metrics`, { headers: { authorization: `Bearer ${gateway.token}` } });
+      return /^wirescope_gateway_listeners (\d+)$/m.exec(await metrics.text())?.[1] ?? "";
+    };
+    await expect.poll(listeners, patience).toBe("0");
+    expect(asked("resources/unsubscribe")).toBe(1);
+    await post(gateway, { ...watch, method: "resources/unsubscribe" }, session);
+    await expect.poll(() => asked("resources/unsubscribe"), patience).toBe(2);
+  });
+});
+
+test("what a client makes up is told in events, and in words, only by its beginning", async () => {
+  const gateway = await startTestGateway({});
+  const session = await begin(gateway);
+  const answers = [];
+  for (const [method, params] of [
+    [long, {}],
+    ["tools/call", { name: long }],
+    ["resources/read", { uri: long }],
+  ] as const) {
+    answers.push(await (await post(gateway, { jsonrpc: "2.0", id: long, method, params }, session)).json());
+  }
+  const words = answers.map((answer) => (answer as { error: { message: string } }).error.message.length);
+  expect(Math.max(...words)).toBeLessThan(400);
+  const calls = gateway.events.filter(({ kind }) => kind === "call");
+  expect(calls).toHaveLength(3);
+  for (const event of calls) expect(JSON.stringify(event).length).toBeLessThan(15_000);
+});
+
+test("who asks over pipes and does not read is not read either, and gets every answer once it reads", async () => {
+  const text = "x".repeat(1_000_000);
+  const server = await serveRaw({ "tools/call": () => JSON.stringify({ content: [{ type: "text", text }] }) });
+  const { gateway } = await startTestGateway({ raw: server.entry }, { listen: false });
+  await expect.poll(() => gateway.servers()[0]?.tools, patience).toBe(1);
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  gateway.serveStdio(input, output);
+  input.write(`${JSON.stringify(initialize())}\n`);
+  const calls = 40;
+  const called = (): number => server.seen.filter(({ method }) => method === "tools/call").length;
+  for (let id = 1; id <= calls; id += 1) {
+    const before = called();
+    input.write(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"raw__echo","arguments":{}}}\n`);
+    await expect.poll(() => called() > before || input.isPaused(), patience).toBe(true);
+  }
+  expect(called()).toBeLessThan(calls);
+  expect(output.writableLength + output.readableLength).toBeLessThan(calls * 500_000);
+  let answered = 0;
+  output.on("data", (chunk: Buffer) => {
+    for (const byte of chunk) if (byte === 10) answered += 1;
+  });
+  await expect.poll(() => answered, patience).toBe(calls + 1);
+});
+
+test("a session does not follow its client to another request: neither another's id nor a made-up one is found", async () => {
+  const gateway = await startTestGateway({}, { listen: { token: false } });
+  const session = await begin({ ...gateway, token: "of-the-first" });
+  const ping = { jsonrpc: "2.0", id: 2, method: "ping" };
+  const statusOf = async (token: string, id: string): Promise<number> =>
+    (await post({ ...gateway, token }, ping, { "mcp-session-id": id })).status;
+  const id = session["mcp-session-id"] ?? "";
+  expect(await statusOf("of-the-first", id)).toBe(200);
+  expect(await statusOf("of-the-second", id)).toBe(404);
+  for (const other of ["__proto__", "constructor", `${id}, ${id}`, id.slice(1), id.toLowerCase()]) {
+    expect(await statusOf("of-the-first", other), other).toBe(404);
+  }
+  // Nobody chooses the id of a session.
+  const chosen = await post(gateway, initialize(), { "mcp-session-id": "chosen" });
+  expect(chosen.status).toBe(400);
+  expect(await statusOf("of-the-first", "chosen")).toBe(404);
+  // Nobody goes on where another left off.
+  const headers = { authorization: "Bearer of-the-second", accept: "text/event-stream", "last-event-id": "1" };
+  const status = await new Promise((resolve, reject) => {
+    const request = httpRequest(gateway.endpoint, { headers: { ...headers, "mcp-session-id": id } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.on("error", reject).end();
+  });
+  expect(status).toBe(404);
+});

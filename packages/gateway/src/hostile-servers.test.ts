@@ -1,0 +1,244 @@
+import { describe, expect, test } from "vitest";
+import { connect, type Mode, patience, post, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { abyss, eventOf, type RawMethod, serveRaw } from "./raw-server.test.helper.js";
+
+const initialize = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: {
+    protocolVersion: "2025-11-25",
+    capabilities: { elicitation: {} },
+    clientInfo: { name: "raw", version: "1" },
+  },
+};
+const events = { "content-type": "text/event-stream" };
+
+/** Says something before it answers, on the stream of the call. */
+const sayingFirst =
+  (text: (token: unknown) => string): RawMethod =>
+  ({ id, params }, response) => {
+    const token = (params?._meta as { progressToken?: unknown } | undefined)?.progressToken;
+    response.writeHead(200, events).write(eventOf(text(token)));
+    setTimeout(() => response.end(eventOf(`{"jsonrpc":"2.0","id":${id},"result":{"content":[]}}`)), 50);
+    return undefined;
+  };
+
+describe.each<Mode>(["legacy", "modern"])("what is nested too deeply to be written again (%s)", (mode) => {
+  test.each<[string, Record<string, RawMethod>, RegExp | undefined]>([
+    ["a result", { "tools/call": () => `{"content":[],"x":${abyss}}` }, /nested too deeply/],
+    [
+      "an error",
+      {
+        "tools/call"({ id }, response) {
+          const error = `{"code":-32000,"message":"no","data":${abyss}}`;
+          response.writeHead(200, { "content-type": "application/json" });
+          response.end(`{"jsonrpc":"2.0","id":${id},"error":${error}}`);
+          return undefined;
+        },
+      },
+      /refused tools\/call/,
+    ],
+    [
+      "progress",
+      {
+        "tools/call": sayingFirst(
+          (token) =>
+            `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${token},"progress":1,"x":${abyss}}}`,
+        ),
+      },
+      undefined,
+    ],
+    [
+      "a log message",
+      {
+        "tools/call": sayingFirst(
+          () => `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":${abyss}}}`,
+        ),
+      },
+      undefined,
+    ],
+  ])("%s fails the one call at most, and others go on", async (_, methods, failure) => {
+    const [hostile, good] = [await serveRaw(methods), await serveRaw()];
+    const gateway = await startTestGateway({ hostile: hostile.entry, good: good.entry });
+    const client = await connect(gateway, mode);
+    const call = client.callTool({ name: "hostile__echo", arguments: {} }, { onprogress: () => {} });
+    if (failure === undefined) expect(await call).toMatchObject({ content: [] });
+    else await expect(call).rejects.toThrow(failure);
+    expect(textOf(await client.callTool({ name: "good__echo", arguments: {} }))).toBe("ok");
+    expect(gateway.gateway.servers().map(({ callsInFlight }) => callsInFlight)).toEqual([0, 0]);
+  });
+
+  test("a question is not asked, and that is told", async () => {
+    const question = `{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","x":${abyss}}}}`;
+    const [hostile, good] = [await serveRaw({ "tools/call": sayingFirst(() => question) }), await serveRaw()];
+    const gateway = await startTestGateway({ hostile: hostile.entry, good: good.entry });
+    const client = await connect(gateway, mode, { capabilities: { elicitation: {} } }, (prepared) =>
+      prepared.setRequestHandler("elicitation/create", async () => ({ action: "decline" })),
+    );
+    const call = client.callTool({ name: "hostile__echo", arguments: {} });
+    if (mode === "legacy") expect(await call).toMatchObject({ content: [] });
+    else await expect(call).rejects.toThrow(/nested too deeply/);
+    expect(textOf(await client.callTool({ name: "good__echo", arguments: {} }))).toBe("ok");
+  });
+});
+
+test.each([
+  ["a tool", `{"name":"deep","inputSchema":{"type":"object"},"annotations":${abyss}}`, []],
+  ["a schema", `{"name":"deep","inputSchema":{"type":"object","x":${abyss}}}`, ["hostile__echo"]],
+  [
+    "properties",
+    `{"name":"deep","inputSchema":${'{"properties":{"a":'.repeat(20_000)}{"x-mcp-header":"A"}${"}}".repeat(20_000)}}`,
+    ["hostile__echo"],
+  ],
+])("%s that is nested too deeply is left out, which is told, and others are listed", async (_, tool, listed) => {
+  const hostile = await serveRaw({
+    "tools/list": () => `{"tools":[{"name":"echo","inputSchema":{"type":"object"}},${tool}]}`,
+  });
+  const good = await serveRaw();
+  const gateway = await startTestGateway({ hostile: hostile.entry, good: good.entry });
+  const client = await connect(gateway, "legacy");
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([...listed, "good__echo"]);
+  expect(gateway.events).toContainEqual(expect.objectContaining({ kind: "left-out", server: "hostile" }));
+});
+
+test("of tools with one name the first is offered, so that clients do not refuse the whole list", async () => {
+  const tool = (name: string, description: string): string =>
+    JSON.stringify({ name, description, inputSchema: { type: "object" } });
+  const twice = await serveRaw({ "tools/list": () => `{"tools":[${tool("a", "first")},${tool("a", "second")}]}` });
+  const other = await serveRaw({ "tools/list": () => `{"tools":[${tool("a", "of another")}]}` });
+  const entries = { twice: twice.entry, other: other.entry };
+  const listOf = async (isUnprefixed: boolean): Promise<(string | undefined)[]> => {
+    const client = await connect(await startTestGateway(entries, { isUnprefixed }), "legacy");
+    const { tools } = await client.listTools();
+    return tools.flatMap(({ name, description }) => [name, description]);
+  };
+  expect(await listOf(false)).toEqual(["twice__a", "first", "other__a", "of another"]);
+  expect(await listOf(true)).toEqual(["a", "first"]);
+});
+
+test.each<Mode>(["legacy", "modern"])(
+  "a server asks only so much at once, and nothing after its call (%s)",
+  async (mode) => {
+    const asked = 100;
+    const hostile = await serveRaw({
+      "tools/call"({ id }, response) {
+        response.writeHead(200, events);
+        for (let question = 0; question < asked; question += 1) {
+          const params = { message: "?", requestedSchema: { type: "object", properties: {} } };
+          response.write(
+            eventOf(JSON.stringify({ jsonrpc: "2.0", id: question, method: "elicitation/create", params })),
+          );
+        }
+        // Once all that is too much was refused.
+        const timer = setInterval(() => {
+          if (hostile.seen.filter(({ error }) => error !== undefined).length < asked - 32) return;
+          clearInterval(timer);
+          response.end(eventOf(`{"jsonrpc":"2.0","id":${id},"result":{"content":[]}}`));
+        }, 10);
+        return undefined;
+      },
+    });
+    const gateway = await startTestGateway({ hostile: hostile.entry });
+    const refusals = (): (string | undefined)[] => hostile.seen.flatMap(({ error }) => error?.message ?? []);
+    if (mode === "modern") {
+      const client = await connect(gateway, mode, { capabilities: { elicitation: {} } }, (prepared) =>
+        prepared.setRequestHandler("elicitation/create", () => new Promise(() => {})),
+      );
+      void client.callTool({ name: "hostile__echo", arguments: {} }).catch(() => {});
+    } else {
+      const began = await post(gateway, initialize);
+      const session = { "mcp-session-id": began.headers.get("mcp-session-id") ?? "" };
+      const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "hostile__echo", arguments: {} } };
+      const text = await (await post(gateway, call, session)).text();
+      expect(text.match(/elicitation\/create/g)).toHaveLength(32);
+      // The client is told that nobody waits for it any more.
+      expect(text.match(/notifications\/cancelled/g)).toHaveLength(32);
+      expect(text).toContain('"result":{"content":[]}');
+    }
+    await expect.poll(() => refusals().length, patience).toBe(asked);
+    expect(refusals().filter((message) => message?.includes("the most there may be"))).toHaveLength(asked - 32);
+  },
+);
+
+test("a uri that a server makes too long is not kept", async () => {
+  const uriOf = (length: number): string => `x:${"y".repeat(length)}`;
+  const content = [100, 10_000].map((length) => ({ type: "resource_link", uri: uriOf(length), name: "a" }));
+  const speaking = await serveRaw({ "tools/call": () => JSON.stringify({ content }) });
+  const other = await serveRaw();
+  const gateway = await startTestGateway({ speaking: speaking.entry, other: other.entry });
+  const client = await connect(gateway, "legacy");
+  await client.callTool({ name: "speaking__echo", arguments: {} });
+  await client.readResource({ uri: uriOf(100) }).catch(() => {});
+  expect(speaking.seen.at(-1)).toMatchObject({ method: "resources/read", params: { uri: uriOf(100) } });
+  await expect(client.readResource({ uri: uriOf(10_000) })).rejects.toThrow(/No server has the resource "x:y{198}…"/);
+});
+
+test("what a server says of its use is passed on as far as others have room beside it", async () => {
+  const capabilities = {};
+  const instructions = "x".repeat(1_000_000);
+  const talker = await serveRaw({
+    initialize: () =>
+      JSON.stringify({
+        protocolVersion: "2025-11-25",
+        capabilities,
+        serverInfo: { name: "raw", version: "1" },
+        instructions,
+      }),
+  });
+  const gateway = await startTestGateway({ talker: talker.entry });
+  await expect.poll(() => gateway.gateway.servers()[0]?.state, patience).toBe("READY");
+  const client = await connect(gateway, "legacy");
+  expect(client.getInstructions()?.length).toBeLessThan(20_000);
+  expect(client.getInstructions()).toContain("## talker");
+});
+
+test("a list that is too long is left out, which is told, and others are listed", async () => {
+  const description = "x".repeat(1000);
+  const tools = Array.from({ length: 8500 }, (_, index) => ({
+    name: `t${index}`,
+    description,
+    inputSchema: { type: "object" },
+  }));
+  const pages = [tools, tools.map((tool) => ({ ...tool, name: `u${tool.name}` }))];
+  const hostile = await serveRaw({
+    "tools/list": ({ params }) =>
+      JSON.stringify(params?.cursor === "1" ? { tools: pages[1] } : { tools: pages[0], nextCursor: "1" }),
+  });
+  const good = await serveRaw();
+  const gateway = await startTestGateway({ hostile: hostile.entry, good: good.entry }, { limits: { listMs: 30_000 } });
+  const client = await connect(gateway, "legacy");
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["good__echo"]);
+  expect(gateway.events).toContainEqual(
+    expect.objectContaining({ kind: "left-out", server: "hostile", reason: expect.stringContaining("longer than") }),
+  );
+});
+
+test("a server that logs without end is heard now and then, and that is told; what is about a call all reaches its client", async () => {
+  const log = (data: string): string =>
+    JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { level: "error", data } });
+  const talker = await serveRaw({
+    "tools/call"({ id }, response) {
+      const own = Array.from({ length: 500 }, () => eventOf(log("own"))).join("");
+      response.writeHead(200, events).end(`${own}${eventOf(`{"jsonrpc":"2.0","id":${id},"result":{"content":[]}}`)}`);
+      return undefined;
+    },
+  });
+  const gateway = await startTestGateway({ talker: talker.entry });
+  const heard: string[] = [];
+  const client = await connect(gateway, "legacy", {}, (prepared) =>
+    prepared.setNotificationHandler("notifications/message", ({ params }) => void heard.push(String(params.data))),
+  );
+  await expect.poll(talker.listening, patience).toBe(1);
+  for (let times = 0; times < 5000; times += 1) talker.say(log("again"));
+  await expect
+    .poll(() => {
+      talker.say(log("last"));
+      return heard;
+    }, patience)
+    .toContain("last");
+  expect(heard.filter((text) => text === "again").length).toBeLessThan(3000);
+  expect(heard.some((text) => text.includes("messages of this server were left out"))).toBe(true);
+  await client.callTool({ name: "talker__echo", arguments: {} });
+  expect(heard.filter((text) => text === "own")).toHaveLength(500);
+});
