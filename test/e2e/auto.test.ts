@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Channel, connectChannelz, type Server } from "@wirescope/channelz";
@@ -78,6 +78,32 @@ test("clients of connect-node and of grpc-js whose targets are dead are seen wit
   expect(await endOf(app)).toMatchObject({ code: 0, stderr: "" });
 });
 
+test("with certificates in files it is read over mutual TLS, and by nobody else", async () => {
+  const pem = (name: string): string => join(root, "test", "certificates", name);
+  const app = start(
+    {
+      WIRESCOPE_LISTEN: "127.0.0.1:0",
+      WIRESCOPE_CERT_FILE: pem("server.pem"),
+      WIRESCOPE_KEY_FILE: pem("server-key.pem"),
+      WIRESCOPE_CLIENT_CA_FILE: pem("ca.pem"),
+    },
+    "examples/auto/app.js",
+  );
+  await untilPrinted(app, /ready/);
+  const told = /Channelz of process \d+ on (\S+)\n/;
+  await expect.poll(() => app.stderr).toMatch(told);
+  const [, address = ""] = told.exec(app.stderr) ?? [];
+  const ca = readFileSync(pem("ca.pem"), "utf8");
+  const [cert, key] = ["client.pem", "client-key.pem"].map((name) => readFileSync(pem(name), "utf8"));
+  const source = connectChannelz(address, { tls: { ca, cert, key, serverName: "localhost" } });
+  expect((await source.getServers()).server.length).toBeGreaterThan(0);
+  const stranger = connectChannelz(address, { tls: { ca, serverName: "localhost" } });
+  await expect(stranger.getServers()).rejects.toMatchObject({ name: "ChannelzError" });
+  await Promise.all([source.close(), stranger.close()]);
+  app.process.stdin.write("enough\n");
+  expect(await endOf(app)).toMatchObject({ code: 0 });
+});
+
 test("a job ends when its work is done, although a listener is open", async () => {
   const job = start({ WIRESCOPE_LISTEN: "127.0.0.1:0" }, "-e", "console.log('done')");
   const { stderr, ...rest } = await endOf(job);
@@ -90,12 +116,15 @@ test("without the variable nothing happens", async () => {
   expect(await endOf(job)).toEqual({ code: 0, stdout: "done\n", stderr: "" });
 });
 
-test.each(["nonsense", "0.0.0.0:0", "unix:/nowhere/at/all.sock"])(
-  "a setting that cannot be met (%s) is a warning, and the application runs",
-  async (setting) => {
-    const job = start({ WIRESCOPE_LISTEN: setting }, "-e", "console.log('done')");
-    const { stderr, ...rest } = await endOf(job);
-    expect(rest).toEqual({ code: 0, stdout: "done\n" });
-    expect(stderr).toContain("WIRESCOPE_NOT_OBSERVED");
-  },
-);
+test.each([
+  { WIRESCOPE_LISTEN: "nonsense" },
+  { WIRESCOPE_LISTEN: "0.0.0.0:0" },
+  { WIRESCOPE_LISTEN: "unix:/nowhere/at/all.sock" },
+  { WIRESCOPE_LISTEN: "127.0.0.1:0", WIRESCOPE_CERT_FILE: "/nowhere/cert.pem" },
+  { WIRESCOPE_LISTEN: "127.0.0.1:0", WIRESCOPE_CERT_FILE: "/nowhere/cert.pem", WIRESCOPE_KEY_FILE: "/nowhere/key.pem" },
+])("a setting that cannot be met (%o) is a warning, and the application runs", async (setting) => {
+  const job = start(setting, "-e", "console.log('done')");
+  const { stderr, ...rest } = await endOf(job);
+  expect(rest).toEqual({ code: 0, stdout: "done\n" });
+  expect(stderr).toContain("WIRESCOPE_NOT_OBSERVED");
+});

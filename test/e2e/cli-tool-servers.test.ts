@@ -162,6 +162,18 @@ describe("trust", () => {
     expect(stderr).toContain('The server "everything" is not what was approved:');
     expect(stderr).toContain("EXTRA");
   });
+
+  test("of one server is told, given and taken back as JSON, without a question", async () => {
+    const told = async (...more: string[]): Promise<unknown> => {
+      const { code, stdout } = await run(["trust", "everything", "--json", ...more]);
+      return [code, JSON.parse(stdout).everything.state];
+    };
+    expect(await told()).toEqual([1, "new"]);
+    expect(await told("--yes")).toEqual([0, "trusted"]);
+    expect(await told()).toEqual([0, "trusted"]);
+    expect(await told("--revoke")).toEqual([0, "new"]);
+    expect(await told()).toEqual([1, "new"]);
+  });
 });
 
 test("[TS-DIAG-1] --debug tells what happens, without secrets", async () => {

@@ -44,6 +44,16 @@ async function silentPort(): Promise<number> {
 }
 
 describe("somebody in trouble", () => {
+  test("who names a server that is not there is told which are, whatever the command", async () => {
+    const user = createUserFolder();
+    user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
+    for (const verb of ["tools", "ping", "resources"]) {
+      const run = startIn(user, verb, "toosl", "--trust");
+      expect(await run.ended, run.stderr).toBe(2);
+      expect(run.stderr).toContain("tools");
+    }
+  });
+
   test("gets JSON alone with --json, also of what a server does not have", async () => {
     const user = createUserFolder();
     user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
@@ -55,6 +65,14 @@ describe("somebody in trouble", () => {
     expect(JSON.parse(resources.stdout)).toMatchObject({ tools: { resources: [] } });
     expect(await prompts.ended, prompts.stderr).toBe(0);
     expect(JSON.parse(prompts.stdout)).toMatchObject({ tools: { prompts: [] } });
+  });
+
+  test("is not warned of where tokens rest, where no server has any", async () => {
+    const user = createUserFolder();
+    user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
+    const auth = startIn(user, "auth", "--trust");
+    expect(await auth.ended, auth.stderr).toBe(0);
+    expect(auth.stdout).toMatch(/^No server here is signed in to by OAuth, so no tokens are kept\.\n\nSERVER/);
   });
 
   test("is told of an entry that cannot be understood, and the others are used", async () => {

@@ -32,7 +32,7 @@ export function reportFailure(error: unknown, io: Io, verb: string | undefined):
   };
   const known = ChannelzError.is(error) || isToolServerError(error) ? error : undefined;
   if (error instanceof UsageError) {
-    say(`${error.message} See wirescope ${verb === undefined ? "" : `${verb} `}--help.`);
+    say(`${error.message} ${error.next ?? `See wirescope ${verb === undefined ? "" : `${verb} `}--help.`}`);
   } else if (known !== undefined) {
     say([known.message, inTheShell[known.code]].filter(Boolean).join(" "));
   } else {

@@ -1,69 +1,98 @@
+import { wrap } from "./check/wrap.js";
 import { commands } from "./command-table.js";
 import type { Command } from "./commands/command.js";
 import { describeOptions } from "./options.js";
+import { type Meaning, twoColumns } from "./output/two-columns.js";
 
-const exitCodes = [
-  "Exit codes:",
-  "  0  all went well",
-  "  1  the peer, a server or a tool failed or refused; check found errors; a server is not trusted",
-  "  2  the command was used wrongly",
+const exitCodes: readonly Meaning[] = [
+  ["0", "all went well"],
+  ["1", "the peer, a server or a tool failed or refused; check found errors; a server is not trusted"],
+  ["2", "the command was used wrongly"],
 ];
 
-const environment = [
-  "Environment:",
-  "  WIRESCOPE_TARGET       the peer to read where --target is not given",
-  "  WIRESCOPE_TOKEN        the bearer token where --token-file is not given",
-  "  WIRESCOPE_POLICY       the policy that says which tool servers may act",
-  "  WIRESCOPE_PROFILE      whose tokens to use where --profile is not given",
-  "  WIRESCOPE_VAULT        where tokens rest where --vault is not given",
-  "  WIRESCOPE_VAULT_KEY    the key of the encrypted file; also WIRESCOPE_VAULT_KEY_FILE, WIRESCOPE_VAULT_PASSPHRASE",
-  "  WIRESCOPE_OAUTH_FILE   clients and scopes, in place of wirescope/oauth.json of the configuration folder",
-  "  BROWSER                what opens the page of a sign-in, on Linux",
-  "  WIRESCOPE_DEBUG        1 shows the whole of an error, with its causes",
-  "  NO_COLOR, FORCE_COLOR  colours off, or on",
+const environment: readonly Meaning[] = [
+  ["WIRESCOPE_TARGET", "the peer to read where --target is not given"],
+  ["WIRESCOPE_TOKEN", "the bearer token where --token-file is not given"],
+  ["WIRESCOPE_POLICY", "the policy that says which tool servers may act"],
+  ["WIRESCOPE_PROFILE", "whose tokens to use where --profile is not given"],
+  ["WIRESCOPE_VAULT", "where tokens rest where --vault is not given"],
+  ["WIRESCOPE_VAULT_KEY", "the key of the encrypted file; also WIRESCOPE_VAULT_KEY_FILE, WIRESCOPE_VAULT_PASSPHRASE"],
+  ["WIRESCOPE_OAUTH_FILE", "clients and scopes, in place of wirescope/oauth.json of the configuration folder"],
+  ["BROWSER", "what opens the page of a sign-in, on Linux"],
+  ["WIRESCOPE_DEBUG", "1 shows the whole of an error, with its causes"],
+  ["NO_COLOR, FORCE_COLOR", "colours off, or on"],
 ];
 
-/** The help of the whole command. */
-export function overviewText(): string {
-  const width = Math.max(...commands.map((command) => usageOf(command).length));
+const examples: readonly Meaning[] = [
+  ["wirescope tree", "what the process of npm start holds"],
+  ["wirescope channels --target 10.0.0.7:50051", "the channels of another process"],
+  ["wirescope sockets --target unix:/run/app.sock", "its connections, over a Unix socket"],
+  ["wirescope check .mcp.json", "all that is wrong with a configuration"],
+  ["wirescope tools", "the tools of its servers"],
+  ["wirescope call tickets search text=refund", "call one"],
+  ["wirescope install cursor", "put the gateway into the configuration of a client"],
+];
+
+/** The help of the whole command, in this width. */
+export function overviewText(width?: number): string {
   return lines(
-    "Uses tool servers, and looks into any process that speaks Channelz: its channels, servers and sockets.",
+    ...wrap(
+      "Uses tool servers, and looks into any process that speaks Channelz: its channels, servers and sockets.",
+      width,
+      "",
+    ),
     "",
     "Usage: wirescope <command> [options]",
     "",
     "Commands:",
-    ...commands.map((command) => `  ${usageOf(command).padEnd(width)}  ${command.summary}`),
+    ...twoColumns(
+      commands.map((command) => [usageOf(command), command.summary]),
+      width,
+    ),
     "",
     "Examples:",
-    "  wirescope tree                                what the process of npm start holds",
-    "  wirescope channels --target 10.0.0.7:50051    the channels of another process",
-    "  wirescope sockets --target unix:/run/app.sock --json",
-    "  wirescope check .mcp.json                     all that is wrong with a configuration",
-    "  wirescope tools                               the tools of its servers",
-    "  wirescope call tickets search text=refund     call one",
-    "  wirescope install cursor                      put the gateway into the configuration of a client",
+    ...twoColumns(examples, width),
     "",
-    ...environment,
+    "Environment:",
+    ...twoColumns(environment, width),
     "",
-    ...exitCodes,
+    "Exit codes:",
+    ...twoColumns(exitCodes, width),
     "",
-    "wirescope <command> --help shows the options of a command; wirescope --version the version.",
+    ...wrap("wirescope <command> --help shows the options of a command; wirescope --version the version.", width, ""),
   );
 }
 
-/** The help of one command. */
-export function commandText(command: Command): string {
+/** The help of one command, in this width. */
+export function commandText(command: Command, width?: number): string {
   return lines(
-    `Usage: wirescope ${usageOf(command)} [options]`,
+    ...wrap(`Usage: wirescope ${usageOf(command)} [options]`, width, ""),
     "",
-    `${command.summary.charAt(0).toUpperCase()}${command.summary.slice(1)}.`,
+    ...wrap(`${command.summary.charAt(0).toUpperCase()}${command.summary.slice(1)}.`, width, ""),
     "",
     "Options:",
-    ...describeOptions(command.options),
+    ...describeOptions(command.options, width),
     "",
-    ...(command.notes === undefined ? [] : [...command.notes, ""]),
-    ...exitCodes,
+    ...(command.notes === undefined ? [] : [...notesIn(command.notes, width), ""]),
+    "Exit codes:",
+    ...twoColumns(exitCodes, width),
   );
+}
+
+/** Notes are written in lines already: those that are too long are broken anew, with what they run on into. */
+function notesIn(notes: readonly string[], width: number | undefined): string[] {
+  if (width === undefined || notes.every((line) => line.length <= width)) return [...notes];
+  const paragraphs: string[] = [];
+  for (const line of notes) {
+    const last = paragraphs.at(-1);
+    const runsOn = last !== undefined && last !== "" && line !== "" && !/^\s/.test(line) && !/^\s/.test(last);
+    if (runsOn) paragraphs[paragraphs.length - 1] = `${last} ${line}`;
+    else paragraphs.push(line);
+  }
+  return paragraphs.flatMap((text) => {
+    const indent = /^\s*/.exec(text)?.[0] ?? "";
+    return wrap(text.trimStart(), width, indent);
+  });
 }
 
 function usageOf({ name, parameters }: Command): string {

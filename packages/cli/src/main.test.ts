@@ -46,8 +46,8 @@ describe("help", () => {
   });
 });
 
-test("--version prints the version", async () => {
-  expect((await run("--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+test.each(["--version", "-v", "-V", "version"])("%s prints the version", async (word) => {
+  expect((await run(word)).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
 test.each([
@@ -75,6 +75,9 @@ test.each([
   [["--target", ":1"], "A command is missing"],
   [["check", "/nonexistent/.mcp.json"], "there is no such file"],
   [["check", "a", "b"], 'takes no argument "b"'],
+  [["up", "--demo", "--config", "a.json"], "--demo and --config contradict each other"],
+  [["up", "--port"], "--port needs a value: --port <number>."],
+  [["up", "--prot", "1"], "Did you mean --port?"],
 ])("wrong usage is exit code 2, one message and nothing on standard output: %j", async (argv, message) => {
   const { code, stdout, stderr } = await run(...argv);
   expect(code).toBe(2);

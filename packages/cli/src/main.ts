@@ -5,6 +5,7 @@ import { exitCode, reportFailure } from "./failure.js";
 import { commandText, overviewText } from "./help.js";
 import { type Io, processIo } from "./io.js";
 import { toParseArgs } from "./options.js";
+import { widthOf } from "./output/screen.js";
 import { suggest } from "./suggest.js";
 import { UsageError } from "./usage-error.js";
 import { version } from "./version.js";
@@ -16,10 +17,11 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
     const call = splitVerb(argv);
     if (call.verb === undefined) return answerWithoutVerb(call.args, io);
     if (call.verb === "help") return showHelp(call.args[0], io);
+    if (call.verb === "version") return showVersion(io);
     const command = findCommand(call.verb);
     verb = command.name;
     if (call.args.some((arg) => arg === "--help" || arg === "-h")) {
-      io.stdout.write(commandText(command));
+      io.stdout.write(commandText(command, widthOf(io.stdout)));
       return exitCode.ok;
     }
     return await command.run(call.args, io);
@@ -32,9 +34,12 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
 export async function runProcess(): Promise<void> {
   // Who reads our output may stop early, as `head` does. That is no failure, but there is nobody left to write for.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    process.exit(exitCode.ok);
+    if (error.code === "EPIPE") process.exit(exitCode.ok);
+    process.stderr.write(`wirescope: Standard output cannot be written (${error.code}). Nothing more is done.\n`);
+    process.exit(exitCode.failure);
   });
+  // What is said to nobody is not worth ending for: a gateway goes on without its log.
+  process.stderr.on("error", () => {});
   process.exitCode = await main(process.argv.slice(2));
 }
 
@@ -48,18 +53,21 @@ function splitVerb(argv: readonly string[]): { readonly verb: string | undefined
 }
 
 function answerWithoutVerb(args: readonly string[], io: Io): number {
-  if (args.includes("--version") || args.includes("-V")) {
-    io.stdout.write(`${version()}\n`);
-    return exitCode.ok;
-  }
+  if (["--version", "-V", "-v"].some((each) => args.includes(each))) return showVersion(io);
   if (args.includes("--help") || args.includes("-h")) return showHelp(undefined, io);
   if (args.length > 0) throw new UsageError(`A command is missing before ${args[0]}.`);
-  io.stderr.write(overviewText());
+  io.stderr.write(overviewText(widthOf(io.stderr)));
   return exitCode.usage;
 }
 
 function showHelp(topic: string | undefined, io: Io): number {
-  io.stdout.write(topic === undefined ? overviewText() : commandText(findCommand(topic)));
+  const width = widthOf(io.stdout);
+  io.stdout.write(topic === undefined ? overviewText(width) : commandText(findCommand(topic), width));
+  return exitCode.ok;
+}
+
+function showVersion(io: Io): number {
+  io.stdout.write(`${version()}\n`);
   return exitCode.ok;
 }
 

@@ -25,8 +25,13 @@ describe("parseOptions", () => {
     [["--taget", "x"], "There is no option --taget. Did you mean --target?"],
     [["--zzz"], "There is no option --zzz."],
     [["--kind", "server"], '--kind is one of channel, socket, not "server".'],
-    [["--json=1"], "does not take an argument."],
-    [["--target"], "argument missing."],
+    [["--json=1"], "--json takes no value."],
+    [["--target", "a", "-j", "--target=b"], "--target is given twice, and only one can count."],
+    [["--target"], "--target needs a value: --target <host:port>."],
+    [
+      ["--kind", "--json"],
+      "--kind needs a value: --kind <channel|socket>. One that begins with a dash is written --kind=-….",
+    ],
   ])("refuses %j", (args, message) => {
     expect(() => parseOptions(table, args)).toThrow(UsageError);
     expect(() => parseOptions(table, args)).toThrow(message);

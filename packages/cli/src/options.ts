@@ -1,4 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
+import { type Meaning, twoColumns } from "./output/two-columns.js";
 import { suggest } from "./suggest.js";
 import { UsageError } from "./usage-error.js";
 
@@ -38,12 +39,14 @@ export function parseOptions<T extends OptionTable>(
   table: T,
   args: readonly string[],
 ): { readonly values: OptionValues<T>; readonly positionals: readonly string[] } {
-  let parsed: { values: Record<string, unknown>; positionals: string[] };
+  const options = toParseArgs(table);
+  let parsed: { values: Record<string, unknown>; positionals: string[]; tokens: readonly { kind: string }[] };
   try {
-    parsed = parseArgs({ args: [...args], options: toParseArgs(table), allowPositionals: true, strict: true });
+    parsed = parseArgs({ args: [...args], options, allowPositionals: true, strict: true, tokens: true });
   } catch (error) {
     throw new UsageError(explain(error, table));
   }
+  assertGivenOnce(table, parsed.tokens);
   const values: Record<string, unknown> = {};
   for (const [name, spec] of Object.entries(table)) {
     const value = parsed.values[name] ?? (spec.type === "boolean" ? false : spec.multiple ? [] : undefined);
@@ -53,6 +56,16 @@ export function parseOptions<T extends OptionTable>(
     values[name] = value;
   }
   return { values: values as OptionValues<T>, positionals: parsed.positionals };
+}
+
+/** Of two values one would be passed over in silence. */
+function assertGivenOnce(table: OptionTable, tokens: readonly { kind: string; name?: string }[]): void {
+  const given = tokens.flatMap(({ kind, name }) => (kind === "option" && name !== undefined ? [name] : []));
+  const twice = given.find((name, at) => {
+    const spec = table[name];
+    return spec?.type === "string" && !spec.multiple && given.indexOf(name) !== at;
+  });
+  if (twice !== undefined) throw new UsageError(`--${twice} is given twice, and only one can count.`);
 }
 
 /** The form in which node:util takes a table. */
@@ -65,21 +78,34 @@ export function toParseArgs(table: OptionTable): NonNullable<ParseArgsConfig["op
   );
 }
 
-/** The lines of help for a table, aligned. */
-export function describeOptions(table: OptionTable): string[] {
-  const rows = Object.entries(table).map(([name, spec]) => {
-    const value = spec.type === "string" ? ` <${spec.placeholder ?? spec.choices?.join("|") ?? name}>` : "";
+/** The lines of help for a table, aligned, in this width. */
+export function describeOptions(table: OptionTable, width?: number): string[] {
+  const rows = Object.entries(table).map(([name, spec]): Meaning => {
     const repeatable = spec.multiple ? "; may be repeated" : "";
-    return [`${spec.short ? `-${spec.short}, ` : ""}--${name}${value}`, `${spec.help}${repeatable}`] as const;
+    return [`${spec.short ? `-${spec.short}, ` : ""}${written(name, spec)}`, `${spec.help}${repeatable}`];
   });
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, help]) => `  ${left.padEnd(width)}  ${help}`);
+  return twoColumns(rows, width);
+}
+
+/** An option as it is written, with what stands for its value. */
+function written(name: string, { type, placeholder, choices }: OptionSpec): string {
+  return type === "string" ? `--${name} <${placeholder ?? choices?.join("|") ?? name}>` : `--${name}`;
 }
 
 function explain(error: unknown, table: OptionTable): string {
   const message = error instanceof Error ? error.message : String(error);
   const unknown = /^Unknown option '(-[^']*)'/.exec(message)?.[1];
-  if (unknown === undefined) return `${(message.split("\n", 1)[0] ?? "").replace(/\.$/, "")}.`;
+  if (unknown === undefined) return explainValue(message, table);
   const near = suggest(unknown.replace(/^-+/, ""), Object.keys(table));
   return `There is no option ${unknown}.${near === undefined ? "" : ` Did you mean --${near}?`}`;
+}
+
+/** What is wrong with the value of an option, in our words: those of Node tell nothing of the value that is meant. */
+function explainValue(message: string, table: OptionTable): string {
+  const name = /^Option '(?:-\w, )?--([\w-]+)/.exec(message)?.[1] ?? "";
+  const spec = table[name];
+  if (spec === undefined) return `${(message.split("\n", 1)[0] ?? "").replace(/\.$/, "")}.`;
+  if (spec.type === "boolean") return `--${name} takes no value.`;
+  const dash = message.includes("ambiguous") ? ` One that begins with a dash is written --${name}=-….` : "";
+  return `--${name} needs a value: ${written(name, spec)}.${dash}`;
 }

@@ -4,6 +4,8 @@ import { suggest } from "./suggest.js";
 test.each([
   ["chanels", "channels"],
   ["tre", "tree"],
+  ["shwo", "show"],
+  ["TREE", "tree"],
   ["socket", "sockets"],
   ["zzz", undefined],
   ["", undefined],

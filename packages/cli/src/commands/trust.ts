@@ -46,12 +46,12 @@ export const trustCommand: Command = {
       if (name === undefined) return tell(await trustRows(gateway), screen, values.json);
       const approval = await approvalThrough(gateway, name);
       // What is trusted for a run can still be approved for good, in the configuration.
-      if (values.endpoint || !approval.isForRun) return decide(approval, values.yes, io, screen);
+      if (values.endpoint || !approval.isForRun) return decide(approval, values, io, screen);
     }
     const { readConfigurationAtHand } = await import("../tool-server/configuration-at-hand.js");
     const hand = await readConfigurationAtHand(values);
-    if (name !== undefined && values.revoke) return revoke(hand, name, io, screen);
-    if (name !== undefined) return decide(await approvalOf(hand, name, io), values.yes, io, screen);
+    if (name !== undefined && values.revoke) return revoke(hand, name, io, screen, values.json);
+    if (name !== undefined) return decide(await approvalOf(hand, name, io), values, io, screen);
     const rows: TrustRow[] = [];
     for (const entry of hand.configuration.entries) {
       rows.push({ name: entry.name, type: entry.type, ...wordsOf(await judge(hand, entry, io)) });
@@ -80,11 +80,18 @@ function tell(rows: readonly TrustRow[], screen: Screen, isJson: boolean): numbe
   return rows.every(({ state }) => state === "trusted") ? 0 : 1;
 }
 
-async function revoke(hand: ConfigurationAtHand, name: string, io: Io, screen: Screen): Promise<number> {
+async function revoke(
+  hand: ConfigurationAtHand,
+  name: string,
+  io: Io,
+  screen: Screen,
+  isJson: boolean,
+): Promise<number> {
   const { approvalKey } = await import("@wirescope/tool-server");
   const { approvalsOf } = await import("../tool-server/ask-for-trust.js");
   const had = await approvalsOf(io).revoke(await approvalKey(hand.file, name));
-  screen.print(had ? `${name} is not approved any more.` : `${name} was not approved.`);
+  const reason = had ? `${name} is not approved any more.` : `${name} was not approved.`;
+  screen.print(isJson ? formatJson({ [name]: { state: "new", reason } }) : reason);
   return 0;
 }
 
@@ -110,8 +117,21 @@ async function approvalOf(hand: ConfigurationAtHand, name: string, io: Io): Prom
   };
 }
 
-async function decide(approval: ApprovalAtHand, isYes: boolean, io: Io, screen: Screen): Promise<number> {
+async function decide(
+  approval: ApprovalAtHand,
+  { yes: isYes, json: isJson }: { readonly yes: boolean; readonly json: boolean },
+  io: Io,
+  screen: Screen,
+): Promise<number> {
   const { name, state, reason, lines } = approval;
+  if (isJson) {
+    // A program is not asked.
+    const isApproved = isYes && state !== "trusted" && state !== "denied";
+    if (isApproved) await approval.approve();
+    const now = isApproved ? { state: "trusted", reason: reasons.approval } : { state, reason };
+    screen.print(formatJson({ [name]: now }));
+    return now.state === "trusted" ? 0 : 1;
+  }
   if (state === "trusted") {
     screen.print(`${name} may act: ${reason}.`);
     return 0;

@@ -85,7 +85,7 @@ export async function changeClientFile(
     if (await replaceClientFile(file, after, wish.hasToken)) {
       say(wish.entry === undefined ? `${name} is taken out of ${file.path}.` : `${name} is in ${file.path}.`);
       for (const note of wish.notes) say(note);
-      say(client.next);
+      say(wish.entry === undefined ? `Restart ${client.title} if it still shows it.` : client.next);
       finish(true);
       return 0;
     }

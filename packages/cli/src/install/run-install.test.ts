@@ -148,7 +148,10 @@ describe("the file", () => {
       stdout: expect.stringContaining("Nothing to change"),
     });
     expect(read(cursor)).toBe(again);
-    expect((await install(["cursor", "--remove", "--yes"])).code).toBe(0);
+    expect(await install(["cursor", "--remove", "--yes"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("Restart Cursor if it still shows it."),
+    });
     expect(read(cursor)).toBe(text);
     expect(await install(["cursor", "--remove", "--yes"])).toMatchObject({
       code: 0,

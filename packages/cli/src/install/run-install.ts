@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { printableText } from "@wirescope/channelz/printable-text";
+import { wrap } from "../check/wrap.js";
 import type { Io } from "../io.js";
 import { JsoncError } from "../jsonc/jsonc-text.js";
 import { formatJson } from "../output/json.js";
@@ -85,7 +86,8 @@ async function list(name: string, values: InstallValues, screen: Screen, place: 
       screen.width,
     ),
   );
-  screen.printAll(["", "wirescope install <client> shows the change, and asks before it writes. Also: codex, other."]);
+  const note = "wirescope install <client> shows the change, and asks before it writes. Also: codex, other.";
+  screen.printAll(["", ...wrap(note, screen.width, "")]);
   return 0;
 }
 

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { shellWord } from "../shell-word.js";
 import { stdioEntry } from "./client-entry.js";
 import type { Place } from "./clients.js";
 import type { CommandLine } from "./own-command.js";
@@ -25,8 +26,4 @@ export function snippetFor(client: string, name: string, gateway: CommandLine, p
   }
   const entry = { mcpServers: { [name]: stdioEntry({}, gateway) } };
   return ["Most clients take this in their file of servers:", "", ...JSON.stringify(entry, null, 2).split("\n")];
-}
-
-function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

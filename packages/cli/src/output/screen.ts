@@ -1,4 +1,4 @@
-import type { Io } from "../io.js";
+import type { Io, Output } from "../io.js";
 import { createPalette, type Palette, wantsColour } from "./colour.js";
 
 /** Standard output, as a command sees it. */
@@ -20,8 +20,7 @@ export function createScreen(io: Io, isColourOff: boolean): Screen {
     io.stdout.write(`${line}\n`);
   };
   return {
-    // Some terminals do not know their width, and say 0.
-    width: isTty ? io.stdout.columns || 80 : undefined,
+    width: widthOf(io.stdout),
     palette: createPalette(wantsColour(io.env, isTty, isColourOff)),
     get now() {
       now ??= io.now();
@@ -32,4 +31,9 @@ export function createScreen(io: Io, isColourOff: boolean): Screen {
       for (const line of lines) print(line);
     },
   };
+}
+
+/** The columns of a terminal; undefined where output goes elsewhere. Some terminals do not know their width, and say 0. */
+export function widthOf({ isTTY, columns }: Output): number | undefined {
+  return isTTY === true ? columns || 80 : undefined;
 }

@@ -8,7 +8,7 @@ import {
   type SecretRegistry,
 } from "@wirescope/tool-server";
 import type { OptionValues } from "../options.js";
-import { UsageError } from "../usage-error.js";
+import { assertReadable } from "./assert-readable.js";
 import { fileOf, readable } from "./configuration-input.js";
 import type { configurationOptions } from "./server-options.js";
 
@@ -26,13 +26,13 @@ export async function readConfigurationAtHand(
 ): Promise<ConfigurationAtHand> {
   const root = values["plugin-root"];
   const named = values.config;
-  const file = await readable(() => (named === undefined ? findConfigurationFile(process.cwd(), root) : fileOf(named)));
+  const next = "Options: --config <file>; --endpoint for the gateway that runs.";
+  const file = await (named === undefined
+    ? readable(() => findConfigurationFile(process.cwd(), root), next)
+    : fileOf(named));
   const secrets = createSecretRegistry();
   const text = await readable(() => readConfigurationFile(file));
   const configuration = parseConfiguration(text, { allowInsecureLoopback: values["allow-insecure-loopback"], secrets });
-  const broken = configuration.findings.find(({ server, severity }) => severity === "error" && server === undefined);
-  if (broken !== undefined) {
-    throw new UsageError(`${file}:${broken.line}:${broken.column}: ${broken.message} ${broken.fix}`);
-  }
+  assertReadable(configuration, file);
   return { file, pluginRoot: resolve(root ?? dirname(file)), configuration, secrets };
 }

@@ -32,12 +32,12 @@ export async function readVariables(
   };
 }
 
-/** A file that cannot be read is a wrong argument. */
-export async function readable<T>(task: () => Promise<T>): Promise<T> {
+/** A file that cannot be read is a wrong argument. `next` says what to do in place of reading the help. */
+export async function readable<T>(task: () => Promise<T>, next?: string): Promise<T> {
   try {
     return await task();
   } catch (error) {
     if (!ToolServerError.is(error, "CONFIGURATION_UNREADABLE")) throw error;
-    throw new UsageError(error.message, { cause: error });
+    throw new UsageError(error.message, { cause: error, ...(next === undefined ? {} : { next }) });
   }
 }

@@ -8,6 +8,7 @@ import {
   type OAuthSession,
   type SecretRegistry,
   usesOAuth,
+  type Variables,
   type Vault,
 } from "@wirescope/tool-server";
 import { parseDuration } from "../duration.js";
@@ -19,6 +20,7 @@ import { readConfigurationAtHand } from "./configuration-at-hand.js";
 import { readable, readVariables } from "./configuration-input.js";
 import { printDebug } from "./debug-printer.js";
 import { gatewayAtHand } from "./gateway-at-hand.js";
+import { lostEntries } from "./lost-entries.js";
 import { readOAuthFile } from "./oauth-file.js";
 import { openVault } from "./open-vault.js";
 import { personAtTerminal } from "./person-at-terminal.js";
@@ -26,6 +28,7 @@ import { readPem } from "./read-pem.js";
 import { redactingConnection } from "./redacting-connection.js";
 import { redactingIo } from "./redacting-io.js";
 import type { serverOptions } from "./server-options.js";
+import { tellEnvFindings } from "./tell-env-findings.js";
 
 /** The servers of the configuration that the options name. */
 export interface ConfiguredServers extends AsyncDisposable {
@@ -51,7 +54,7 @@ export async function openConfiguredServers(
   const gateway = values.endpoint ? gatewayAtHand(io) : undefined;
   const { file, pluginRoot, configuration, secrets } = gateway ?? (await readConfigurationAtHand(values));
   const envFiles = values["env-file"].map((each) => resolve(each));
-  const { variables } = gateway ?? (await readable(() => readVariables(envFiles, io.env)));
+  const variables = gateway?.variables ?? (await variablesOf(envFiles, io));
   const safeIo = redactingIo(io, secrets);
   const stopDebugging = values.debug ? printDebug(safeIo, channelPrefix) : () => {};
   // A person sees what is written, for nothing may hide from who approves it; a log does not.
@@ -63,7 +66,7 @@ export async function openConfiguredServers(
   const idleTimeoutMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
   // A keychain may ask a person, or take its time: where nobody signs in it is left alone.
   const needsVault = configuration.entries.some(usesOAuth);
-  const vault = needsVault ? await openVault(values.vault, io, secrets) : createMemoryVault();
+  const vault = needsVault ? await openVault(values.vault, io, secrets) : unneededVault();
   const servers = createToolServers({
     oauth: {
       vault,
@@ -80,7 +83,15 @@ export async function openConfiguredServers(
     settings: { info: { name: "wirescope", version: version() } },
     ca,
     idleTimeoutMs,
+    // Who gives a time means that of the whole silence, also before the first answer.
+    connectTimeoutMs: idleTimeoutMs,
   });
+  // Entries that cannot be understood fail as the others do, and are not passed over.
+  const lost = lostEntries(configuration).map(({ server }) => server);
+  const all = [...configuration.entries.map((entry) => entry.name), ...lost];
+  if (all.length === 0) {
+    io.stderr.write(`wirescope: ${file} names no server. Add one, or name another file: --config <file>.\n`);
+  }
   return {
     file,
     entries: configuration.entries,
@@ -88,11 +99,23 @@ export async function openConfiguredServers(
     vault,
     open: async (name) => redactingConnection(await servers.open(name), secrets),
     oauth: (name) => servers.oauth(name),
-    namesOf: (name) => (name === undefined ? configuration.entries.map((entry) => entry.name) : [name]),
+    namesOf: (name) => (name === undefined ? all : [name]),
     async [Symbol.asyncDispose]() {
       await servers.close();
       await vault.dispose();
       stopDebugging();
     },
   };
+}
+
+/** Where nobody signs in there is nothing to warn of. */
+function unneededVault(): Vault {
+  const summary = "No server here is signed in to by OAuth, so no tokens are kept.";
+  return { ...createMemoryVault(), describe: () => ({ kind: "memory", summary }) };
+}
+
+async function variablesOf(envFiles: readonly string[], io: Io): Promise<Variables> {
+  const { variables, findings } = await readable(() => readVariables(envFiles, io.env));
+  tellEnvFindings(findings, io);
+  return variables;
 }

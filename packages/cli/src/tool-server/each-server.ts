@@ -23,6 +23,8 @@ export async function withEachServer<T>(
       const connection = await servers.open(server);
       opened.push(async () => ({ server, value: await task(connection) }));
     } catch (error) {
+      // The command was used wrongly; no server failed.
+      if (ToolServerError.is(error) && error.code === "SERVER_UNKNOWN") throw error;
       const outcome = failed(server, error);
       opened.push(async () => outcome);
     }

@@ -46,7 +46,8 @@ function readFile(path: string, isNamed: boolean): string | undefined {
     return readFileSync(path, "utf8");
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
-    if (code === "ENOENT" && !isNamed) return undefined;
+    // Some users have a home that is no folder.
+    if ((code === "ENOENT" || code === "ENOTDIR") && !isNamed) return undefined;
     throw new UsageError(`${path} cannot be read (${code}).`);
   }
 }

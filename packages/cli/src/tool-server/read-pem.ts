@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { accessSync, constants, readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { UsageError } from "../usage-error.js";
 
 /** The text of a file that an option names; undefined where it names none. Throws a UsageError where it cannot be read. */
@@ -7,7 +8,25 @@ export function readPem(path: string | undefined, option: string): string | unde
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-    throw new UsageError(`The file of ${option}, ${path}, cannot be read${why}.`);
+    throw unreadable(path, option, error);
   }
+}
+
+/**
+ * The file that an option names, for who reads it whenever it has changed; undefined where it names none. It is not read, for a
+ * pipe can be read only once. Throws a UsageError where it cannot be.
+ */
+export function pemFileOf(path: string | undefined, option: string): { readonly file: string } | undefined {
+  if (path === undefined) return undefined;
+  try {
+    accessSync(path, constants.R_OK);
+  } catch (error) {
+    throw unreadable(path, option, error);
+  }
+  return { file: resolve(path) };
+}
+
+function unreadable(path: string, option: string, error: unknown): UsageError {
+  const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+  return new UsageError(`The file of ${option}, ${path}, cannot be read${why}.`);
 }

@@ -2,6 +2,7 @@ import { printableText } from "@wirescope/channelz/printable-text";
 import type { Tool } from "@wirescope/tool-server";
 import { wrap } from "../check/wrap.js";
 import type { Screen } from "../output/screen.js";
+import { shellWord } from "../shell-word.js";
 
 interface Property {
   readonly type?: unknown;
@@ -39,7 +40,8 @@ export function renderTool(server: string, tool: Tool, { palette, width }: Scree
   const example = properties
     .filter(([name]) => required.has(name))
     .map(([name, value]) => `${name}=${placeholder(objectOf(value))}`);
-  lines.push("", "Call it:", `  ${["wirescope call", server, tool.name, ...example].map(shellWord).join(" ")}`);
+  const words = [server, tool.name, ...example].map((word) => shellWord(printableText(word)));
+  lines.push("", "Call it:", `  wirescope call ${words.join(" ")}`);
   return lines;
 }
 
@@ -67,11 +69,6 @@ function hintsOf({ annotations }: Tool): string {
 function placeholder(property: Property): string {
   if (Array.isArray(property.enum)) return String(property.enum[0]);
   return property.type === "number" || property.type === "integer" ? "1" : property.type === "boolean" ? "true" : "…";
-}
-
-function shellWord(word: string): string {
-  const text = printableText(word);
-  return /^[\w ./=:@%+,…-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function objectOf(value: unknown): Record<string, unknown> {

@@ -38,7 +38,7 @@ const ownOptions = {
   timeout: {
     type: "string",
     placeholder: "duration",
-    help: "how long a server may be silent, like 500ms or 5s; progress begins it anew; default 60s",
+    help: "how long a server may be silent, like 500ms or 5s; progress begins it anew; default 60s, and 30s to connect",
   },
   debug: {
     type: "boolean",

@@ -51,6 +51,7 @@ function describe(event: GatewayEvent): string {
       ].filter((part) => part !== "");
       return `configuration taken up: ${parts.join("; ") || "nothing changed"}`;
     }
+    case "certificates":
     case "defect":
       return event.reason;
   }

@@ -39,6 +39,19 @@ test("word of one that is no more counts for nothing, and a newer one's is left 
   expect(findGateway(env)).toEqual(running);
 });
 
+test("of two gateways the last is found, and the first again once the last has ended", () => {
+  const env = { HOME: home };
+  const first = { ...running, pid: process.ppid, channelz: "127.0.0.1:2" };
+  const takeFirstBack = announceGateway(env, first);
+  const takeBack = announceGateway(env, running);
+  expect(findGateway(env)).toEqual(running);
+  takeBack();
+  expect(findGateway(env)).toEqual(first);
+  expect(statSync(gatewayFile(env)).mode & 0o777).toBe(0o600);
+  takeFirstBack();
+  expect(findGateway(env)).toBeUndefined();
+});
+
 test("what is no word of a gateway is passed over", () => {
   const env = { XDG_RUNTIME_DIR: home };
   announceGateway(env, running);

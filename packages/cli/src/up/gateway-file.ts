@@ -27,19 +27,40 @@ export function gatewayFile(env: Io["env"]): string {
   return join(base, "wirescope", "gateway.json");
 }
 
-/** Leaves word; returns how to take it back. Only this user may read it. Where it cannot be written, others need options. */
+/**
+ * Leaves word; returns how to take it back. Only this user may read it. Of several gateways the last counts, and the one before it again
+ * once the last has ended. Where it cannot be written, others need options.
+ */
 export function announceGateway(env: Io["env"], gateway: RunningGateway): () => void {
   const path = gatewayFile(env);
+  const before = findGateway(env) === undefined ? undefined : textOf(path);
+  const write = (text: string): void => {
+    rmSync(path, { force: true });
+    writeFileSync(path, text, { mode: 0o600, flag: "wx" });
+  };
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    rmSync(path, { force: true });
-    writeFileSync(path, `${JSON.stringify(gateway)}\n`, { mode: 0o600, flag: "wx" });
+    write(`${JSON.stringify(gateway)}\n`);
   } catch {
     return () => {};
   }
   return () => {
-    if (readGatewayFile(env)?.pid === gateway.pid) rmSync(path, { force: true });
+    if (readGatewayFile(env)?.pid !== gateway.pid) return;
+    try {
+      if (before !== undefined && isAlive(JSON.parse(before).pid)) write(before);
+      else rmSync(path, { force: true });
+    } catch {
+      // Who looks for it finds that its process is gone.
+    }
   };
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
 }
 
 /** The gateway of this user that runs; undefined where none does. */

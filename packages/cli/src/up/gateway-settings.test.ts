@@ -35,6 +35,7 @@ test("tools and limits are read, with comments", () => {
 
 test("no file is no settings, unless one was named", () => {
   expect(readGatewaySettings(file, false)).toEqual({ tools: {}, limits: {} });
+  expect(readGatewaySettings("/dev/null/.config/wirescope/gateway.json", false)).toEqual({ tools: {}, limits: {} });
   expect(() => readGatewaySettings(file, true)).toThrow("cannot be read (ENOENT)");
   expect(gatewaySettingsPath(undefined, { env: { HOME: "/h" } })).toBe("/h/.config/wirescope/gateway.json");
   expect(gatewaySettingsPath(undefined, { env: { XDG_CONFIG_HOME: "/x" } })).toBe("/x/wirescope/gateway.json");

@@ -28,6 +28,7 @@ const limitNames: Readonly<Record<keyof GatewayLimits, true>> = {
   serverRate: true,
   listMs: true,
   callIdleMs: true,
+  drainMs: true,
   inputMs: true,
   parkedCalls: true,
   listeners: true,
@@ -48,7 +49,8 @@ export function readGatewaySettings(path: string, isNeeded: boolean): GatewaySet
     text = readFileSync(path, "utf8");
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
-    if (code === "ENOENT" && !isNeeded) return noSettings;
+    // Some users have a home that is no folder.
+    if ((code === "ENOENT" || code === "ENOTDIR") && !isNeeded) return noSettings;
     throw new UsageError(`${path} cannot be read (${code}).`);
   }
   try {

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { GatewayListenOptions } from "@wirescope/gateway";
 import type { OptionValues } from "../options.js";
-import { readPem } from "../tool-server/read-pem.js";
+import { pemFileOf } from "../tool-server/read-pem.js";
 import { UsageError } from "../usage-error.js";
 import { defaultPort, type upOptions } from "./up-options.js";
 
@@ -11,9 +11,9 @@ export function listenOptionsOf(values: OptionValues<typeof upOptions>): Gateway
   if (!/^\d+$/.test(port) || Number(port) > 65_535)
     throw new UsageError(`--port is a number from 0 to 65535, not "${port}".`);
   if ((cert === undefined) !== (key === undefined)) throw new UsageError("--cert and --key go together.");
-  const ca = readPem(values["client-ca"], "--client-ca");
-  const certificate = readPem(cert, "--cert");
-  const privateKey = readPem(key, "--key");
+  const ca = pemFileOf(values["client-ca"], "--client-ca");
+  const certificate = pemFileOf(cert, "--cert");
+  const privateKey = pemFileOf(key, "--key");
   const hasTls = certificate !== undefined && privateKey !== undefined;
   if (ca !== undefined && !hasTls) throw new UsageError("--client-ca needs --cert and --key.");
   if (values["no-token"] && values["token-file"] !== undefined) {

@@ -2,6 +2,7 @@ import { dirname, resolve } from "node:path";
 import type { PluginServers } from "@wirescope/gateway";
 import {
   createMemoryVault,
+  type Finding,
   judgeTrust,
   type OAuthSettings,
   parseConfiguration,
@@ -13,11 +14,14 @@ import {
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { approvalsOf, createTrustAsker, policyOf } from "../tool-server/ask-for-trust.js";
+import { assertReadable } from "../tool-server/assert-readable.js";
 import { readable, readVariables } from "../tool-server/configuration-input.js";
+import { lostEntries } from "../tool-server/lost-entries.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
 import { readPem } from "../tool-server/read-pem.js";
-import { UsageError } from "../usage-error.js";
+import type { ServerCommands } from "./server-commands.js";
+import type { ToDo } from "./to-do.js";
 import type { upOptions } from "./up-options.js";
 
 /** Reads the configurations of a gateway, at its start and whenever one has changed. */
@@ -25,6 +29,13 @@ export interface PluginReader {
   readonly files: readonly string[];
   /** Throws a UsageError that names the place where a file cannot be used. */
   read(): Promise<readonly PluginServers[]>;
+  /** The configuration that a server is in, as it was read last; of several, the first. */
+  fileOf(server: string): string | undefined;
+  /**
+   * What is wrong with what was read last, and no server shows: entries that cannot be understood, files that name none, lines of
+   * environment files.
+   */
+  toDo(commands: ServerCommands): readonly ToDo[];
 }
 
 /** Reads plugins: each configuration is one, and its folder is its root. */
@@ -42,22 +53,29 @@ export function createPluginReader(
   const store = approvalsOf(io);
   const mode = values.trust ? "flag" : "approval";
   const isSilent = { ...io, ask: undefined, stderr: { write: () => {} } };
+  let last: readonly PluginServers[] = [];
+  let passedOver: readonly Finding[] = [];
   return {
     files,
+    fileOf: (server) =>
+      last.find(({ configuration }) => configuration.entries.some(({ name }) => name === server))?.configurationPath,
+    toDo: (commands) => [
+      ...last.flatMap((plugin) => problemsOf(plugin, commands)),
+      ...passedOver.map(({ file = "", line, column, message, fix }) => ({
+        server: file,
+        problem: `${line}:${column}: ${message} ${fix} It is passed over.`,
+        command: `${commands.program} check --env-file ${file}`,
+      })),
+    ],
     async read() {
       const envFiles = values["env-file"].map((each) => resolve(each));
-      const { variables } = await readable(() => readVariables(envFiles, io.env));
-      return Promise.all(
+      const { variables, findings } = await readable(() => readVariables(envFiles, io.env));
+      last = await Promise.all(
         files.map(async (file): Promise<PluginServers> => {
           const text = await readable(() => readConfigurationFile(file));
           const allowInsecureLoopback = values["allow-insecure-loopback"];
           const configuration = parseConfiguration(text, { allowInsecureLoopback, secrets });
-          const broken = configuration.findings.find(
-            ({ server, severity }) => severity === "error" && server === undefined,
-          );
-          if (broken !== undefined) {
-            throw new UsageError(`${file}:${broken.line}:${broken.column}: ${broken.message} ${broken.fix}`);
-          }
+          assertReadable(configuration, file);
           const pluginRoot = dirname(file);
           return {
             configuration,
@@ -76,8 +94,23 @@ export function createPluginReader(
           };
         }),
       );
+      passedOver = findings.filter(({ severity }) => severity === "error");
+      return last;
     },
   };
+}
+
+function problemsOf({ configuration, configurationPath = "" }: PluginServers, commands: ServerCommands): ToDo[] {
+  const lost = lostEntries(configuration);
+  const command = commands.checkFile(configurationPath);
+  if (configuration.entries.length === 0 && lost.length === 0) {
+    return [{ server: configurationPath, problem: "names no server", command }];
+  }
+  return lost.map(({ server, line, column, message, fix }) => ({
+    server,
+    problem: `${line}:${column}: ${message} ${fix}`,
+    command,
+  }));
 }
 
 async function openOAuth(

@@ -1,6 +1,5 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { ChannelzError, type ChannelzErrorCode } from "@wirescope/channelz/errors";
 import { type Gateway, type GatewayListener, startGateway } from "@wirescope/gateway";
 import {
   createSecretRegistry,
@@ -21,12 +20,16 @@ import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import { openAuditLog } from "./audit-log.js";
 import { createEventLog } from "./event-log.js";
 import { announceGateway } from "./gateway-file.js";
+import { hearOfCertificates } from "./hear-of-certificates.js";
+import { listenHint } from "./listen-hint.js";
 import { listenOptionsOf } from "./listen-options.js";
 import { createSignInPage, signInPath } from "./pages/sign-in-page.js";
 import { createStatusPage, statusPath } from "./pages/status-page.js";
 import { createTicket, type Ticket } from "./pages/ticket.js";
 import { createPluginReader } from "./read-plugins.js";
+import { createServerCommands, type ServerCommands } from "./server-commands.js";
 import { createSettingsReader } from "./settings-reader.js";
+import { assertNothingToListenTo } from "./stdio-options.js";
 import type { ToDo } from "./to-do.js";
 import { toolListsToDo } from "./tool-lists.js";
 import { upNotice } from "./up-notice.js";
@@ -39,8 +42,15 @@ const settleMs = 5000;
 /** Runs the gateway until SIGTERM or SIGINT, or until its one client over pipes is gone. Gives the exit code. */
 export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Promise<number> {
   const { program = "wirescope" } = io;
+  if (values.demo && values.config.length > 0) {
+    throw new UsageError("--demo and --config contradict each other. Leave one of them out.");
+  }
   const stop = new AbortController();
-  const onSignal = (): void => stop.abort();
+  const onSignal = (): void => {
+    if (io.stderr.isTTY)
+      io.stderr.write("\nStopping, once calls in flight have ended. Another Ctrl-C ends it at once.\n");
+    stop.abort();
+  };
   // Once: who sends a second signal has lost patience, and gets the default.
   process.once("SIGTERM", onSignal).once("SIGINT", onSignal);
   const files = values.demo ? [] : await filesOf(values.config);
@@ -48,9 +58,9 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
   try {
     return await serve(demo === undefined ? files : [demo.file], demo, values, io, { program, stop: stop.signal });
   } catch (error) {
-    const hint = ChannelzError.is(error) ? listenHints[error.code] : undefined;
+    const hint = listenHint(error, io);
     if (hint === undefined || !(error instanceof Error)) throw error;
-    throw new UsageError(`${error.message} ${hint}`, { cause: error });
+    throw new UsageError(`${error.message} ${hint}`.trimEnd(), { cause: error });
   } finally {
     process.off("SIGTERM", onSignal).off("SIGINT", onSignal);
     await demo?.close();
@@ -62,12 +72,6 @@ async function openDemo(): Promise<DemoPlugin> {
   const { openDemoPlugin } = await import("../demo/demo-plugin.js");
   return openDemoPlugin();
 }
-
-/** What the library can only say in general, in the options of the command. */
-const listenHints: Partial<Record<ChannelzErrorCode, string>> = {
-  LISTEN_FAILED: "Another port: --port <number>; --port 0 takes a free one.",
-  LISTEN_EXPOSED: "Options: --cert <file> --key <file> with --token-file <file>, or with --client-ca <file>.",
-};
 
 interface Run {
   readonly program: string;
@@ -87,6 +91,7 @@ async function serve(
   const secrets: SecretRegistry = createSecretRegistry();
   const reader = createPluginReader(files, values, io, { secrets, ...(demo && { extra: demo.variables }) });
   const isPiped = values.stdio;
+  if (isPiped) assertNothingToListenTo(values);
   const form = logForm(values, io);
   const settings = createSettingsReader(values, io, demo !== undefined);
   const { limits, ...read } = settings.read();
@@ -110,30 +115,45 @@ async function serve(
     log: (reason) => onEvent?.({ kind: "defect", reason }),
   });
   const ticket = createTicket();
+  const commands = createServerCommands({
+    program,
+    areNamed: values.config.length > 0,
+    isDemo: values.demo,
+    fileOf: reader.fileOf,
+  });
   postponeWasmTierUp();
   const gateway: Gateway = await startGateway({
     pages: {
-      [statusPath]: createStatusPage(() => gateway, ticket, program),
+      [statusPath]: createStatusPage(() => gateway, ticket, commands),
       [signInPath]: createSignInPage(() => gateway, ticket),
     },
     plugins: await reader.read(),
     secrets,
     info: { name: "wirescope", version: version() },
-    listen,
+    listen: listen && hearOfCertificates(listen, io, log),
     tools,
     limits,
     tellsArguments: values["audit-arguments"],
     onEvent,
     telemetry,
   });
+  // A log for machines has nothing else in it.
+  const tellDefect = (reason: string): void => {
+    if (log === undefined) io.stderr.write(`wirescope: ${reason}\n`);
+    else log({ kind: "defect", reason });
+  };
+  const tellLost = (): void => {
+    for (const { server, problem } of reader.toDo(commands)) tellDefect(`${server}: ${problem}`);
+  };
   const reload = async (): Promise<void> => {
     try {
       const next = settings.read().tools;
       await gateway.reload(await reader.read(), next);
       tools = next;
+      tellLost();
     } catch (error) {
       if (!(error instanceof UsageError) && !ToolServerError.is(error)) throw error;
-      io.stderr.write(`wirescope: ${error.message} What was there goes on.\n`);
+      tellDefect(`${error.message} What was there goes on.`);
     }
   };
   const stopWatching = [
@@ -146,9 +166,9 @@ async function serve(
     const client = isPiped ? gateway.serveStdio(process.stdin, process.stdout) : undefined;
     if (!isPiped && !stop.aborted) {
       await Promise.race([settled(gateway), ended]);
-      const more = toolListsToDo(tools, gateway.servers(), program);
-      if (!stop.aborted) report(gateway, demo !== undefined, values, io, { program, ticket, more });
-    }
+      const more = [...reader.toDo(commands), ...toolListsToDo(tools, gateway.servers(), commands)];
+      if (!stop.aborted) report(gateway, demo !== undefined, values, io, { commands, ticket, more });
+    } else tellLost();
     const traffic = demo === undefined ? undefined : (await import("../demo/traffic.js")).keepCalling(gateway, stop);
     if (!stop.aborted) await (client === undefined ? ended : Promise.race([client.closed, ended]));
     await traffic;
@@ -204,12 +224,18 @@ function profileOf({ env }: Io): string {
   return env.WIRESCOPE_PROFILE || "default";
 }
 
+interface Told {
+  readonly commands: ServerCommands;
+  readonly ticket: Ticket;
+  readonly more: readonly ToDo[];
+}
+
 function report(
   gateway: Gateway,
   isDemo: boolean,
   values: OptionValues<typeof upOptions>,
   io: Io,
-  { program, ticket, more }: { readonly program: string; readonly ticket: Ticket; readonly more: readonly ToDo[] },
+  { commands, ticket, more }: Told,
 ): void {
   const screen = createScreen(io, values["no-color"]);
   const page = ticket.linkTo(gateway.url ?? "", statusPath);
@@ -221,7 +247,7 @@ function report(
   }
   const linkFor = (server: string): string => ticket.linkTo(gateway.url ?? "", signInPath, { server });
   const title = isDemo ? "The gateway is up, with a demonstration behind it." : "The gateway is up.";
-  screen.printAll(upNotice(gateway, { program, title, page, linkFor, more, tokenFile: values["token-file"] }, screen));
+  screen.printAll(upNotice(gateway, { commands, title, page, linkFor, more, tokenFile: values["token-file"] }, screen));
 }
 
 /** Resolves once every server has told its tools or has failed, and after a while at the latest. */

@@ -1,42 +1,52 @@
 import type { ServerStatus } from "@wirescope/gateway";
+import type { ServerCommands } from "./server-commands.js";
 
 /** What a person can do about a server that does not work. */
 export interface ToDo {
   readonly server: string;
-  /** What is the matter, in a sentence. */
+  /** What is the matter, in a sentence or a few. */
   readonly problem: string;
   /** The command or link that mends it, or that says more. */
   readonly command: string;
 }
 
+/** So many characters are told of a problem; a command says the rest. */
+const mostCharacters = 240;
+
 /** What is to be done, in the order of the servers; nothing for those that work. */
-export function toDoOf(servers: readonly ServerStatus[], program: string, linkFor: (server: string) => string): ToDo[] {
+export function toDoOf(
+  servers: readonly ServerStatus[],
+  commands: ServerCommands,
+  linkFor: (server: string) => string,
+): ToDo[] {
   return servers.flatMap(({ name, failure, state }): ToDo[] => {
     if (failure === undefined || state === "READY") return [];
-    const command = (verb: string): string => `${program} ${verb} ${quoted(name)}`;
     switch (failure.code) {
       case "NOT_TRUSTED":
-        return [{ server: name, problem: "is not approved yet", command: command("trust") }];
+        return [{ server: name, problem: "is not approved yet", command: commands.about("trust", name) }];
       case "SIGN_IN_NEEDED":
         return [{ server: name, problem: "wants you to sign in; open", command: linkFor(name) }];
       case "ENTRY_INVALID":
       case "VARIABLE_UNUSABLE":
-        return [{ server: name, problem: afterFirstSentence(failure.message), command: `${program} check` }];
+        return [{ server: name, problem: problemOf(failure.message), command: commands.check(name) }];
       default:
-        return [{ server: name, problem: firstSentence(failure.message), command: command("why") }];
+        return [{ server: name, problem: problemOf(failure.message), command: commands.about("why", name) }];
     }
   });
 }
 
-function firstSentence(text: string): string {
-  return /^.*?\.(?= |$)/s.exec(text)?.[0] ?? text;
-}
-
-/** The message of an entry begins with the server's name, which stands there already; what is wrong comes then. */
-function afterFirstSentence(text: string): string {
-  return text.slice(firstSentence(text).length).trim() || text;
-}
-
-function quoted(name: string): string {
-  return /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
+/**
+ * What is wrong, as far as it is short. The server's name stands there already, so a sentence that says no more goes; and so does the
+ * PATH that was searched.
+ */
+function problemOf(message: string): string {
+  const all = message.replace(/ \(PATH searched: [^)]*\)/, "").split(/(?<=\.["')]?) +(?=["A-Z\d])/);
+  const isPreamble = /^The (?:entry of the )?server ".*" (?:refused the request|has errors|cannot be used)\.$/;
+  const [first = "", ...more] = all.length > 1 && isPreamble.test(all[0] ?? "") ? all.slice(1) : all;
+  let text = first;
+  for (const sentence of more) {
+    if (text.length + 1 + sentence.length > mostCharacters) break;
+    text += ` ${sentence}`;
+  }
+  return text;
 }

@@ -1,6 +1,7 @@
 import type { ServerStatus } from "@wirescope/gateway";
 import { expect, test } from "vitest";
 import { UsageError } from "../usage-error.js";
+import { createServerCommands } from "./server-commands.js";
 import { toolListsOf, toolListsToDo } from "./tool-lists.js";
 
 test("what the options say of a server takes the place of what the file says of it", () => {
@@ -23,8 +24,14 @@ test("what does nothing stands in the list of what to do", () => {
     { name: "github", idlePatterns: ["serach_*"] },
     { name: "mail", idlePatterns: [] },
   ] as unknown as ServerStatus[];
+  const commands = createServerCommands({
+    program: "wirescope",
+    areNamed: false,
+    isDemo: false,
+    fileOf: () => undefined,
+  });
   const lists = { github: { allow: ["serach_*"] }, gihtub: { deny: ["x"] } };
-  expect(toolListsToDo(lists, servers, "wirescope")).toEqual([
+  expect(toolListsToDo(lists, servers, commands)).toEqual([
     {
       server: "gihtub",
       problem: "its tools are allowed or denied, but there is no such server; there are: github, mail",

@@ -1,5 +1,6 @@
 import type { Filters, ServerStatus } from "@wirescope/gateway";
 import { UsageError } from "../usage-error.js";
+import type { ServerCommands } from "./server-commands.js";
 import type { ToDo } from "./to-do.js";
 
 /** The lists that the options give, as `server:pattern`. */
@@ -27,20 +28,20 @@ export function toolListsOf(file: Filters, options: ListOptions): Filters {
 }
 
 /** What is wrong with lists, as far as the servers show it: those of a server that is not there, and patterns that match no tool. */
-export function toolListsToDo(lists: Filters, servers: readonly ServerStatus[], program: string): ToDo[] {
+export function toolListsToDo(lists: Filters, servers: readonly ServerStatus[], commands: ServerCommands): ToDo[] {
   const names = servers.map(({ name }) => name);
   const strangers = Object.keys(lists).filter((name) => !names.includes(name));
   return [
     ...strangers.map((server) => ({
       server,
       problem: `its tools are allowed or denied, but there is no such server; there are: ${names.join(", ") || "none"}`,
-      command: `${program} check`,
+      command: commands.check(server),
     })),
     ...servers.flatMap(({ name, idlePatterns }) =>
       idlePatterns.map((pattern) => ({
         server: name,
         problem: `no tool of it is called ${JSON.stringify(pattern)}, which is allowed or denied; it has`,
-        command: `${program} tools ${name}`,
+        command: commands.about("tools", name),
       })),
     ),
   ];

@@ -3,6 +3,7 @@ import type { Gateway, ServerStatus } from "@wirescope/gateway";
 import { wrap } from "../check/wrap.js";
 import type { Screen } from "../output/screen.js";
 import { type Column, renderTable } from "../output/table.js";
+import type { ServerCommands } from "./server-commands.js";
 import { type ToDo, toDoOf } from "./to-do.js";
 
 const widest = 80;
@@ -11,8 +12,7 @@ const noToken = "none: every program of this machine may call";
 /** What the notice says besides what the gateway knows. */
 export interface NoticeWords {
   readonly title: string;
-  /** How commands begin. */
-  readonly program: string;
+  readonly commands: ServerCommands;
   /** The link to the page that shows all this as it is now. */
   readonly page: string;
   /** The link by which a person signs in to a server. */
@@ -25,7 +25,8 @@ export interface NoticeWords {
 
 /** What a person is told once the gateway is up: where it is, what is connected, what is left to do, how to look at it. */
 export function upNotice(gateway: Gateway, words: NoticeWords, screen: Screen): string[] {
-  const { program, title, page, linkFor, tokenFile, more } = words;
+  const { commands, title, page, linkFor, tokenFile, more } = words;
+  const { program } = commands;
   const { palette, width = widest } = screen;
   const servers = gateway.servers();
   const rows: [string, string][] = [
@@ -36,8 +37,14 @@ export function upNotice(gateway: Gateway, words: NoticeWords, screen: Screen): 
   ];
   const label = Math.max(...rows.map(([name]) => name.length));
   const lines = [title, "", ...rows.map(([name, text]) => `  ${palette.strong(name.padEnd(label))}  ${text}`), ""];
-  lines.push(...renderTable(columns(screen), servers, Math.min(width, 120)), "");
-  const todo = [...toDoOf(servers, program, linkFor), ...more];
+  if (servers.length === 0) lines.push("There are no servers behind it yet.", "");
+  else lines.push(...renderTable(columns(screen), servers, Math.min(width, 120)), "");
+  const slow = servers.filter(({ state }) => state === "CONNECTING").map(({ name }) => name);
+  if (slow.length > 0) {
+    const text = `Still connecting: ${slow.join(", ")}. The page and the log show what becomes of it.`;
+    lines.push(...wrap(printableText(text), width, ""), "");
+  }
+  const todo = [...toDoOf(servers, commands, linkFor), ...more];
   if (todo.length > 0) {
     lines.push(palette.warning("To do:"));
     for (const { server, problem, command } of todo) {
@@ -71,7 +78,13 @@ function columns({ palette }: Screen): Column<ServerStatus>[] {
         state === "READY" ? palette.good : state === "TRANSIENT_FAILURE" ? palette.bad : palette.plain,
     },
     { title: "TOOLS", align: "right", text: ({ tools }) => (tools === undefined ? "-" : String(tools)) },
-    { title: "SIGNS IN WITH", least: 12, text: ({ credential }) => credential ?? "-" },
+    { title: "SIGNS IN WITH", least: 12, text: signsInWith },
     { title: "TARGET", least: 12, text: ({ target }) => target ?? "-" },
   ];
+}
+
+/** A server that works and that nobody signed in to has not asked for it. */
+function signsInWith({ credential, authentication, state }: ServerStatus): string {
+  const isUnasked = state === "READY" && authentication?.oauth?.isSignedIn === false;
+  return isUnasked ? "nothing: it did not ask" : (credential ?? "-");
 }

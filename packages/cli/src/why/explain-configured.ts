@@ -12,6 +12,7 @@ import { openVault } from "../tool-server/open-vault.js";
 import { readPem } from "../tool-server/read-pem.js";
 import { redactingIo } from "../tool-server/redacting-io.js";
 import type { serverOptions } from "../tool-server/server-options.js";
+import { tellEnvFindings } from "../tool-server/tell-env-findings.js";
 import { version } from "../version.js";
 
 /** The servers of a configuration, which can be walked. */
@@ -47,7 +48,8 @@ const answersInAWalk = 6;
 export async function openExplainableServers(values: ExplainValues, io: Io): Promise<ExplainableServers> {
   const { file, pluginRoot, configuration, secrets } = await readConfigurationAtHand(values);
   const envFiles = values["env-file"].map((each) => resolve(each));
-  const { variables } = await readable(() => readVariables(envFiles, io.env));
+  const { variables, findings } = await readable(() => readVariables(envFiles, io.env));
+  tellEnvFindings(findings, io);
   const ca = readPem(values.ca, "--ca");
   const answerMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
   const safeIo = redactingIo(io, secrets);

@@ -1,6 +1,7 @@
 import { printableText } from "@wirescope/channelz/printable-text";
 import { type Cause, causeTable, type Explanation, type Mend, type Step } from "@wirescope/tool-server";
 import { wrap } from "../check/wrap.js";
+import { displayWidth } from "../output/display-width.js";
 import type { Screen } from "../output/screen.js";
 import { markOf } from "./mark.js";
 
@@ -28,8 +29,14 @@ export function renderExplanation(explanation: Explanation, screen: Screen): str
 function renderFirst(name: string, cause: Cause, screen: Screen): string[] {
   const { palette, width } = screen;
   const title = `${name}: ${causeTable[cause.cause]}`;
+  const which = `(${cause.cause}, ${likelihood(cause)})`;
+  const [first = "", ...rest] = wrap(title, width, "  ");
+  const head = [`${palette.bad("✗")} ${palette.strong(first.trimStart())}`, ...rest.map(palette.strong)];
+  const isTooLong = width !== undefined && displayWidth(`${rest.at(-1) ?? first} ${which}`) > width;
   return [
-    `${palette.bad("✗")} ${palette.strong(title)} ${palette.faint(`(${cause.cause}, ${likelihood(cause)})`)}`,
+    ...(isTooLong
+      ? [...head, `  ${palette.faint(which)}`]
+      : [...head.slice(0, -1), `${head.at(-1)} ${palette.faint(which)}`]),
     "",
     ...wrap(printableText(cause.message), width, "  "),
     ...cause.evidence.flatMap((line) => wrap(printableText(line), width, "    ").map(palette.faint)),

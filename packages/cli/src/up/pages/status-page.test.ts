@@ -1,8 +1,16 @@
 import { type Gateway, startGateway } from "@wirescope/gateway";
 import { createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
 import { expect, onTestFinished, test } from "vitest";
+import { createServerCommands } from "../server-commands.js";
 import { createStatusPage, statusPath } from "./status-page.js";
 import { createTicket } from "./ticket.js";
+
+const commands = createServerCommands({
+  program: "wirescope",
+  areNamed: false,
+  isDemo: false,
+  fileOf: () => undefined,
+});
 
 /** A gateway with one server, which ends at once and says this. */
 async function startWorld(words: string): Promise<{ gateway: Gateway; link: string }> {
@@ -18,7 +26,7 @@ async function startWorld(words: string): Promise<{ gateway: Gateway; link: stri
       },
     ],
     secrets: createSecretRegistry(),
-    pages: { [statusPath]: createStatusPage(() => gateway, ticket, "wirescope") },
+    pages: { [statusPath]: createStatusPage(() => gateway, ticket, commands) },
   });
   onTestFinished(() => gateway.close({ graceMs: 0 }));
   return { gateway, link: ticket.linkTo(gateway.url ?? "", statusPath) };

@@ -1,6 +1,7 @@
 import type { Channel } from "@wirescope/channelz";
 import type { Gateway, HttpHandler, ServerStatus } from "@wirescope/gateway";
 import { formatRelative, timeOf } from "../../output/time.js";
+import type { ServerCommands } from "../server-commands.js";
 import { type ToDo, toDoOf } from "../to-do.js";
 import { type Html, html, pageHeaders, pageOf } from "./html.js";
 import { withTicket } from "./send-page.js";
@@ -14,7 +15,7 @@ const refreshS = 10;
 const mostEvents = 6;
 
 /** Shows what the terminal showed at first, as it is now: each server, what it did, what is wrong, and what mends it. */
-export function createStatusPage(gateway: () => Gateway, ticket: Ticket, program: string): HttpHandler {
+export function createStatusPage(gateway: () => Gateway, ticket: Ticket, commands: ServerCommands): HttpHandler {
   return withTicket(ticket, async (_, response) => {
     const running = gateway();
     const { registry, url = "", endpoint = "", address = "" } = running;
@@ -23,12 +24,12 @@ export function createStatusPage(gateway: () => Gateway, ticket: Ticket, program
     for await (const channel of walkTopChannels(registry)) channels.set(channel.ref?.name ?? "", channel);
     const servers = running.servers();
     const linkFor = (server: string): string => ticket.linkTo(url, signInPath, { server });
-    const todo = new Map(toDoOf(servers, program, linkFor).map((each) => [each.server, each]));
+    const todo = new Map(toDoOf(servers, commands, linkFor).map((each) => [each.server, each]));
     const now = new Date();
     const body = html`<h1>${summaryOf(servers)}</h1>
 <dl><dt>Endpoint</dt><dd><code>${endpoint}</code></dd><dt>Channelz</dt><dd><code>${address}</code></dd></dl>
 ${servers.map((server) => serverPart(server, channels.get(server.name), todo.get(server.name), now))}
-<footer>As of ${now.toISOString()}; a new look every ${refreshS} s. More from the shell: <code>${program} tree</code></footer>`;
+<footer>As of ${now.toISOString()}; a new look every ${refreshS} s. More from the shell: <code>${commands.program} tree</code></footer>`;
     response.writeHead(200, pageHeaders).end(pageOf("Wirescope", body, refreshS));
   });
 }

@@ -1,0 +1,11 @@
+import { printableText } from "@wirescope/channelz/printable-text";
+import type { Finding } from "@wirescope/tool-server";
+import type { Io } from "../io.js";
+
+/** Says which lines of environment files are passed over, and why: what they should have set is missing elsewhere. */
+export function tellEnvFindings(findings: readonly Finding[], { stderr }: Pick<Io, "stderr">): void {
+  for (const { severity, file = "", line, column, message, fix } of findings) {
+    if (severity !== "error") continue;
+    stderr.write(`wirescope: ${printableText(`${file}:${line}:${column}: ${message} ${fix} It is passed over.`)}\n`);
+  }
+}

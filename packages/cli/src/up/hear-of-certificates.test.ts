@@ -1,0 +1,42 @@
+import type { GatewayEvent } from "@wirescope/gateway";
+import { expect, test } from "vitest";
+import type { Io } from "../io.js";
+import { hearOfCertificates } from "./hear-of-certificates.js";
+
+const tls = { cert: { file: "/cert" }, key: { file: "/key" } };
+
+/** What is logged, and written to standard error, of a change for the better and one for the worse. */
+function hear(hasLog: boolean): { logged: GatewayEvent[]; written: string } {
+  const heard = { logged: [] as GatewayEvent[], written: "" };
+  const write = (text: string): void => {
+    heard.written += text;
+  };
+  const io = { stderr: { write } } as unknown as Io;
+  const listen = hearOfCertificates({ tls }, io, hasLog ? (event) => heard.logged.push(event) : undefined);
+  expect(listen.tls).toMatchObject(tls);
+  listen.tls?.onChange?.({ isUsable: true, files: ["/cert", "/key"], message: "It counts." });
+  listen.tls?.onChange?.({ isUsable: false, files: ["/cert", "/key"], message: "It is \u001b[2Jempty." });
+  return heard;
+}
+
+test("the log tells of certificates that count, and of those that cannot", () => {
+  expect(hear(true)).toEqual({
+    logged: [
+      { kind: "certificates", files: ["/cert", "/key"], reason: "It counts." },
+      { kind: "defect", reason: "It is \u001b[2Jempty." },
+    ],
+    written: "",
+  });
+});
+
+test("without a log, what cannot be used is told all the same", () => {
+  const { logged, written } = hear(false);
+  expect(logged).toEqual([]);
+  expect(written).toMatch(/^wirescope: It is .*empty\.\n$/);
+  expect(written).not.toContain("\u001b");
+});
+
+test("without TLS there is nothing to hear", () => {
+  const listen = { port: 1 };
+  expect(hearOfCertificates(listen, {} as Io, undefined)).toBe(listen);
+});

@@ -1,0 +1,27 @@
+import { ChannelzError, type ChannelzErrorCode } from "@wirescope/channelz/errors";
+import type { Io } from "../io.js";
+import { findGateway } from "./gateway-file.js";
+
+/** What the library can only say in general, in the options of the command. */
+const hints: Partial<Record<ChannelzErrorCode, string>> = {
+  LISTEN_FAILED: "Another port: --port <number>; --port 0 takes a free one.",
+  LISTEN_EXPOSED: "Options: --cert <file> --key <file> with --token-file <file>, or with --client-ca <file>.",
+};
+
+/**
+ * What to do where the gateway cannot listen, in words that may be empty; undefined for any other failure. Another port helps where this
+ * one is taken, and not where a certificate is wrong.
+ */
+export function listenHint(error: unknown, { env, program = "wirescope" }: Io): string | undefined {
+  if (!ChannelzError.is(error)) return undefined;
+  const hint = hints[error.code];
+  if (error.code !== "LISTEN_FAILED") return hint;
+  const { cause } = error;
+  const isPort = cause instanceof Error && "code" in cause && ["EADDRINUSE", "EACCES"].includes(String(cause.code));
+  if (!isPort) return "";
+  const running = findGateway(env);
+  const isOurs = running !== undefined && "port" in cause && running.channelz.endsWith(`:${String(cause.port)}`);
+  return isOurs
+    ? `Your gateway runs there already, as process ${running.pid}: ${program} tree shows it. ${hint}`
+    : hint;
+}

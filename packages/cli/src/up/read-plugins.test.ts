@@ -1,0 +1,66 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createSecretRegistry } from "@wirescope/tool-server";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Io } from "../io.js";
+import { parseOptions } from "../options.js";
+import { createPluginReader, type PluginReader } from "./read-plugins.js";
+import { createServerCommands } from "./server-commands.js";
+import { upOptions } from "./up-options.js";
+
+let folder: string;
+
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-plugins-")));
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function readerOf(contents: readonly unknown[], ...args: string[]): PluginReader {
+  const files = contents.map((content, index) => {
+    const file = join(folder, `${index}.json`);
+    writeFileSync(file, JSON.stringify(content));
+    return file;
+  });
+  const nowhere = { write: () => true };
+  const io: Io = { stdout: nowhere, stderr: nowhere, env: { HOME: folder }, now: () => new Date() };
+  return createPluginReader(files, parseOptions(upOptions, args).values, io, { secrets: createSecretRegistry() });
+}
+
+test("what no server shows is left to do: entries that cannot be understood, and files that name no server", async () => {
+  const reader = readerOf([
+    { mcpServers: { good: { command: "node" }, text: "node server.js" } },
+    { mcpServers: {} },
+    { mcpServers: { other: { command: "node" } } },
+  ]);
+  await reader.read();
+  const commands = createServerCommands({ program: "wirescope", areNamed: true, isDemo: false, fileOf: reader.fileOf });
+  const [first, second] = [join(folder, "0.json"), join(folder, "1.json")];
+  expect(reader.toDo(commands)).toEqual([
+    {
+      server: "text",
+      problem: expect.stringMatching(/^1:\d+: The entry is a string and not an object\. Write /),
+      command: `wirescope check ${first}`,
+    },
+    { server: second, problem: "names no server", command: `wirescope check ${second}` },
+  ]);
+  expect(reader.fileOf("other")).toBe(join(folder, "2.json"));
+});
+
+test("a line of an environment file that is passed over is left to do", async () => {
+  const file = join(folder, "secrets.env");
+  writeFileSync(file, "GOOD=1\nA LINE\n");
+  const reader = readerOf([{ mcpServers: { good: { command: "node" } } }], "--env-file", file);
+  const [plugin] = await reader.read();
+  expect(plugin?.variables.GOOD).toBe("1");
+  const commands = createServerCommands({
+    program: "wirescope",
+    areNamed: false,
+    isDemo: false,
+    fileOf: reader.fileOf,
+  });
+  expect(reader.toDo(commands)).toMatchObject([
+    { server: file, problem: expect.stringMatching(/^2:1: The line is not /) },
+  ]);
+});

@@ -1,0 +1,89 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Gateway, startGateway } from "@wirescope/gateway";
+import { createMemoryVault, createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { expect, onTestFinished, test } from "vitest";
+import { createScreen } from "../output/screen.js";
+import { createServerCommands } from "./server-commands.js";
+import { upNotice } from "./up-notice.js";
+
+async function start(entries: object): Promise<Gateway> {
+  const gateway = await startGateway({
+    plugins: [
+      {
+        configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),
+        variables: {},
+        pluginRoot: process.cwd(),
+        assertTrusted: async () => {},
+        oauth: { vault: createMemoryVault(), allowInsecureLoopback: true },
+      },
+    ],
+    secrets: createSecretRegistry(),
+  });
+  onTestFinished(() => gateway.close({ graceMs: 0 }));
+  return gateway;
+}
+
+function noticeOf(gateway: Gateway): string {
+  const nowhere = { write: () => true };
+  const screen = createScreen({ stdout: nowhere, stderr: nowhere, env: {}, now: () => new Date() }, true);
+  const commands = createServerCommands({
+    program: "wirescope",
+    areNamed: false,
+    isDemo: false,
+    fileOf: () => undefined,
+  });
+  const words = { title: "Up.", page: "http://page", commands, linkFor: () => "", tokenFile: undefined, more: [] };
+  return upNotice(gateway, words, screen).join("\n");
+}
+
+test("where there are no servers, that is said in place of an empty table", async () => {
+  const notice = noticeOf(await start({}));
+  expect(notice).toContain("There are no servers behind it yet.");
+  expect(notice).not.toContain("SIGNS IN WITH");
+});
+
+test("a server that works without a sign-in is not told as one that lacks it", async () => {
+  const answers: Record<string, unknown> = {
+    initialize: {
+      protocolVersion: "2025-11-25",
+      capabilities: { tools: {} },
+      serverInfo: { name: "open", version: "1" },
+    },
+    "tools/list": { tools: [] },
+  };
+  const server = createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request) text += chunk;
+    const { id, method } = text === "" ? { id: undefined, method: "" } : JSON.parse(text);
+    if (id === undefined) return void response.writeHead(text === "" ? 405 : 202).end();
+    const result = answers[method];
+    const error = { code: -32601, message: "Method not found" };
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, ...(result === undefined ? { error } : { result }) }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const gateway = await start({
+    open: { type: "http", url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` },
+  });
+  await expect.poll(() => gateway.servers()[0]?.state, { timeout: 20_000 }).toBe("READY");
+  expect(noticeOf(gateway)).toContain("nothing: it did not ask");
+});
+
+test("a server that has not answered yet is named, so that nobody takes it for forgotten", async () => {
+  const server = createServer(() => {});
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const gateway = await start({
+    slow: { type: "http", url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` },
+  });
+  await expect.poll(() => gateway.servers()[0]?.state, { timeout: 20_000 }).toBe("CONNECTING");
+  expect(noticeOf(gateway)).toContain("Still connecting: slow.");
+});
