@@ -242,3 +242,32 @@ test("a server that logs without end is heard now and then, and that is told; wh
   await client.callTool({ name: "talker__echo", arguments: {} });
   expect(heard.filter((text) => text === "own")).toHaveLength(500);
 });
+
+test("a list of endless pages is given up at a bound, and others are listed", async () => {
+  const long = "x".repeat(4 * 1024 * 1024);
+  let pages = 0;
+  const hostile = await serveRaw({
+    "tools/list": () => {
+      pages += 1;
+      const tool = { name: `t${pages}`, description: long, inputSchema: { type: "object" } };
+      return JSON.stringify({ tools: [tool], nextCursor: String(pages) });
+    },
+  });
+  const good = await serveRaw();
+  const gateway = await startTestGateway({ hostile: hostile.entry, good: good.entry });
+  const client = await connect(gateway, "legacy");
+  await expect
+    .poll(() => gateway.events, patience)
+    .toContainEqual(expect.objectContaining({ kind: "left-out", reason: expect.stringMatching(/longer than/) }));
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["good__echo"]);
+  expect(pages).toBeLessThan(10);
+});
+
+test("a page of more tools than a call takes arguments is cut, and tools that cannot be used are told in one line", async () => {
+  const tools = Array.from({ length: 200_000 }, (_, at) => `{"name":"t${at}"}`);
+  const hostile = await serveRaw({ "tools/list": () => `{"tools":[${tools}]}` });
+  const gateway = await startTestGateway({ hostile: hostile.entry });
+  await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(0);
+  const told = gateway.events.flatMap((event) => (event.kind === "left-out" ? [event.reason] : []));
+  expect(told).toEqual([expect.stringMatching(/^The tools "t0", "t1", .* and 19990 more have no schema/)]);
+});

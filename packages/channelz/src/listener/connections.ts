@@ -50,7 +50,10 @@ export interface Exchange {
   readonly startedAt: number;
   /** How long the body may take. */
   readonly receiveTimeoutMs: number;
+  /** Since when the caller has taken nothing of what lies ready. */
   stalledSince: number | undefined;
+  /** How much lay ready when that was last looked at, in bytes. */
+  backlog: number;
   isGivenUp: boolean;
 }
 
@@ -207,11 +210,15 @@ export function createConnections(limits: ListenLimits): Connections {
       !isReceived(exchange.stream)
     )
       return true;
-    if ((exchange.stream ?? exchange.connection.socket).writableLength === 0) {
+    const backlog = backlogOf(exchange);
+    const isTaken = backlog < exchange.backlog;
+    exchange.backlog = backlog;
+    if (backlog === 0) {
       exchange.stalledSince = undefined;
       return false;
     }
-    exchange.stalledSince ??= now;
+    if (isTaken) exchange.stalledSince = now;
+    else exchange.stalledSince ??= now;
     return now - exchange.stalledSince > limits.stallTimeoutMs;
   }
 
@@ -246,6 +253,16 @@ export function createConnections(limits: ListenLimits): Connections {
     stats: () => ({ connectionsOpen: connections.size, requestsOpen: exchanges.size, ...counters }),
     drain,
   };
+}
+
+/**
+ * What lies ready for a caller, in bytes. A socket counts what it is writing as one piece until the last byte of it is gone, so what the
+ * system has not taken of that is added: a large answer that is taken slowly gets smaller.
+ */
+function backlogOf({ stream, connection: { socket } }: Exchange): number {
+  const length = (stream ?? socket).writableLength;
+  const handle = "_handle" in socket ? (socket._handle as { readonly writeQueueSize?: number } | null) : undefined;
+  return length === 0 ? 0 : length + (handle?.writeQueueSize ?? 0);
 }
 
 /** Counts an error of a connection as malformed where it is about what the peer sent, not about the wire. */

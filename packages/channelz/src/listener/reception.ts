@@ -87,6 +87,7 @@ export function createReception(options: ReceptionOptions): Reception {
         startedAt: performance.now(),
         receiveTimeoutMs: mayStayOpen ? limits.idleTimeoutMs : limits.requestTimeoutMs,
         stalledSince: undefined,
+        backlog: 0,
         isGivenUp: false,
       };
       connections.begin(exchange);

@@ -16,6 +16,8 @@ export type ListKind = keyof typeof listKinds;
 /** Past these a server that never ends its list is believed no more. */
 const mostPages = 100;
 const mostItems = 20_000;
+/** What the pages of a list may take together, in characters. */
+const mostCharacters = 16 * 1024 * 1024;
 
 /** How long a list holds whose server does not tell of changes, in milliseconds. */
 const quietTtlMs = 30_000;
@@ -34,6 +36,7 @@ export async function fetchList(
   const ttlMs = offered.listChanged === true ? Number.POSITIVE_INFINITY : quietTtlMs;
   const items: JsonObject[] = [];
   let cursor: string | undefined;
+  let characters = 0;
   for (let page = 0; page < mostPages && items.length < mostItems; page += 1) {
     const result = await requestRaw(connection, {
       method,
@@ -41,10 +44,26 @@ export async function fetchList(
       totalTimeoutMs: Math.max(1, deadline - Date.now()),
     });
     const found = result[field];
-    if (Array.isArray(found)) items.push(...found.filter(isObject));
+    // Not spread: a page may hold more than a call takes as arguments.
+    for (const item of Array.isArray(found) ? found.filter(isObject) : []) {
+      characters += lengthOf(item);
+      if (characters > mostCharacters) {
+        throw new Error(`The list is longer than ${mostCharacters} characters. Ask who runs the server for less.`);
+      }
+      if (items.length < mostItems) items.push(item);
+    }
     const next = result.nextCursor;
     if (typeof next !== "string" || next === cursor) break;
     cursor = next;
   }
   return { items, ttlMs };
+}
+
+/** How long an item is as text; 0 where it is nested too deeply to be one, which is judged where it is offered. */
+function lengthOf(item: JsonObject): number {
+  try {
+    return JSON.stringify(item).length;
+  } catch {
+    return 0;
+  }
 }

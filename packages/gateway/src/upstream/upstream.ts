@@ -203,7 +203,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 
   const hear = (method: string, params: JsonObject, origin: MessageOrigin): void => {
     if (method === "notifications/progress" || method === "notifications/cancelled") return;
-    const changed = changedLists[method];
+    const changed = Object.hasOwn(changedLists, method) ? changedLists[method] : undefined;
     const mark = origin.mark as UpstreamCall | undefined;
     // What is logged about a call that is over is for nobody; without a mark it would be for everybody.
     if (method === "notifications/message" && mark !== undefined && !calls.all.has(mark)) return;
@@ -216,7 +216,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     options.onListChanged(kind === "templates" ? "resources" : kind);
   };
 
-  const listOf = <Item>(kind: ListKind, offer: (definition: JsonObject) => Item | undefined): CachedList<Item> =>
+  /** What is not offered is left out; who `offer`s may note its name, to be told. */
+  const listOf = <Item>(
+    kind: ListKind,
+    offer: (definition: JsonObject, leftOut: string[]) => Item | undefined,
+  ): CachedList<Item> =>
     createCachedList<Item>({
       limitMs: limits.listMs,
       clock,
@@ -226,7 +230,12 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         if (opened.state === "TRANSIENT_FAILURE") throw new Error(failure?.message ?? "The connection failed.");
         const { items, ttlMs } = await fetchList(opened, kind, loadMs);
         if (kind === "tools") judgePatterns(items.map((item) => String(item.name)));
-        return { items: items.flatMap((item) => offer(item) ?? []), ttlMs };
+        const leftOut: string[] = [];
+        const offered = items.flatMap((item) => offer(item, leftOut) ?? []);
+        if (leftOut.length > 0) {
+          tell({ kind: "left-out", server: name, list: listKinds[kind].method, reason: unusableTools(leftOut) });
+        }
+        return { items: offered, ttlMs };
       },
       onChanged: () => options.onListChanged(kind === "templates" ? "resources" : kind),
       onLeftOut(error) {
@@ -251,11 +260,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       tell({ kind: "defect", reason: `The server ${which} Look at its tools, and change the list.` });
     }
   };
-  const tools = listOf("tools", (tool) => {
+  const tools = listOf("tools", (tool, leftOut) => {
     if (!isOffered(String(tool.name))) return undefined;
     const offered = offerTool(name, tool, isUnprefixed);
-    const reason = `The tool ${JSON.stringify(tool.name)} has no schema, or one that declares headers as is not allowed.`;
-    if (offered === undefined) tell({ kind: "left-out", server: name, list: "tools/list", reason });
+    if (offered === undefined) leftOut.push(String(tool.name));
     return offered;
   });
   const prompts = listOf("prompts", (prompt) => offerPrompt(name, prompt, isUnprefixed));
@@ -347,3 +355,13 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     close,
   };
 }
+
+/** Why tools are left out, in one line however many there are. */
+function unusableTools(names: readonly string[]): string {
+  const shown = names.slice(0, mostNamed).map((each) => JSON.stringify(each.slice(0, 100)));
+  const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : "";
+  const [subject, verb] = names.length === 1 ? ["The tool", "has"] : ["The tools", "have"];
+  return `${subject} ${shown.join(", ")}${more} ${verb} no schema, or one that declares headers as is not allowed.`;
+}
+
+const mostNamed = 10;
