@@ -51,6 +51,8 @@ export function createHttp1Front({ reception, services, limits, counters }: Http
     }
     const { method = "", headers, url = "" } = request;
     const received = reception.receive(connection, undefined, { method, headers, url });
+    // A caller that goes away is no error of ours: from Node 24 on, one that nobody hears would end the process.
+    request.on("error", ignore);
     response.on("error", ignore);
     response.on("close", () => reception.finish(received));
     if (received.verdict.outcome !== "pass" || !services.isAwaited(received.path)) {

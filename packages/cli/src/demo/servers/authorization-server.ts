@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { answering } from "./answering.js";
 import { consentPage } from "./consent-page.js";
 
 /** An authorization server for the demonstration: whoever presses the button is signed in. */
@@ -90,12 +91,14 @@ export async function startAuthorizationServer(): Promise<DemoAuthorizationServe
     },
   };
 
-  const server = createServer(async (request, response) => {
-    const url = new URL(request.url ?? "/", issuer);
-    const reply =
-      (await routes[`${request.method} ${url.pathname}`]?.(request, url)) ?? json(404, { error: "not_found" });
-    send(response, reply);
-  });
+  const server = createServer(
+    answering(async (request, response) => {
+      const url = new URL(request.url ?? "/", issuer);
+      const reply =
+        (await routes[`${request.method} ${url.pathname}`]?.(request, url)) ?? json(404, { error: "not_found" });
+      send(response, reply);
+    }),
+  );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {

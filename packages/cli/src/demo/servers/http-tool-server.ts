@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { answering } from "./answering.js";
 import { answerRequest, type DemoTool } from "./tool-set.js";
 
 /** What a server says to a request that it does not accept. */
@@ -27,26 +28,28 @@ export interface HttpToolServer {
 
 export async function startHttpToolServer(options: HttpToolServerOptions): Promise<HttpToolServer> {
   const { name, tools, judge } = options;
-  const server: Server = createServer(async (request, response) => {
-    const document = options.documents?.(origin)[request.url ?? ""];
-    if (document !== undefined) {
-      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(document));
-      return;
-    }
-    if (request.method !== "POST" || request.url !== "/mcp") {
-      response.writeHead(request.url === "/mcp" ? 405 : 404).end();
-      return;
-    }
-    const body = await text(request);
-    const refusal = judge(request, body);
-    if (refusal !== undefined) {
-      response.writeHead(refusal.status, { "www-authenticate": refusal.challenge }).end();
-      return;
-    }
-    const answer = await answerRequest(name, tools, JSON.parse(body));
-    if (answer === undefined) response.writeHead(202).end();
-    else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
-  });
+  const server: Server = createServer(
+    answering(async (request, response) => {
+      const document = options.documents?.(origin)[request.url ?? ""];
+      if (document !== undefined) {
+        response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(document));
+        return;
+      }
+      if (request.method !== "POST" || request.url !== "/mcp") {
+        response.writeHead(request.url === "/mcp" ? 405 : 404).end();
+        return;
+      }
+      const body = await text(request);
+      const refusal = judge(request, body);
+      if (refusal !== undefined) {
+        response.writeHead(refusal.status, { "www-authenticate": refusal.challenge }).end();
+        return;
+      }
+      const answer = await answerRequest(name, tools, JSON.parse(body));
+      if (answer === undefined) response.writeHead(202).end();
+      else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+    }),
+  );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {

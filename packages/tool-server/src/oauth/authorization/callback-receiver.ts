@@ -86,6 +86,8 @@ export async function openCallbackReceiver(
     );
   };
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    // A browser that goes away is no error of ours: from Node 24 on, one that nobody hears would end the process.
+    request.on("error", () => {});
     const [status, page] = answer(request, `${host}:${bound}`, (then) => response.once("close", then));
     response.writeHead(status, page.headers).end(request.method === "HEAD" ? "" : page.html);
   };
