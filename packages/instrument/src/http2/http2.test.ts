@@ -187,7 +187,7 @@ describe("the counters of both ends", () => {
   test.each([
     [NGHTTP2_INTERNAL_ERROR, true],
     [NGHTTP2_NO_ERROR, true],
-    // From Node 22 on it is reset at once.
+    // From Node 22 on it is refused at once.
     [NGHTTP2_REFUSED_STREAM, major < 22],
   ])(
     "[CZ-SOCKET-6] a stream that Node ends before it resets it with code %i succeeded (%s), and the call did not",

@@ -1,4 +1,4 @@
-import type { Http2Stream } from "node:http2";
+import { constants, type Http2Stream } from "node:http2";
 
 /** What Node keeps on a stream beside its documented interface. Each may be missing. */
 interface Handle {
@@ -16,3 +16,13 @@ export function hasSentBytes(stream: Http2Stream): boolean {
   const handle = key && (stream as unknown as Readonly<Record<symbol, Handle | undefined>>)[key];
   return handle?.bytesWritten !== 0;
 }
+
+/**
+ * Whether a stream that was begun to be answered, and was ended and reset by the server at once, is ended on the wire too. Node sends
+ * the end before the reset, but from version 22 on it refuses a stream without.
+ */
+export function isEndedBeforeReset(stream: Http2Stream): boolean {
+  return stream.rstCode !== constants.NGHTTP2_REFUSED_STREAM || nodeMajor < 22;
+}
+
+const nodeMajor = Number(process.versions.node.split(".", 1)[0]);

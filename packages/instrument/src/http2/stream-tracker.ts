@@ -6,7 +6,7 @@ import { type CallCounters, countOutcome } from "../messages/call-counters.js";
 import { isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
 import { errorCodeName } from "./error-codes.js";
-import { hasSentBytes, hasSentEndOfStream } from "./stream-internals.js";
+import { hasSentBytes, hasSentEndOfStream, isEndedBeforeReset } from "./stream-internals.js";
 
 /** Where the streams of a session are counted. */
 export interface StreamCounters {
@@ -188,7 +188,7 @@ export class StreamTracker {
 
   #hasSentEnd(stream: ServerHttp2Stream): boolean {
     // A stream that is reset before its answer began is ended by Node all the same, and nothing of that is sent.
-    if (!stream.headersSent || !stream.writableFinished) return false;
+    if (!stream.headersSent || !stream.writableFinished || !isEndedBeforeReset(stream)) return false;
     if (this.#sendsFile) {
       if (this.#hasSentFile && hasSentBytes(stream)) this.#socket?.messageSent();
       return this.#hasSentFile;
