@@ -144,7 +144,8 @@ describe("grpc-js as the client, with the schema that it ships", () => {
       tls: { cert: read("server"), key: read("server-key"), ca: read("ca") },
     });
     const readAs = (using: ChannelCredentials): Promise<GrpcJsAnswer> =>
-      readWithGrpcJs(secure.address, "GetServers", {}, undefined, using);
+      // By its name: Node 26 lets nobody ask for the certificate of an address.
+      readWithGrpcJs(secure.address.replace("127.0.0.1", "localhost"), "GetServers", {}, undefined, using);
     const known = credentials.createSsl(read("ca"), read("client-key"), read("client"));
     expect(await readAs(known)).toMatchObject({ end: true });
     const stranger = credentials.createSsl(read("ca"), read("other-client-key"), read("other-client"));
