@@ -55,13 +55,15 @@ async function compareWith(name: string, entry: object, url: string, least: numb
         }
       }
       const [ours, theirs] = [median(rates.through), median(rates.direct)];
+      // Of the two that were measured one after the other: the machine may be another a second later.
+      const ratio = median(rates.through.map((rate, round) => rate / (rates.direct[round] ?? Number.NaN)));
       rows.push({
         work: `${name}: ${inFlight} in flight`,
         ours: `${figure(ours)} calls/s`,
         theirs: `${figure(theirs)} calls/s`,
-        ratio: ours / theirs,
+        ratio,
         goal: inFlight === 16 ? `at least ${least.toFixed(2)}` : "",
-        ...(inFlight === 16 && { isMet: ours / theirs >= least }),
+        ...(inFlight === 16 && { isMet: ratio >= least }),
       });
     }
     rows.push({ work: `${name}: CPU of the gateway`, ours: `${figure(median(cpu))} µs/call`, theirs: "-", goal: "" });
