@@ -4,6 +4,7 @@
 import { command } from "./setup.mjs";
 
 await command(async (args) => {
-  const { main, processIo } = await import("../packages/cli/bundle/index.js");
+  const { loadBundle } = await import("../packages/cli/bin/load-bundle.js");
+  const { main, processIo } = loadBundle().exports;
   return main(["up", ...args], { ...processIo(), program: "npx wirescope" });
 });

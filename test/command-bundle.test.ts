@@ -1,43 +1,54 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-const folder = fileURLToPath(new URL("../packages/cli/bundle", import.meta.url));
+const file = fileURLToPath(new URL("../packages/cli/bundle/wirescope.cjs", import.meta.url));
+const text = readFileSync(file, "utf8");
 
-/** What is loaded together with a file of the bundle, by static imports. */
-function loadedWith(entry: string): string {
-  const names = new Set([entry]);
-  let text = "";
-  for (const name of names) {
-    const source = readFileSync(join(folder, name), "utf8");
-    text += source;
-    for (const [, imported = ""] of source.matchAll(/(?:from|import)\s*"\.\/([\w.-]+\.js)"/g)) names.add(imported);
-  }
-  return text;
+/** The modules of the bundle: what each is called there, and what it loads before it runs itself. */
+const modules = new Map(
+  text
+    .split(/(?=\binit_\w+=__esm\(\{")/)
+    .slice(1)
+    .map((part) => {
+      const [, name = "", path = ""] = /^(init_\w+)=__esm\(\{"([^"]+)"/.exec(part) ?? [];
+      const needed = [...part.matchAll(/[;{}](init_\w+)\(\)(?=[;}])/g)].map(([, needs = ""]) => needs);
+      return [name, { path, needed }] as const;
+    }),
+);
+
+/** The paths of all that is loaded together with a module. */
+function loadedWith(path: string): string[] {
+  const names = new Set([...modules].filter(([, module]) => module.path.endsWith(path)).map(([name]) => name));
+  for (const name of names) for (const needed of modules.get(name)?.needed ?? []) names.add(needed);
+  return [...names].map((name) => modules.get(name)?.path ?? "");
 }
 
-function fileNamed(start: string): string {
-  return readdirSync(folder).find((name) => name.startsWith(`${start}-`) && name.endsWith(".js")) ?? "";
-}
-
-// Words of the parts themselves, which no other part says.
-const messages = "google.protobuf.FileDescriptorProto";
-const router = "createConnectRouter";
-
-test("a command starts without the gateway, and without the messages of Channelz", () => {
-  const loaded = loadedWith("index.js");
-  expect(loaded.includes("wirescope <command> --help")).toBe(true);
-  for (const part of [messages, router, "ClientCredentials"]) expect(loaded.includes(part), part).toBe(false);
-});
+// Of each part one module that it cannot do without.
+const messages = "@bufbuild/protobuf/dist/esm/registry.js";
+const router = "@connectrpc/connect/dist/esm/router.js";
+const isOf = (part: string) => (path: string) => path.endsWith(part);
 
 test("the gateway starts without what only those need who look into it", () => {
-  const loaded = loadedWith(fileNamed("run-up"));
-  expect(loaded.includes("mcp-session-id")).toBe(true);
-  for (const part of [messages, router]) expect(loaded.includes(part), part).toBe(false);
+  const loaded = loadedWith("packages/cli/dist/up/run-up.js");
+  expect(loaded.some(isOf("packages/gateway/dist/gateway.js"))).toBe(true);
+  expect(loaded.some(isOf("packages/channelz/dist/registry/registry.js"))).toBe(true);
+  for (const part of [messages, router]) expect(loaded.filter(isOf(part))).toEqual([]);
 });
 
-test("what is loaded late is in the bundle, by those words", () => {
-  const services = loadedWith(fileNamed("create-services"));
-  expect([messages, router].filter((part) => !services.includes(part))).toEqual([]);
+test("they are there for those who do", () => {
+  const loaded = loadedWith("packages/channelz/dist/listener/create-services.js");
+  for (const part of [messages, router]) expect(loaded.filter(isOf(part))).toHaveLength(1);
+});
+
+test("what V8 keeps of the bundle fits, and it is text of one byte a character", () => {
+  // In a process of its own: the flags of this one are others.
+  const loader = new URL("../packages/cli/bin/load-bundle.js", import.meta.url).href;
+  const program = `import { loadBundle } from ${JSON.stringify(loader)};
+    process.stdout.write(String(loadBundle(${JSON.stringify(file)}).script.cachedDataRejected));`;
+  const { NODE_OPTIONS: _, ...env } = process.env;
+  const told = execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8", env });
+  expect(told).toBe("false");
+  expect([...text].filter((character) => character > "\x7f")).toEqual([]);
 });

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-import { runProcess } from "../bundle/index.js";
+import { loadBundle } from "./load-bundle.js";
 
-await runProcess();
+await loadBundle().exports.runProcess();
