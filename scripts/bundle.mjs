@@ -70,7 +70,9 @@ function stateOf() {
   const built = ["channelz", "instrument", "tool-server", "gateway", "cli"].map((name) =>
     join(root, "packages", name, "dist", ".tsbuildinfo"),
   );
-  const files = [...built, join(root, "node_modules", ".package-lock.json"), fileURLToPath(import.meta.url)];
+  const scripts = ["bundle.mjs", "sdk-shims.mjs", "warm-bundle.mjs"].map((name) => join(root, "scripts", name));
+  const loader = join(cli, "bin", "load-bundle.js");
+  const files = [...built, join(root, "node_modules", ".package-lock.json"), ...scripts, loader];
   return [process.version, ...files.map((file) => statSync(file).mtimeMs)].join(" ");
 }
 

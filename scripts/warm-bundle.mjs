@@ -31,16 +31,20 @@ await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 try {
   const config = join(home, "mcp.json");
   writeFileSync(config, JSON.stringify({ s: { type: "http", url: `http://127.0.0.1:${server.address().port}/mcp` } }));
-  const printed = [];
+  const [printed, told] = [[], []];
   const running = command.main(
     ["up", "--config", config, "--port", "0", "--trust", "--allow-insecure-loopback", "--log", "off", "--json"],
     {
       stdout: { write: (words) => void printed.push(words) },
-      stderr: { write: () => true },
+      stderr: { write: (words) => void told.push(words) },
+      now: () => new Date(),
       env: { HOME: home, XDG_CONFIG_HOME: home, XDG_STATE_HOME: home, XDG_RUNTIME_DIR: home, PATH: process.env.PATH },
     },
   );
-  while (printed.length === 0) await Promise.race([running, new Promise((resolve) => setTimeout(resolve, 5))]);
+  const ended = running.then(() => {
+    throw new Error(`The gateway did not start. ${told.join("")}`);
+  });
+  while (printed.length === 0) await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 5))]);
   const { endpoint, token } = JSON.parse(printed.join(""));
   const headers = {
     authorization: `Bearer ${token}`,

@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import { connect } from "node:http2";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { Channelz } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import { createRegistry } from "../registry/registry.js";
 import type { MoreServices } from "./create-services.js";
@@ -66,7 +65,7 @@ test.each(["1.1", "2"] as const)(
   },
 );
 
-test("who may not call does not make them load", async () => {
+test("who may not call over HTTP/1.1 does not make them load", async () => {
   const services = vi.fn(() => none);
   const { url } = await start({ services, token: "the-token-of-this-listener" });
   expect((await callByHttp1(url)).status).toBe(401);
@@ -75,13 +74,21 @@ test("who may not call does not make them load", async () => {
 });
 
 test("services that cannot be loaded are unavailable, the rest goes on, and the next call tries again", async () => {
-  const warned = once(process, "warning");
-  const services = vi.fn(async () => none).mockRejectedValueOnce(new Error("no such file"));
+  const warnings: string[] = [];
+  const hear = (warning: Error): void => void warnings.push(warning.message);
+  process.on("warning", hear);
+  onTestFinished(() => void process.off("warning", hear));
+  const missing = new Error("no such file");
+  const services = vi
+    .fn(async () => none)
+    .mockRejectedValueOnce(missing)
+    .mockRejectedValueOnce(missing);
   const { url } = await start({ services });
   let session = await openSession(url);
   const answer = await rawGrpc(session, channelz);
   expect([answer.grpcStatus, answer.grpcMessage]).toEqual([14, expect.stringContaining("cannot be loaded")]);
-  expect(String((await warned)[0])).toContain("no such file");
+  expect((await callByHttp1(url)).status).toBe(503);
+  await vi.waitFor(() => expect(warnings).toEqual([expect.stringContaining("no such file")]));
   expect(await (await fetch(`${url}/mcp`)).text()).toBe("hello");
   expect((await callByHttp1(url)).status).toBe(200);
   session.destroy();
@@ -104,4 +111,18 @@ test("a listener closes while its services are being loaded, and a caller that w
   arrive(none);
   expect(await cut).toBeInstanceOf(Error);
   await vi.waitFor(() => expect(listener.stats()).toMatchObject({ connectionsOpen: 0, requestsOpen: 0 }));
+});
+
+test("a peer of HTTP/2 that goes away while it waits for them leaves nothing, and others are served", async () => {
+  let arrive = (_: MoreServices): void => {};
+  const services = new Promise<MoreServices>((resolve) => {
+    arrive = resolve;
+  });
+  const listener = await start({ services: () => services });
+  const session = connect(listener.url).on("error", () => {});
+  await vi.waitFor(() => expect(listener.stats().connectionsOpen).toBe(1));
+  session.destroy();
+  arrive(none);
+  await vi.waitFor(() => expect(listener.stats().connectionsOpen).toBe(0));
+  expect((await callByHttp1(listener.url)).status).toBe(200);
 });

@@ -28,12 +28,15 @@ const loadAfterMs = 10_000;
 export function createLazyServices(create: () => Promise<Services>): LazyServices {
   let loading: Promise<void> | undefined;
   let current: Services | undefined;
+  let isTold = false;
   const load = async (): Promise<void> => {
     try {
       current = await create();
     } catch (error) {
-      // Whoever calls next tries again.
+      // Whoever calls next tries again. That it fails is told once: callers may come without end.
       loading = undefined;
+      if (isTold) return;
+      isTold = true;
       process.emitWarning(`The services of Channelz could not be loaded: ${String(error)}`, {
         type: "ChannelzWarning",
         code: "SERVICES_NOT_LOADED",

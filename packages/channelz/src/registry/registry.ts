@@ -1,15 +1,6 @@
 import type { ChannelzPackage } from "../channelz-package.js";
 import type { EncodedRead, EncodedSource } from "../encoded-source.js";
 import { ChannelzError } from "../errors.js";
-import type {
-  GetChannelResponse,
-  GetServerResponse,
-  GetServerSocketsResponse,
-  GetServersResponse,
-  GetSocketResponse,
-  GetSubchannelResponse,
-  GetTopChannelsResponse,
-} from "../gen/rpc/channelz/v1/channelz_pb.js";
 import type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
 import { type Clock, createTurnClock, stampClockOf } from "./clock.js";
 import { type ConnectivityState, checkState } from "./connectivity.js";
@@ -178,32 +169,36 @@ class LiveRegistry implements Registry {
     return this.#reader.encode(read, channelzPackage, headroom);
   }
 
-  async getTopChannels(request?: PageRequest, options?: ReadOptions): Promise<GetTopChannelsResponse> {
+  async getTopChannels(request?: PageRequest, options?: ReadOptions): Promise<Answers["GetTopChannels"]> {
     return this.#read({ method: "GetTopChannels", ...pageOf(request) }, options);
   }
 
-  async getServers(request?: PageRequest, options?: ReadOptions): Promise<GetServersResponse> {
+  async getServers(request?: PageRequest, options?: ReadOptions): Promise<Answers["GetServers"]> {
     return this.#read({ method: "GetServers", ...pageOf(request) }, options);
   }
 
-  async getServer(id: Int64, options?: ReadOptions): Promise<GetServerResponse> {
+  async getServer(id: Int64, options?: ReadOptions): Promise<Answers["GetServer"]> {
     return this.#read({ method: "GetServer", id: BigInt(id) }, options);
   }
 
-  async getServerSockets(id: Int64, request?: PageRequest, options?: ReadOptions): Promise<GetServerSocketsResponse> {
+  async getServerSockets(
+    id: Int64,
+    request?: PageRequest,
+    options?: ReadOptions,
+  ): Promise<Answers["GetServerSockets"]> {
     const read = { method: "GetServerSockets" as const, id: BigInt(id), ...pageOf(request) };
     return this.#read(read, options);
   }
 
-  async getChannel(id: Int64, options?: ReadOptions): Promise<GetChannelResponse> {
+  async getChannel(id: Int64, options?: ReadOptions): Promise<Answers["GetChannel"]> {
     return this.#read({ method: "GetChannel", id: BigInt(id) }, options);
   }
 
-  async getSubchannel(id: Int64, options?: ReadOptions): Promise<GetSubchannelResponse> {
+  async getSubchannel(id: Int64, options?: ReadOptions): Promise<Answers["GetSubchannel"]> {
     return this.#read({ method: "GetSubchannel", id: BigInt(id) }, options);
   }
 
-  async getSocket(id: Int64, options?: ReadOptions & { readonly summary?: boolean }): Promise<GetSocketResponse> {
+  async getSocket(id: Int64, options?: ReadOptions & { readonly summary?: boolean }): Promise<Answers["GetSocket"]> {
     const read = { method: "GetSocket" as const, id: BigInt(id), summary: options?.summary ?? false };
     return this.#read(read, options);
   }
