@@ -2,6 +2,7 @@ import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node
 import type { Socket } from "node:net";
 import { isReceived } from "../service/request-body.js";
 import type { ListenLimits } from "./limits.js";
+import { type Waiting, WaitingList } from "./waiting-list.js";
 
 /** What a listener has seen since it started; a snapshot. */
 export interface ListenerStats {
@@ -32,11 +33,12 @@ export type Counters = { -readonly [K in Exclude<keyof ListenerStats, "connectio
 type Awaiting = "preface" | "us" | "settings" | "request";
 
 /** One accepted connection, from the first byte to the last. */
-export interface Connection {
+export interface Connection extends Waiting<Connection> {
   socket: Socket;
   session: ServerHttp2Session | undefined;
   awaiting: Awaiting;
-  openRequests: number;
+  /** Requests whose answer has not been taken: over HTTP/1.1 one at the most, but for callers who do not wait. */
+  readonly exchanges: Exchange[];
   hasRequested: boolean;
   /** Since when it waits: it was accepted, was made to wait for us, or its last request ended. In the time of `performance.now()`. */
   idleSince: number;
@@ -84,10 +86,9 @@ export function createConnections(limits: ListenLimits): Connections {
     requestsTooLarge: 0,
   };
   const connections = new Set<Connection>();
-  // Both are in the order in which their members fell idle, since a Set keeps the order of insertion.
-  const newcomers = new Set<Connection>();
-  const idle = new Set<Connection>();
-  const exchanges = new Set<Exchange>();
+  const newcomers = new WaitingList<Connection>();
+  const idle = new WaitingList<Connection>();
+  let requestsOpen = 0;
   let onDrained: (() => void) | undefined;
 
   const timeouts = [
@@ -112,9 +113,12 @@ export function createConnections(limits: ListenLimits): Connections {
       socket,
       session: undefined,
       awaiting: "preface",
-      openRequests: 0,
+      exchanges: [],
       hasRequested: false,
       idleSince: performance.now(),
+      list: undefined,
+      before: undefined,
+      after: undefined,
     };
     connections.add(connection);
     newcomers.add(connection);
@@ -125,9 +129,8 @@ export function createConnections(limits: ListenLimits): Connections {
 
   /** A flood of newcomers may hold half of the room at the cost of those that have been served; beyond, it displaces itself. */
   function displace(): boolean {
-    const [oldestNewcomer] = newcomers;
-    const [longestIdle] = idle;
-    const victim = newcomers.size > limits.maxConnections / 2 ? oldestNewcomer : (longestIdle ?? oldestNewcomer);
+    const isFlooded = newcomers.size > limits.maxConnections / 2;
+    const victim = isFlooded ? newcomers.first : (idle.first ?? newcomers.first);
     if (victim === undefined) return false;
     counters.connectionsDisplaced++;
     destroy(victim);
@@ -137,26 +140,28 @@ export function createConnections(limits: ListenLimits): Connections {
   function begin(exchange: Exchange): void {
     const { connection } = exchange;
     counters.requestsStarted++;
-    exchanges.add(exchange);
-    if (connection.openRequests++ === 0) {
-      newcomers.delete(connection);
-      idle.delete(connection);
+    requestsOpen++;
+    if (connection.exchanges.push(exchange) === 1) {
+      connection.list?.delete(connection);
       connection.hasRequested = true;
     }
   }
 
   function finish(exchange: Exchange): void {
-    if (!exchanges.delete(exchange)) return;
     const { connection } = exchange;
-    if (--connection.openRequests > 0 || !connections.has(connection)) return;
+    const { exchanges } = connection;
+    const place = exchanges.indexOf(exchange);
+    if (place === -1) return;
+    exchanges.splice(place, 1);
+    requestsOpen--;
+    if (exchanges.length > 0 || !connections.has(connection)) return;
     connection.idleSince = performance.now();
     idle.add(connection);
     if (onDrained !== undefined) retire(connection);
   }
 
   function forget(connection: Connection): void {
-    newcomers.delete(connection);
-    idle.delete(connection);
+    connection.list?.delete(connection);
     if (connections.delete(connection) && connections.size === 0) onDrained?.();
   }
 
@@ -182,9 +187,8 @@ export function createConnections(limits: ListenLimits): Connections {
       if (now - connection.idleSince <= limits.idleTimeoutMs) break;
       timeOut(connection);
     }
-    for (const exchange of exchanges) {
-      if (!isOverdue(exchange, now)) continue;
-      giveUp(exchange);
+    for (const connection of connections) {
+      for (const exchange of [...connection.exchanges]) if (isOverdue(exchange, now)) giveUp(exchange);
     }
   }
 
@@ -233,7 +237,7 @@ export function createConnections(limits: ListenLimits): Connections {
     });
     if (connections.size === 0) onDrained?.();
     for (const connection of [...connections]) {
-      if (connection.openRequests === 0) retire(connection);
+      if (connection.exchanges.length === 0) retire(connection);
       else connection.session?.close();
     }
     const timer = setTimeout(() => {
@@ -250,7 +254,7 @@ export function createConnections(limits: ListenLimits): Connections {
     begin,
     finish,
     destroy,
-    stats: () => ({ connectionsOpen: connections.size, requestsOpen: exchanges.size, ...counters }),
+    stats: () => ({ connectionsOpen: connections.size, requestsOpen, ...counters }),
     drain,
   };
 }

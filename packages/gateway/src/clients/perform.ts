@@ -1,4 +1,4 @@
-import { ToolServerError } from "@wirescope/tool-server";
+import { ToolServerError, TransientSet } from "@wirescope/tool-server";
 import type { Teller } from "../events.js";
 import type { Hub } from "../hub/hub.js";
 import type { Metrics } from "../metrics.js";
@@ -41,7 +41,7 @@ const lastMs = 1000;
 
 export function createPerform(options: PerformOptions): Perform {
   const { hub, metrics, tell, redact, tellsArguments, traceFields, telemetry } = options;
-  const running = new Set<Caller>();
+  const running = new TransientSet<Caller>();
   let onIdle: (() => void) | undefined;
 
   const finish = (method: string, params: JsonObject, caller: Caller, startedAt: number, outcome: Outcome): Outcome => {

@@ -1,3 +1,4 @@
+import { TransientMap } from "@wirescope/tool-server";
 import type { ResourceRoute } from "../hub/resource-routes.js";
 import type { NoticeListener } from "../notices.js";
 import {
@@ -75,7 +76,7 @@ interface Watched extends ResourceRoute {
 
 export function createSession(init: SessionInit): Session {
   const { id, account, capabilities, perform, inputMs } = init;
-  const inFlight = new Map<RequestId, LegacyCaller>();
+  const inFlight = new TransientMap<RequestId, LegacyCaller>();
   const questions = createQuestions(inputMs);
   const watched = new Map<string, Watched>();
   const visits = new Set<string>();

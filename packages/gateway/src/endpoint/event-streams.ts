@@ -1,5 +1,6 @@
 import { ServerResponse } from "node:http";
 import type { Fallback } from "@wirescope/channelz";
+import { TransientMap } from "@wirescope/tool-server";
 import { encodeMessage } from "../rpc/encode-message.js";
 import type { RpcAnswer, RpcMessage } from "../rpc/json-rpc.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
@@ -53,7 +54,7 @@ const streamHeaders = {
 
 export function createEventStreams(limits: WaitingLimits = defaultLimits): EventStreams {
   /** The streams, with what waited for each when that was last looked at. */
-  const open = new Map<HttpResponse, number>();
+  const open = new TransientMap<HttpResponse, number>();
   let together = 0;
 
   const count = (response: HttpResponse, waiting: number): void => {

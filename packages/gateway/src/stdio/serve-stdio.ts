@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Readable, Writable } from "node:stream";
+import { TransientMap } from "@wirescope/tool-server";
 import type { Outlet } from "../clients/outlet.js";
 import { answerOf, readInitialize, type Session } from "../clients/session.js";
 import type { EndpointParts } from "../endpoint/endpoint-parts.js";
@@ -33,7 +34,7 @@ const principal = "stdio";
 export function serveStdio(parts: EndpointParts, input: Readable, output: Writable): StdioClient {
   const { hub, perform, sessions, accounts, modern, listenings, limits } = parts;
   /** How to call off requests of the newer era. */
-  const running = new Map<RequestId, () => void>();
+  const running = new TransientMap<RequestId, () => void>();
   let session: Session | undefined;
   let isOver = false;
   let settle = (): void => {};

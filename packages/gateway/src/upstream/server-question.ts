@@ -3,6 +3,7 @@ import type { JsonObject } from "../rpc/json-rpc.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import { canAnswer, isPassedOn } from "./client-capability.js";
 import type { UpstreamCall } from "./upstream-call.js";
+import type { CallsInFlight } from "./upstream-calls.js";
 
 /** Something that a server of the older era asks of a client. */
 export interface ServerQuestion {
@@ -19,7 +20,7 @@ export interface ServerQuestion {
 export async function passOnQuestion(
   server: string,
   question: ServerQuestion,
-  calls: ReadonlySet<UpstreamCall>,
+  calls: CallsInFlight,
 ): Promise<JsonObject> {
   const { method, params, origin } = question;
   if (!isPassedOn(method)) throw new RpcError(rpcCodes.methodNotFound, `The gateway does not pass on ${method}.`);
@@ -33,11 +34,7 @@ export async function passOnQuestion(
   }
 }
 
-function callOf(
-  server: string,
-  { method, params, origin }: ServerQuestion,
-  calls: ReadonlySet<UpstreamCall>,
-): UpstreamCall {
+function callOf(server: string, { method, params, origin }: ServerQuestion, calls: CallsInFlight): UpstreamCall {
   const isCapable = ({ caller }: UpstreamCall): boolean => canAnswer(caller.capabilities, method, params);
   const marked = origin.mark as UpstreamCall | undefined;
   if (marked !== undefined) {

@@ -1,19 +1,23 @@
-import { type Clock, ToolServerError } from "@wirescope/tool-server";
+import { type Clock, ToolServerError, TransientSet } from "@wirescope/tool-server";
 import { type Admission, createAdmission } from "../admission.js";
 import type { Caller } from "../clients/caller.js";
 import type { GatewayLimits } from "../limits.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
-import type { SilenceWatch, UpstreamCall } from "./upstream-call.js";
+import type { UpstreamCall } from "./upstream-call.js";
 
 /** What became of a server in the configuration. */
 export type Departure = "changed" | "removed";
 
+export type CallsInFlight = Iterable<UpstreamCall> & Pick<ReadonlySet<UpstreamCall>, "has" | "size">;
+
 /** The calls of one server that are under way. */
 export interface UpstreamCalls {
-  readonly all: ReadonlySet<UpstreamCall>;
+  readonly all: CallsInFlight;
   /** Begins one. Throws an RpcError where the server has as many as it gets, and CONNECTION_CLOSED once it drains. */
   begin(caller: Caller, method: string): UpstreamCall;
   end(call: UpstreamCall): void;
+  /** Calls off what the server is silent about for longer than `callIdleMs`. */
+  callOffSilent(): void;
   /** Begins none any more. Resolves when all have ended: after `drainMs` they are called off, and told why. */
   drain(why: Departure): Promise<void>;
 }
@@ -23,11 +27,10 @@ export interface UpstreamCallsOptions {
   readonly server: string;
   readonly limits: GatewayLimits;
   readonly clock: Clock;
-  readonly silence: SilenceWatch;
 }
 
-export function createUpstreamCalls({ server, limits, clock, silence }: UpstreamCallsOptions): UpstreamCalls {
-  const all = new Set<UpstreamCall>();
+export function createUpstreamCalls({ server, limits, clock }: UpstreamCallsOptions): UpstreamCalls {
+  const all = new TransientSet<UpstreamCall>();
   const admission: Admission = createAdmission({
     concurrency: limits.serverConcurrency,
     rate: limits.serverRate,
@@ -44,14 +47,19 @@ export function createUpstreamCalls({ server, limits, clock, silence }: Upstream
       if (full !== undefined) throw overloaded(server, full, limits);
       const call: UpstreamCall = { caller, server, method, activeAt: clock.now(), questions: 0 };
       all.add(call);
-      silence.begin(call);
       return call;
     },
     end(call) {
       all.delete(call);
-      silence.end(call);
       admission.leave();
       if (all.size === 0) onDrained();
+    },
+    callOffSilent() {
+      const now = clock.now();
+      for (const call of all) {
+        const isSilent = call.questions === 0 && now - call.activeAt >= limits.callIdleMs;
+        if (isSilent) call.caller.callOff.off(silent(call, limits.callIdleMs));
+      }
     },
     drain(why) {
       departure = why;
@@ -77,6 +85,15 @@ function overloaded(server: string, limit: "concurrency" | "rate", limits: Gatew
       ? `${who} has ${limits.serverConcurrency} calls in flight, which is the most that it gets.`
       : `${who} gets at most ${limits.serverRate} calls in a second.`;
   return new RpcError(rpcCodes.failed, `${what} Call again later.`, { data: { reason: "OVERLOADED" } });
+}
+
+function silent({ server, method }: UpstreamCall, idleMs: number): ToolServerError {
+  return new ToolServerError(
+    "CALL_TIMEOUT",
+    `The server ${JSON.stringify(server)} neither answered ${method} nor told of progress for ${Math.round(idleMs / 100) / 10} s. ` +
+      "It was told to stop. Allow more time, or look at what the server does.",
+    { details: { wasSent: true } },
+  );
 }
 
 /** That a call found a server which went out of use a moment before. */

@@ -27,7 +27,7 @@ import type { PluginServers } from "./plugin-servers.js";
 import { type Relayed, relay } from "./relay.js";
 import { passOnQuestion } from "./server-question.js";
 import { createServerWishes, type ServerWishes } from "./server-wishes.js";
-import type { SilenceWatch, UpstreamCall } from "./upstream-call.js";
+import type { UpstreamCall } from "./upstream-call.js";
 import { createUpstreamCalls, type Departure } from "./upstream-calls.js";
 
 /** What is known of a server behind the gateway; a snapshot. */
@@ -81,6 +81,8 @@ export interface Upstream {
   readonly facts: ConnectionFacts | undefined;
   /** Passes a request on. Rejects with an RpcError or a ToolServerError. */
   call(request: Relayed, caller: Caller): Promise<JsonObject>;
+  /** Calls off what the server is silent about for too long. */
+  callOffSilent(): void;
   /** Tries at once, where it is not connected. Resolves when that is decided. */
   reconnect(): Promise<void>;
   /** To sign in and out by OAuth; undefined where the entry brings its own credential. */
@@ -108,7 +110,6 @@ export interface UpstreamOptions {
   readonly wishes: ServerWishes | undefined;
   readonly isUnprefixed: boolean;
   readonly clock: Clock;
-  readonly silence: SilenceWatch;
   readonly tell: GatewayListener;
   readonly onListChanged: (list: NoticedList) => void;
   /** The connection is there, from now on: to hear of its state. */
@@ -134,9 +135,9 @@ const openPauseMs = 2000;
 const loadMs = 60_000;
 
 export function createUpstream(options: UpstreamOptions): Upstream {
-  const { entry, plugin, secrets, info, limits, clock, silence, tell, isUnprefixed } = options;
+  const { entry, plugin, secrets, info, limits, clock, tell, isUnprefixed } = options;
   const { name } = entry;
-  const calls = createUpstreamCalls({ server: name, limits, clock, silence });
+  const calls = createUpstreamCalls({ server: name, limits, clock });
   let connection: Connection | undefined;
   let opening: Promise<Connection> | undefined;
   let failure: ServerFailure | undefined;
@@ -319,6 +320,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       }
       return relay(connection ?? open(), request, call, calls.end);
     },
+    callOffSilent: calls.callOffSilent,
     oauth: () => servers.oauth(name),
     async reconnect() {
       if (connection === undefined) failure = failure && { ...failure, at: 0 };

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { ToolServerError } from "../errors.js";
+import { TransientMap } from "../transient-map.js";
 import { answeredIdOf, cancelledIdOf, parseMessages, requestIdOf } from "../transports/json-rpc.js";
 import { createLineReader } from "../transports/stdio-lines.js";
 import { isModernRequest } from "../transports/streamable-http-session.js";
@@ -38,7 +39,7 @@ interface OpenRequest {
  */
 export async function relay(options: RelayOptions): Promise<void> {
   const { openTransport, input, output, messageBytes, redact, hint, onProblem } = options;
-  const open = new Map<RequestId, OpenRequest>();
+  const open = new TransientMap<RequestId, OpenRequest>();
   let hasStreams = false;
   let wasHeard = false;
 

@@ -1,5 +1,6 @@
 import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { ToolServerError } from "../errors.js";
+import { TransientSet } from "../transient-set.js";
 import { answeredIdOf, requestIdOf } from "../transports/json-rpc.js";
 import type { ToolTransport } from "../transports/transport.js";
 
@@ -24,7 +25,7 @@ export interface Upstream {
 interface Link {
   readonly transport: ToolTransport;
   /** The requests of the client that are not answered. */
-  readonly open: Set<RequestId>;
+  readonly open: TransientSet<RequestId>;
   /** Gets the answer to the handshake that is repeated. */
   onHandshake: ((answer: JSONRPCMessage) => void) | undefined;
   /** Resolves when it has ended. */
@@ -90,7 +91,7 @@ export function createUpstream({ openTransport, onMessage, onLost, onProblem }: 
         resolve(failure);
       };
     });
-    const link: Link = { transport, open: new Set(), onHandshake: undefined, over, isRetired: false };
+    const link: Link = { transport, open: new TransientSet(), onHandshake: undefined, over, isRetired: false };
     transport.onmessage = (message) => receive(link, message);
     transport.onerror = (error) => onProblem(error.message);
     links.add(link);

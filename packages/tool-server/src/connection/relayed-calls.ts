@@ -12,6 +12,7 @@ import {
   SdkErrorCode,
 } from "@modelcontextprotocol/client";
 import type { TransportFacts } from "../diagnostics/facts.js";
+import { TransientMap } from "../transient-map.js";
 import type { ToolMessageExtra, ToolTransport } from "../transports/transport.js";
 import type { ClientSettings, MessageOrigin, ServerDescription } from "./client-settings.js";
 
@@ -80,7 +81,7 @@ export function createRelayedCalls(
   settings: ClientSettings,
 ): RelayedCalls {
   const { onRequest, onNotification } = settings;
-  const pending = new Map<RequestId, Pending>();
+  const pending = new TransientMap<RequestId, Pending>();
   /** The marks of requests of the server, which the client hands on a moment after they came. */
   const asked = new Map<RequestId, object>();
   let lastId = firstId;

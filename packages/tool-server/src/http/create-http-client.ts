@@ -128,12 +128,12 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       onHeadFailure: hear.onHeadFailure,
       onWritten: request.onWritten,
       onOver(isReusable) {
-        pooled.callOff = undefined;
+        pooled.exchange = undefined;
         if (isReusable) pool.release(origin, pooled);
         else pooled.wire.end("The request on it did not come to its end.");
       },
     });
-    pooled.callOff = (reason) => exchange.callOff(reason);
+    pooled.exchange = exchange;
     pooled.client.dispatch({ method, path, headers, body: body ?? null }, exchange as unknown as ExchangeHandler);
   };
 
@@ -207,7 +207,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       life.abort(closed);
       const wires = [...opened];
       for (const pooled of pool.all()) {
-        pooled.callOff?.(closedError(server, true));
+        pooled.exchange?.callOff(closedError(server, true));
         wires.push(pooled.wire);
       }
       for (const wire of wires) wire.end("Closed on this side.");

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { TransportFacts } from "../diagnostics/facts.js";
+import type { Exchange } from "./exchange.js";
 import { type OpenWire, openWire } from "./socket-wire.js";
 import { Client } from "./undici.js";
 
@@ -8,8 +9,8 @@ export interface PooledSocket {
   readonly wire: OpenWire;
   /** undici's client on this one socket. */
   readonly client: Client;
-  /** Ends the request that is on it, for this reason. */
-  callOff: ((reason: unknown) => void) | undefined;
+  /** What is under way on it. */
+  exchange: Pick<Exchange, "callOff"> | undefined;
 }
 
 /** The sockets of one client, by origin. Those that are idle are used again, the youngest first. */
@@ -53,7 +54,7 @@ export function createSocketPool(idleMs: number, redact: (text: string) => strin
       const pooled: PooledSocket = {
         wire: openWire(socket, transport, remoteName, redact),
         client: clientOf(socket, origin, idleMs),
-        callOff: undefined,
+        exchange: undefined,
       };
       pool.add(pooled);
       socket.once("close", () => {

@@ -1,6 +1,7 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { publisherOf } from "../diagnostics/channels.js";
 import type { WireFacts } from "../diagnostics/facts.js";
+import { TransientSet } from "../transient-set.js";
 import { answeredIdOf, cancelledIdOf, requestIdOf } from "./json-rpc.js";
 
 /**
@@ -26,7 +27,7 @@ const [streamStarted, streamSucceeded, streamFailed, messageSent, messageReceive
 ];
 
 export function createJsonRpcStreams(wire: WireFacts): JsonRpcStreams {
-  const open = new Set<RequestId>();
+  const open = new TransientSet<RequestId>();
   return {
     sending(message) {
       const id = requestIdOf(message);

@@ -5,6 +5,7 @@ import { createEventStreamParser, type StreamEvent } from "../http/event-stream.
 import type { HttpAnswer } from "../http/http-client.js";
 import { sendWithinOrigin } from "../http/redirects.js";
 import { printableText } from "../process/printable-text.js";
+import { TransientSet } from "../transient-set.js";
 import { answerFailure } from "./answer-failure.js";
 import { cancelledIdOf, mendAnswer, parseMessages, requestIdOf } from "./json-rpc.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
@@ -31,7 +32,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   const life = createTransportLife(server);
   const calledOff = new AbortController();
   /** The messages on their way, those of requests with their ids. */
-  const posts = new Set<{ readonly id: RequestId | undefined; readonly controller: AbortController }>();
+  const posts = new TransientSet<{ readonly id: RequestId | undefined; readonly controller: AbortController }>();
   const strays = createJsonRpcStrays(context, "its stream of events", "A tool server sends JSON-RPC there.");
   let endpoint: URL | undefined;
   let protocolHeaders: Readonly<Record<string, string>> = {};

@@ -1,6 +1,7 @@
 import type { RequestId } from "@modelcontextprotocol/client";
 import { ToolServerError } from "../errors.js";
 import type { CancelSignal } from "../http/cancel-signal.js";
+import { TransientSet } from "../transient-set.js";
 import { connectionOver } from "./transport-life.js";
 
 /** A message on its way, or a stream that is open. It is the signal that it was called off by. */
@@ -30,7 +31,7 @@ export interface Flights {
 }
 
 export function createFlights(server: string): Flights {
-  const flights = new Set<OpenFlight>();
+  const flights = new TransientSet<OpenFlight>();
   const waiting = new Set<() => void>();
   const onEnd = (ended: OpenFlight): void => {
     flights.delete(ended);

@@ -1,5 +1,6 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ToolServerError } from "../errors.js";
+import { TransientSet } from "../transient-set.js";
 import type { ToolMessageExtra, ToolTransport } from "./transport.js";
 
 /** The life of a transport over one wire: it begins once and ends once, and nobody is left waiting. */
@@ -22,7 +23,7 @@ export interface TransportLife {
 
 /** A life of a transport to the named server. */
 export function createTransportLife(server: string): TransportLife {
-  const waiting = new Set<(error: ToolServerError) => void>();
+  const waiting = new TransientSet<(error: ToolServerError) => void>();
   let hasBegun = false;
   let isOver = false;
   let failure: ToolServerError | undefined;

@@ -1,0 +1,54 @@
+/** How many entries a Map takes before another takes its place, besides four for each that it holds then. */
+const patience = 64;
+
+/**
+ * A Map of what comes and goes with every call.
+ *
+ * A Map that much is added to and deleted from gets new tables all the time, and in V8 each table points to the next. Once one of
+ * them has grown old, only a collection of the whole heap ends it, and until then it holds all tables after it, with whatever was in
+ * them: every call is copied twice and kept, long after its end. So the Map itself is left behind now and then, and no table of it
+ * knows those of the next.
+ *
+ * What is added while it is gone through may be missed.
+ */
+export class TransientMap<Key, Value> {
+  #entries = new Map<Key, Value>();
+  #left = patience;
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: Key): Value | undefined {
+    return this.#entries.get(key);
+  }
+
+  has(key: Key): boolean {
+    return this.#entries.has(key);
+  }
+
+  set(key: Key, value: Value): void {
+    if (this.#left === 0) {
+      this.#left = patience + 4 * this.#entries.size;
+      this.#entries = new Map(this.#entries);
+    }
+    this.#left -= 1;
+    this.#entries.set(key, value);
+  }
+
+  delete(key: Key): boolean {
+    return this.#entries.delete(key);
+  }
+
+  clear(): void {
+    this.#entries = new Map();
+  }
+
+  keys(): Iterable<Key> {
+    return this.#entries.keys();
+  }
+
+  values(): Iterable<Value> {
+    return this.#entries.values();
+  }
+}
