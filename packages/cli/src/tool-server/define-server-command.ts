@@ -5,7 +5,6 @@ import type { Io } from "../io.js";
 import { type OptionTable, type OptionValues, parseOptions } from "../options.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import { UsageError } from "../usage-error.js";
-import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import type { ConfiguredServers } from "./configured-servers.js";
 import { adminOptions, serverOptions } from "./server-options.js";
 
@@ -71,7 +70,6 @@ export function defineServerCommand<T extends OptionTable>(spec: {
       // Loaded late: the commands that read Channelz start without it.
       const { openConfiguredServers } = await import("./configured-servers.js");
       const { redactingIo } = await import("./redacting-io.js");
-      postponeWasmTierUp();
       await using servers = await openConfiguredServers(common, io);
       const safeIo = redactingIo(io, servers.secrets);
       const screen = createScreen(safeIo, common["no-color"]);

@@ -16,7 +16,6 @@ import { approvalsOf } from "../tool-server/ask-for-trust.js";
 import { fileOf } from "../tool-server/configuration-input.js";
 import { UsageError } from "../usage-error.js";
 import { version } from "../version.js";
-import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import { openAuditLog } from "./audit-log.js";
 import { createEventLog } from "./event-log.js";
 import { announceGateway } from "./gateway-file.js";
@@ -121,7 +120,6 @@ async function serve(
     isDemo: values.demo,
     fileOf: reader.fileOf,
   });
-  postponeWasmTierUp();
   const gateway: Gateway = await startGateway({
     pages: {
       [statusPath]: createStatusPage(() => gateway, ticket, commands),

@@ -4,13 +4,14 @@ import type { TransportFacts } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
 import { type Clock, systemClock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
+import { type AttemptHost, attemptRequest } from "./attempt-request.js";
 import type { CancelSignal } from "./cancel-signal.js";
 import { type ConnectSettings, connectSocket, nameOf } from "./connect-socket.js";
-import { Exchange, type ExchangeContext, type ExchangeHandler } from "./exchange.js";
 import type { HttpAnswer, HttpClient, HttpRequest, SocketOptions } from "./http-client.js";
 import { hostOf, portOf } from "./loopback.js";
 import { proxyFor } from "./proxy-settings.js";
-import { createSocketPool, type PooledSocket } from "./socket-pool.js";
+import { createPlaces } from "./request-place.js";
+import { createSocketPool } from "./socket-pool.js";
 import { type OpenWire, openWire } from "./socket-wire.js";
 import { createTlsContexts, type TlsContexts, type TlsSettings } from "./tls-settings.js";
 
@@ -83,93 +84,29 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     throw closed;
   };
 
-  const addSocket = async (request: HttpRequest, signal: CancelSignal | undefined): Promise<PooledSocket> => {
-    const { url } = request;
-    const owner = transport();
-    const socket = await reach(url, { ...request, signal });
-    return pool.add(socket, { origin: url.origin, remoteName: remoteNameOf(url), transport: owner });
+  const host: AttemptHost = {
+    clock,
+    redact,
+    defaultLeg,
+    placeOf: createPlaces(),
+    async open(request, signal) {
+      const { url } = request;
+      const owner = transport();
+      const socket = await reach(url, { ...request, signal });
+      return pool.add(socket, { origin: url.origin, remoteName: remoteNameOf(url), transport: owner });
+    },
+    take({ url, isAddressAllowed }, origin) {
+      const socket = pool.take(origin, transport());
+      if (socket === undefined || isAddressAllowed === undefined || settings.proxyFor(url) !== undefined) return socket;
+      // It may have been opened for a request that was allowed more.
+      const { remoteAddress = "" } = socket.wire.facts.socket;
+      if (isAddressAllowed(remoteAddress, hostOf(url.hostname))) return socket;
+      pool.giveBack(socket);
+      return undefined;
+    },
   };
-
-  const takeSocket = ({ url, isAddressAllowed }: HttpRequest, origin: string): PooledSocket | undefined => {
-    const pooled = pool.take(origin, transport());
-    if (pooled === undefined || isAddressAllowed === undefined || settings.proxyFor(url) !== undefined) return pooled;
-    // It may have been opened for a request that was allowed more.
-    const { remoteAddress = "" } = pooled.wire.facts.socket;
-    if (isAddressAllowed(remoteAddress, hostOf(url.hostname))) return pooled;
-    pool.release(origin, pooled);
-    return undefined;
-  };
-
-  // Nearly all requests go to one url, whose parts are new texts each time that they are read.
-  let lastPlace: Place = { href: "", origin: "", path: "", host: "" };
-  const placeOf = ({ href, origin, pathname, search, hostname }: URL): Place => ({
-    href,
-    origin,
-    path: `${pathname}${search}`,
-    host: hostname,
-  });
-
-  const exchangeOn = (
-    pooled: PooledSocket,
-    { origin, path, host }: Place,
-    request: HttpRequest,
-    signal: CancelSignal | undefined,
-    hear: Pick<ExchangeContext, "onHead" | "onHeadFailure">,
-  ): void => {
-    const { method, headers, body, leg = defaultLeg } = request;
-    const exchange = new Exchange({
-      wire: pooled.wire,
-      leg,
-      host,
-      clock,
-      signal,
-      redact,
-      onHead: hear.onHead,
-      onHeadFailure: hear.onHeadFailure,
-      onWritten: request.onWritten,
-      onOver(isReusable) {
-        pooled.exchange = undefined;
-        if (isReusable) pool.release(origin, pooled);
-        else pooled.wire.end("The request on it did not come to its end.");
-      },
-    });
-    pooled.exchange = exchange;
-    pooled.client.dispatch({ method, path, headers, body: body ?? null }, exchange as unknown as ExchangeHandler);
-  };
-
-  // One promise for the head, whatever it takes: each more would be paid by every call.
   const attempt = (request: HttpRequest, signal: CancelSignal | undefined): Promise<HttpAnswer> =>
-    new Promise((resolve, reject) => {
-      if (lastPlace.href !== request.url.href) lastPlace = placeOf(request.url);
-      const place = lastPlace;
-      const begin = (pooled: PooledSocket, isLast: boolean): void => {
-        if (signal?.aborted) {
-          pooled.wire.end("The request that it was opened for was called off.");
-          reject(signal.reason);
-          return;
-        }
-        exchangeOn(pooled, place, request, signal, {
-          onHead: resolve,
-          onHeadFailure(exchange, error) {
-            if (signal?.aborted) {
-              reject(signal.reason);
-              return;
-            }
-            const failure = exchange.failureOf(error);
-            const isRepeatable = !exchange.wasWritten || request.isSafe === true;
-            if (isLast || !isRepeatable || !ToolServerError.is(failure, "CONNECTION_LOST")) reject(failure);
-            else add(true);
-          },
-        });
-      };
-      const add = (isLast: boolean): void =>
-        void addSocket(request, signal)
-          .then((pooled) => begin(pooled, isLast))
-          .catch(reject);
-      const pooled = takeSocket(request, place.origin);
-      if (pooled === undefined) add(false);
-      else begin(pooled, false);
-    });
+    attemptRequest(host, request, signal);
 
   const attemptWithin = async (headTimeoutMs: number, request: HttpRequest): Promise<HttpAnswer> => {
     const { signal, leg = defaultLeg, url } = request;
@@ -206,23 +143,14 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       closed ??= closedError(server, false);
       life.abort(closed);
       const wires = [...opened];
-      for (const pooled of pool.all()) {
-        pooled.exchange?.callOff(closedError(server, true));
-        wires.push(pooled.wire);
+      for (const socket of [...pool.all()]) {
+        socket.abort(closedError(server, true), "Closed on this side.");
+        wires.push(socket.wire);
       }
       for (const wire of wires) wire.end("Closed on this side.");
       await Promise.all(wires.map((wire) => wire.closed));
     },
   };
-}
-
-/** What is needed of a url for each request. */
-interface Place {
-  readonly href: string;
-  readonly origin: string;
-  /** With the query. */
-  readonly path: string;
-  readonly host: string;
 }
 
 function remoteNameOf(url: URL): string {

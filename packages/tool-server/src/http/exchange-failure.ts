@@ -1,7 +1,7 @@
 import { ToolServerError } from "../errors.js";
 import { printableText } from "../process/printable-text.js";
+import { AnswerDefect, SocketClosed } from "./answer-defect.js";
 import { codeOf, connectFailure, isClientCertificateAlert } from "./connect-failure.js";
-import { errors } from "./undici.js";
 
 /** What is known of a request that broke. */
 export interface BrokenExchange {
@@ -21,23 +21,17 @@ export interface BrokenExchange {
 export function exchangeFailure(error: unknown, broken: BrokenExchange): Error {
   const { leg, remoteName, host, wasWritten: wasSent, hasHead, redact } = broken;
   if (ToolServerError.is(error)) return error;
-  if (error instanceof errors.InvalidArgumentError || error instanceof errors.NotSupportedError) {
-    return new TypeError(`The request cannot be sent: ${error.message}`, { cause: error });
-  }
   const subject = `${capitalized(leg)} (${remoteName})`;
   const fail = (code: "NOT_A_TOOL_SERVER" | "MESSAGE_TOO_LARGE" | "CONNECTION_LOST", text: string): ToolServerError =>
-    // The parser's error holds what the server sent, as it came.
-    new ToolServerError(code, redact(`${subject} ${text}`), {
-      cause: error instanceof errors.HTTPParserError ? undefined : error,
-      details: { wasSent },
-    });
-  if (!hasHead && error instanceof errors.HTTPParserError) {
+    new ToolServerError(code, redact(`${subject} ${text}`), { cause: error, details: { wasSent } });
+  const defect = error instanceof AnswerDefect ? error.kind : undefined;
+  if (!hasHead && defect === "malformed") {
     return fail(
       "NOT_A_TOOL_SERVER",
       "answered with something that is not HTTP/1.1. Check the host, the port and the scheme of the url.",
     );
   }
-  if (error instanceof errors.HeadersOverflowError) {
+  if (defect === "head-too-large") {
     return fail("MESSAGE_TOO_LARGE", "answered with headers that are too large to be read. Look into the server.");
   }
   const code = codeOf(error);
@@ -59,10 +53,9 @@ export function exchangeFailure(error: unknown, broken: BrokenExchange): Error {
 }
 
 function describeBreak(error: unknown, code: string): string {
-  if (error instanceof errors.ResponseContentLengthMismatchError) return "its length is not what it said";
-  if (error instanceof errors.HTTPParserError) return "its form is not that of HTTP";
-  if (error instanceof errors.SocketError || error instanceof errors.InformationalError) return "it was closed";
-  if (code !== "" && !code.startsWith("UND_")) return code;
+  if (error instanceof AnswerDefect) return "its form is not that of HTTP";
+  if (error instanceof SocketClosed) return "it was closed";
+  if (code !== "") return code;
   return printableText(error instanceof Error ? error.message : String(error), 200);
 }
 

@@ -1,13 +1,12 @@
-import type { Dispatcher } from "undici";
 import { publisherOf } from "../diagnostics/channels.js";
 import type { SocketWire } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
 import type { Clock } from "../process/clock.js";
-import { parseAnswerHeaders, readAnswerHeader } from "./answer-headers.js";
+import type { AnswerHead } from "./answer-head.js";
 import type { CancelSignal } from "./cancel-signal.js";
 import { type BrokenExchange, exchangeFailure } from "./exchange-failure.js";
 import type { AnswerHeaders, HttpAnswer } from "./http-client.js";
-import type { OpenWire } from "./socket-wire.js";
+import type { HttpSocket, SocketUser } from "./http-socket.js";
 
 /** How much of a body is kept before anybody reads it, in bytes; then the server has to wait. */
 const unreadBytes = 64 * 1024;
@@ -22,9 +21,8 @@ const [streamStarted, streamSucceeded, streamFailed] = [
   publisherOf("wire:stream-failed"),
 ];
 
-/** What an exchange is part of. */
-export interface ExchangeContext {
-  readonly wire: OpenWire;
+/** Whose exchange it is, and who wants to know. */
+export interface ExchangeOwner {
   /** Whom it is with, for messages. */
   readonly leg: string;
   readonly host: string;
@@ -32,34 +30,26 @@ export interface ExchangeContext {
   /** Calls it off, until the end of the body. */
   readonly signal: CancelSignal | undefined;
   /** Takes secrets out of messages. */
-  readonly redact: (text: string) => string;
+  redact(text: string): string;
+  /** The request is written. */
+  onWritten(wire: SocketWire): void;
   /** Called once with the head; or once with what broke it before that, as it came. */
-  readonly onHead: (answer: HttpAnswer) => void;
-  readonly onHeadFailure: (exchange: Exchange, error: unknown) => void;
-  /** Called where the request is written. */
-  readonly onWritten: ((wire: SocketWire) => void) | undefined;
-  /** Called once where it is over; `isReusable` says whether the whole answer was received. */
-  readonly onOver: (isReusable: boolean) => void;
+  onHead(answer: HttpAnswer): void;
+  onHeadFailure(exchange: Exchange, error: unknown): void;
 }
 
-/**
- * One request and its answer over one socket: what undici calls as the exchange goes on, and what the caller reads. Its
- * methods that begin with `on` are undici's.
- */
-export class Exchange implements HttpAnswer {
+/** One request and its answer over one socket: what the socket tells as the exchange goes on, and what the caller reads. */
+export class Exchange implements HttpAnswer, SocketUser {
   status = 0;
   readonly wire: SocketWire;
   /** Whether the request was written, so that it may have arrived. */
   wasWritten = false;
 
-  readonly #context: ExchangeContext;
-  #abort: ((error?: Error) => void) | undefined;
-  #resume: (() => void) | undefined;
+  readonly #owner: ExchangeOwner;
+  readonly #socket: HttpSocket;
   /** Why the caller gave up. */
   #calledOff: { readonly reason: unknown } | undefined;
-  #hasHead = false;
-  #rawHeaders: readonly Buffer[] = [];
-  #headers: AnswerHeaders | undefined;
+  #head: AnswerHead | undefined;
   #isOver = false;
   #failure: { readonly error: unknown } | undefined;
   #unread: Buffer[] = [];
@@ -70,69 +60,59 @@ export class Exchange implements HttpAnswer {
   /** Whether the reader is busy with what it got. */
   #isHeld = false;
   #isAsked = false;
-  readonly #onAbort = (): void => this.callOff(this.#context.signal?.reason);
+  readonly #onAbort = (): void => this.callOff(this.#owner.signal?.reason);
 
-  constructor(context: ExchangeContext) {
-    this.#context = context;
-    this.wire = context.wire.facts;
-    context.signal?.addEventListener("abort", this.#onAbort);
+  constructor(owner: ExchangeOwner, socket: HttpSocket) {
+    this.#owner = owner;
+    this.#socket = socket;
+    this.wire = socket.wire.facts;
+    owner.signal?.addEventListener("abort", this.#onAbort);
   }
 
   get headers(): AnswerHeaders {
-    this.#headers ??= parseAnswerHeaders(this.#rawHeaders);
-    return this.#headers;
+    return this.#head?.headers ?? {};
   }
 
-  // Most answers are asked for their type alone, and the others of their headers need not become text.
   get contentType(): string {
-    return this.#headers === undefined
-      ? readAnswerHeader(this.#rawHeaders, "content-type")
-      : (this.headers["content-type"] ?? "");
+    return this.#head?.contentType ?? "";
   }
 
   /** Ends it, at any moment: whoever waits is rejected with `reason`. */
   callOff(reason: unknown): void {
     if (this.#isOver || this.#calledOff !== undefined) return;
     this.#calledOff = { reason };
-    // What waits to be written cannot be taken back; it is ended when its turn comes, in onConnect.
-    if (this.#abort === undefined) this.#fail(reason);
-    else this.#abort(new Error("aborted"));
+    // What was not written yet is not written any more, and the socket can be used for something else.
+    if (this.wasWritten) this.#socket.abort(new Error("aborted"), "A request on it was called off.");
+    else this.#fail(reason);
   }
 
-  onConnect(abort: (error?: Error) => void): void {
-    if (this.#calledOff !== undefined) {
-      abort(new Error("aborted"));
-      return;
-    }
-    this.#abort = abort;
+  onWriting(): boolean {
+    if (this.#calledOff !== undefined) return false;
     this.wasWritten = true;
     streamStarted(this.wire);
-    this.#context.onWritten?.(this.wire);
-  }
-
-  onHeaders(status: number, headers: Buffer[], resume: () => void): boolean {
-    if (status < 200) return true;
-    this.#resume = resume;
-    this.status = status;
-    this.#rawHeaders = headers;
-    this.#hasHead = true;
-    this.#context.onHead(this);
+    this.#owner.onWritten(this.wire);
     return true;
   }
 
-  onData(chunk: Buffer): boolean {
+  onHead(head: AnswerHead): void {
+    this.status = head.status;
+    this.#head = head;
+    this.#owner.onHead(this);
+  }
+
+  onBody(piece: Buffer): boolean {
     if (this.#onChunk !== undefined) {
-      this.#hand(chunk);
+      this.#hand(piece);
       return !this.#isHeld;
     }
-    this.#unread.push(chunk);
-    this.#unreadBytes += chunk.length;
+    this.#unread.push(piece);
+    this.#unreadBytes += piece.length;
     return this.#unreadBytes < unreadBytes;
   }
 
   onComplete(): void {
     streamSucceeded(this.wire);
-    this.#end(true);
+    this.#end();
     if (!this.#isHeld) this.#resolveBody?.();
   }
 
@@ -180,7 +160,7 @@ export class Exchange implements HttpAnswer {
     }
     const enough = (): void => this.callOff(new Error("The rest of the answer is not wanted."));
     let bytes = 0;
-    const callOff = this.#context.clock.after(discardMs, enough);
+    const callOff = this.#owner.clock.after(discardMs, enough);
     this.read((chunk) => {
       bytes += chunk.length;
       if (bytes > discardBytes) enough();
@@ -198,7 +178,7 @@ export class Exchange implements HttpAnswer {
     if (this.#isHeld || this.#unread.length > 0) return;
     if (this.#failure !== undefined) this.#rejectBody?.(this.#failure.error);
     else if (this.#isOver) this.#resolveBody?.();
-    else this.#resume?.();
+    else this.#socket.resume();
   }
 
   #hand(chunk: Buffer): void {
@@ -234,32 +214,29 @@ export class Exchange implements HttpAnswer {
   #fail(error: unknown): void {
     if (this.#isOver) return;
     const isOurs = this.#calledOff !== undefined;
-    this.#failure = { error: isOurs || !this.#hasHead ? error : this.failureOf(error) };
-    this.#end(false);
-    if (!this.#hasHead) this.#context.onHeadFailure(this, error);
+    this.#failure = { error: isOurs || this.#head === undefined ? error : this.failureOf(error) };
+    this.#end();
+    if (this.#head === undefined) this.#owner.onHeadFailure(this, error);
     else if (!this.#isHeld && this.#unread.length === 0) this.#rejectBody?.(this.#failure.error);
   }
 
-  #end(isReusable: boolean): void {
+  #end(): void {
     this.#isOver = true;
-    this.#context.signal?.removeEventListener("abort", this.#onAbort);
-    this.#context.onOver(isReusable);
+    this.#owner.signal?.removeEventListener("abort", this.#onAbort);
   }
 
   /** What an error means that broke this exchange. */
   failureOf(error: unknown): Error {
-    const { leg, host, wire, redact } = this.#context;
-    // undici tells the last error of a socket, and the first says more.
-    const cause = this.wasWritten ? (wire.error ?? error) : error;
+    const { leg, host } = this.#owner;
     const broken: BrokenExchange = {
       leg,
       host,
       remoteName: this.wire.remoteName,
       wasWritten: this.wasWritten,
-      hasHead: this.#hasHead,
-      redact,
+      hasHead: this.#head !== undefined,
+      redact: (text) => this.#owner.redact(text),
     };
-    return exchangeFailure(ToolServerError.is(error) ? error : cause, broken);
+    return exchangeFailure(error, broken);
   }
 
   #refuse(limitBytes: number): Promise<never> {
@@ -270,14 +247,11 @@ export class Exchange implements HttpAnswer {
   }
 
   #tooLarge(limitBytes: number): ToolServerError {
-    const { leg } = this.#context;
+    const { leg } = this.#owner;
     const message = `The answer of ${leg} (${this.wire.remoteName}) is larger than ${limitBytes} bytes. Ask for less, or raise the limit.`;
     return new ToolServerError("MESSAGE_TOO_LARGE", message, { details: { status: this.status, wasSent: true } });
   }
 }
-
-/** What undici accepts as a handler: its older interface, which costs less. */
-export type ExchangeHandler = Dispatcher.DispatchHandler;
 
 function textOf(chunks: readonly Buffer[]): string {
   const [first] = chunks;

@@ -1,28 +1,18 @@
 import type { Socket } from "node:net";
 import type { TransportFacts } from "../diagnostics/facts.js";
-import type { Exchange } from "./exchange.js";
-import { type OpenWire, openWire } from "./socket-wire.js";
-import { Client } from "./undici.js";
-
-/** A socket that speaks HTTP, one request at a time. */
-export interface PooledSocket {
-  readonly wire: OpenWire;
-  /** undici's client on this one socket. */
-  readonly client: Client;
-  /** What is under way on it. */
-  exchange: Pick<Exchange, "callOff"> | undefined;
-}
+import { HttpSocket } from "./http-socket.js";
+import { openWire } from "./socket-wire.js";
 
 /** The sockets of one client, by origin. Those that are idle are used again, the youngest first. */
 export interface SocketPool {
-  /** An idle socket to an origin that belongs to this transport. */
-  take(origin: string, transport: TransportFacts): PooledSocket | undefined;
+  /** An idle socket to an origin that belongs to this transport. Whoever takes it sends a request on it, or gives it back. */
+  take(origin: string, transport: TransportFacts): HttpSocket | undefined;
   /** Takes in a socket, for a first request. */
-  add(socket: Socket, options: AddedSocket): PooledSocket;
-  /** Gives back a socket whose request is over. */
-  release(origin: string, pooled: PooledSocket): void;
+  add(socket: Socket, options: AddedSocket): HttpSocket;
+  /** Gives back a socket that nothing was sent on. */
+  giveBack(socket: HttpSocket): void;
   /** All of them, idle or not. */
-  all(): Iterable<PooledSocket>;
+  all(): Iterable<HttpSocket>;
 }
 
 export interface AddedSocket {
@@ -31,65 +21,67 @@ export interface AddedSocket {
   readonly transport: TransportFacts;
 }
 
-/** A request that waited on a socket which died. It was never written. */
-class SocketGone extends Error {
-  override readonly name = "SocketGone";
-}
+/** How much of the time that a server keeps an idle socket it is used: what is written when the server ends it is lost. */
+const keptShare = 0.8;
 
 export function createSocketPool(idleMs: number, redact: (text: string) => string): SocketPool {
-  const idle = new Map<string, PooledSocket[]>();
-  const pool = new Set<PooledSocket>();
+  const idle = new Map<string, HttpSocket[]>();
+  const pool = new Set<HttpSocket>();
+  let timer: NodeJS.Timeout | undefined;
+  let wakesAt = Number.POSITIVE_INFINITY;
+
+  const putAside = (socket: HttpSocket): void => {
+    const sockets = idle.get(socket.origin);
+    if (sockets === undefined) idle.set(socket.origin, [socket]);
+    else sockets.push(socket);
+  };
+  const onIdle = (socket: HttpSocket, keptMs: number | undefined): void => {
+    const usableMs = keptMs === undefined ? idleMs : keptMs * keptShare;
+    socket.idleUntil = performance.now() + usableMs;
+    putAside(socket);
+    if (socket.idleUntil < wakesAt) wakeAt(socket.idleUntil);
+  };
+  /** Ends those whose time is over, and looks again when that of the next is. */
+  const endIdle = (): void => {
+    const now = performance.now();
+    wakesAt = Number.POSITIVE_INFINITY;
+    let next = wakesAt;
+    for (const socket of [...idle.values()].flat()) {
+      if (socket.idleUntil <= now) socket.wire.end("It was idle.");
+      else next = Math.min(next, socket.idleUntil);
+    }
+    if (next !== Number.POSITIVE_INFINITY) wakeAt(next);
+  };
+  const wakeAt = (time: number): void => {
+    clearTimeout(timer);
+    wakesAt = time;
+    timer = setTimeout(endIdle, Math.ceil(time - performance.now())).unref();
+  };
+
   return {
     take(origin, transport) {
       const sockets = idle.get(origin);
-      for (let pooled = sockets?.pop(); pooled !== undefined; pooled = sockets?.pop()) {
-        const { socket, transport: owner } = pooled.wire.facts;
-        if (socket.destroyed) continue;
-        if (owner === transport) return pooled;
-        pooled.wire.end("The transport that it belonged to has ended.");
+      for (let socket = sockets?.pop(); socket !== undefined; socket = sockets?.pop()) {
+        if (socket.isGone) continue;
+        if (socket.wire.facts.transport !== transport) socket.wire.end("The transport that it belonged to has ended.");
+        else if (socket.idleUntil <= performance.now()) socket.wire.end("It was idle.");
+        else return socket;
       }
       return undefined;
     },
     add(socket, { origin, remoteName, transport }) {
-      const pooled: PooledSocket = {
-        wire: openWire(socket, transport, remoteName, redact),
-        client: clientOf(socket, origin, idleMs),
-        exchange: undefined,
-      };
-      pool.add(pooled);
+      const added = new HttpSocket(openWire(socket, transport, remoteName, redact), origin, onIdle);
+      pool.add(added);
       socket.once("close", () => {
-        pool.delete(pooled);
+        pool.delete(added);
         const sockets = idle.get(origin);
-        const index = sockets?.indexOf(pooled) ?? -1;
+        const index = sockets?.indexOf(added) ?? -1;
         if (index !== -1) sockets?.splice(index, 1);
+        if (sockets?.length === 0) idle.delete(origin);
       });
-      return pooled;
+      return added;
     },
-    release(origin, pooled) {
-      const sockets = idle.get(origin);
-      if (sockets === undefined) idle.set(origin, [pooled]);
-      else sockets.push(pooled);
-    },
+    giveBack: putAside,
     all: () => pool,
   };
-}
-
-/** undici speaks over the socket that it is given, and over no other. */
-function clientOf(socket: Socket, origin: string, idleMs: number): Client {
-  let isTaken = false;
-  return new Client(origin, {
-    pipelining: 1,
-    keepAliveTimeout: idleMs,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: (_, callback) => {
-      const isFirst = !isTaken;
-      isTaken = true;
-      // Not at once: undici looks for work only after it has returned.
-      queueMicrotask(() => {
-        if (isFirst && !socket.destroyed) callback(null, socket);
-        else callback(new SocketGone("The socket is gone."), null);
-      });
-    },
-  });
 }

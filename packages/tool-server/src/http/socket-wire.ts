@@ -34,7 +34,7 @@ export function openWire(
   let error: Error | undefined;
   socket.on("error", (met) => {
     error ??= met;
-    reason ??= reasonOf(met);
+    reason ??= `It broke: ${met.message}`;
   });
   const closed = new Promise<void>((resolve) => {
     socket.once("close", () => {
@@ -53,17 +53,4 @@ export function openWire(
       socket.destroy();
     },
   };
-}
-
-/** What undici destroys a socket with, in words. */
-const reasons: Readonly<Record<string, string>> = {
-  aborted: "A request on it was called off.",
-  reset: "The server takes one request for each connection.",
-  "socket idle timeout": "It was idle.",
-  "other side closed": "The server ended it.",
-  closed: "The server ended it.",
-};
-
-function reasonOf(error: Error): string {
-  return reasons[error.message] ?? `It broke: ${error.message}`;
 }

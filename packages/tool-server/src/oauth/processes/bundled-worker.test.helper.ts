@@ -30,7 +30,7 @@ export async function bundleWorker(): Promise<WorkerProgram> {
   const folder = await mkdtemp(join(tmpdir(), "wirescope-oauth-worker-"));
   // The bundle lies where no dependencies are.
   await symlink(
-    join(createRequire(import.meta.url).resolve("undici/package.json"), "../.."),
+    join(createRequire(import.meta.url).resolve("jose/package.json"), "../.."),
     join(folder, "node_modules"),
   );
   const program = await bundleProgram(new URL("refresh-worker.test.helper.ts", import.meta.url), folder);

@@ -1,0 +1,118 @@
+import type { SocketWire } from "../diagnostics/facts.js";
+import { ToolServerError } from "../errors.js";
+import type { Clock } from "../process/clock.js";
+import type { CancelSignal } from "./cancel-signal.js";
+import { Exchange, type ExchangeOwner } from "./exchange.js";
+import type { HttpAnswer, HttpRequest } from "./http-client.js";
+import type { HttpSocket } from "./http-socket.js";
+import type { RequestPlace } from "./request-place.js";
+
+/** Where attempts get their sockets. */
+export interface AttemptHost {
+  readonly clock: Clock;
+  readonly redact: (text: string) => string;
+  /** Whom requests go to that do not say so. */
+  readonly defaultLeg: string;
+  /** Throws a TypeError where it cannot be sent. */
+  placeOf(request: HttpRequest): RequestPlace;
+  /** One that is idle. */
+  take(request: HttpRequest, origin: string): HttpSocket | undefined;
+  open(request: HttpRequest, signal: CancelSignal | undefined): Promise<HttpSocket>;
+}
+
+/**
+ * Sends a request, on a socket that is idle or on a new one, and once more on a new one where the first was dead and that is safe.
+ * Resolves with the head of the answer; one promise for it, whatever it takes, for each more would be paid by every call.
+ */
+export function attemptRequest(
+  host: AttemptHost,
+  request: HttpRequest,
+  signal: CancelSignal | undefined,
+): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    new Attempt(host, request, signal, resolve, reject).begin();
+  });
+}
+
+// A class, for one is made for every request.
+class Attempt implements ExchangeOwner {
+  readonly signal: CancelSignal | undefined;
+  readonly #host: AttemptHost;
+  readonly #request: HttpRequest;
+  readonly #place: RequestPlace;
+  readonly #resolve: (answer: HttpAnswer) => void;
+  readonly #reject: (reason: unknown) => void;
+  #isLast = false;
+
+  constructor(
+    host: AttemptHost,
+    request: HttpRequest,
+    signal: CancelSignal | undefined,
+    resolve: (answer: HttpAnswer) => void,
+    reject: (reason: unknown) => void,
+  ) {
+    this.#host = host;
+    this.#request = request;
+    this.#place = host.placeOf(request);
+    this.signal = signal;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  get leg(): string {
+    return this.#request.leg ?? this.#host.defaultLeg;
+  }
+
+  get host(): string {
+    return this.#place.host;
+  }
+
+  get clock(): Clock {
+    return this.#host.clock;
+  }
+
+  redact(text: string): string {
+    return this.#host.redact(text);
+  }
+
+  begin(): void {
+    const socket = this.#host.take(this.#request, this.#place.origin);
+    if (socket === undefined) this.#beginAnew();
+    else this.#send(socket);
+  }
+
+  onWritten(wire: SocketWire): void {
+    this.#request.onWritten?.(wire);
+  }
+
+  onHead(answer: HttpAnswer): void {
+    this.#resolve(answer);
+  }
+
+  onHeadFailure(exchange: Exchange, error: unknown): void {
+    if (this.signal?.aborted) {
+      this.#reject(this.signal.reason);
+      return;
+    }
+    const failure = exchange.failureOf(error);
+    const isRepeatable = !exchange.wasWritten || this.#request.isSafe === true;
+    if (this.#isLast || !isRepeatable || !ToolServerError.is(failure, "CONNECTION_LOST")) this.#reject(failure);
+    else {
+      this.#isLast = true;
+      this.#beginAnew();
+    }
+  }
+
+  #beginAnew(): void {
+    this.#host.open(this.#request, this.signal).then((socket) => this.#send(socket), this.#reject);
+  }
+
+  #send(socket: HttpSocket): void {
+    if (this.signal?.aborted) {
+      socket.wire.end("The request that it was opened for was called off.");
+      this.#reject(this.signal.reason);
+      return;
+    }
+    socket.send(this.#place.head, this.#request.body, new Exchange(this, socket));
+  }
+}

@@ -1,0 +1,85 @@
+import { malformed } from "./answer-defect.js";
+
+/** What comes of a body in chunks. */
+export interface BodyHandler {
+  /** A piece of it; never empty. */
+  onBody(piece: Buffer): void;
+}
+
+const [cr, lf] = [0x0d, 0x0a];
+const size = /^([0-9a-fA-F]{1,12})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
+const trailer = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/;
+/** How long the line of a size may be, with what is said of the chunk, and how long all trailers may be, in bytes. */
+const [longestSize, longestTrailers] = [1024, 16 * 1024];
+
+/** Takes a body in chunks apart. What is said of chunks, and what comes after the last, is passed over. */
+export class ChunkedBody {
+  readonly #handler: BodyHandler;
+  #state: "size" | "data" | "data-end" | "trailers" | "over" = "size";
+  /** What is left of a chunk, in bytes. */
+  #left = 0;
+  /** The beginning of a line. */
+  #line = "";
+  #trailerBytes = 0;
+
+  constructor(handler: BodyHandler) {
+    this.#handler = handler;
+  }
+
+  get isOver(): boolean {
+    return this.#state === "over";
+  }
+
+  /** Takes in bytes from `start` on. Returns where it stopped: at the end of the bytes, or that of the body. Throws an AnswerDefect. */
+  push(bytes: Buffer, start: number): number {
+    let at = start;
+    while (at < bytes.length && this.#state !== "over") {
+      if (this.#state === "data") {
+        const end = Math.min(bytes.length, at + this.#left);
+        this.#left -= end - at;
+        if (this.#left === 0) this.#state = "data-end";
+        this.#handler.onBody(bytes.subarray(at, end));
+        at = end;
+        continue;
+      }
+      const end = bytes.indexOf(lf, at);
+      const stop = end === -1 ? bytes.length : end + 1;
+      this.#line += bytes.toString("latin1", at, stop);
+      at = stop;
+      if (end === -1) this.#bound();
+      else this.#take(this.#wholeLine());
+    }
+    return at;
+  }
+
+  #wholeLine(): string {
+    this.#bound();
+    const line = this.#line;
+    this.#line = "";
+    if (line.charCodeAt(line.length - 2) !== cr) throw malformed("A line of the body in chunks has a wrong end.");
+    return line.slice(0, -2);
+  }
+
+  #bound(): void {
+    const most =
+      this.#state === "trailers" ? longestTrailers - this.#trailerBytes : this.#state === "size" ? longestSize : 2;
+    if (this.#line.length > most) throw malformed("A line of the body in chunks is too long.");
+  }
+
+  #take(line: string): void {
+    if (this.#state === "data-end") {
+      if (line !== "") throw malformed("A chunk of the body is longer than it said.");
+      this.#state = "size";
+    } else if (this.#state === "size") {
+      const found = size.exec(line);
+      if (found === null) throw malformed("The size of a chunk of the body is not a number.");
+      this.#left = Number.parseInt(found[1] ?? "", 16);
+      this.#state = this.#left === 0 ? "trailers" : "data";
+    } else if (line === "") {
+      this.#state = "over";
+    } else {
+      if (!trailer.test(line)) throw malformed("What follows the last chunk is not of the form that headers have.");
+      this.#trailerBytes += line.length + 2;
+    }
+  }
+}
