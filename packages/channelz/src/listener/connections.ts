@@ -34,7 +34,10 @@ type Awaiting = "preface" | "us" | "settings" | "request";
 
 /** One accepted connection, from the first byte to the last. */
 export interface Connection extends Waiting<Connection> {
+  /** What its bytes go through before they are encrypted, if they are. */
   socket: Socket;
+  /** What was accepted. */
+  readonly wire: Socket;
   session: ServerHttp2Session | undefined;
   awaiting: Awaiting;
   /** Requests whose answer has not been taken: over HTTP/1.1 one at the most, but for callers who do not wait. */
@@ -54,8 +57,10 @@ export interface Exchange {
   readonly receiveTimeoutMs: number;
   /** Since when the caller has taken nothing of what lies ready. */
   stalledSince: number | undefined;
-  /** How much lay ready when that was last looked at, in bytes. */
-  backlog: number;
+  /** What the answer has been given, in bytes, where that is counted: over HTTP/2, but for answers that are given at once. */
+  given: number;
+  /** What the caller had taken when that was last looked at, in bytes from any beginning. */
+  taken: number;
   isGivenUp: boolean;
 }
 
@@ -111,6 +116,7 @@ export function createConnections(limits: ListenLimits): Connections {
     counters.connectionsAccepted++;
     const connection: Connection = {
       socket,
+      wire: socket,
       session: undefined,
       awaiting: "preface",
       exchanges: [],
@@ -215,8 +221,10 @@ export function createConnections(limits: ListenLimits): Connections {
     )
       return true;
     const backlog = backlogOf(exchange);
-    const isTaken = backlog < exchange.backlog;
-    exchange.backlog = backlog;
+    // Not the backlog by itself: it grows as well where more is added than a caller takes.
+    const taken = givenTo(exchange) - backlog;
+    const isTaken = taken > exchange.taken;
+    exchange.taken = taken;
     if (backlog === 0) {
       exchange.stalledSince = undefined;
       return false;
@@ -261,12 +269,18 @@ export function createConnections(limits: ListenLimits): Connections {
 
 /**
  * What lies ready for a caller, in bytes. A socket counts what it is writing as one piece until the last byte of it is gone, so what the
- * system has not taken of that is added: a large answer that is taken slowly gets smaller.
+ * system has not taken of that is added: a large answer that is taken slowly gets smaller. A stream is written to in pieces for
+ * that, as the system knows nothing of streams.
  */
-function backlogOf({ stream, connection: { socket } }: Exchange): number {
-  const length = (stream ?? socket).writableLength;
-  const handle = "_handle" in socket ? (socket._handle as { readonly writeQueueSize?: number } | null) : undefined;
-  return length === 0 ? 0 : length + (handle?.writeQueueSize ?? 0);
+function backlogOf({ stream, connection: { socket, wire } }: Exchange): number {
+  const { writableLength } = stream ?? socket;
+  if (stream !== undefined || writableLength === 0) return writableLength;
+  const handle = "_handle" in wire ? (wire._handle as { readonly writeQueueSize?: number } | null) : undefined;
+  return writableLength + (handle?.writeQueueSize ?? 0);
+}
+
+function givenTo({ stream, given, connection: { socket } }: Exchange): number {
+  return stream === undefined ? socket.bytesWritten : given;
 }
 
 /** Counts an error of a connection as malformed where it is about what the peer sent, not about the wire. */

@@ -1,6 +1,5 @@
 import {
   Http2ServerRequest,
-  Http2ServerResponse,
   type IncomingHttpHeaders,
   performServerHandshake,
   type ServerHttp2Session,
@@ -10,6 +9,7 @@ import { drain, stopReceiving } from "../service/request-body.js";
 import { type Connection, type Counters, countMalformed } from "./connections.js";
 import type { LazyServices } from "./lazy-services.js";
 import type { ListenLimits } from "./limits.js";
+import { PiecewiseResponse } from "./piecewise-response.js";
 import type { Reception } from "./reception.js";
 
 export interface Http2FrontOptions {
@@ -51,7 +51,7 @@ export function createHttp2Front({ reception, services, limits, counters, onSess
       return;
     }
     const request = new Http2ServerRequest(stream, headers, {}, rawHeaders);
-    const response = new Http2ServerResponse(stream);
+    const response = new PiecewiseResponse(stream, received.exchange);
     // A caller that goes on sending after its answer would keep the stream, and with it a shutdown, waiting. The response
     // sends its trailers on this very event, and the reset must not overtake them.
     stream.on("wantTrailers", () => stopReceiving(stream));

@@ -9,5 +9,5 @@ export {
   type ListenOptions,
   listenChannelz,
 } from "./listen.js";
-export type { ListenTls, PemFile, TlsChange } from "./listen-tls.js";
+export type { ListenTls, PemFile, TlsChange, TlsExpiry } from "./listen-tls.js";
 export type { Fallback } from "./reception.js";

@@ -17,7 +17,10 @@ export interface ListenLimits {
   readonly headersTimeoutMs: number;
   /** Milliseconds from a request's headers to the end of its body. Default 15000. */
   readonly requestTimeoutMs: number;
-  /** Milliseconds that an answer may lie ready while its caller takes none of it. Default 30000. */
+  /**
+   * Milliseconds that an answer may lie ready while its caller takes none of it; of HTTP/2, where other streams may go on, less
+   * than 32 KiB of it. Default 30000.
+   */
   readonly stallTimeoutMs: number;
   /** Milliseconds that a connection may stay without a request, and that a caller's stream of messages may stay open. Default 300000. */
   readonly idleTimeoutMs: number;

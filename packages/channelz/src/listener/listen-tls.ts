@@ -18,6 +18,11 @@ export interface ListenTls {
    * process, once, with the code `TLS_FILES_UNUSABLE`.
    */
   readonly onChange?: (change: TlsChange) => void;
+  /**
+   * Hears that the certificate in use runs out within 14 days, or has run out: at the start and later, of each certificate once a day.
+   * What it throws is ignored. Default: a warning of the process, with the code `TLS_CERTIFICATE_EXPIRING` or `TLS_CERTIFICATE_EXPIRED`.
+   */
+  readonly onExpiring?: (expiry: TlsExpiry) => void;
 }
 
 /** What became of changed files: they are in use, or cannot be used and what was there before stays. */
@@ -26,5 +31,13 @@ export interface TlsChange {
   /** The files that count together. */
   readonly files: readonly string[];
   /** For people: what is wrong and what to do, or until when the certificate is valid. */
+  readonly message: string;
+}
+
+/** The end of the certificate in use, which is near or past. */
+export interface TlsExpiry {
+  readonly isExpired: boolean;
+  readonly validUntil: Date;
+  /** For people: which certificate, when it ends, and what to do. */
   readonly message: string;
 }

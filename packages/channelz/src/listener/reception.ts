@@ -87,7 +87,8 @@ export function createReception(options: ReceptionOptions): Reception {
         startedAt: performance.now(),
         receiveTimeoutMs: mayStayOpen ? limits.idleTimeoutMs : limits.requestTimeoutMs,
         stalledSince: undefined,
-        backlog: 0,
+        given: 0,
+        taken: 0,
         isGivenUp: false,
       };
       connections.begin(exchange);

@@ -1,22 +1,27 @@
+import type { X509Certificate } from "node:crypto";
 import { resolve } from "node:path";
 import type { SecureContextOptions } from "node:tls";
+import { watchExpiry } from "./certificate-expiry.js";
 import { type FollowedFile, type FollowPace, followFiles, readFiles } from "./followed-files.js";
-import type { ListenTls, PemFile, TlsChange } from "./listen-tls.js";
+import type { ListenTls, PemFile, TlsChange, TlsExpiry } from "./listen-tls.js";
 import { judgeAuthorities, judgePair, minVersion, type TlsPart, unreadable } from "./tls-material.js";
 
 /** What handshakes are made with: the last that was good. */
 export interface TlsContext {
   current(): SecureContextOptions;
-  /** Takes up changed files, and then calls `onTaken`, until the signal ends it. */
+  /** Takes up changed files, and then calls `onTaken`, and tells when the certificate runs out, until the signal ends it. */
   follow(onTaken: () => void, signal: AbortSignal, pace?: FollowPace): void;
 }
 
 /** Reads what TLS is made of, as contents or from files. Throws LISTEN_FAILED with what is wrong. */
 export function openTlsContext(tls: ListenTls): TlsContext {
-  const { passphrase, ca, onChange = warn } = tls;
-  const pair = openGroup([sourceOf("certificate", tls.cert), sourceOf("private key", tls.key)], ([cert, key]) => {
+  const { passphrase, ca, onChange = warn, onExpiring = warnOfExpiry } = tls;
+  const certificate = sourceOf("certificate", tls.cert);
+  let own: X509Certificate | undefined;
+  const pair = openGroup([certificate, sourceOf("private key", tls.key)], ([cert, key]) => {
     if (cert === undefined || key === undefined) throw new TypeError("tls needs cert and key.");
-    const until = new Date(judgePair(cert, key, passphrase).validTo).toISOString();
+    own = judgePair(cert, key, passphrase);
+    const until = new Date(own.validTo).toISOString();
     return {
       renewed: `The certificate in ${quoted([cert, key])} counts from now on. It is valid until ${until}.`,
       kept: `Until then the certificate from before is used. It is valid until ${until}.`,
@@ -46,8 +51,19 @@ export function openTlsContext(tls: ListenTls): TlsContext {
       };
     },
     follow(onTaken, signal, pace) {
+      const { file } = certificate;
+      const { isFollowable } = pair;
+      const look = watchExpiry({ certificate: () => own as X509Certificate, file, isFollowable, onExpiring, signal });
+      const hear = (change: TlsChange): void => {
+        try {
+          onChange(change);
+        } finally {
+          if (change.isUsable) look();
+        }
+      };
       // Each by itself: an authority that is taken away must count, also while the certificate is wrong.
-      for (const group of [pair, authorities]) group.follow({ onTaken, onChange, signal, pace });
+      pair.follow({ onTaken, onChange: hear, signal, pace });
+      authorities.follow({ onTaken, onChange, signal, pace });
     },
   };
 }
@@ -71,6 +87,8 @@ interface FollowGroup {
 /** Parts that are good or bad together. */
 interface PartGroup {
   parts(): readonly TlsPart[];
+  /** Whether changed ones are taken up: those that are in files, unless it is a pipe. */
+  readonly isFollowable: boolean;
   follow(options: FollowGroup): void;
 }
 
@@ -88,6 +106,7 @@ function openGroup(sources: readonly PartSource[], judge: (parts: readonly TlsPa
 
   return {
     parts: () => parts,
+    isFollowable: files.length > 0 && first.isFollowable,
     follow({ onTaken, onChange, signal, pace }) {
       const tell = (isUsable: boolean, message: string): void => {
         try {
@@ -130,4 +149,9 @@ function quoted(parts: readonly TlsPart[]): string {
 
 function warn({ isUsable, message }: TlsChange): void {
   if (!isUsable) process.emitWarning(message, { type: "ChannelzWarning", code: "TLS_FILES_UNUSABLE" });
+}
+
+function warnOfExpiry({ isExpired, message }: TlsExpiry): void {
+  const code = isExpired ? "TLS_CERTIFICATE_EXPIRED" : "TLS_CERTIFICATE_EXPIRING";
+  process.emitWarning(message, { type: "ChannelzWarning", code });
 }

@@ -333,7 +333,7 @@ test("[CZ-D-LISTEN-6] a listener follows its files by itself", async () => {
 
 test("a listener that is closed, or that could not start, follows nothing", async () => {
   write(first);
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
   endings.push(() => vi.useRealTimers());
   const listener = await listenChannelz(createRegistry(), { tls });
   const whileOpen = vi.getTimerCount();

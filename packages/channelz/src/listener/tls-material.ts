@@ -96,7 +96,8 @@ function defectOf(part: TlsPart, defect: string, cause?: unknown): ChannelzError
   return new ChannelzError("LISTEN_FAILED", `${nameOf(part)} ${defect}. ${advice[part.kind]}`, options);
 }
 
-function nameOf({ kind, file }: Omit<TlsPart, "pem">): string {
+/** What a part is called, at the beginning of a sentence. */
+export function nameOf({ kind, file }: Omit<TlsPart, "pem">): string {
   return file === undefined ? `The ${kind} that is given` : `The ${kind} file ${JSON.stringify(file)}`;
 }
 

@@ -11,6 +11,7 @@ import { performRead } from "./perform-read.js";
 import { readRequests } from "./read-requests.js";
 import { drain, stopReceiving } from "./request-body.js";
 import { type RpcStatus, rpcStatusOf } from "./rpc-status.js";
+import { endInPieces } from "./write-in-pieces.js";
 
 export interface GrpcUnaryOptions {
   /** The largest request message in bytes; a larger one is answered RESOURCE_EXHAUSTED. */
@@ -201,7 +202,7 @@ function send(stream: ServerHttp2Stream, frame: Uint8Array): void {
   frame[4] = length;
   stream.respond(responseHeaders, waitForTrailers);
   stream.on("wantTrailers", sendOk);
-  stream.end(frame);
+  endInPieces(stream, frame);
 }
 
 function sendOk(this: ServerHttp2Stream): void {
