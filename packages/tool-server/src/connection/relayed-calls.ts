@@ -140,19 +140,21 @@ export function createRelayedCalls(
   };
 
   const wireParams = (id: number, { paramsFor }: RelayRequest, described: ServerDescription): WireObject => {
-    const params = paramsFor(described);
-    const meta = params._meta as WireObject | undefined;
-    if (described.era === "legacy") return { ...params, _meta: { ...meta, progressToken: id } };
-    return {
-      ...params,
-      _meta: {
-        [PROTOCOL_VERSION_META_KEY]: described.protocolVersion,
-        [CLIENT_INFO_META_KEY]: settings.info,
-        [CLIENT_CAPABILITIES_META_KEY]: settings.capabilities ?? {},
-        ...meta,
-        progressToken: id,
-      },
+    const { _meta: meta, ...params } = paramsFor(described) as Record<string, unknown> & {
+      readonly _meta?: WireObject;
     };
+    const said =
+      described.era === "legacy"
+        ? undefined
+        : {
+            [PROTOCOL_VERSION_META_KEY]: described.protocolVersion,
+            [CLIENT_INFO_META_KEY]: settings.info,
+            [CLIENT_CAPABILITIES_META_KEY]: settings.capabilities ?? {},
+          };
+    // Set, not spread with the rest: on Node 20 each object that is made by a spread and a property after it has a shape of its own.
+    params._meta =
+      said === undefined && meta === undefined ? { progressToken: id } : { ...said, ...meta, progressToken: id };
+    return params;
   };
 
   return {
