@@ -1,5 +1,6 @@
 import { printableText } from "../process/printable-text.js";
 import { isoOf, spanOf } from "../process/time-text.js";
+import { isPlaceholder } from "../secrets/placeholder.js";
 import { isTenantHeader } from "../secrets/secret-names.js";
 import { isAuthorizationName, parseAuthorization, parseBasic } from "./authorization.js";
 import { type Challenge, parseChallenges } from "./challenge.js";
@@ -272,12 +273,6 @@ const schemeNames: Readonly<Record<string, string>> = {
 /** A scheme that we know, by its name; words of a server that are none are not repeated. */
 function schemeName(scheme: string): string | undefined {
   return Object.hasOwn(schemeNames, scheme) ? schemeNames[scheme] : undefined;
-}
-
-function isPlaceholder(value: string): boolean {
-  return /^<[^>]*>$|^(your|my|insert|enter|put)[-_ ].*(token|key|secret|here)|^(x{4,}|\.{3,}|\*{3,}|changeme|todo|token|api[-_]?key|secret|undefined|null)$/i.test(
-    value,
-  );
 }
 
 function listText(names: readonly string[]): string {

@@ -1,6 +1,7 @@
 import type { NamedField, TextField } from "../configuration/entry.js";
 import type { Report } from "../configuration/finding.js";
 import { isHeaderValue } from "../headers/header-rules.js";
+import { isPlaceholder } from "../secrets/placeholder.js";
 import { isCredentialHeader, isSecretName } from "../secrets/secret-names.js";
 import type { VariableReference } from "./template.js";
 
@@ -73,12 +74,6 @@ function hiddenIn(value: string): string | undefined {
   if (/^\s/.test(value)) return "starts with white space";
   if (/\s$/.test(value)) return "ends with white space";
   return invisible.test(value) ? "holds white space or a mark that cannot be seen" : undefined;
-}
-
-function isPlaceholder(value: string): boolean {
-  return /^(?:<.*>|\[.*\]|your[-_ ].*|(?:change|replace)[-_ ]?(?:me|this).*|x{3,}|\.{3}|todo|placeholder|dummy)$/i.test(
-    value,
-  );
 }
 
 function isBasic(value: string): boolean {
