@@ -26,6 +26,9 @@ export class AnswerParser {
   /** What is left of a body whose length was told. */
   #left = 0;
   #chunked: ChunkedBody | undefined;
+  /** The head before, for those of one second are often the same. */
+  #lastText = "";
+  #lastHead: AnswerHead | undefined;
 
   constructor(handler: AnswerHandler) {
     this.#handler = handler;
@@ -64,24 +67,34 @@ export class AnswerParser {
   #takeHead(bytes: Buffer, start: number): number {
     const joined = this.#rest === undefined ? bytes : Buffer.concat([this.#rest, bytes]);
     const from = this.#rest === undefined ? start : 0;
-    const end = joined.indexOf(headEnd, from);
+    // Only the end of what came before can be part of it.
+    const end = joined.indexOf(headEnd, this.#rest === undefined ? start : Math.max(0, this.#rest.length - 3));
     const length = (end === -1 ? joined.length : end + headEnd.length) - from;
-    if (this.#headBytes + length > longestHead)
-      throw new AnswerDefect("head-too-large", "The head of the answer is too long.");
-    if (end === -1) {
+    const isTooLong = this.#headBytes + length > longestHead;
+    if (end === -1 || isTooLong) {
       this.#rest = joined.subarray(from);
-      const seen = startOf(this.#rest);
-      if (!beginning.startsWith(seen)) throw malformed("The answer does not begin as one of HTTP/1.1 does.");
+      if (!beginning.startsWith(startOf(this.#rest)))
+        throw malformed("The answer does not begin as one of HTTP/1.1 does.");
+      if (isTooLong) throw new AnswerDefect("head-too-large", "The head of the answer is too long.");
       return bytes.length;
     }
     const taken = end + headEnd.length - (joined.length - bytes.length);
     this.#rest = undefined;
     this.#headBytes += length;
-    const head = new AnswerHead(joined.toString("latin1", from, end));
+    const head = this.#read(joined.toString("latin1", from, end));
     if (head.status === 101) throw malformed("The server speaks another protocol, which was not asked for.");
-    // What is below 200 only announces the answer.
     if (head.status >= 200) this.#begin(head, taken === bytes.length);
+    // What is below 200 only announces the answer, which the connection has to last for.
+    else if (!head.isKeptAlive) throw malformed("The server announces an answer that cannot come.");
     return taken;
+  }
+
+  #read(text: string): AnswerHead {
+    if (this.#lastHead === undefined || this.#lastText !== text) {
+      this.#lastHead = new AnswerHead(text);
+      this.#lastText = text;
+    }
+    return this.#lastHead;
   }
 
   #begin(head: AnswerHead, isAll: boolean): void {

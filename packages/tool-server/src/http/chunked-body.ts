@@ -7,8 +7,11 @@ export interface BodyHandler {
 }
 
 const [cr, lf] = [0x0d, 0x0a];
-const size = /^([0-9a-fA-F]{1,12})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
-const trailer = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/;
+/** The size, and what is said of the chunk: names, each with a value, in quotes or not. */
+const size =
+  /^([0-9a-fA-F]{1,12})(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/;
+/** A header after the body; none that would have said where it ends. */
+const trailer = /^(?!content-length:|transfer-encoding:)[!#$%&'*+.^_`|~0-9a-z-]+:[\t\x20-\x7e\x80-\xff]*$/i;
 /** How long the line of a size may be, with what is said of the chunk, and how long all trailers may be, in bytes. */
 const [longestSize, longestTrailers] = [1024, 16 * 1024];
 
@@ -33,21 +36,31 @@ export class ChunkedBody {
   /** Takes in bytes from `start` on. Returns where it stopped: at the end of the bytes, or that of the body. Throws an AnswerDefect. */
   push(bytes: Buffer, start: number): number {
     let at = start;
-    while (at < bytes.length && this.#state !== "over") {
-      if (this.#state === "data") {
-        const end = Math.min(bytes.length, at + this.#left);
-        this.#left -= end - at;
-        if (this.#left === 0) this.#state = "data-end";
-        this.#handler.onBody(bytes.subarray(at, end));
-        at = end;
-        continue;
+    let first: Buffer | undefined;
+    let more: Buffer[] | undefined;
+    try {
+      while (at < bytes.length && this.#state !== "over") {
+        if (this.#state === "data") {
+          const end = Math.min(bytes.length, at + this.#left);
+          this.#left -= end - at;
+          if (this.#left === 0) this.#state = "data-end";
+          const data = bytes.subarray(at, end);
+          at = end;
+          if (first === undefined) first = data;
+          else if (more === undefined) more = [first, data];
+          else more.push(data);
+          continue;
+        }
+        const end = bytes.indexOf(lf, at);
+        const stop = end === -1 ? bytes.length : end + 1;
+        this.#line += bytes.toString("latin1", at, stop);
+        at = stop;
+        if (end === -1) this.#bound();
+        else this.#take(this.#wholeLine());
       }
-      const end = bytes.indexOf(lf, at);
-      const stop = end === -1 ? bytes.length : end + 1;
-      this.#line += bytes.toString("latin1", at, stop);
-      at = stop;
-      if (end === -1) this.#bound();
-      else this.#take(this.#wholeLine());
+    } finally {
+      // In one piece: a server could else make a thousand of a few bytes, each of which takes a hundred times its length, and keeps all bytes.
+      if (first !== undefined) this.#handler.onBody(more === undefined ? first : Buffer.concat(more));
     }
     return at;
   }

@@ -144,7 +144,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       life.abort(closed);
       const wires = [...opened];
       for (const socket of [...pool.all()]) {
-        socket.abort(closedError(server, true), "Closed on this side.");
+        socket.abort(closedError(server, socket.isAsked), "Closed on this side.");
         wires.push(socket.wire);
       }
       for (const wire of wires) wire.end("Closed on this side.");

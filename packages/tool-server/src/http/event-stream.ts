@@ -1,4 +1,5 @@
 import { ToolServerError } from "../errors.js";
+import { BytePieces } from "./byte-pieces.js";
 
 /** One event of an event stream. */
 export interface StreamEvent {
@@ -38,7 +39,7 @@ const byteOrderMark: Buffer = Buffer.from([0xef, 0xbb, 0xbf]);
 export function createEventStreamParser(options: EventStreamOptions): EventStreamParser {
   const { subject = "The server", limitBytes, onEvent, onRetry } = options;
   /** The pieces of a line whose end has not come. */
-  let pending: Buffer[] = [];
+  const pending = new BytePieces();
   /** How large the event is so far, with the line that is pending. */
   let eventBytes = 0;
   let isAfterReturn = false;
@@ -115,11 +116,11 @@ export function createEventStreamParser(options: EventStreamOptions): EventStrea
       while (feed !== -1 || ret !== -1) {
         const end = ret === -1 || (feed !== -1 && feed < ret) ? feed : ret;
         count(end - start);
-        if (pending.length === 0) {
+        if (pending.isEmpty) {
           readLine(chunk, start, end);
         } else {
-          const line = Buffer.concat([...pending, chunk.subarray(start, end)]);
-          pending = [];
+          pending.push(chunk.subarray(start, end));
+          const line = pending.take();
           readLine(line, 0, line.length);
         }
         start = end + 1;

@@ -3,6 +3,7 @@ import type { SocketWire } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
 import type { Clock } from "../process/clock.js";
 import type { AnswerHead } from "./answer-head.js";
+import { BytePieces } from "./byte-pieces.js";
 import type { CancelSignal } from "./cancel-signal.js";
 import { type BrokenExchange, exchangeFailure } from "./exchange-failure.js";
 import type { AnswerHeaders, HttpAnswer } from "./http-client.js";
@@ -10,6 +11,8 @@ import type { HttpSocket, SocketUser } from "./http-socket.js";
 
 /** How much of a body is kept before anybody reads it, in bytes; then the server has to wait. */
 const unreadBytes = 64 * 1024;
+/** In how many pieces: each takes far more than a byte, whatever its length. */
+const mostPieces = 256;
 
 /** How much of a body that nobody wants is read, and for how long, so that the socket can be used again. */
 const discardBytes = 64 * 1024;
@@ -107,7 +110,7 @@ export class Exchange implements HttpAnswer, SocketUser {
     }
     this.#unread.push(piece);
     this.#unreadBytes += piece.length;
-    return this.#unreadBytes < unreadBytes;
+    return this.#unreadBytes < unreadBytes && this.#unread.length < mostPieces;
   }
 
   onComplete(): void {
@@ -129,16 +132,15 @@ export class Exchange implements HttpAnswer, SocketUser {
   }
 
   text(limitBytes: number): Promise<string> {
-    const length = Number(this.headers["content-length"] ?? 0);
-    if (length > limitBytes) return this.#refuse(limitBytes);
-    const chunks: Buffer[] = [];
+    if (this.#toldBytes() > limitBytes) return this.#refuse(limitBytes);
+    const pieces = new BytePieces();
     let bytes = 0;
     const read = this.read((chunk) => {
       bytes += chunk.length;
       if (bytes > limitBytes) throw this.#tooLarge(limitBytes);
-      chunks.push(chunk);
+      pieces.push(chunk);
     });
-    return read.then(() => textOf(chunks));
+    return read.then(() => pieces.take().toString("utf8"));
   }
 
   read(onChunk: (chunk: Buffer) => unknown): Promise<void> {
@@ -165,7 +167,13 @@ export class Exchange implements HttpAnswer, SocketUser {
       bytes += chunk.length;
       if (bytes > discardBytes) enough();
     }).then(callOff, callOff);
-    if (Number(this.headers["content-length"] ?? 0) > discardBytes) enough();
+    if (this.#toldBytes() > discardBytes) enough();
+  }
+
+  /** How long the body is, where the head says so; else 0. */
+  #toldBytes(): number {
+    const framing = this.#head?.framing;
+    return framing?.kind === "length" ? framing.bytes : 0;
   }
 
   /** Hands on what is there already, then lets more come. */

@@ -17,8 +17,11 @@ export interface SocketUser {
   onError(error: Error): void;
 }
 
-/** Hears that a socket can be used for another request; `keptMs` says for how long, where the server does. */
-export type OnIdle = (socket: HttpSocket, keptMs: number | undefined) => void;
+/**
+ * Hears that a socket can be used for another request; `keptMs` says for how long, where the server does. Where `wasUsed` is false nothing was
+ * written since it was idle before.
+ */
+export type OnIdle = (socket: HttpSocket, wasUsed: boolean, keptMs: number | undefined) => void;
 
 /** Requests for sockets that were idle, which wait until it is known whether those are still there. */
 let waiting: HttpSocket[] = [];
@@ -56,6 +59,11 @@ export class HttpSocket implements AnswerHandler {
     this.#socket.on("close", () => this.#onClose());
   }
 
+  /** Whether a request was written to it whose answer has not come yet. */
+  get isAsked(): boolean {
+    return this.#user !== undefined && this.#head === undefined;
+  }
+
   get isGone(): boolean {
     return this.#socket.destroyed;
   }
@@ -86,7 +94,7 @@ export class HttpSocket implements AnswerHandler {
       this.#writeBytes(head, body);
     } else {
       this.#user = undefined;
-      this.#rest(undefined);
+      this.#rest(false);
     }
   }
 
@@ -112,8 +120,8 @@ export class HttpSocket implements AnswerHandler {
   onEnd(isClean: boolean): void {
     const user = this.#user;
     this.#user = undefined;
-    // A server that answers before it has read all may not read the rest.
-    if (isClean && this.#socket.writableLength === 0) this.#rest(this.#keptMs);
+    // A server that answers before it has read all may not read the rest. Where nobody waits it was called off, and is gone.
+    if (isClean && user !== undefined && this.#socket.writableLength === 0) this.#rest(true);
     else this.wire.end("The server takes one request for each connection.");
     user?.onComplete();
   }
@@ -133,17 +141,19 @@ export class HttpSocket implements AnswerHandler {
     socket.uncork();
   }
 
-  #rest(keptMs: number | undefined): void {
+  #rest(wasUsed: boolean): void {
     this.#wasIdle = true;
     // What waits for another request keeps no process alive.
     this.#socket.unref();
     if (this.#socket.isPaused()) this.#socket.resume();
-    this.#onIdle(this, keptMs);
+    this.#onIdle(this, wasUsed, this.#keptMs);
   }
 
   #onData(bytes: Buffer): void {
-    if (this.#user === undefined) {
+    if (this.#user === undefined || this.#head !== undefined) {
       this.wire.end("The server spoke without being asked.");
+      // What was not written yet can be sent on another.
+      this.#fail(new SocketClosed("The server spoke before the request was written."));
       return;
     }
     try {
@@ -158,8 +168,9 @@ export class HttpSocket implements AnswerHandler {
       this.#parser.end();
     } catch (error) {
       this.#ending = error as Error;
-      this.#socket.destroy();
     }
+    // At once, for it would take a request until what is left to be written has been.
+    this.#socket.destroy();
   }
 
   #onClose(): void {

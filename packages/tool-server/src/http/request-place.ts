@@ -1,5 +1,5 @@
 import type { HttpRequest } from "./http-client.js";
-import { type RequestHead, requestHead } from "./request-head.js";
+import { type RequestHead, requestHead, unsendable } from "./request-head.js";
 
 /** Where a request goes, and the head that it is written with. */
 export interface RequestPlace {
@@ -25,6 +25,8 @@ export function createPlaces(): (request: HttpRequest) => RequestPlace {
     const { href } = url;
     if (last?.headers === headers && last.method === method && last.href === href) return last;
     const { origin, host, hostname, pathname, search } = url;
+    // All urls of a scheme that is not known have this one, and their hosts would share sockets.
+    if (origin === "null") throw unsendable("its url is none of http or https");
     const head = requestHead({ method, headers }, host, `${pathname}${search}`);
     last = { href, method, headers, origin, host: hostname, head };
     return last;

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { TransportFacts } from "../diagnostics/facts.js";
-import { HttpSocket } from "./http-socket.js";
+import { HttpSocket, type OnIdle } from "./http-socket.js";
 import { openWire } from "./socket-wire.js";
 
 /** The sockets of one client, by origin. Those that are idle are used again, the youngest first. */
@@ -23,6 +23,8 @@ export interface AddedSocket {
 
 /** How much of the time that a server keeps an idle socket it is used: what is written when the server ends it is lost. */
 const keptShare = 0.8;
+/** How long that may be, in milliseconds: what stands between may forget a silent connection, and tells nobody. */
+const longestKeptMs = 600_000;
 
 export function createSocketPool(idleMs: number, redact: (text: string) => string): SocketPool {
   const idle = new Map<string, HttpSocket[]>();
@@ -34,12 +36,13 @@ export function createSocketPool(idleMs: number, redact: (text: string) => strin
     const sockets = idle.get(socket.origin);
     if (sockets === undefined) idle.set(socket.origin, [socket]);
     else sockets.push(socket);
-  };
-  const onIdle = (socket: HttpSocket, keptMs: number | undefined): void => {
-    const usableMs = keptMs === undefined ? idleMs : keptMs * keptShare;
-    socket.idleUntil = performance.now() + usableMs;
-    putAside(socket);
     if (socket.idleUntil < wakesAt) wakeAt(socket.idleUntil);
+  };
+  const onIdle: OnIdle = (socket, wasUsed, keptMs) => {
+    const usableMs = keptMs === undefined ? idleMs : Math.min(keptMs, longestKeptMs) * keptShare;
+    // The server counts from its last answer.
+    if (wasUsed) socket.idleUntil = performance.now() + usableMs;
+    putAside(socket);
   };
   /** Ends those whose time is over, and looks again when that of the next is. */
   const endIdle = (): void => {

@@ -1,0 +1,404 @@
+import { getEventListeners } from "node:events";
+import type { Socket } from "node:net";
+import fc from "fast-check";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { ToolServerError } from "../errors.js";
+import { failureOf } from "../failure-of.test.helper.js";
+import { createFakeClock } from "../process/fake-clock.test.helper.js";
+import type { Published } from "../transports/transport-context.test.helper.js";
+import { waiting } from "../waiting.test.helper.js";
+import type { HttpClientOptions } from "./create-http-client.js";
+import { type HostileServer, startRawServer } from "./hostile-http-server.test.helper.js";
+import type { HttpAnswer, HttpClient, HttpRequest } from "./http-client.js";
+import { createTestClient, get, post } from "./http-client.test.helper.js";
+
+/** What a server does with a request on a bare socket; `number` counts the connections from 1, `index` the requests on each from 0. */
+type RawHandler = (socket: Socket, number: number, index: number, request: string) => unknown;
+
+/** A server of bare sockets that waits for the head of each request, and looks at nothing else. */
+function startAnswering(handler: RawHandler): Promise<HostileServer> {
+  return startRawServer((socket, number) => {
+    let seen = "";
+    let index = 0;
+    socket.setNoDelay(true);
+    socket.on("data", (bytes) => {
+      seen += bytes.toString("latin1");
+      for (let end = seen.indexOf("\r\n\r\n"); end !== -1; end = seen.indexOf("\r\n\r\n")) {
+        const request = seen.slice(0, end);
+        seen = seen.slice(end + 4);
+        void handler(socket, number, index, request);
+        index += 1;
+      }
+    });
+  });
+}
+
+/** A client; once the test is over nothing of it may be left, neither here nor at the servers. */
+function createCheckedClient(
+  servers: readonly HostileServer[],
+  options: Partial<HttpClientOptions> = {},
+): { http: HttpClient; published: Published; signal: AbortSignal } {
+  const { http, published } = createTestClient(options);
+  const { signal } = new AbortController();
+  onTestFinished(async () => {
+    await http.close();
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+    const totals = published.totals();
+    expect(totals.closed).toBe(totals.opened);
+    expect(totals["stream-succeeded"] + totals["stream-failed"]).toBe(totals["stream-started"]);
+    for (const { sockets } of servers) await vi.waitFor(() => expect(sockets.size).toBe(0), waiting);
+  });
+  return { http, published, signal };
+}
+
+const answerOf = (body: string, ...headers: string[]): string =>
+  `${["HTTP/1.1 200 OK", `Content-Length: ${body.length}`, ...headers].join("\r\n")}\r\n\r\n${body}`;
+
+const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+async function ask(http: HttpClient, request: HttpRequest): Promise<string> {
+  return (await http.send(request)).text(1_000_000);
+}
+
+/** The socket that an answer came on. */
+const socketOf = ({ wire }: HttpAnswer): Socket => (wire as { socket: Socket }).socket;
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe("what a server says after its answer", () => {
+  test("[TS-D-HTTP-5] in the same piece reaches nobody, and the next request has another connection", async () => {
+    const server = await startAnswering((socket, number) =>
+      socket.write(number === 1 ? answerOf("one") + answerOf("injected") : answerOf("two")),
+    );
+    const { http, published, signal } = createCheckedClient([server]);
+    expect(await ask(http, get(server.url, { signal }))).toBe("one");
+    expect(await ask(http, get(server.url, { signal }))).toBe("two");
+    expect([server.connections, published.totals()["stream-succeeded"]]).toEqual([2, 2]);
+  });
+
+  test("[TS-D-HTTP-5] while nobody asks ends the connection, and reaches nobody", async () => {
+    const server = await startAnswering((socket, number) => socket.write(answerOf(`${number}`)));
+    const { http, published } = createCheckedClient([server]);
+    expect(await ask(http, get(server.url))).toBe("1");
+    for (const socket of server.sockets) socket.write(answerOf("injected"));
+    await vi.waitFor(() => expect(published.reasons).toEqual(["The server spoke without being asked."]), waiting);
+    expect(await ask(http, get(server.url))).toBe("2");
+  });
+
+  test.each([
+    ["another answer", "data", (socket: Socket) => socket.write(answerOf("injected"))],
+    ["that it is too late", "data", (socket: Socket) => socket.end("HTTP/1.1 408 Request Timeout\r\n\r\n")],
+    ["no more", "end", (socket: Socket) => socket.end()],
+  ])(
+    "[TS-D-HTTP-3] before the next request is written, %s, makes that go on another connection",
+    async (_, event, speak) => {
+      const requests: string[] = [];
+      const server = await startAnswering((socket, number, _index, request) => {
+        requests.push(`${number} ${request.slice(0, 9)}`);
+        socket.write(answerOf(`${number}`));
+      });
+      const { http, published, signal } = createCheckedClient([server]);
+      const send = (): Promise<HttpAnswer> => http.send(post(server.url, "", { signal }));
+      let answer = await send();
+      for (let round = 1; round <= 5; round += 1) {
+        expect(await answer.text(10)).toBe(`${round}`);
+        const socket = socketOf(answer);
+        const next = new Promise<HttpAnswer>((resolve) => {
+          // At the last moment: others hear of it after this.
+          socket.prependOnceListener(event, () => resolve(send()));
+        });
+        for (const each of server.sockets) speak(each);
+        answer = await next;
+      }
+      expect(await answer.text(10)).toBe("6");
+      // Each was written once.
+      expect(requests).toEqual(Array.from({ length: 6 }, (_each, index) => `${index + 1} POST /mcp`));
+      expect(published.totals()).toMatchObject({ "stream-started": 6, "stream-succeeded": 6 });
+    },
+  );
+
+  test("does not reach another where its request was called off", async () => {
+    const late: Socket[] = [];
+    const server = await startAnswering((socket, number) => {
+      if (number === 1) late.push(socket);
+      else {
+        for (const socket of late) socket.write(answerOf("late"));
+        socket.write(answerOf("right"));
+      }
+    });
+    const { http, published } = createCheckedClient([server]);
+    const controller = new AbortController();
+    const given = http.send(get(server.url, { signal: controller.signal }));
+    await vi.waitFor(() => expect(late).toHaveLength(1), waiting);
+    controller.abort(new RangeError("enough"));
+    const next = ask(http, get(server.url));
+    await expect(given).rejects.toThrow("enough");
+    expect(await next).toBe("right");
+    expect(published.reasons).toEqual(["A request on it was called off."]);
+  });
+});
+
+describe("a server that ends the connection", () => {
+  test("right with its answer, without a word, loses no request", async () => {
+    const server = await startAnswering((socket, number) => socket.end(answerOf(`${number}`)));
+    const { http, published } = createCheckedClient([server]);
+    for (let round = 1; round <= 20; round += 1) {
+      expect(await ask(http, post(server.url, "x"))).toBe(`${round}`);
+      // Its end comes when it comes.
+      await vi.waitFor(() => expect(published.totals().closed).toBe(round), waiting);
+    }
+    expect(published.totals()).toMatchObject({ "stream-started": 20, "stream-succeeded": 20 });
+  });
+
+  test.each([
+    ["before it says anything", "", "CONNECTION_LOST"],
+    ["in the line of the status", "HTTP/1.1 2", "CONNECTION_LOST"],
+    ["in a header", "HTTP/1.1 200 OK\r\nContent-", "CONNECTION_LOST"],
+    ["after an announcement", "HTTP/1.1 100 Continue\r\n\r\n", "CONNECTION_LOST"],
+    ["before a body", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "CONNECTION_LOST"],
+    ["in a body", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", "CONNECTION_LOST"],
+    ["in the size of a chunk", `${chunked}5`, "CONNECTION_LOST"],
+    ["in a chunk", `${chunked}5\r\nhell`, "CONNECTION_LOST"],
+    ["after a chunk", `${chunked}5\r\nhello\r\n`, "CONNECTION_LOST"],
+    ["before the last line end", `${chunked}5\r\nhello\r\n0\r\n`, "CONNECTION_LOST"],
+    ["in a trailer", `${chunked}0\r\nX: y`, "CONNECTION_LOST"],
+    ["after half a beginning of something else", "SSH", "NOT_A_TOOL_SERVER"],
+  ])("%s breaks the answer off", async (_, bytes, code) => {
+    const server = await startAnswering((socket) => socket.end(bytes));
+    const { http, signal } = createCheckedClient([server]);
+    const failure = await failureOf(ask(http, get(server.url, { signal })));
+    expect(failure).toMatchObject({ code, details: { wasSent: true } });
+  });
+
+  test("where that is the end of the answer ends it", async () => {
+    const server = await startAnswering((socket) =>
+      socket.end("HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n\r\nhello"),
+    );
+    const { http, published } = createCheckedClient([server]);
+    expect(await ask(http, get(server.url))).toBe("hello");
+    expect(published.totals()["stream-succeeded"]).toBe(1);
+  });
+});
+
+describe("a server that says how long it keeps a connection", () => {
+  test.each([
+    ["timeout=0", 2],
+    ["timeout=1", 1],
+    ["timeout=999999", 1],
+    ["timeout=99999999999999999999", 1],
+    ["timeout=-1", 1],
+    ["nonsense", 1],
+  ])("as %s is asked again on %i", async (value, connections) => {
+    const server = await startAnswering((socket) => socket.write(answerOf("x", `Keep-Alive: ${value}`)));
+    const { http } = createCheckedClient([server]);
+    expect([await ask(http, get(server.url)), await ask(http, get(server.url))]).toEqual(["x", "x"]);
+    expect(server.connections).toBe(connections);
+  });
+});
+
+describe("a request", () => {
+  const large = "x".repeat(32 * 1024 * 1024);
+
+  test("that is answered before it was read has its answer, and the connection is not used again", async () => {
+    const server = await startRawServer((socket, number) => {
+      if (number > 1) return socket.once("data", () => socket.write(answerOf("second")));
+      // One byte is enough for it.
+      return socket.once("readable", () => socket.write(answerOf("too much")));
+    });
+    const { http, published } = createCheckedClient([server]);
+    expect(await ask(http, post(server.url, large))).toBe("too much");
+    expect(await ask(http, get(server.url))).toBe("second");
+    expect(published.totals()).toMatchObject({ opened: 2, "stream-succeeded": 2 });
+    for (const socket of server.sockets) socket.resume();
+  });
+
+  test("that nobody reads is given up in its time", async () => {
+    const server = await startRawServer((socket) => socket.pause());
+    const clock = createFakeClock();
+    const { http, published } = createCheckedClient([server], { clock });
+    const failure = failureOf(http.send(post(server.url, large, { headTimeoutMs: 1000 })));
+    await vi.waitFor(() => expect(published.totals()["stream-started"]).toBe(1), waiting);
+    clock.advance(1000);
+    expect(await failure).toMatchObject({ code: "CALL_TIMEOUT" });
+    for (const socket of server.sockets) socket.resume();
+  });
+});
+
+describe("an answer without an end", () => {
+  /** Writes as long as anybody listens. */
+  const pour = (socket: Socket, begins: string, piece: string): void => {
+    const bytes = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)));
+    socket.write(begins);
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(bytes));
+    };
+    socket.on("drain", more);
+    more();
+  };
+
+  test.each([
+    ["a header", "HTTP/1.1 200 OK\r\nX: ", "s3cr3t", "MESSAGE_TOO_LARGE"],
+    ["headers", "HTTP/1.1 200 OK\r\n", "X: s3cr3t\r\n", "MESSAGE_TOO_LARGE"],
+    ["announcements", "", "HTTP/1.1 102 s3cr3t\r\n\r\n", "MESSAGE_TOO_LARGE"],
+    ["what is said of a chunk", `${chunked}5`, ";s3cr3t", "CONNECTION_LOST"],
+    ["trailers", `${chunked}0\r\n`, "X: s3cr3t\r\n", "CONNECTION_LOST"],
+    ["a body", "HTTP/1.1 200 OK\r\n\r\n", "s3cr3t", "MESSAGE_TOO_LARGE"],
+    ["chunks", chunked, "6\r\ns3cr3t\r\n", "MESSAGE_TOO_LARGE"],
+    ["nonsense", "", "s3cr3t", "NOT_A_TOOL_SERVER"],
+  ])("of %s is let go, and not quoted", async (_, begins, piece, code) => {
+    const server = await startAnswering((socket) => pour(socket, begins, piece));
+    const { http, signal } = createCheckedClient([server]);
+    const failure = await failureOf(ask(http, get(server.url, { signal })));
+    expect(failure).toMatchObject({ code, details: { wasSent: true } });
+    expect(JSON.stringify([failure.message, String(failure.cause)])).not.toContain("s3cr3t");
+  });
+});
+
+describe("a body in many pieces", () => {
+  const begin = async (): Promise<{ answer: HttpAnswer; socket: Socket; pieces: (count: number) => void }> => {
+    const server = await startAnswering((socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n"));
+    const { http } = createCheckedClient([server]);
+    const answer = await http.send(get(server.url));
+    const socket = socketOf(answer);
+    // What the network joins or cuts is as it likes.
+    const pieces = (count: number): void => {
+      for (let index = 0; index < count; index += 1) socket.emit("data", Buffer.from(`${index % 10}`));
+    };
+    return { answer, socket, pieces };
+  };
+
+  test("is whole, however many there are", async () => {
+    const { answer, pieces } = await begin();
+    const text = answer.text(5000);
+    pieces(5000);
+    expect(await text).toBe("0123456789".repeat(500));
+  });
+
+  test("[TS-D-HTTP-6] waits after some of them, for each takes more than its bytes", async () => {
+    const { answer, socket, pieces } = await begin();
+    pieces(100);
+    expect(socket.isPaused()).toBe(false);
+    pieces(400);
+    expect(socket.isPaused()).toBe(true);
+    const text = answer.text(5000);
+    expect(socket.isPaused()).toBe(false);
+    pieces(4500);
+    expect(await text).toBe("0123456789".repeat(500));
+  });
+});
+
+test("[TS-D-HTTP-6] a body in chunks keeps only its own bytes, and not all that is said of them", async () => {
+  const piece = Buffer.from(`1;${"a".repeat(1000)}\r\nx\r\n`.repeat(50));
+  const times = 400;
+  const server = await startAnswering((socket) => {
+    socket.write(chunked);
+    for (let index = 0; index < times; index += 1) socket.write(piece);
+  });
+  const { http } = createCheckedClient([server]);
+  const keptBytes = (): number => {
+    globalThis.gc?.();
+    return process.memoryUsage().arrayBuffers;
+  };
+  const before = keptBytes();
+  const answer = await http.send(get(server.url));
+  const text = answer.text(1_000_000);
+  const all = chunked.length + times * piece.length;
+  await vi.waitFor(() => expect(socketOf(answer).bytesRead).toBe(all), waiting);
+  // All that came is twenty times that.
+  await vi.waitFor(() => expect(keptBytes() - before).toBeLessThan(all / 20), { timeout: 5000, interval: 100 });
+  for (const socket of server.sockets) socket.write("0\r\n\r\n");
+  expect(await text).toHaveLength(times * 50);
+});
+
+test("an answer that can have no body has none, whatever length it tells", async () => {
+  const server = await startAnswering((socket) =>
+    socket.write("HTTP/1.1 304 Not Modified\r\nContent-Length: 99999999\r\n\r\n"),
+  );
+  const { http } = createCheckedClient([server]);
+  expect(await ask(http, get(server.url))).toBe("");
+  (await http.send(get(server.url))).discard();
+  expect(await ask(http, get(server.url))).toBe("");
+  expect(server.connections).toBe(1);
+});
+
+test("a byte in each packet is an answer like others, and the connection is used again", async () => {
+  const server = await startAnswering(async (socket, number) => {
+    for (const character of `${chunked}1;a=b\r\n${number}\r\n0\r\nX: y\r\n\r\n`) {
+      socket.write(character);
+      await turn();
+    }
+  });
+  const { http, published } = createCheckedClient([server]);
+  for (let round = 0; round < 3; round += 1) expect(await ask(http, get(server.url))).toBe("1");
+  expect(published.totals()).toMatchObject({ opened: 1, "stream-succeeded": 3 });
+});
+
+test("a reader that is slow leaves the connection as it was, for many requests after it", async () => {
+  const size = 1024 * 1024;
+  const server = await startAnswering((socket, _, index) =>
+    socket.write(answerOf(index % 2 === 0 ? "x".repeat(size) : "y")),
+  );
+  const { http, published } = createCheckedClient([server]);
+  for (let round = 0; round < 4; round += 1) {
+    const answer = await http.send(get(server.url));
+    let bytes = 0;
+    await turn();
+    await answer.read(async (chunk) => {
+      bytes += chunk.length;
+      await turn();
+    });
+    expect(bytes).toBe(size);
+    expect(await ask(http, get(server.url))).toBe("y");
+  }
+  expect(published.totals()).toMatchObject({ opened: 1, "stream-succeeded": 8 });
+});
+
+test("whatever comes, and however it is cut, each request has an answer or a failure in our words", async () => {
+  let script: readonly string[] = [];
+  const server = await startAnswering(async (socket) => {
+    for (const piece of script) {
+      if (piece === "turn") await turn();
+      else socket.write(piece, "latin1");
+    }
+    socket.end();
+  });
+  const { http, signal, published } = createCheckedClient([server]);
+  const pieces = fc.constantFrom(
+    "turn",
+    "turn",
+    "HTTP/1.1 200 OK\r\n",
+    "HTTP/1.1 204 s3cr3t\r\n\r\n",
+    "HTTP/1.1 100 s3cr3t\r\n\r\n",
+    "Content-Length: 6\r\n",
+    "Transfer-Encoding: chunked\r\n",
+    "X: s3cr3t\r\n",
+    "\r\n",
+    "6\r\ns3cr3t\r\n",
+    "0\r\n\r\n",
+    "s3cr3t",
+    "\0",
+  );
+  const begins = fc.constantFrom(
+    [],
+    ["HTTP/1.1 200 OK\r\n"],
+    ["HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n"],
+    [chunked],
+  );
+  await fc.assert(
+    fc.asyncProperty(begins, fc.array(pieces, { maxLength: 12 }), fc.boolean(), async (begin, rest, discards) => {
+      script = [...begin, ...rest];
+      const asked = http.send(post(server.url, "x", { signal })).then((answer) => {
+        if (!discards) return answer.text(1000);
+        answer.discard();
+        return "";
+      });
+      const result = await asked.catch((error: ToolServerError) => error);
+      if (typeof result === "string") return;
+      expect(result).toMatchObject({ code: expect.stringMatching(/^(CONNECTION_LOST|NOT_A_TOOL_SERVER)$/) });
+      expect(`${result.message} ${result.cause}`).not.toContain("s3cr3t");
+    }),
+    { numRuns: 300 },
+  );
+  await vi.waitFor(() => expect(published.totals().closed).toBe(published.totals().opened), waiting);
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+});

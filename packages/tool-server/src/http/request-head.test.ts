@@ -1,0 +1,131 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { startHostileServer } from "./hostile-http-server.test.helper.js";
+import { createTestClient, get, post } from "./http-client.test.helper.js";
+import { requestHead } from "./request-head.js";
+import { createPlaces } from "./request-place.js";
+
+const head = (headers: Record<string, string>, host = "a.test", path = "/"): string =>
+  requestHead({ method: "GET", headers }, host, path).text;
+
+describe("the head of a request", () => {
+  test("is the line of the request, the host, and the headers in their order", () => {
+    const { text, needsLatin1, tellsLength } = requestHead(
+      { method: "POST", headers: { "X-B": "1", a: "" } },
+      "a.test:81",
+      "/p?q",
+    );
+    expect(text).toBe("POST /p?q HTTP/1.1\r\nhost: a.test:81\r\nconnection: keep-alive\r\nX-B: 1\r\na: \r\n");
+    expect([needsLatin1, tellsLength]).toEqual([false, true]);
+    expect(requestHead({ method: "GET", headers: { a: "\xe4" } }, "a", "/")).toMatchObject({
+      needsLatin1: true,
+      tellsLength: false,
+    });
+  });
+
+  test("has no line that was not meant, whatever the headers, the host and the path hold", () => {
+    const text = fc.oneof(
+      fc.string({ unit: "binary", maxLength: 8 }),
+      fc.string({
+        unit: fc.constantFrom("\r", "\n", "\0", " ", ":", "a", "\x85", "\u2028", "\u010a", "\u010d", "\x7f"),
+      }),
+    );
+    fc.assert(
+      fc.property(fc.dictionary(text, text, { maxKeys: 3 }), text, text, (headers, host, path) => {
+        let written: string;
+        try {
+          written = head(headers, host, `/${path}`);
+        } catch (error) {
+          expect(error).toBeInstanceOf(TypeError);
+          return;
+        }
+        // As bytes: what is beyond Latin-1 would lose its upper half.
+        const lines = Buffer.from(written, "latin1")
+          .toString("latin1")
+          .split(/[\r\n\0]+/);
+        expect(lines).toHaveLength(Object.keys(headers).length + 4);
+        expect(lines[0]?.split(" ")).toHaveLength(3);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test.each([
+    ["a name", { "a\r\nb": "s3cr3t" }],
+    ["an empty name", { "": "s3cr3t" }],
+    ["a name with a colon", { "a:b": "s3cr3t" }],
+    ["a name beyond ASCII", { ä: "s3cr3t" }],
+    ["CR", { a: "s3cr3t\r" }],
+    ["LF", { a: "s3cr3t\n" }],
+    ["NUL", { a: "s3cr3t\0" }],
+    ["what becomes a line feed in Latin-1", { a: "s3cr3t\u010a" }],
+  ])("that cannot be sent for %s is a TypeError that does not quote it", (_, headers) => {
+    expect(() => head(headers as unknown as Record<string, string>)).toThrow(TypeError);
+    expect(() => head(headers as unknown as Record<string, string>)).not.toThrow("s3cr3t");
+  });
+
+  test.each([
+    "Transfer-Encoding",
+    "content-length",
+    "HOST",
+    "Connection",
+    "Expect",
+    "Upgrade",
+    "TE",
+    "Trailer",
+    "Keep-Alive",
+  ])("has no header %s of the caller", (name) => {
+    expect(() => head({ [name]: "5" })).toThrow(
+      `The request cannot be sent: the header ${name} is set by the connection itself.`,
+    );
+  });
+
+  test("has `__proto__` as it has others, and nothing that was not in the headers themselves", () => {
+    expect(head(JSON.parse('{"__proto__":"x"}'))).toContain("\r\n__proto__: x\r\n");
+    expect(head(Object.create({ inherited: "x" }))).not.toContain("inherited");
+    expect(head({ constructor: "x" })).toContain("\r\nconstructor: x\r\n");
+  });
+});
+
+describe("the url of a request", () => {
+  test.each([
+    "http://a.test/a\r\nX: b",
+    "http://a.test/a b?c d\te#f g",
+    "http://a.test/\0\x01\x7f\u00e4\u010a\u{1f600}?\0\u00e4\u010a",
+    "http://u:p@a.test/",
+    "http://ä.test:81/..//..\\x",
+    "http://a.test?'\"<>`{}|^",
+  ])("%j goes into one line without a blank or a line break", (url) => {
+    const { text } = createPlaces()({ method: "GET", url: new URL(url), headers: {} }).head;
+    expect(text).toMatch(/^GET \/[\x21-\x7e]* HTTP\/1\.1\r\nhost: [a-z0-9.:-]+\r\nconnection: keep-alive\r\n$/);
+  });
+
+  test.each(["http://a\r\n.test/", "http://a.test\t/"])("%j is one without line breaks to begin with", (url) => {
+    expect(new URL(url).host).toBe("a.test");
+  });
+
+  test.each(["x://a.test/b", "x:a b", "file:///a", "data:a,b", "blob:http://a.test/b", "x://a%0d%0a/"])(
+    "%j is refused, for it is none of HTTP",
+    (url) => {
+      const place = () => createPlaces()({ method: "GET", url: new URL(url), headers: {} });
+      expect(place).toThrow(new TypeError("The request cannot be sent: its url is none of http or https."));
+    },
+  );
+});
+
+test("what is written arrives as it was meant, also what is no text at all", async () => {
+  const server = await startHostileServer((_, response) => response.end("x"));
+  const { http } = createTestClient();
+  const texts = fc.string({ unit: fc.constantFrom("a", "\r\n", "\0", "ä", "€", "\u{1f600}", "\ud83d", "\ude00") });
+  await fc.assert(
+    fc.asyncProperty(texts, fc.constantFrom("x", "\xe4"), async (body, value) => {
+      const answer = await http.send(post(server.url, body, { headers: { value } }));
+      expect(await answer.text(10)).toBe("x");
+      const request = server.requests.at(-1);
+      expect([request?.body, request?.headers.value]).toEqual([Buffer.from(body).toString(), value]);
+    }),
+    { numRuns: 300 },
+  );
+  await (await http.send(get(server.url))).text(10);
+  expect(server.connections).toBe(1);
+});
