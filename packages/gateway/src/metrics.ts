@@ -47,21 +47,23 @@ interface Series {
 }
 
 export function createMetrics(): Metrics {
-  const series = new Map<string, Series>();
+  const series: Series[] = [];
+  /** By server, then by method: to make one key of the two costs every call a text. */
+  const index = new Map<string | undefined, Map<string, Series>>();
   const refusals = new Map<string, number>();
   let inFlight = 0;
 
   const seriesOf = (method: string, server: string | undefined): Series => {
-    const key = `${server ?? ""}\n${method}`;
-    let found = series.get(key);
-    if (found === undefined) {
-      if (series.size >= mostSeries && method !== "other") return seriesOf("other", undefined);
-      const labels = labelsOf({ method, server: server ?? "" });
-      const counts = new Uint32Array(buckets.length);
-      found = { method, server, labels, outcomes: new Map(), counts, count: 0, sumSeconds: 0 };
-      series.set(key, found);
-    }
-    return found;
+    const known = index.get(server)?.get(method);
+    if (known !== undefined) return known;
+    if (series.length >= mostSeries && method !== "other") return seriesOf("other", undefined);
+    const labels = labelsOf({ method, server: server ?? "" });
+    const counts = new Uint32Array(buckets.length);
+    const added: Series = { method, server, labels, outcomes: new Map(), counts, count: 0, sumSeconds: 0 };
+    const ofServer = index.get(server) ?? new Map<string, Series>();
+    index.set(server, ofServer.set(method, added));
+    series.push(added);
+    return added;
   };
 
   return {
@@ -84,7 +86,7 @@ export function createMetrics(): Metrics {
       refusals.set(limit, (refusals.get(limit) ?? 0) + 1);
     },
     counts: () => ({
-      calls: [...series.values()].flatMap(({ method, server, outcomes }) =>
+      calls: series.flatMap(({ method, server, outcomes }) =>
         [...outcomes].map(([outcome, count]) => ({ method, server, outcome, count })),
       ),
       refusals: [...refusals].map(([limit, count]) => ({ limit, count })),
@@ -99,13 +101,13 @@ export function createMetrics(): Metrics {
         "counter",
         "Requests of clients that were answered, by method, server and outcome.",
       );
-      for (const { labels, outcomes } of series.values()) {
+      for (const { labels, outcomes } of series) {
         for (const [outcome, count] of outcomes) {
           lines.push(`wirescope_gateway_calls_total{${labels},${labelsOf({ outcome })}} ${count}`);
         }
       }
       head("wirescope_gateway_call_duration_seconds", "histogram", "How long requests of clients took.");
-      for (const { labels, counts, count, sumSeconds } of series.values()) {
+      for (const { labels, counts, count, sumSeconds } of series) {
         let sum = 0;
         for (const [index, end] of buckets.entries()) {
           sum += counts[index] ?? 0;

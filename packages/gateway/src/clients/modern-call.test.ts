@@ -17,11 +17,9 @@ function startCall() {
     capabilities: {},
     logLevel: undefined,
     headers: undefined,
-    perform: (caller) => {
+    perform: (caller, done) => {
       server = caller;
-      return new Promise((resolve) => {
-        finish = resolve;
-      });
+      finish = done;
     },
   });
   if (server === undefined) throw new TypeError("The call is not performed.");

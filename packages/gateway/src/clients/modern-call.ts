@@ -46,13 +46,13 @@ export interface ModernCallOptions {
   readonly capabilities: JsonObject;
   readonly logLevel: LogLevel | undefined;
   readonly headers: Caller["headers"];
-  readonly perform: (caller: Caller) => Promise<Outcome>;
+  readonly perform: (caller: Caller, done: (outcome: Outcome) => void) => void;
 }
 
 export function createModernCall(options: ModernCallOptions): ModernCall {
   const caller = new ModernCaller(options);
   let done: Outcome | undefined;
-  void options.perform(caller).then((outcome) => {
+  options.perform(caller, (outcome) => {
     done = outcome;
     caller.callOff.off(callIsOver);
     caller.look();

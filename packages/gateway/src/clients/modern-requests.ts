@@ -55,7 +55,7 @@ export function createModernRequests({ hub, perform, parked }: ModernRequestsOpt
       capabilities,
       logLevel,
       headers,
-      perform: (caller) => perform(method, params, caller),
+      perform: (caller, done) => perform(method, params, caller, done),
     });
   };
 
@@ -145,7 +145,9 @@ function modernResult(method: string, result: JsonObject, hub: Hub): JsonObject 
     );
   }
   const meta = isObject(result._meta) ? result._meta : undefined;
-  const whole: Record<string, unknown> = { ...result, resultType: "complete" };
+  // Keys that a copy gets afterwards cost ten times as much as the copy: these stand before it.
+  const whole: Record<string, unknown> = { resultType: undefined, _meta: undefined, ...result };
+  whole.resultType = "complete";
   if (cacheable.has(method)) {
     if (!(Number.isSafeInteger(whole.ttlMs) && Number(whole.ttlMs) >= 0)) whole.ttlMs = 0;
     if (whole.cacheScope !== "public" && whole.cacheScope !== "private") whole.cacheScope = "private";

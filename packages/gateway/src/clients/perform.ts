@@ -13,9 +13,10 @@ export type Outcome =
   | { readonly result: JsonObject; readonly fault?: undefined }
   | { readonly fault: RpcFault; readonly status: number; readonly result?: undefined };
 
-/** Performs requests: within the limits of the client, counted and told. Never rejects: a failure is an outcome. */
+/** Performs requests: within the limits of the client, counted and told. */
 export interface Perform {
-  (method: string, params: JsonObject, caller: Caller): Promise<Outcome>;
+  /** Calls `done` once, with what it came to; a failure is an outcome. Not a promise: each costs every call. */
+  (method: string, params: JsonObject, caller: Caller, done: (outcome: Outcome) => void): void;
   /** Resolves when nothing is performed any more; at the latest then, having called off what still is. */
   idle(graceMs: number): Promise<void>;
 }
@@ -87,7 +88,12 @@ export function createPerform(options: PerformOptions): Perform {
     return trace;
   };
 
-  const perform = async (method: string, params: JsonObject, caller: Caller): Promise<Outcome> => {
+  const perform = async (
+    method: string,
+    params: JsonObject,
+    caller: Caller,
+    done: (outcome: Outcome) => void,
+  ): Promise<void> => {
     const { account } = caller;
     const startedAt = performance.now();
     const full = account.enter();
@@ -95,16 +101,18 @@ export function createPerform(options: PerformOptions): Perform {
       const fault = tooMuch(full);
       metrics.refused(`client-${full}`);
       tell({ kind: "refused", limit: `client-${full}`, reason: `${account.label}: ${fault.message}` });
-      return { fault: faultOf(fault), status: fault.status };
+      done({ fault: faultOf(fault), status: fault.status });
+      return;
     }
     metrics.started();
     running.add(caller);
     const trace = take(method, params, caller);
+    let outcome: Outcome;
     try {
       const result = await (trace === undefined
         ? hub.perform(method, params, caller)
         : trace.run(() => hub.perform(method, params, caller)));
-      return finish(method, params, caller, startedAt, { result });
+      outcome = finish(method, params, caller, startedAt, { result });
     } catch (error) {
       if (!(error instanceof RpcError) && !ToolServerError.is(error)) {
         tell({
@@ -112,13 +120,14 @@ export function createPerform(options: PerformOptions): Perform {
           reason: redact(error instanceof Error ? (error.stack ?? error.message) : String(error)),
         });
       }
-      return finish(method, params, caller, startedAt, { fault: faultOf(error), status: statusOf(error) });
+      outcome = finish(method, params, caller, startedAt, { fault: faultOf(error), status: statusOf(error) });
     } finally {
       account.leave();
       metrics.ended();
       running.delete(caller);
       if (running.size === 0) onIdle?.();
     }
+    done(outcome);
   };
 
   return Object.assign(perform, {

@@ -5,7 +5,6 @@ import {
   isId,
   isObject,
   type JsonObject,
-  metaOf,
   type RequestId,
   type RpcAnswer,
   type RpcNotification,
@@ -13,11 +12,11 @@ import {
 } from "../rpc/json-rpc.js";
 import { type Implementation, isLevelAtLeast, type LogLevel } from "../rpc/protocol.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
-import { type CallOff, createCallOff } from "./call-off.js";
 import type { Caller, ClientAccount } from "./caller.js";
+import { type CallerSession, LegacyCaller } from "./legacy-caller.js";
 import type { Outlet } from "./outlet.js";
 import { isCalledOff, type Outcome, type Perform } from "./perform.js";
-import { callIsOver, mostQuestions, tooManyQuestions } from "./question-limits.js";
+import { callIsOver } from "./question-limits.js";
 import { createQuestions } from "./questions.js";
 
 /** What a client of the older era said of itself. */
@@ -46,7 +45,6 @@ export interface Session extends NoticeListener {
   readonly isIdle: boolean;
   /** When something last happened, in milliseconds. */
   readonly usedAt: number;
-  touch(): void;
   setLogLevel(level: LogLevel): void;
   /** Performs a request; what relates to it, and the answer, goes to the outlet. */
   request(request: RpcRequest, outlet: Outlet, headers?: Caller["headers"]): void;
@@ -92,13 +90,7 @@ export function createSession(init: SessionInit): Session {
   /** The stream of the request, or the one for everything else where that is gone. */
   const reach = (outlet: Outlet): Outlet | undefined => (outlet.isOpen ? outlet : stream?.isOpen ? stream : undefined);
 
-  const ask = (
-    outlet: Outlet,
-    callOff: CallOff,
-    method: string,
-    params: JsonObject | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<JsonObject> => {
+  const ask: CallerSession["ask"] = ({ outlet, callOff }, method, params, signal) => {
     if (params?.mode === "url" && typeof params.elicitationId === "string") {
       visits.add(params.elicitationId);
       const [oldest] = visits;
@@ -110,45 +102,6 @@ export function createSession(init: SessionInit): Session {
       open.send(message);
     });
   };
-
-  // A class, for one is made for every request.
-  class LegacyCaller implements Caller {
-    readonly era = "legacy";
-    readonly id: RequestId;
-    readonly account = account;
-    readonly session = session;
-    readonly capabilities = capabilities;
-    readonly progressToken: RequestId | undefined;
-    readonly headers: Caller["headers"];
-    readonly callOff = createCallOff();
-    readonly story: Caller["story"] = {};
-    readonly outlet: Outlet;
-    #asked = 0;
-
-    constructor({ id: requestId, params }: RpcRequest, outlet: Outlet, headers: Caller["headers"]) {
-      const token = metaOf(params)?.progressToken;
-      this.id = requestId;
-      this.progressToken = isId(token) ? token : undefined;
-      this.headers = headers;
-      this.outlet = outlet;
-    }
-
-    get logLevel(): LogLevel | undefined {
-      return logLevel;
-    }
-
-    notify(method: string, params: JsonObject): void {
-      reach(this.outlet)?.send({ jsonrpc: "2.0", method, params });
-    }
-
-    ask(method: string, params: JsonObject | undefined, signal?: AbortSignal): Promise<JsonObject> {
-      if (this.#asked >= mostQuestions) return Promise.reject(tooManyQuestions());
-      this.#asked += 1;
-      return ask(this.outlet, this.callOff, method, params, signal).finally(() => {
-        this.#asked -= 1;
-      });
-    }
-  }
 
   const session: Session = {
     id,
@@ -164,9 +117,6 @@ export function createSession(init: SessionInit): Session {
     get usedAt() {
       return usedAt;
     },
-    touch() {
-      usedAt = Date.now();
-    },
     setLogLevel(level) {
       logLevel = level;
     },
@@ -177,9 +127,9 @@ export function createSession(init: SessionInit): Session {
         outlet.answer({ jsonrpc: "2.0", id: request.id, error }, 200);
         return;
       }
-      const caller = new LegacyCaller(request, outlet, headers);
+      const caller = new LegacyCaller(ofCallers, request, outlet, headers);
       inFlight.set(request.id, caller);
-      void perform(request.method, request.params ?? {}, caller).then((outcome) => {
+      perform(request.method, request.params ?? {}, caller, (outcome) => {
         inFlight.delete(request.id);
         usedAt = Date.now();
         caller.callOff.off(callIsOver);
@@ -266,6 +216,7 @@ export function createSession(init: SessionInit): Session {
       init.onClosed(session, reason);
     },
   };
+  const ofCallers: CallerSession = { session, capabilities, reach, ask };
   return session;
 }
 

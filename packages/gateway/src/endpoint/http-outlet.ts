@@ -1,3 +1,4 @@
+import { ServerResponse } from "node:http";
 import type { Outlet } from "../clients/outlet.js";
 import { encodeMessage } from "../rpc/encode-message.js";
 import type { RpcAnswer, RpcMessage } from "../rpc/json-rpc.js";
@@ -52,12 +53,26 @@ export function sendJson(
   message: RpcAnswer,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  // Head and body leave in one write where the body is a text.
   const body = encodeMessage(message);
   response.writeHead(status, {
     "content-type": "application/json",
     "content-length": Buffer.byteLength(body),
     ...headers,
   });
-  response.end(body);
+  endWith(response, body);
+}
+
+/** Ends an answer with all of its body, which leaves in one write with the head. */
+function endWith(response: HttpResponse, body: string): void {
+  // An answer before which others are due has no socket yet.
+  if (!(response instanceof ServerResponse) || response.socket === null) {
+    response.end(body);
+    return;
+  }
+  const { socket } = response;
+  // As `end` alone does it, an empty text follows, and the two are gathered for the system at the cost of a microsecond.
+  socket.cork();
+  response.write(body);
+  socket.uncork();
+  response.end();
 }

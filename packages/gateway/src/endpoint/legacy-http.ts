@@ -117,6 +117,5 @@ function sessionOf(parts: EndpointParts, request: HttpRequest): Session {
       `The protocol version ${version} is not spoken in this session; it speaks ${session.protocolVersion}.`,
     );
   }
-  session.touch();
   return session;
 }

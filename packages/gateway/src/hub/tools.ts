@@ -1,11 +1,11 @@
-import { definitionsOf } from "../catalogue/offered.js";
+import { definitionsOf, type OfferedTool } from "../catalogue/offered.js";
 import { assertParamHeaders, buildParamHeaders } from "../catalogue/param-headers.js";
 import type { Caller } from "../clients/caller.js";
 import { isObject, type JsonObject } from "../rpc/json-rpc.js";
 import type { Era } from "../rpc/protocol.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import type { Upstream } from "../upstream/upstream.js";
-import { findKnown, findOffered } from "./find-offered.js";
+import { type Found, findKnown, findOffered } from "./find-offered.js";
 import type { ResourceRoutes } from "./resource-routes.js";
 
 /** The tools of all servers that answered in time. */
@@ -15,8 +15,8 @@ export async function listTools(upstreams: readonly Upstream[], era: Era): Promi
   return { tools: era === "legacy" ? tools.map(asLegacyTool) : tools };
 }
 
-/** Calls a tool of whichever server has it. */
-export async function callTool(
+/** Calls a tool of whichever server has it. Throws an RpcError, too: where the tool is known, the relay's is the only promise. */
+export function callTool(
   upstreams: readonly Upstream[],
   routes: ResourceRoutes,
   params: JsonObject,
@@ -25,15 +25,27 @@ export async function callTool(
   const { name } = params;
   if (typeof name !== "string")
     throw new RpcError(rpcCodes.invalidParams, "A call of a tool needs its name, as a text.");
-  const { upstream, item } = findKnown(upstreams, "tools", name) ?? (await findOffered(upstreams, "tools", name));
+  const known = findKnown(upstreams, "tools", name);
+  if (known !== undefined) return callFound(known, routes, params, caller);
+  return findOffered(upstreams, "tools", name).then((found) => callFound(found, routes, params, caller));
+}
+
+function callFound(
+  { upstream, item }: Found<OfferedTool>,
+  routes: ResourceRoutes,
+  params: JsonObject,
+  caller: Caller,
+): Promise<JsonObject> {
   caller.story.name = item.original;
   const { paramHeaders, original } = item;
   const args = params.arguments;
   if (caller.era === "modern" && caller.headers !== undefined) assertParamHeaders(paramHeaders, args, caller.headers);
   const headers = paramHeaders.length === 0 ? undefined : buildParamHeaders(paramHeaders, args);
-  const result = await upstream.call({ method: "tools/call", params: { ...params, name: original }, headers }, caller);
-  routes.learn(upstream, result.content);
-  return caller.era === "legacy" ? asLegacyResult(result) : result;
+  const finish = (result: JsonObject): JsonObject => {
+    routes.learn(upstream, result.content);
+    return caller.era === "legacy" ? asLegacyResult(result) : result;
+  };
+  return upstream.call({ method: "tools/call", params: { ...params, name: original }, headers, finish }, caller);
 }
 
 /** A client of the older era takes only schemas of objects for what a tool gives. */
@@ -44,8 +56,8 @@ function asLegacyTool(tool: JsonObject): JsonObject {
 
 /** A client of the older era takes only objects as structured content; what else there is, it reads as text. */
 function asLegacyResult(result: JsonObject): JsonObject {
+  if (result.structuredContent === undefined || isObject(result.structuredContent)) return result;
   const { structuredContent, ...rest } = result;
-  if (structuredContent === undefined || isObject(structuredContent)) return result;
   const content = Array.isArray(rest.content) ? rest.content : [];
   const hasText = content.some((block) => isObject(block) && block.type === "text");
   return hasText ? rest : { ...rest, content: [...content, { type: "text", text: JSON.stringify(structuredContent) }] };

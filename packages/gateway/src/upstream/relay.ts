@@ -14,6 +14,8 @@ export interface Relayed {
   /** As the server knows things; with the `_meta` of the client. */
   readonly params: JsonObject;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** What is made of the result. Default: nothing. Here, for to wait for the result would cost every call another promise. */
+  readonly finish?: ((result: JsonObject) => JsonObject) | undefined;
 }
 
 /** How often a server may ask for input during one call. */
@@ -29,7 +31,7 @@ const pacingMs = 250;
  */
 export async function relay(
   to: Connection | Promise<Connection>,
-  { method, params, headers }: Relayed,
+  { method, params, headers, finish = unchanged }: Relayed,
   call: UpstreamCall,
   onEnd: (call: UpstreamCall) => void,
 ): Promise<JsonObject> {
@@ -68,10 +70,10 @@ export async function relay(
       } finally {
         caller.callOff.forget(onOff);
       }
-      if (caller.era === "modern" || result.resultType === undefined) return result;
+      if (caller.era === "modern" || result.resultType === undefined) return finish(result);
       if (result.resultType !== "input_required") {
         const { resultType: _, ...rest } = result;
-        return rest;
+        return finish(rest);
       }
       if (round === mostRounds) {
         const message = `The server ${JSON.stringify(call.server)} asked for input ${mostRounds} times.`;
@@ -86,6 +88,8 @@ export async function relay(
     onEnd(call);
   }
 }
+
+const unchanged = (result: JsonObject): JsonObject => result;
 
 /** What a client of the older era says to the questions in a result. */
 async function inputOf({ inputRequests, requestState }: JsonObject, call: UpstreamCall): Promise<JsonObject> {
@@ -142,5 +146,8 @@ function withMeta(params: JsonObject, era: Era, caller: Caller, fields: TraceFie
     meta[metaKeys.clientCapabilities] = passedOnCapabilities(caller.capabilities);
     if (caller.logLevel !== undefined) meta[metaKeys.logLevel] = caller.logLevel;
   }
-  return { ...params, _meta: meta };
+  // A key that a copy gets afterwards costs ten times as much as the copy: this one stands before it.
+  const whole: Record<string, unknown> = { _meta: undefined, ...params };
+  whole._meta = meta;
+  return whole;
 }
