@@ -1,5 +1,5 @@
-/** How many entries a Map takes before another takes its place, besides four for each that it holds then. */
-const patience = 64;
+/** How many entries a Map takes before another takes its place, besides two for each that it holds then. */
+const patience = 32;
 
 /**
  * A Map of what comes and goes with every call.
@@ -29,7 +29,7 @@ export class TransientMap<Key, Value> {
 
   set(key: Key, value: Value): void {
     if (this.#left === 0) {
-      this.#left = patience + 4 * this.#entries.size;
+      this.#left = patience + 2 * this.#entries.size;
       this.#entries = new Map(this.#entries);
     }
     this.#left -= 1;
