@@ -54,16 +54,14 @@ export function sendJson(
   headers: Readonly<Record<string, string>> = {},
 ): void {
   const body = encodeMessage(message);
-  response.writeHead(status, {
-    "content-type": "application/json",
-    "content-length": Buffer.byteLength(body),
-    ...headers,
-  });
-  endWith(response, body);
+  const bytes = Buffer.byteLength(body);
+  response.writeHead(status, { "content-type": "application/json", "content-length": bytes, ...headers });
+  // What is ASCII is the same in both, and takes less time as the second.
+  endWith(response, body, bytes > body.length ? "utf8" : "latin1");
 }
 
 /** Ends an answer with all of its body, which leaves in one write with the head. */
-function endWith(response: HttpResponse, body: string): void {
+function endWith(response: HttpResponse, body: string, encoding: "utf8" | "latin1"): void {
   // An answer before which others are due has no socket yet.
   if (!(response instanceof ServerResponse) || response.socket === null) {
     response.end(body);
@@ -72,7 +70,7 @@ function endWith(response: HttpResponse, body: string): void {
   const { socket } = response;
   // As `end` alone does it, an empty text follows, and the two are gathered for the system at the cost of a microsecond.
   socket.cork();
-  response.write(body);
+  response.write(body, encoding);
   socket.uncork();
   response.end();
 }

@@ -130,15 +130,15 @@ export class HttpSocket implements AnswerHandler {
     const socket = this.#socket;
     const bytes = body === undefined ? 0 : Buffer.byteLength(body);
     const head = bytes > 0 || tellsLength ? `${text}content-length: ${bytes}\r\n\r\n` : `${text}\r\n`;
-    // In one write, where both are written alike: what is beyond ASCII is not the same in a header and in a body.
-    if (!needsLatin1) {
-      socket.write(body === undefined ? head : head + body, "utf8");
-      return;
+    // In one write, where both are written alike: only what is ASCII is the same in a header and in a body.
+    if (body === undefined || bytes === body.length) socket.write(body === undefined ? head : head + body, "latin1");
+    else if (!needsLatin1) socket.write(head + body, "utf8");
+    else {
+      socket.cork();
+      socket.write(head, "latin1");
+      socket.write(body, "utf8");
+      socket.uncork();
     }
-    socket.cork();
-    socket.write(head, "latin1");
-    if (body !== undefined) socket.write(body, "utf8");
-    socket.uncork();
   }
 
   #rest(wasUsed: boolean): void {
