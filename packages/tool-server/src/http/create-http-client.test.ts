@@ -173,6 +173,22 @@ describe("close", () => {
     await http.close();
   });
 
+  test("says of each request whether it was written", async () => {
+    const server = await startHostileServer((request, response) => {
+      if (request.url === "/done") response.end("a");
+    });
+    const { http } = createTestClient();
+    const send = (path: string) => http.send(get(new URL(path, server.url)));
+    await Promise.all(["/done", "/done"].map(async (path) => (await send(path)).text(10)));
+    const written = failureOf(send("/written"));
+    await vi.waitFor(() => expect(server.requests).toHaveLength(3), waiting);
+    const unwritten = failureOf(send("/unwritten"));
+    await http.close();
+    expect((await written).details).toMatchObject({ wasSent: true });
+    expect((await unwritten).details).toMatchObject({ wasSent: false });
+    expect(server.requests.map(({ url }) => url)).not.toContain("/unwritten");
+  });
+
   test("leaves no handle behind that keeps a process alive", async () => {
     const server = await startHostileServer((_, response) => response.end("x"));
     const before = process.getActiveResourcesInfo().filter((name) => /Timeout|Immediate/.test(name)).length;
