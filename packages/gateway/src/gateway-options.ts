@@ -1,6 +1,6 @@
 import type { ListenLimits, ListenTls, Registry } from "@wirescope/channelz";
 import type { Clock, SecretRegistry } from "@wirescope/tool-server";
-import type { HttpHandler } from "./endpoint/mcp-endpoint.js";
+import type { HttpHandler } from "./endpoint/http-exchange.js";
 import type { GatewayListener } from "./events.js";
 import type { GatewayLimits } from "./limits.js";
 import type { Implementation } from "./rpc/protocol.js";

@@ -1,5 +1,5 @@
 export type { ToolFilter } from "./catalogue/tool-filter.js";
-export type { HttpHandler } from "./endpoint/mcp-endpoint.js";
+export type { HttpHandler } from "./endpoint/http-exchange.js";
 export type { CallerFacts, GatewayEvent, GatewayListener } from "./events.js";
 export { type Gateway, type GatewayCloseOptions, startGateway } from "./gateway.js";
 export type { GatewayListenOptions, GatewayOptions } from "./gateway-options.js";

@@ -46,6 +46,8 @@ export interface Reception {
   answerAtOnce(received: Received): StatusResponse | undefined;
   /** Its answer is out, or it never will be. */
   finish(received: Received): void;
+  /** Tells a browser, where the request is one's, that the page may read the answer. */
+  welcome(received: Received, response: { setHeader(name: string, value: string): unknown }): void;
   /** Hands a request to whom it is for. */
   handOver(received: Received, request: NodeRequest, response: NodeResponse): void;
 }
@@ -75,6 +77,11 @@ export function createReception(options: ReceptionOptions): Reception {
     const message = `The request is larger than ${limits.maxMessageBytes} bytes, the most that this listener takes.`;
     return { code: grpcCode.resourceExhausted, message };
   }
+
+  const welcome: Reception["welcome"] = ({ verdict: { origin } }, response) => {
+    if (origin === undefined) return;
+    for (const [name, value] of Object.entries(corsHeaders(origin, cors))) response.setHeader(name, value);
+  };
 
   return {
     receive(connection, stream, { method, headers, url }) {
@@ -107,11 +114,10 @@ export function createReception(options: ReceptionOptions): Reception {
       return { ...answer, headers: { ...answer.headers, ...(verdict.origin && corsHeaders(verdict.origin, cors)) } };
     },
     finish: ({ exchange }) => connections.finish(exchange),
-    handOver({ path, verdict }, request, response) {
-      if (verdict.origin !== undefined) {
-        for (const [name, value] of Object.entries(corsHeaders(verdict.origin, cors))) response.setHeader(name, value);
-      }
-      if (services.current?.connect.handle(request, response, path) !== true) fallback?.(request, response);
+    welcome,
+    handOver(received, request, response) {
+      welcome(received, response);
+      if (services.current?.connect.handle(request, response, received.path) !== true) fallback?.(request, response);
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { HttpResponse } from "./event-streams.js";
+import type { HttpResponse } from "./http-exchange.js";
 
 /** Where the client goes away before its answer is there, that calls the request off. */
 export function isCalledOffBy(response: HttpResponse, callOff: () => void): void {

@@ -6,7 +6,8 @@ import type { Sessions } from "../clients/sessions.js";
 import type { Hub } from "../hub/hub.js";
 import type { GatewayLimits } from "../limits.js";
 import type { Metrics } from "../metrics.js";
-import type { EventStreams, HttpRequest } from "./event-streams.js";
+import type { EventStreams } from "./event-streams.js";
+import type { HttpRequest } from "./http-exchange.js";
 
 /** What every way to reach the gateway is made of. */
 export interface EndpointParts {

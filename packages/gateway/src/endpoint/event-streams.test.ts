@@ -2,7 +2,8 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { patience } from "../gateway.test.helper.js";
-import { createEventStreams, type EventStream, type HttpResponse, type WaitingLimits } from "./event-streams.js";
+import { createEventStreams, type EventStream, type WaitingLimits } from "./event-streams.js";
+import type { HttpResponse } from "./http-exchange.js";
 
 interface Opened {
   readonly stream: EventStream;

@@ -1,13 +1,8 @@
-import { ServerResponse } from "node:http";
-import type { Fallback } from "@wirescope/channelz";
 import { TransientMap } from "@wirescope/tool-server";
 import { encodeMessage } from "../rpc/encode-message.js";
 import type { RpcAnswer, RpcMessage } from "../rpc/json-rpc.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
-
-/** The response of either version of HTTP. */
-export type HttpResponse = Parameters<Fallback>[1];
-export type HttpRequest = Parameters<Fallback>[0];
+import type { HttpResponse } from "./http-exchange.js";
 
 /** Streams of events to clients, which are kept alive: what says nothing for long is cut by those in between. */
 export interface EventStreams {
@@ -71,8 +66,7 @@ export function createEventStreams(limits: WaitingLimits = defaultLimits): Event
     writableLength <= limits.each && (together <= limits.together || writableLength <= limits.keptUp);
   const write = (response: HttpResponse, text: string): void => {
     if (response.writableEnded || response.destroyed) return;
-    // The two versions of HTTP have it as overloads that do not meet.
-    (response.write as (text: string) => boolean).call(response, text);
+    response.write(text);
     count(response, response.writableLength);
   };
 
@@ -91,8 +85,7 @@ export function createEventStreams(limits: WaitingLimits = defaultLimits): Event
     },
     open(response, headers = {}) {
       response.writeHead(200, { ...streamHeaders, ...headers });
-      // HTTP/2 has sent them by now.
-      if (response instanceof ServerResponse) response.flushHeaders();
+      response.flushHeaders?.();
       open.set(response, 0);
       response.on("drain", () => count(response, response.writableLength));
       response.once("close", () => forget(response));

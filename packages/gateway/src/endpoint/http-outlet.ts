@@ -1,8 +1,10 @@
 import { ServerResponse } from "node:http";
+import { PostAnswer } from "@wirescope/channelz/listener";
 import type { Outlet } from "../clients/outlet.js";
 import { encodeMessage } from "../rpc/encode-message.js";
 import type { RpcAnswer, RpcMessage } from "../rpc/json-rpc.js";
-import type { EventStream, EventStreams, HttpResponse } from "./event-streams.js";
+import type { EventStream, EventStreams } from "./event-streams.js";
+import type { HttpResponse } from "./http-exchange.js";
 
 /** The answer to one request of HTTP: JSON, or a stream of events as soon as something comes before the answer. */
 export function createHttpOutlet(response: HttpResponse, streams: EventStreams): Outlet {
@@ -62,6 +64,10 @@ export function sendJson(
 
 /** Ends an answer with all of its body, which leaves in one write with the head. */
 function endWith(response: HttpResponse, body: string, encoding: "utf8" | "latin1"): void {
+  if (response instanceof PostAnswer) {
+    response.end(body, encoding);
+    return;
+  }
   // An answer before which others are due has no socket yet.
   if (!(response instanceof ServerResponse) || response.socket === null) {
     response.end(body);

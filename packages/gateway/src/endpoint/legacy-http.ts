@@ -6,7 +6,7 @@ import { isModernVersion, legacyVersions } from "../rpc/protocol.js";
 import { faultOf, RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import { accepts } from "./accepts.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import type { HttpRequest, HttpResponse } from "./event-streams.js";
+import type { HttpRequest, HttpResponse } from "./http-exchange.js";
 import { createHttpOutlet, sendJson } from "./http-outlet.js";
 import { initializeResult } from "./initialize-result.js";
 import { headerOf } from "./modern-headers.js";

@@ -4,15 +4,12 @@ import { parseMessage } from "../rpc/parse-message.js";
 import { isModernVersion } from "../rpc/protocol.js";
 import { accepts, isJson } from "./accepts.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import type { HttpRequest, HttpResponse } from "./event-streams.js";
+import type { HttpHandler, HttpRequest } from "./http-exchange.js";
 import { serveLegacyDelete, serveLegacyGet, serveLegacyPost } from "./legacy-http.js";
 import { headerOf } from "./modern-headers.js";
 import { serveModernPost } from "./modern-http.js";
 import { readBody } from "./read-body.js";
 import { httpError, refuse } from "./refuse.js";
-
-/** Answers a request of HTTP. */
-export type HttpHandler = (request: HttpRequest, response: HttpResponse) => void;
 
 /**
  * The endpoint of Streamable HTTP, of both eras. What a body says decides which: a request of the newer one names its version

@@ -3,7 +3,7 @@ import type { ReadMessage } from "../rpc/json-rpc.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import { isCalledOffBy } from "./disconnect.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import type { HttpRequest, HttpResponse } from "./event-streams.js";
+import type { HttpRequest, HttpResponse } from "./http-exchange.js";
 import { createHttpOutlet } from "./http-outlet.js";
 import { assertModernHeaders, assertNotificationHeaders, headerOf } from "./modern-headers.js";
 import { refuse } from "./refuse.js";

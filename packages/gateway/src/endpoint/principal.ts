@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { TLSSocket } from "node:tls";
-import type { HttpRequest } from "./event-streams.js";
+import type { HttpRequest } from "./http-exchange.js";
 
 const mostKept = 256;
 

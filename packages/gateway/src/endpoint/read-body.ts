@@ -1,10 +1,15 @@
-import type { HttpRequest } from "./event-streams.js";
+import { WholePost } from "@wirescope/channelz/listener";
+import type { HttpRequest } from "./http-exchange.js";
 
 /** Reads the body of a request as text; `then` gets undefined where it is larger than that. Never called where it breaks off. */
 export function readBody(request: HttpRequest, limitBytes: number, then: (text: string | undefined) => void): void {
   const announced = Number(request.headers["content-length"] ?? 0);
   if (announced > limitBytes) {
     then(undefined);
+    return;
+  }
+  if (request instanceof WholePost) {
+    then(request.body);
     return;
   }
   const chunks: Buffer[] = [];

@@ -1,6 +1,6 @@
 import type { RequestId } from "../rpc/json-rpc.js";
 import { faultOf, RpcError, rpcCodes, statusOf } from "../rpc/rpc-error.js";
-import type { HttpRequest, HttpResponse } from "./event-streams.js";
+import type { HttpRequest, HttpResponse } from "./http-exchange.js";
 import { sendJson } from "./http-outlet.js";
 
 /** Refuses a request of HTTP, with an error of JSON-RPC that says why. What is left of its body is let go. */
@@ -12,11 +12,11 @@ export function refuse(
   headers: Readonly<Record<string, string>> = {},
 ): void {
   if (response.headersSent || response.destroyed) return;
-  const isUnread = !request.complete;
+  const unread = "complete" in request && !request.complete ? request : undefined;
   // Whoever sends more than is wanted could keep the connection busy with it.
-  const closing = isUnread && request.httpVersionMajor === 1 ? { connection: "close" } : {};
+  const closing = unread?.httpVersionMajor === 1 ? { connection: "close" } : {};
   sendJson(response, statusOf(error), { jsonrpc: "2.0", id, error: faultOf(error) }, { ...headers, ...closing });
-  if (isUnread) request.resume();
+  unread?.resume();
 }
 
 /** What is refused for the sake of HTTP. */

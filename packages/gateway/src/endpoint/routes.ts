@@ -1,8 +1,8 @@
-import type { Fallback } from "@wirescope/channelz";
 import type { Gauge } from "../metrics.js";
 import type { Upstreams } from "../upstream/upstreams.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import { createMcpEndpoint, type HttpHandler } from "./mcp-endpoint.js";
+import type { HttpHandler } from "./http-exchange.js";
+import { createMcpEndpoint } from "./mcp-endpoint.js";
 import { httpError, refuse } from "./refuse.js";
 import { createSseEndpoint, messagesPath } from "./sse-endpoint.js";
 import { sendText } from "./state-pages.js";
@@ -22,7 +22,7 @@ export function createRoutes(
   parts: EndpointParts,
   upstreams: Upstreams,
   { gauges, isClosing, pages: more }: RoutesState,
-): Fallback {
+): HttpHandler {
   const sse = createSseEndpoint(parts);
   const mcp = createMcpEndpoint(parts);
   const reading =

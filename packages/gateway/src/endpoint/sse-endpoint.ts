@@ -6,9 +6,8 @@ import { parseMessage } from "../rpc/parse-message.js";
 import { faultOf, RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import { accepts, isJson } from "./accepts.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import type { HttpRequest, HttpResponse } from "./event-streams.js";
+import type { HttpHandler, HttpRequest, HttpResponse } from "./http-exchange.js";
 import { initializeResult } from "./initialize-result.js";
-import type { HttpHandler } from "./mcp-endpoint.js";
 import { readBody } from "./read-body.js";
 import { httpError, refuse } from "./refuse.js";
 

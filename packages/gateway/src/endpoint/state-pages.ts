@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse } from "./event-streams.js";
+import type { HttpRequest, HttpResponse } from "./http-exchange.js";
 
 /** Answers with a short text. */
 export function sendText(
@@ -8,8 +8,8 @@ export function sendText(
   text: string,
   type = "text/plain; charset=utf-8",
 ): void {
-  const body = Buffer.from(text);
-  response.writeHead(status, { "content-type": type, "content-length": body.length, "cache-control": "no-store" });
+  const length = Buffer.byteLength(text);
+  response.writeHead(status, { "content-type": type, "content-length": length, "cache-control": "no-store" });
   if (request.method === "HEAD") response.end();
-  else response.end(body);
+  else response.end(text);
 }

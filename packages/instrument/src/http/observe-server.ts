@@ -3,13 +3,13 @@ import type { Http2SecureServer } from "node:http2";
 import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { type TLSSocket, Server as TlsServer } from "node:tls";
-import type { Registry, ServerHandle } from "@wirescope/channelz";
+import type { PostObserver, Registry, ServerHandle } from "@wirescope/channelz";
 import { causeOf } from "../cause.js";
 import { EventFolder } from "../event-folder.js";
 import { observeListening } from "../listening.js";
 import { noteObserved, stopObserving } from "../observation.js";
 import type { ConnectionOwner } from "./server-connection.js";
-import { addOwner, connectionOf, removeOwner } from "./server-requests.js";
+import { addOwner, connectionOf, removeOwner, unseenConnection } from "./server-requests.js";
 import { watchEvents } from "./watch-events.js";
 
 export interface ObserveHttpServerOptions {
@@ -38,6 +38,14 @@ export function observeHttpServer(
     handle.close(reason);
   });
   return handle;
+}
+
+/**
+ * Shows a connection of an observed server that has not been handed to it, as one whose posts are answered before it is. Undefined
+ * where there is nothing to show.
+ */
+export function observePosts(server: HttpServer, socket: Socket): PostObserver | undefined {
+  return unseenConnection(server, socket);
 }
 
 /**

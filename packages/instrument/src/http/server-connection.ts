@@ -1,9 +1,10 @@
 import { type EventEmitter, errorMonitor } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Registry, ServerHandle, SocketHandle } from "@wirescope/channelz";
+import type { PostAnswer, PostObserver, Registry, ServerHandle, SocketHandle } from "@wirescope/channelz";
 import { codeOf } from "../cause.js";
 import type { EventFolder } from "../event-folder.js";
+import { countOutcome } from "../messages/call-counters.js";
 import { readEndpoints } from "../sockets/addresses.js";
 import { describeSocket } from "../sockets/describe-socket.js";
 import { beginExchange, type ExchangeCounters, type ExchangeTracker } from "./exchange-tracker.js";
@@ -24,7 +25,7 @@ export interface ConnectionOwner {
 }
 
 /** A connection that a server accepted, and the exchanges that are under way on it. */
-export class ServerConnection implements ExchangeCounters {
+export class ServerConnection implements ExchangeCounters, PostObserver {
   readonly isClient = false;
   readonly calls: readonly ServerHandle[];
   readonly #socket: Socket & Accepted;
@@ -57,6 +58,21 @@ export class ServerConnection implements ExchangeCounters {
     const exchange = beginExchange(this);
     this.#exchanges.push(exchange);
     exchange.serve(this.#handle, request, response);
+  }
+
+  /** A post came that is none of Node's requests. */
+  received(hasBody: boolean): void {
+    this.#owner.server.callStarted();
+    this.#handle.remoteStreamStarted();
+    if (hasBody) this.#handle.messageReceived();
+  }
+
+  /** Its answer was sent, or never will be. */
+  ended({ statusCode, hasBody, writableFinished }: PostAnswer): void {
+    if (writableFinished && hasBody) this.#handle.messageSent();
+    if (writableFinished) this.#handle.streamSucceeded();
+    else this.#handle.streamFailed();
+    countOutcome(this.#owner.server, writableFinished && statusCode < 400);
   }
 
   /** A request came that makes the connection something else: a WebSocket, or a tunnel. */

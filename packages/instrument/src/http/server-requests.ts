@@ -83,8 +83,8 @@ function onResponse(message: unknown): void {
   exchange.closed();
 }
 
-/** A connection that was there before its server was observed. */
-function unseenConnection(server: Server, socket: Socket): ServerConnection | undefined {
+/** A connection that its server has not been handed, or was before the server was observed. */
+export function unseenConnection(server: Server, socket: Socket): ServerConnection | undefined {
   if (!owners.has(server)) onUnowned?.(server);
   const owner = owners.get(server);
   return owner === undefined ? undefined : connectionOf(server, owner, socket);

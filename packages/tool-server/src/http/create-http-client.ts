@@ -77,8 +77,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
   const defaultLeg = `the server ${JSON.stringify(server)}`;
 
-  const reach = async (url: URL, { leg = defaultLeg, signal, isAddressAllowed }: SocketOptions): Promise<Socket> => {
-    const socket = await connectSocket(url, { leg, signal, isAddressAllowed }, settings);
+  const reach = async (url: URL, options: SocketOptions, mayBeDirect: boolean): Promise<Socket> => {
+    const { leg = defaultLeg, signal, isAddressAllowed } = options;
+    const socket = await connectSocket(url, { leg, signal, isAddressAllowed, mayBeDirect }, settings);
     if (closed === undefined) return socket;
     socket.destroy();
     throw closed;
@@ -92,7 +93,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     async open(request, signal) {
       const { url } = request;
       const owner = transport();
-      const socket = await reach(url, { ...request, signal });
+      const socket = await reach(url, { ...request, signal }, true);
       return pool.add(socket, { origin: url.origin, remoteName: remoteNameOf(url), transport: owner });
     },
     take({ url, isAddressAllowed }, origin) {
@@ -133,7 +134,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     async openSocket(url, socketOptions = {}) {
       if (closed !== undefined) throw closed;
       const owner = transport();
-      const socket = await reach(url, socketOptions);
+      const socket = await reach(url, socketOptions, false);
       const wire = openWire(socket, owner, remoteNameOf(url), redact);
       opened.add(wire);
       void wire.closed.then(() => opened.delete(wire));
