@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { suggest } from "@wirescope/tool-server/suggest";
 import { commands } from "./command-table.js";
 import type { Command } from "./commands/command.js";
 import { exitCode, reportFailure } from "./failure.js";
@@ -6,7 +7,6 @@ import { commandText, overviewText } from "./help.js";
 import { type Io, processIo } from "./io.js";
 import { toParseArgs } from "./options.js";
 import { widthOf } from "./output/screen.js";
-import { suggest } from "./suggest.js";
 import { UsageError } from "./usage-error.js";
 import { version } from "./version.js";
 

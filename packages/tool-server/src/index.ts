@@ -43,6 +43,7 @@ export * from "./credentials/index.js";
 export * from "./diagnostics/index.js";
 export { ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails } from "./errors.js";
 export { type FileLockOptions, withFileLock } from "./files/file-lock.js";
+export { decodeHeaderText, encodeHeaderText } from "./headers/header-text.js";
 export * from "./http/index.js";
 export * from "./oauth/index.js";
 export * from "./process/index.js";

@@ -1,8 +1,8 @@
 import type { Tool } from "@wirescope/tool-server";
+import { suggest } from "@wirescope/tool-server/suggest";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
 import { type Column, renderTable } from "../output/table.js";
-import { suggest } from "../suggest.js";
 import { defineServerCommand } from "../tool-server/define-server-command.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import { renderTool } from "../tool-server/render-tool.js";

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import type { Filters, GatewayLimits, ToolFilter } from "@wirescope/gateway";
+import { suggest } from "@wirescope/tool-server/suggest";
 import type { Io } from "../io.js";
 import { JsoncError, type JsoncMember, type JsoncNode, parseJsonc } from "../jsonc/jsonc-text.js";
-import { suggest } from "../suggest.js";
 import { UsageError } from "../usage-error.js";
 
 /** What the user's file says of the gateway. */

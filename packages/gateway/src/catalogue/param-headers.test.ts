@@ -1,5 +1,6 @@
+import { decodeHeaderText } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
-import { assertParamHeaders, buildParamHeaders, decodeHeaderText, paramHeadersOf } from "./param-headers.js";
+import { assertParamHeaders, buildParamHeaders, paramHeadersOf } from "./param-headers.js";
 
 const region = { type: "string", "x-mcp-header": "Region" };
 const schema = {

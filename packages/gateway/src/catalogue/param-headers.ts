@@ -1,3 +1,4 @@
+import { decodeHeaderText, encodeHeaderText } from "@wirescope/tool-server";
 import { isObject, type JsonObject } from "../rpc/json-rpc.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 
@@ -68,29 +69,12 @@ export function buildParamHeaders(declared: readonly ParamHeader[], args: unknow
   );
 }
 
-/** What a header says, where it may be wrapped because a header cannot hold it; undefined where the wrapping is broken. */
-export function decodeHeaderText(text: string): string | undefined {
-  const wrapped = /^=\?base64\?(.*)\?=$/s.exec(text)?.[1];
-  if (wrapped === undefined) return text;
-  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(wrapped)) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(wrapped, "base64"));
-  } catch {
-    return undefined;
-  }
-}
-
 /** That headers and body of a request differ. */
 export function mismatch(header: string, what: string): RpcError {
   return new RpcError(rpcCodes.headerMismatch, `The headers and the body of the request disagree: ${what}.`, {
     data: { mismatch: { header, body: what } },
     status: 400,
   });
-}
-
-function encodeHeaderText(text: string): string {
-  const isSafe = /^[\t\x20-\x7e]+$/.test(text) && text === text.trim() && !/^=\?base64\?.*\?=$/s.test(text);
-  return isSafe ? text : `=?base64?${Buffer.from(text, "utf8").toString("base64")}?=`;
 }
 
 /** Where a schema is nested deeper than anybody writes one, it counts as one that does: it is not offered then. */

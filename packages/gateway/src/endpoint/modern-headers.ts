@@ -1,4 +1,5 @@
-import { decodeHeaderText, mismatch } from "../catalogue/param-headers.js";
+import { decodeHeaderText } from "@wirescope/tool-server";
+import { mismatch } from "../catalogue/param-headers.js";
 import type { Envelope } from "../rpc/envelope.js";
 import type { JsonObject, RpcNotification, RpcRequest } from "../rpc/json-rpc.js";
 import { modernVersions } from "../rpc/protocol.js";

@@ -1,6 +1,6 @@
 import { ToolServerError } from "../errors.js";
+import { suggest } from "../suggest.js";
 import type { Configuration } from "./parse-configuration.js";
-import { suggest } from "./suggest.js";
 
 /** That a configuration has no server of this name, which ones it has, and which was meant. */
 export function unknownServer(

@@ -7,6 +7,7 @@ import {
 import type { HeaderFields } from "../credentials/header-fields.js";
 import type { WireFacts } from "../diagnostics/facts.js";
 import { isReservedHeader } from "../headers/header-rules.js";
+import { encodeHeaderText } from "../headers/header-text.js";
 import type { HttpAnswer, HttpRequest } from "../http/http-client.js";
 import { sendWithinOrigin } from "../http/redirects.js";
 import { askWithCredential } from "./refusal.js";
@@ -133,12 +134,6 @@ function nameOf(message: JSONRPCRequest): string | undefined {
   if (!Object.hasOwn(nameFields, message.method)) return undefined;
   const value = message.params?.[nameFields[message.method] ?? ""];
   return typeof value === "string" ? value : undefined;
-}
-
-/** Text as a header can hold it: as it stands where that is safe, else in base64 with a mark around it. */
-export function encodeHeaderText(text: string): string {
-  const isSafe = /^[\t\x20-\x7e]+$/.test(text) && text === text.trim() && !/^=\?base64\?.*\?=$/s.test(text);
-  return isSafe ? text : `=?base64?${Buffer.from(text, "utf8").toString("base64")}?=`;
 }
 
 function addHeaders(headers: Record<string, string>, more: Readonly<Record<string, string>>): void {

@@ -5,7 +5,7 @@ import {
   type Position,
   parseJsonWithPositions,
 } from "../configuration/json-with-positions.js";
-import { suggest } from "../configuration/suggest.js";
+import { suggest } from "../suggest.js";
 import { type OriginPattern, parseOriginPattern } from "./origin-pattern.js";
 import type { PolicyRule, TrustPolicy } from "./policy.js";
 import { quoteText } from "./quoted-text.js";

@@ -7,8 +7,10 @@ test.each([
   ["shwo", "show"],
   ["TREE", "tree"],
   ["socket", "sockets"],
+  ["time-out", "timeout"],
+  ["dryrun", "dry-run"],
   ["zzz", undefined],
   ["", undefined],
 ])("%s is taken for %s", (word, expected) => {
-  expect(suggest(word, ["channels", "servers", "sockets", "show", "tree"])).toBe(expected);
+  expect(suggest(word, ["channels", "servers", "sockets", "show", "tree", "timeout", "dry-run"])).toBe(expected);
 });

@@ -1,12 +1,16 @@
-/** The candidate that `word` was probably meant to be, if one is near. */
+/** The candidate that `word` was probably meant to be, if one is near: case, hyphens and underscores do not count. */
 export function suggest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    const distance = editDistance(bare(word), bare(candidate));
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
+}
+
+function bare(word: string): string {
+  return word.toLowerCase().replace(/[-_]/g, "");
 }
 
 /** How many letters must be put in, left out, replaced, or swapped with their neighbour, to make one word of the other. */
