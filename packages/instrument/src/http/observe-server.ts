@@ -8,8 +8,9 @@ import { causeOf } from "../cause.js";
 import { EventFolder } from "../event-folder.js";
 import { observeListening } from "../listening.js";
 import { noteObserved, stopObserving } from "../observation.js";
+import { ConnectionPosts } from "./connection-posts.js";
 import type { ConnectionOwner } from "./server-connection.js";
-import { addOwner, connectionOf, removeOwner, unseenConnection } from "./server-requests.js";
+import { addOwner, connectionOf, removeOwner } from "./server-requests.js";
 import { watchEvents } from "./watch-events.js";
 
 export interface ObserveHttpServerOptions {
@@ -41,11 +42,11 @@ export function observeHttpServer(
 }
 
 /**
- * Shows a connection of an observed server that has not been handed to it, as one whose posts are answered before it is. Undefined
- * where there is nothing to show.
+ * Shows a connection of a server that has not been handed to it, since its posts are answered before it is; with those that come
+ * while the server is observed.
  */
-export function observePosts(server: HttpServer, socket: Socket): PostObserver | undefined {
-  return unseenConnection(server, socket);
+export function observePosts(server: HttpServer, socket: Socket): PostObserver {
+  return new ConnectionPosts(server, socket);
 }
 
 /**

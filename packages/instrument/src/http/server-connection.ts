@@ -1,7 +1,7 @@
 import { type EventEmitter, errorMonitor } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { PostAnswer, PostObserver, Registry, ServerHandle, SocketHandle } from "@wirescope/channelz";
+import type { PostAnswer, Registry, ServerHandle, SocketHandle } from "@wirescope/channelz";
 import { codeOf } from "../cause.js";
 import type { EventFolder } from "../event-folder.js";
 import { countOutcome } from "../messages/call-counters.js";
@@ -25,7 +25,7 @@ export interface ConnectionOwner {
 }
 
 /** A connection that a server accepted, and the exchanges that are under way on it. */
-export class ServerConnection implements ExchangeCounters, PostObserver {
+export class ServerConnection implements ExchangeCounters {
   readonly isClient = false;
   readonly calls: readonly ServerHandle[];
   readonly #socket: Socket & Accepted;
@@ -61,14 +61,14 @@ export class ServerConnection implements ExchangeCounters, PostObserver {
   }
 
   /** A post came that is none of Node's requests. */
-  received(hasBody: boolean): void {
+  posted(hasBody: boolean): void {
     this.#owner.server.callStarted();
     this.#handle.remoteStreamStarted();
     if (hasBody) this.#handle.messageReceived();
   }
 
   /** Its answer was sent, or never will be. */
-  ended({ statusCode, hasBody, writableFinished }: PostAnswer): void {
+  answered({ statusCode, hasBody, writableFinished }: PostAnswer): void {
     if (writableFinished && hasBody) this.#handle.messageSent();
     if (writableFinished) this.#handle.streamSucceeded();
     else this.#handle.streamFailed();

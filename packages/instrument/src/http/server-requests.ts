@@ -71,8 +71,7 @@ interface Published {
 
 function onRequest(message: unknown): void {
   const { request, response, socket, server } = message as Published;
-  const connection = ServerConnection.of(socket) ?? unseenConnection(server, socket);
-  connection?.requested(request, response);
+  shownConnection(server, socket)?.requested(request, response);
 }
 
 function onResponse(message: unknown): void {
@@ -83,8 +82,10 @@ function onResponse(message: unknown): void {
   exchange.closed();
 }
 
-/** A connection that its server has not been handed, or was before the server was observed. */
-export function unseenConnection(server: Server, socket: Socket): ServerConnection | undefined {
+/** The connection that a request came on: its server may have been handed it before it was observed, or not at all. */
+export function shownConnection(server: Server, socket: Socket): ServerConnection | undefined {
+  const connection = ServerConnection.of(socket);
+  if (connection !== undefined) return connection;
   if (!owners.has(server)) onUnowned?.(server);
   const owner = owners.get(server);
   return owner === undefined ? undefined : connectionOf(server, owner, socket);

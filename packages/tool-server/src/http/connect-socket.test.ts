@@ -1,4 +1,6 @@
-import type { LookupFunction } from "node:net";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo, LookupFunction } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { SocketWire } from "../diagnostics/facts.js";
@@ -47,6 +49,19 @@ async function failureFrom(http: HttpClient, url: string | URL, options: SocketO
   const error = await failureOf(textFrom(http, url, options));
   expect(error).toMatchObject({ code: "SERVER_UNREACHABLE", details: { wasSent: false } });
   return error;
+}
+
+/** Whether what a socket reads, or the one beneath its TLS, comes past Node's streams. */
+function isDirect(socket: object & { readonly _parent?: object | null }): boolean {
+  const buffer = Object.getOwnPropertySymbols(socket).find((symbol) => symbol.description === "kBuffer");
+  if (buffer === undefined) throw new TypeError("Node calls it otherwise.");
+  return Boolean(Reflect.get(socket, buffer)) || (socket._parent ? isDirect(socket._parent) : false);
+}
+
+async function wasDirect(http: HttpClient, url: string | URL): Promise<boolean> {
+  const answer = await http.send({ method: "GET", url: new URL(url), headers: {} });
+  expect(await answer.text(1000)).toBe("hello");
+  return isDirect((answer.wire as SocketWire).socket);
 }
 
 const trusted = (): Partial<HttpClientOptions> => ({ tls: { ca: certificate("ca") } });
@@ -107,6 +122,46 @@ describe("a server that cannot be reached", () => {
     await failureFrom(http, url, { isAddressAllowed });
     expect(await textFrom(http, url, { isAddressAllowed: (address) => address === "127.0.0.1" })).toBe("hello");
     expect(server.connections).toBe(1);
+  });
+});
+
+describe("a direct socket", () => {
+  test("is for requests to a server that is reached without TLS and without a proxy, and for nothing else", async () => {
+    const [plain, secure, proxy] = [
+      await startHostileServer(greeter),
+      await startHostileServer(greeter, { tls: serverTls() }),
+      await startConnectProxy(),
+    ];
+    const url = `http://notes.test:${plain.port}/`;
+    const http = createTestClient(trusted());
+    expect([await wasDirect(http, url), await wasDirect(http, secure.url)]).toEqual([true, false]);
+    const variables = { HTTP_PROXY: proxy.url(), HTTPS_PROXY: proxy.url() };
+    const through = createTestClient({ ...trusted(), variables, proxiesLoopback: true });
+    expect([await wasDirect(through, url), await wasDirect(through, secure.url)]).toEqual([false, false]);
+    expect(proxy.targets).toHaveLength(2);
+    expect(isDirect(await http.openSocket(new URL(`ws://notes.test:${plain.port}/`)))).toBe(false);
+  });
+
+  test("of openSocket is none, so that it can be read as any stream, also what came at once", async () => {
+    const server = await startRawServer((socket) => socket.end("hello"));
+    const socket = await createTestClient().openSocket(new URL(`http://notes.test:${server.port}/`));
+    await vi.waitFor(() => expect(socket.readableLength).toBe(5), waiting);
+    let text = "";
+    for await (const chunk of socket) text += chunk;
+    expect(text).toBe("hello");
+  });
+
+  test("reads from the address that answers, where another of the same name refuses", async () => {
+    const server = createServer((_, response) => response.end("hello")).listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const both: LookupFunction = (_, __, callback) =>
+      callback(null, [
+        { address: "::1", family: 6 },
+        { address: "127.0.0.1", family: 4 },
+      ]);
+    const { port } = server.address() as AddressInfo;
+    expect(await wasDirect(createTestClient({ lookup: both }), `http://both.test:${port}/`)).toBe(true);
   });
 });
 

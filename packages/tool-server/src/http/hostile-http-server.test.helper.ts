@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer, type ServerOptions } from "node:https";
 import { type AddressInfo, createServer as createRawServer, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { onTestFinished } from "vitest";
 
 /** A request as it arrived. */
@@ -90,12 +91,16 @@ export async function startHostileServer(
   };
 }
 
-/** A server of bare sockets; `number` counts them from 1. */
-export async function startRawServer(onSocket: (socket: Socket, number: number) => unknown): Promise<HostileServer> {
-  const server = createRawServer();
-  const { sockets, count, kill, port } = await serve(server, "connection", onSocket);
+/** A server of bare sockets, or of sockets with bare TLS; `number` counts them from 1. */
+export async function startRawServer(
+  onSocket: (socket: Socket, number: number) => unknown,
+  { tls }: Pick<HostileOptions, "tls"> = {},
+): Promise<HostileServer> {
+  const server = tls === undefined ? createRawServer() : createTlsServer(tls);
+  const event = tls === undefined ? "connection" : "secureConnection";
+  const { sockets, count, kill, port } = await serve(server, event, onSocket);
   return {
-    url: new URL(`http://localhost:${port}/mcp`),
+    url: new URL(`${tls === undefined ? "http" : "https"}://localhost:${port}/mcp`),
     port,
     requests: [],
     sockets,

@@ -1,10 +1,11 @@
 import { getEventListeners } from "node:events";
 import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { ToolServerError } from "../errors.js";
 import { waiting } from "../waiting.test.helper.js";
-import { startRawServer } from "./hostile-http-server.test.helper.js";
+import { certificate, serverTls, startRawServer } from "./hostile-http-server.test.helper.js";
 import type { HttpAnswer } from "./http-client.js";
 import { createTestClient, post } from "./http-client.test.helper.js";
 
@@ -31,7 +32,8 @@ const manners: Readonly<Record<string, (socket: Socket, body: string) => unknown
   untimely: (socket, body) => socket.write(answerOf(body).replace("\r\n", "\r\nKeep-Alive: timeout=0\r\n")),
   broken: (socket, body) => socket.end(answerOf(body).slice(0, -1)),
   nonsense: (socket) => socket.write("injected\r\n\r\n"),
-  reset: (socket) => socket.resetAndDestroy(),
+  // What is secured cannot be reset from here.
+  reset: (socket) => (socket instanceof TLSSocket ? socket.destroy() : socket.resetAndDestroy()),
   silent: (socket) => socket.end(),
 };
 
@@ -79,68 +81,80 @@ const call = fc.record({
   pause: fc.constantFrom(0, 0, 1, 3),
 });
 
-test("[TS-D-HTTP-3] each caller has its own answer or a failure, whatever happened on the connections before", async () => {
-  const server = await startRawServer((socket) => {
-    let seen = "";
-    socket.setNoDelay(true);
-    socket.on("data", (bytes) => {
-      seen += bytes;
-      for (let found = next(); found !== null; found = next()) {
-        seen = seen.slice(found.index + found[0].length);
-        void manners[found[2] ?? ""]?.(socket, found[1] ?? "");
-      }
-    });
-    const next = (): RegExpExecArray | null => /^POST \/(\d+)\/(\w+) [\s\S]*?\r\n\r\nx/.exec(seen);
-  });
-  const { http, published } = createTestClient();
-  const reason = new RangeError("called off");
-  let number = 0;
-  const outcomes = new Set<string>();
-  await fc.assert(
-    fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 12 }), async (calls) => {
-      const pending: Promise<void>[] = [];
-      for (const { manner, reader, calledOff, pause } of calls) {
-        number += 1;
-        const own = `${number}`;
-        const controller = new AbortController();
-        const { signal } = controller;
-        const read = http
-          .send(post(new URL(`/${own}/${manner}`, server.url), "x", { signal }))
-          .then((answer) => readers[reader]?.(answer))
-          .then(
-            (text = "") => {
-              const whole = text.replace(/\.+$/, "");
-              outcomes.add(whole === "" ? "nothing" : "answer");
-              if (reader === "discard") return;
-              // A reader that throws has read a part.
-              expect(reader === "throwing" ? own.slice(0, whole.length) : own).toBe(whole);
-            },
-            (error: unknown) => {
-              if (error === reason && signal.aborted) return;
-              if (!ToolServerError.is(error)) throw error;
-              outcomes.add(error.code);
-              expect(error.message).not.toContain("injected");
-            },
+// Those without TLS do not pass Node's streams.
+test.each([
+  ["direct", 100],
+  ["secured", 50],
+])(
+  "[TS-D-HTTP-3] each caller has its own answer or a failure, whatever happened on the %s connections before",
+  async (kind, numRuns) => {
+    const tls = kind === "secured" ? serverTls() : undefined;
+    const server = await startRawServer(
+      (socket) => {
+        let seen = "";
+        socket.setNoDelay(true);
+        socket.on("data", (bytes) => {
+          seen += bytes;
+          for (let found = next(); found !== null; found = next()) {
+            seen = seen.slice(found.index + found[0].length);
+            void manners[found[2] ?? ""]?.(socket, found[1] ?? "");
+          }
+        });
+        const next = (): RegExpExecArray | null => /^POST \/(\d+)\/(\w+) [\s\S]*?\r\n\r\nx/.exec(seen);
+      },
+      { tls },
+    );
+    const { http, published } = createTestClient({ tls: tls && { ca: certificate("ca") } });
+    const reason = new RangeError("called off");
+    // Of two digits at least, so that there is something to read of an answer that lacks its last byte.
+    let number = 9;
+    const outcomes = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 12 }), async (calls) => {
+        const pending: Promise<void>[] = [];
+        for (const { manner, reader, calledOff, pause } of calls) {
+          number += 1;
+          const own = `${number}`;
+          const controller = new AbortController();
+          const { signal } = controller;
+          const read = http
+            .send(post(new URL(`/${own}/${manner}`, server.url), "x", { signal }))
+            .then((answer) => readers[reader]?.(answer))
+            .then(
+              (text = "") => {
+                const whole = text.replace(/\.+$/, "");
+                outcomes.add(whole === "" ? "nothing" : "answer");
+                if (reader === "discard") return;
+                // A reader that throws has read a part.
+                expect(reader === "throwing" ? own.slice(0, whole.length) : own).toBe(whole);
+              },
+              (error: unknown) => {
+                if (error === reason && signal.aborted) return;
+                if (!ToolServerError.is(error)) throw error;
+                outcomes.add(error.code);
+                expect(error.message).not.toContain("injected");
+              },
+            );
+          if (calledOff !== null) void turns(calledOff).then(() => controller.abort(reason));
+          pending.push(
+            read.then(() => {
+              // What is discarded may still be coming.
+              if (reader !== "discard") expect(getEventListeners(signal, "abort")).toEqual([]);
+            }),
           );
-        if (calledOff !== null) void turns(calledOff).then(() => controller.abort(reason));
-        pending.push(
-          read.then(() => {
-            // What is discarded may still be coming.
-            if (reader !== "discard") expect(getEventListeners(signal, "abort")).toEqual([]);
-          }),
-        );
-        await turns(pause);
-      }
-      await Promise.all(pending);
-    }),
-    { numRuns: 100 },
-  );
-  expect([...outcomes].sort()).toEqual(["CONNECTION_LOST", "NOT_A_TOOL_SERVER", "answer", "nothing"]);
-  await http.close();
-  const totals = published.totals();
-  expect(totals.closed).toBe(totals.opened);
-  expect(totals["stream-succeeded"] + totals["stream-failed"]).toBe(totals["stream-started"]);
-  // Connections were used again, where they could be.
-  expect(totals.opened).toBeLessThan(totals["stream-started"]);
-  await vi.waitFor(() => expect(server.sockets.size).toBe(0), waiting);
-});
+          await turns(pause);
+        }
+        await Promise.all(pending);
+      }),
+      { numRuns },
+    );
+    expect([...outcomes].sort()).toEqual(["CONNECTION_LOST", "NOT_A_TOOL_SERVER", "answer", "nothing"]);
+    await http.close();
+    const totals = published.totals();
+    expect(totals.closed).toBe(totals.opened);
+    expect(totals["stream-succeeded"] + totals["stream-failed"]).toBe(totals["stream-started"]);
+    // Connections were used again, where they could be.
+    expect(totals.opened).toBeLessThan(totals["stream-started"]);
+    await vi.waitFor(() => expect(server.sockets.size).toBe(0), waiting);
+  },
+);

@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { connect, type Socket, type TcpNetConnectOpts } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createTestContext } from "../transports/transport-context.test.helper.js";
 import { waiting } from "../waiting.test.helper.js";
 import { SocketClosed } from "./answer-defect.js";
+import { connectDirect } from "./direct-socket.js";
 import { startRawServer } from "./hostile-http-server.test.helper.js";
 import { HttpSocket, type SocketUser } from "./http-socket.js";
 import { requestHead } from "./request-head.js";
@@ -38,8 +39,15 @@ function listener(changes: Partial<SocketUser> = {}): Listener {
   return user;
 }
 
+/** How a socket is made; one behind TLS or a proxy is as Node's are. */
+type Connect = (options: TcpNetConnectOpts) => Socket;
+const connects: [string, Connect][] = [
+  ["of Node", connect],
+  ["that is direct", connectDirect],
+];
+
 /** A socket, its other end, and what came there. */
-async function connectBare(): Promise<{ bare: Socket; server: Socket; seen: () => string }> {
+async function connectBare(make: Connect): Promise<{ bare: Socket; server: Socket; seen: () => string }> {
   const accepted: Socket[] = [];
   let seen = "";
   const { port } = await startRawServer((peer) => {
@@ -48,7 +56,7 @@ async function connectBare(): Promise<{ bare: Socket; server: Socket; seen: () =
       seen += bytes;
     });
   });
-  const bare = connect({ host: "localhost", port });
+  const bare = make({ host: "localhost", port });
   await once(bare, "connect");
   await vi.waitFor(() => expect(accepted).toHaveLength(1), waiting);
   onTestFinished(() => void bare.destroy());
@@ -56,8 +64,10 @@ async function connectBare(): Promise<{ bare: Socket; server: Socket; seen: () =
 }
 
 /** A socket of ours, with how often it was idle: each time, whether it had been used. */
-async function join(): Promise<Awaited<ReturnType<typeof connectBare>> & { socket: HttpSocket; idle: boolean[] }> {
-  const joined = await connectBare();
+async function join(
+  make: Connect,
+): Promise<Awaited<ReturnType<typeof connectBare>> & { socket: HttpSocket; idle: boolean[] }> {
+  const joined = await connectBare(make);
   const idle: boolean[] = [];
   const wire = openWire(joined.bare, createTestContext("http").facts, "a.test:80", (text) => text);
   const socket = new HttpSocket(wire, "http://a.test", (_, wasUsed) => idle.push(wasUsed));
@@ -65,8 +75,8 @@ async function join(): Promise<Awaited<ReturnType<typeof connectBare>> & { socke
 }
 
 /** One that answered a request, and is idle. */
-async function joinIdle(): Promise<Awaited<ReturnType<typeof join>>> {
-  const joined = await join();
+async function joinIdle(make: Connect): Promise<Awaited<ReturnType<typeof join>>> {
+  const joined = await join(make);
   const user = listener();
   joined.socket.send(head, undefined, user);
   joined.server.write(answer);
@@ -77,14 +87,14 @@ async function joinIdle(): Promise<Awaited<ReturnType<typeof join>>> {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe("a request on a socket that was idle", () => {
+describe.each(connects)("a request on a socket %s that was idle", (_, make) => {
   test.each([
     ["gets data", "data", (server: Socket) => server.write(answer)],
     ["gets a byte", "data", (server: Socket) => server.write("\n")],
     ["gets its end", "end", (server: Socket) => server.end()],
     ["is reset", "error", (server: Socket) => server.resetAndDestroy()],
-  ])("[TS-D-HTTP-3] which %s before it is written is not written, and hears so", async (_, event, speak) => {
-    const { socket, bare, server, seen, idle } = await joinIdle();
+  ])("[TS-D-HTTP-3] which %s before it is written is not written, and hears so", async (__, event, speak) => {
+    const { socket, bare, server, seen, idle } = await joinIdle(make);
     const user = listener({ onWriting: () => user.told.push("written") > 0 });
     // At the last moment: others hear of it after this.
     bare.prependOnceListener(event, () => socket.send(head, undefined, user));
@@ -98,7 +108,7 @@ describe("a request on a socket that was idle", () => {
   });
 
   test("that is not wanted any more is not written, and leaves the socket to others as it was", async () => {
-    const { socket, seen, idle, server } = await joinIdle();
+    const { socket, seen, idle, server } = await joinIdle(make);
     socket.send(head, undefined, listener({ onWriting: () => false }));
     await vi.waitFor(() => expect(idle).toEqual([true, false]), waiting);
     const user = listener();
@@ -110,9 +120,9 @@ describe("a request on a socket that was idle", () => {
   });
 });
 
-describe("a socket", () => {
+describe.each(connects)("a socket %s", (_, make) => {
   test("on which a request is called off in the middle of a piece is not used again, though the answer is whole", async () => {
-    const { socket, server, idle } = await join();
+    const { socket, server, idle } = await join(make);
     const user = listener({
       onBody() {
         socket.abort(new Error("aborted"), "A request on it was called off.");
@@ -127,7 +137,7 @@ describe("a socket", () => {
   });
 
   test("whose reader is busy waits, and goes on where it is asked to; the next request finds it awake", async () => {
-    const { socket, server, idle, bare } = await join();
+    const { socket, server, idle, bare } = await join(make);
     const user = listener({ onBody: (piece) => user.told.push(piece.toString()) > 1000 });
     socket.send(head, undefined, user);
     server.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\na");
@@ -148,8 +158,20 @@ describe("a socket", () => {
     await vi.waitFor(() => expect(next.told).toEqual(["200", "ok", "end"]), waiting);
   });
 
+  test("hears of what was said before it was listened to, when a request is written already", async () => {
+    const { bare, server } = await connectBare(make);
+    await new Promise<void>((resolve) => server.write("220 mail.example.com\r\n", () => resolve()));
+    // So that it has arrived, as far as one can know that without reading.
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    const wire = openWire(bare, createTestContext("http").facts, "a.test:80", (text) => text);
+    const user = listener();
+    new HttpSocket(wire, "http://a.test", () => {}).send(head, undefined, user);
+    await vi.waitFor(() => expect(user.told).toEqual(["error"]), waiting);
+    expect(String(user.error)).toBe("AnswerDefect: The answer does not begin as one of HTTP/1.1 does.");
+  });
+
   test("has no more listeners after many requests than after one", async () => {
-    const { socket, server, bare } = await joinIdle();
+    const { socket, server, bare } = await joinIdle(make);
     const count = (): number => bare.eventNames().reduce((sum, name) => sum + bare.listenerCount(name), 0);
     const before = count();
     for (let round = 0; round < 20; round += 1) {
@@ -161,7 +183,7 @@ describe("a socket", () => {
   });
 
   test("tells of a defect once, and quotes nothing of it", async () => {
-    const { socket, server, idle } = await join();
+    const { socket, server, idle } = await join(make);
     const user = listener();
     socket.send(head, undefined, user);
     server.write("HTTP/1.1 200 OK\r\ns3cr3t\r\n\r\n".repeat(3));
@@ -173,7 +195,7 @@ describe("a socket", () => {
 
 describe("the time for which a pool keeps a socket", () => {
   const pooled = async (keepAlive: string): Promise<{ socket: HttpSocket; keptMs: () => number }> => {
-    const { bare, server } = await connectBare();
+    const { bare, server } = await connectBare(connectDirect);
     const { facts } = createTestContext("http");
     const pool = createSocketPool(4000, (text) => text);
     const socket = pool.add(bare, { origin: "http://a.test", remoteName: "a.test:80", transport: facts });

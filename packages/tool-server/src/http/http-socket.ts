@@ -57,6 +57,8 @@ export class HttpSocket implements AnswerHandler {
     this.#socket.on("data", (bytes: Buffer) => this.#onData(bytes));
     this.#socket.on("end", () => this.#onEnd());
     this.#socket.on("close", () => this.#onClose());
+    // A direct one waits for that.
+    this.#socket.resume();
   }
 
   /** Whether a request was written to it whose answer has not come yet. */
