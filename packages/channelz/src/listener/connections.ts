@@ -43,7 +43,9 @@ export interface Connection extends Waiting<Connection> {
   /** Requests whose answer has not been taken: over HTTP/1.1 one at the most, but for callers who do not wait. */
   readonly exchanges: Exchange[];
   hasRequested: boolean;
-  /** Since when it waits: it was accepted, was made to wait for us, or its last request ended. In the time of `performance.now()`. */
+  /** Whether the head of a request is here that has not begun. */
+  isExpected: boolean;
+  /** Since when it waits: it was accepted, was made to wait for us, a request is expected, or its last request ended. In the time of `performance.now()`. */
   idleSince: number;
 }
 
@@ -69,6 +71,8 @@ export interface Connections {
   readonly counters: Counters;
   /** Takes a socket in, or destroys it and answers undefined where there is no room. */
   admit(socket: Socket): Connection | undefined;
+  /** A request is on its way that begins when it is whole: until then, or for as long as its body may take, the connection is not idle. */
+  expect(connection: Connection): void;
   begin(exchange: Exchange): void;
   finish(exchange: Exchange): void;
   /** Ends a connection at once, whatever runs on it. */
@@ -121,6 +125,7 @@ export function createConnections(limits: ListenLimits): Connections {
       awaiting: "preface",
       exchanges: [],
       hasRequested: false,
+      isExpected: false,
       idleSince: performance.now(),
       list: undefined,
       before: undefined,
@@ -143,8 +148,15 @@ export function createConnections(limits: ListenLimits): Connections {
     return true;
   }
 
+  function expect(connection: Connection): void {
+    if (!connection.isExpected) connection.idleSince = performance.now();
+    connection.isExpected = true;
+    connection.list?.delete(connection);
+  }
+
   function begin(exchange: Exchange): void {
     const { connection } = exchange;
+    connection.isExpected = false;
     counters.requestsStarted++;
     requestsOpen++;
     if (connection.exchanges.push(exchange) === 1) {
@@ -160,7 +172,10 @@ export function createConnections(limits: ListenLimits): Connections {
     if (place === -1) return;
     exchanges.splice(place, 1);
     requestsOpen--;
-    if (exchanges.length > 0 || !connections.has(connection)) return;
+    if (exchanges.length === 0 && !connection.isExpected && connections.has(connection)) rest(connection);
+  }
+
+  function rest(connection: Connection): void {
     connection.idleSince = performance.now();
     idle.add(connection);
     if (onDrained !== undefined) retire(connection);
@@ -168,6 +183,9 @@ export function createConnections(limits: ListenLimits): Connections {
 
   function forget(connection: Connection): void {
     connection.list?.delete(connection);
+    // Node does not tell of the end of answers that were not their turn.
+    requestsOpen -= connection.exchanges.length;
+    connection.exchanges.length = 0;
     if (connections.delete(connection) && connections.size === 0) onDrained?.();
   }
 
@@ -195,7 +213,14 @@ export function createConnections(limits: ListenLimits): Connections {
     }
     for (const connection of connections) {
       for (const exchange of [...connection.exchanges]) if (isOverdue(exchange, now)) giveUp(exchange);
+      if (connection.isExpected && now - connection.idleSince > limits.requestTimeoutMs) expectNoMore(connection);
     }
+  }
+
+  /** Node has answered it without telling, as it does with expectations that it does not know. */
+  function expectNoMore(connection: Connection): void {
+    connection.isExpected = false;
+    if (connection.exchanges.length === 0) rest(connection);
   }
 
   /** Takes the stream from a caller; where there is none, or it does not come off, the connection. */
@@ -245,7 +270,7 @@ export function createConnections(limits: ListenLimits): Connections {
     });
     if (connections.size === 0) onDrained?.();
     for (const connection of [...connections]) {
-      if (connection.exchanges.length === 0) retire(connection);
+      if (connection.exchanges.length === 0 && !connection.isExpected) retire(connection);
       else connection.session?.close();
     }
     const timer = setTimeout(() => {
@@ -259,6 +284,7 @@ export function createConnections(limits: ListenLimits): Connections {
   return {
     counters,
     admit,
+    expect,
     begin,
     finish,
     destroy,

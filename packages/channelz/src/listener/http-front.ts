@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { Connection } from "./connections.js";
 import { createHttp1Front } from "./http1-front.js";
 import { createHttp2Front } from "./http2-front.js";
-import { type PostHandler, type PostObserver, servePosts } from "./posts/post-lane.js";
+import { type PostHandler, type PostLaneOptions, type PostObserver, servePosts } from "./posts/post-lane.js";
 import { sniffPreface } from "./preface.js";
 import { createReception, type ReceptionOptions } from "./reception.js";
 
@@ -33,13 +33,21 @@ export interface HttpFront {
 
 /** Creates what tells the two versions apart. */
 export function createHttpFront({ observer, posts, ...options }: HttpFrontOptions): HttpFront {
-  const { services, limits } = options;
-  const { counters } = options.connections;
+  const { services, limits, connections } = options;
+  const { counters } = connections;
   const reception = createReception(options);
   const http1 = createHttp1Front({ reception, services, limits, counters });
   const serveHttp2 = createHttp2Front({ reception, services, limits, counters, onSession: observer?.onHttp2Session });
   observer?.onHttp1Server?.(http1.server);
-  const lane = { reception, limits, posts, observe: observer?.onPosts, leaveToNode: http1.serve };
+  const lane: PostLaneOptions = {
+    connections,
+    reception,
+    limits,
+    posts,
+    observe: observer?.onPosts,
+    leaveToNode: http1.serve,
+    cutOff: http1.cutOff,
+  };
   return {
     serve(connection) {
       sniffPreface(connection.socket, (isHttp2) => {

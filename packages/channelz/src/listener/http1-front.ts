@@ -17,6 +17,8 @@ export interface Http1Front {
   /** The server that connections are handed to. It never listens itself. */
   readonly server: HttpServer;
   serve(connection: Connection): void;
+  /** Refuses what was sent of a request on a connection that was not handed over, and has ended. */
+  cutOff(connection: Connection): void;
   /** Stops its clock; the connections themselves are drained elsewhere. */
   close(): void;
 }
@@ -91,6 +93,9 @@ export function createHttp1Front({ reception, services, limits, counters }: Http
       server.emit("connection", connection.socket);
       // The parser reads the handle from here on, but what was put back waits in the socket.
       connection.socket.resume();
+    },
+    cutOff({ socket }) {
+      onClientError(Object.assign(new Error("Cut off"), { code: "HPE_INVALID_EOF_STATE" }), socket);
     },
     close() {
       server.close();

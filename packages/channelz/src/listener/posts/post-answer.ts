@@ -45,48 +45,52 @@ export class PostAnswer {
     return this.#socket.writableLength;
   }
 
+  /** Sets a header that `writeHead` does not. Throws a TypeError where the head is out. */
   setHeader(name: string, value: string | number): void {
+    this.#assertHeadIsOurs();
     this.#more ??= {};
-    this.#more[name] = value;
+    this.#more[name.toLowerCase()] = value;
   }
 
+  /** Says what the head is; it leaves with the body. Throws a TypeError where it is out. */
   writeHead(statusCode: number, headers: OutgoingHttpHeaders = {}): this {
+    this.#assertHeadIsOurs();
     this.statusCode = statusCode;
     this.#headers = headers;
     return this;
   }
 
-  /** Sends the head before there is a body. */
+  /** Sends the head before there is a body. Throws a TypeError for what no head can carry, and then sends nothing; so do `write` and `end`. */
   flushHeaders(): void {
     if (this.headersSent || this.destroyed) return;
-    this.#socket.write(this.#head(undefined), "latin1");
+    this.#socket.write(this.#takeHead(undefined), "latin1");
   }
 
   /** Sends a part of the body; false where the caller has yet to take what it has. */
   write(text: string): boolean {
     if (this.writableEnded || this.destroyed) return false;
-    if (text === "") return true;
-    this.hasBody = true;
-    const head = this.headersSent ? "" : this.#head(undefined);
-    return this.#socket.write(head + this.#part(text));
+    const head = this.headersSent ? "" : this.#takeHead(undefined);
+    const bytes = head + this.#part(text, "utf8");
+    return bytes === "" || this.#socket.write(bytes);
   }
 
   /** Sends the rest of the body; as Latin-1 where it is known to have nothing else. */
   end(body = "", encoding: BodyEncoding = "utf8"): void {
     if (this.writableEnded || this.destroyed) return;
+    const head = this.headersSent ? "" : this.#takeHead(Buffer.byteLength(body, encoding));
+    const rest = head + this.#part(body, encoding) + (this.#isChunked ? "0\r\n\r\n" : "");
     this.writableEnded = true;
-    this.hasBody ||= body !== "";
-    const rest = this.headersSent
-      ? this.#part(body, encoding) + (this.#isChunked ? "0\r\n\r\n" : "")
-      : this.#head(Buffer.byteLength(body, encoding)) + body;
-    this.#socket.write(rest, encoding);
+    if (rest !== "") this.#socket.write(rest, encoding);
     if (this.#socket.writableLength === 0) this.#finish();
-    // Called when all that was written before is gone.
+    // Called when all that was written before is gone, or never will be.
     else this.#socket.write("", () => this.#finish());
   }
 
+  /** Hears of the end, once and also where it is past; or of each time that all has left. */
   on(event: "close" | "drain", listener: Listener): this {
-    if (event === "close") {
+    if (this.#isOver) {
+      if (event === "close") process.nextTick(listener);
+    } else if (event === "close") {
       this.#onClose ??= [];
       this.#onClose.push(listener);
     } else {
@@ -113,7 +117,8 @@ export class PostAnswer {
   }
 
   #finish(): void {
-    if (this.#socket.destroyed) return;
+    // What went wrong ends the connection, and that is told soon.
+    if (this.#socket.destroyed || this.#socket.errored !== null) return;
     this.writableFinished = true;
     this.#over();
   }
@@ -122,33 +127,68 @@ export class PostAnswer {
     if (this.#isOver) return;
     this.#isOver = true;
     for (const listener of this.#onDrain ?? []) this.#socket.off("drain", listener);
-    for (const listener of this.#onClose ?? []) listener();
-    this.#onEnd(this);
+    try {
+      for (const listener of this.#onClose ?? []) listener();
+    } finally {
+      this.#onEnd(this);
+    }
   }
 
-  #part(text: string, encoding: BodyEncoding = "utf8"): string {
-    if (text === "" || !this.#isChunked) return text;
+  #assertHeadIsOurs(): void {
+    if (this.headersSent) throw new TypeError("The head of the answer has been sent. Say all of it before the body.");
+  }
+
+  /** What goes out for a part of the body. */
+  #part(text: string, encoding: BodyEncoding): string {
+    if (text === "" || isBodiless(this.statusCode)) return "";
+    this.hasBody = true;
+    if (!this.#isChunked) return text;
     return `${Buffer.byteLength(text, encoding).toString(16)}\r\n${text}\r\n`;
   }
 
-  /** The head of an answer whose body has so many bytes, or is sent in parts. */
-  #head(bodyBytes: number | undefined): string {
-    this.headersSent = true;
+  /** The head, which is out with that, of an answer whose body has so many bytes, or is sent in parts. */
+  #takeHead(bodyBytes: number | undefined): string {
     const { statusCode } = this;
+    if (!Number.isInteger(statusCode) || statusCode < 200 || statusCode > 999) {
+      throw new TypeError(`No answer has the status ${statusCode}. Use one from 200 to 599.`);
+    }
     let head = `HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode] ?? ""}\r\n`;
-    let hasLength = statusCode === 204 || statusCode === 304;
-    const headers = this.#more === undefined ? this.#headers : { ...this.#more, ...this.#headers };
-    for (const name in headers) {
-      const value = String(headers[name] ?? "");
+    let hasLength = isBodiless(statusCode);
+    let hasDate = false;
+    let isLast = false;
+    const headers = this.#more === undefined ? this.#headers : merged(this.#more, this.#headers);
+    for (const given in headers) {
+      const name = given.toLowerCase();
+      const value = String(headers[given] ?? "");
       validateHeaderName(name);
       if (!isHeaderValue.test(value)) throw new TypeError(`The header ${name} has characters that it cannot carry.`);
-      if (name === "content-length") hasLength = true;
-      if (name === "connection") this.isLast = value === "close";
+      // How its parts are told apart is not for who answers to say; nor how long it is, where that is known.
+      if (name === "transfer-encoding") continue;
+      if (name === "content-length") {
+        if (bodyBytes !== undefined) continue;
+        hasLength = true;
+      }
+      if (name === "connection") isLast = /\bclose\b/i.test(value);
+      if (name === "date") hasDate = true;
       head += `${name}: ${value}\r\n`;
     }
-    if (!hasLength && bodyBytes === undefined) this.#isChunked = true;
-    if (this.#isChunked) head += "transfer-encoding: chunked\r\n";
-    else if (!hasLength) head += `content-length: ${bodyBytes}\r\n`;
-    return `${head}date: ${httpDate()}\r\n\r\n`;
+    this.headersSent = true;
+    this.isLast = isLast;
+    if (!hasLength && bodyBytes === undefined) {
+      this.#isChunked = true;
+      head += "transfer-encoding: chunked\r\n";
+    } else if (!hasLength) head += `content-length: ${bodyBytes}\r\n`;
+    return hasDate ? `${head}\r\n` : `${head}date: ${httpDate()}\r\n\r\n`;
   }
+}
+
+/** Whether whoever reads it takes what follows the head for the next answer, whatever the head says. */
+function isBodiless(statusCode: number): boolean {
+  return statusCode === 204 || statusCode === 304;
+}
+
+function merged(more: OutgoingHttpHeaders, headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
+  const all = { ...more };
+  for (const name in headers) all[name.toLowerCase()] = headers[name];
+  return all;
 }

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { Connection } from "../connections.js";
+import type { Connection, Connections } from "../connections.js";
 import type { ListenLimits } from "../limits.js";
 import type { Received, Reception } from "../reception.js";
 import { PostAnswer } from "./post-answer.js";
@@ -16,6 +16,7 @@ export interface PostObserver {
 }
 
 export interface PostLaneOptions {
+  readonly connections: Connections;
   readonly reception: Reception;
   readonly limits: ListenLimits;
   /** Who answers, by path. */
@@ -23,6 +24,8 @@ export interface PostLaneOptions {
   readonly observe: ((socket: Socket) => PostObserver | undefined) | undefined;
   /** Takes a connection over for good, with what it has sent. */
   readonly leaveToNode: (connection: Connection) => void;
+  /** Refuses a request that ended before it was whole. */
+  readonly cutOff: (connection: Connection) => void;
 }
 
 /** The most that a post may have, head and body, in bytes: what is larger does not come at once anyway. */
@@ -56,6 +59,9 @@ class PostLane {
   #head: PostHead | undefined;
   #answer: PostAnswer | undefined;
   #received: Received | undefined;
+  #isServing = false;
+  /** Whether it was left to Node, or to its end. */
+  #isOver = false;
 
   constructor(options: PostLaneOptions, connection: Connection) {
     this.#options = options;
@@ -67,6 +73,7 @@ class PostLane {
   begin(): void {
     this.#connection.awaiting = "request";
     this.#socket.on("data", this.#onData);
+    this.#socket.on("end", this.#onEnd);
     this.#socket.on("close", this.#onClose);
     this.#socket.resume();
   }
@@ -74,9 +81,14 @@ class PostLane {
   readonly #onData = (chunk: Buffer): void => {
     this.#held = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]);
     this.#pieces += 1;
-    // Who does not wait for an answer before it asks again waits now.
     if (this.#answer === undefined) this.#serve();
-    else this.#socket.pause();
+    // Who does not wait for an answer before it asks again waits now. Not sooner: who is not read from cannot be seen to go away.
+    else if (!this.#hasRoom()) this.#socket.pause();
+  };
+
+  readonly #onEnd = (): void => {
+    if (this.#answer === undefined) this.#serve();
+    if (this.#answer === undefined) this.#leaveToNode();
   };
 
   readonly #onClose = (): void => {
@@ -85,32 +97,57 @@ class PostLane {
     this.#answer?.connectionClosed();
   };
 
-  /** Takes the next post of what is held, if it is there. */
-  #serve(): void {
-    const bytes = this.#held;
-    if (bytes === undefined || this.#socket.destroyed || this.#socket.writableEnded) return;
+  #hasRoom(): boolean {
+    return this.#held === undefined || (this.#pieces < mostPieces && this.#held.length < mostBytes);
+  }
+
+  /** Takes the posts that are held, until one is not answered at once. */
+  readonly #serve = (): void => {
+    // One after the other, and not from within the answer to the one before: there may be a thousand.
+    if (this.#isServing) return;
+    this.#isServing = true;
+    try {
+      while (this.#held !== undefined && this.#answer === undefined && this.#takePost(this.#held));
+    } finally {
+      this.#isServing = false;
+    }
+    if (this.#socket.isPaused() && !this.#isOver && this.#hasRoom()) this.#socket.resume();
+  };
+
+  /** Takes the next post, if it is there; says whether it was. */
+  #takePost(bytes: Buffer): boolean {
+    if (this.#socket.destroyed || this.#socket.writableEnded) return false;
     const end = bytes.indexOf(headEnd);
     const head =
       end < 0 || end > this.#options.limits.maxHeaderBytes ? undefined : this.#headOf(bytes.toString("latin1", 0, end));
     const handler = head && this.#options.posts.get(head.path);
-    if (head === undefined || handler === undefined) {
-      this.#leaveToNode();
-      return;
-    }
     const start = end + headEnd.length;
+    if (head === undefined || handler === undefined || start + head.bodyBytes > mostBytes) {
+      this.#leaveToNode();
+      return false;
+    }
     const length = start + head.bodyBytes;
-    if (length > mostBytes) this.#leaveToNode();
-    else if (bytes.length >= length) {
-      this.#held = bytes.length > length ? bytes.subarray(length) : undefined;
-      this.#pieces = 0;
-      this.#receive(new WholePost(head, bytes.toString("utf8", start, length), this.#socket), handler);
-    } else if (this.#pieces >= mostPieces) this.#leaveToNode();
-    else this.#timer ??= setTimeout(this.#leaveToNode, patienceMs).unref();
+    if (bytes.length < length) {
+      if (this.#pieces >= mostPieces) this.#leaveToNode();
+      else this.#awaitRest();
+      return false;
+    }
+    this.#held = bytes.length > length ? bytes.subarray(length) : undefined;
+    this.#pieces = 0;
+    this.#receive(new WholePost(head, bytes.toString("utf8", start, length), this.#socket), handler);
+    return true;
   }
 
   #headOf(text: string): PostHead | undefined {
     if (this.#head?.text !== text) this.#head = readPostHead(text);
     return this.#head;
+  }
+
+  /** For a moment: after that, Node's server keeps the time. */
+  #awaitRest(): void {
+    const { connections, limits } = this.#options;
+    connections.expect(this.#connection);
+    this.#timer ??= setTimeout(this.#leaveToNode, Math.min(patienceMs, limits.requestTimeoutMs)).unref();
   }
 
   #receive(post: WholePost, handler: PostHandler): void {
@@ -139,35 +176,35 @@ class PostLane {
     const received = this.#received;
     this.#answer = undefined;
     this.#received = undefined;
+    if (answer.isLast) this.#letGo();
+    // Where the listener closes, this one is not the last then.
+    else if (this.#held?.includes(headEnd)) this.#options.connections.expect(this.#connection);
     this.#observer?.ended(answer);
     if (received !== undefined) this.#options.reception.finish(received);
-    if (answer.isLast) {
-      this.#letGo();
-      this.#socket.destroySoon();
-    } else if (this.#held !== undefined) {
-      // Not from within the answer to the one before, for that may go on for as long as there are more.
-      setImmediate(this.#goOn);
-    }
-  };
-
-  readonly #goOn = (): void => {
-    this.#serve();
-    if (this.#answer === undefined) this.#socket.resume();
+    if (answer.isLast) this.#socket.destroySoon();
+    else if (this.#held !== undefined && !this.#isServing) process.nextTick(this.#serve);
   };
 
   readonly #leaveToNode = (): void => {
     const held = this.#held;
     this.#letGo();
-    if (held === undefined || this.#socket.readableEnded) return;
+    if (held === undefined || this.#socket.destroyed) return;
+    // What has ended takes nothing back.
+    if (this.#socket.readableEnded) {
+      this.#options.cutOff(this.#connection);
+      return;
+    }
     this.#socket.pause();
     this.#socket.unshift(held);
     this.#options.leaveToNode(this.#connection);
   };
 
   #letGo(): void {
+    this.#isOver = true;
     clearTimeout(this.#timer);
     this.#held = undefined;
     this.#socket.off("data", this.#onData);
+    this.#socket.off("end", this.#onEnd);
     this.#socket.off("close", this.#onClose);
   }
 }
