@@ -1,15 +1,12 @@
-import { type OutgoingHttpHeaders, STATUS_CODES, validateHeaderName } from "node:http";
+import type { OutgoingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
-import { httpDate } from "./http-date.js";
+import { answerHead, isBodiless } from "./answer-head.js";
 
 /** Hears that an answer is out, or never will be. */
 export type OnAnswerEnd = (answer: PostAnswer) => void;
 
 type Listener = () => void;
 type BodyEncoding = "utf8" | "latin1";
-
-/** The same in every encoding. */
-const isHeaderValue = /^[\t\x20-\x7e]*$/;
 
 /** The answer to a `WholePost`: the part of Node's `ServerResponse` that an answer takes. One that is given whole leaves in one write. */
 export class PostAnswer {
@@ -148,46 +145,16 @@ export class PostAnswer {
 
   /** The head, which is out with that, of an answer whose body has so many bytes, or is sent in parts. */
   #takeHead(bodyBytes: number | undefined): string {
-    const { statusCode } = this;
-    if (!Number.isInteger(statusCode) || statusCode < 200 || statusCode > 999) {
-      throw new TypeError(`No answer has the status ${statusCode}. Use one from 200 to 599.`);
-    }
-    let head = `HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode] ?? ""}\r\n`;
-    let hasLength = isBodiless(statusCode);
-    let hasDate = false;
-    let isLast = false;
-    const headers = this.#more === undefined ? this.#headers : merged(this.#more, this.#headers);
-    for (const given in headers) {
-      const name = given.toLowerCase();
-      const value = String(headers[given] ?? "");
-      validateHeaderName(name);
-      if (!isHeaderValue.test(value)) throw new TypeError(`The header ${name} has characters that it cannot carry.`);
-      // How its parts are told apart is not for who answers to say; nor how long it is, where that is known.
-      if (name === "transfer-encoding") continue;
-      if (name === "content-length") {
-        if (bodyBytes !== undefined) continue;
-        hasLength = true;
-      }
-      if (name === "connection") isLast = /\bclose\b/i.test(value);
-      if (name === "date") hasDate = true;
-      head += `${name}: ${value}\r\n`;
-    }
+    const headers = this.#more === undefined ? this.#headers : joined(this.#more, this.#headers);
+    const head = answerHead(this.statusCode, headers, bodyBytes);
     this.headersSent = true;
-    this.isLast = isLast;
-    if (!hasLength && bodyBytes === undefined) {
-      this.#isChunked = true;
-      head += "transfer-encoding: chunked\r\n";
-    } else if (!hasLength) head += `content-length: ${bodyBytes}\r\n`;
-    return hasDate ? `${head}\r\n` : `${head}date: ${httpDate()}\r\n\r\n`;
+    this.isLast = head.isLast;
+    this.#isChunked = head.isChunked;
+    return head.text;
   }
 }
 
-/** Whether whoever reads it takes what follows the head for the next answer, whatever the head says. */
-function isBodiless(statusCode: number): boolean {
-  return statusCode === 204 || statusCode === 304;
-}
-
-function merged(more: OutgoingHttpHeaders, headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
+function joined(more: OutgoingHttpHeaders, headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
   const all = { ...more };
   for (const name in headers) all[name.toLowerCase()] = headers[name];
   return all;
