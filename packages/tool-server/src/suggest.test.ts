@@ -9,8 +9,9 @@ test.each([
   ["socket", "sockets"],
   ["time-out", "timeout"],
   ["dryrun", "dry-run"],
+  ["i-d_s", "ids"],
   ["zzz", undefined],
   ["", undefined],
 ])("%s is taken for %s", (word, expected) => {
-  expect(suggest(word, ["channels", "servers", "sockets", "show", "tree", "timeout", "dry-run"])).toBe(expected);
+  expect(suggest(word, ["channels", "servers", "sockets", "show", "tree", "timeout", "dry-run", "ids"])).toBe(expected);
 });
