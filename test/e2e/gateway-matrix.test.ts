@@ -131,7 +131,7 @@ async function startMatrix(): Promise<{ gateway: Gateway; guards: Readonly<Recor
         variables: { PATH: process.env.PATH, SECRET: secret, BASIC: basic },
         pluginRoot: folderWithHelper(),
         assertTrusted: async () => {},
-        backOff: { firstMs: 20, mostMs: 200 },
+        backOff: { firstMs: 20, maxMs: 200 },
         oauth: { vault, allowInsecureLoopback: true },
       },
     ],

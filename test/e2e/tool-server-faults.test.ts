@@ -76,7 +76,7 @@ test("[TS-D-CONN-2] a server that hangs ends calls by their time limit, nothing 
 
 test("[TS-D-CONN-3] a server that is away fails calls at once and clearly, and is not knocked at without pause", async () => {
   await withEach(await startAllFaultServers(["http", "sse", "ws"]), async (server) => {
-    const connection = await openConnection(server.entry, { backOff: { firstMs: 60_000, mostMs: 60_000 } });
+    const connection = await openConnection(server.entry, { backOff: { firstMs: 60_000, maxMs: 60_000 } });
     await connection.connect();
     await server.kill();
     await until(async () => {

@@ -307,7 +307,7 @@ describe("back-off", () => {
       socket.destroy();
     });
     const { entry } = await serve(server, "http", "/mcp");
-    const connection = await openConnection(entry, { isEager: true, backOff: { firstMs: 20, mostMs: 160 } });
+    const connection = await openConnection(entry, { isEager: true, backOff: { firstMs: 20, maxMs: 160 } });
     await until(() => expect(knocks.length).toBeGreaterThanOrEqual(8));
     expect(connection.state).toMatch(/^(CONNECTING|TRANSIENT_FAILURE)$/);
     // Half of each pause at the least: 10, 20, 40, 80, 80, 80, 80.

@@ -101,7 +101,7 @@ export function openServers(entries: Record<string, unknown>, options: WorldOpti
     pluginRoot: process.cwd(),
     assertTrusted: async () => {},
     settings: { info: { name: "wirescope-test", version: "0.0.0" } },
-    backOff: { firstMs: 20, mostMs: 200 },
+    backOff: { firstMs: 20, maxMs: 200 },
     ...options,
     configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
     secrets,

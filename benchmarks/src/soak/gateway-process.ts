@@ -34,7 +34,7 @@ const pluginOf = (entries: object): PluginServers => ({
   variables: { PATH: process.env.PATH },
   pluginRoot: process.cwd(),
   assertTrusted: async () => {},
-  backOff: { firstMs: 50, mostMs: 1000 },
+  backOff: { firstMs: 50, maxMs: 1000 },
 });
 const gateway = await startGateway({
   plugins: [pluginOf({})],

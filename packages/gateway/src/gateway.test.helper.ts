@@ -23,7 +23,7 @@ export function pluginOf(entries: object, changes: Partial<PluginServers> = {}):
     variables: { PATH: process.env.PATH },
     pluginRoot: process.cwd(),
     assertTrusted: async () => {},
-    backOff: { firstMs: 20, mostMs: 200 },
+    backOff: { firstMs: 20, maxMs: 200 },
     ...changes,
   };
 }

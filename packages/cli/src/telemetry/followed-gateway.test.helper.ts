@@ -66,7 +66,7 @@ export async function startFollowed(
         variables: {},
         pluginRoot: process.cwd(),
         assertTrusted: async () => {},
-        backOff: { firstMs: 20, mostMs: 200 },
+        backOff: { firstMs: 20, maxMs: 200 },
       },
     ],
     secrets: createSecretRegistry(),

@@ -63,7 +63,7 @@ export function createApprovedPlugin(): ApprovedPlugin {
           if (judgement.state !== "trusted") throw notTrusted(entry.name, judgement);
         },
         trust: { judge, approve: (subject) => store.approve(subject) },
-        backOff: { firstMs: 20, mostMs: 200 },
+        backOff: { firstMs: 20, maxMs: 200 },
       };
     },
   };

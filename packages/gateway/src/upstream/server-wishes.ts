@@ -1,4 +1,4 @@
-import type { Connection } from "@wirescope/tool-server";
+import { type Connection, createBackOff, systemClock } from "@wirescope/tool-server";
 import type { LogLevel } from "../rpc/protocol.js";
 import { requestRaw } from "./raw-request.js";
 
@@ -19,8 +19,7 @@ export interface ServerWishes {
 }
 
 const wishMs = 10_000;
-const firstPauseMs = 1000;
-const longestPauseMs = 60_000;
+const resubscribe = { firstMs: 1000, maxMs: 60_000 };
 
 export function createServerWishes(): ServerWishes {
   let connection: () => Connection | undefined = () => undefined;
@@ -30,7 +29,7 @@ export function createServerWishes(): ServerWishes {
   let renewing: Promise<void> | undefined;
   /** Whether what is wanted changed since it was last asked for. */
   let isStale = false;
-  let pauseMs = firstPauseMs;
+  const backOff = createBackOff(resubscribe, systemClock);
 
   const ready = (): Connection | undefined => {
     const open = connection();
@@ -75,12 +74,11 @@ export function createServerWishes(): ServerWishes {
     open.call("subscriptions/listen", async (client) => {
       const subscription = await client.listen({ resourceSubscriptions });
       listening = subscription;
-      pauseMs = firstPauseMs;
+      backOff.opened();
       void subscription.closed.then((how) => {
         if (how === "local" || listening !== subscription) return;
         listening = undefined;
-        setTimeout(() => void listenAnew().catch(() => {}), pauseMs).unref();
-        pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+        setTimeout(() => void listenAnew().catch(() => {}), backOff.ended()).unref();
       });
     });
 

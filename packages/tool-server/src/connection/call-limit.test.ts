@@ -50,7 +50,7 @@ test("a time limit that is longer than a timer can be is no limit", async () => 
 
 describe("a connection that is closed", () => {
   test("lets go at once those who wait until a failure has rested", async () => {
-    const { server, clock, connection } = createMemoryConnection({ backOff: { firstMs: 1500, mostMs: 1500 } });
+    const { server, clock, connection } = createMemoryConnection({ backOff: { firstMs: 1500, maxMs: 1500 } });
     server.startFailure = transportFailure("SERVER_UNREACHABLE", false);
     expect(await codeOf(connection.connect())).toBe("SERVER_UNREACHABLE");
     const call = codeOf(connection.callTool(wait));

@@ -142,6 +142,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
 
   const stopWatching = watchSubscription(
     client,
+    clock,
     () => isOver,
     (failure) => {
       if (session !== undefined && !isOver) options.onLost(session, failure);

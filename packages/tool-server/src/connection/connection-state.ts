@@ -7,7 +7,7 @@ export type ConnectionState =
   /** Nothing is open; the next call opens it. */
   | { readonly kind: "idle" }
   | { readonly kind: "connecting"; readonly session: Promise<ClientSession>; readonly cancel: () => void }
-  | { readonly kind: "ready"; readonly session: ClientSession; readonly since: number }
+  | { readonly kind: "ready"; readonly session: ClientSession }
   /** It failed, and rests until `retryAt`. */
   | {
       readonly kind: "failing";

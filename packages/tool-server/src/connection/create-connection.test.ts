@@ -73,10 +73,10 @@ describe("a server that cannot be reached", () => {
     expect(states).toEqual(["CONNECTING", "TRANSIENT_FAILURE"]);
   });
 
-  test("is tried again after pauses that double up to a limit, and begin anew after a success", async () => {
+  test("is tried again after delays that double up to a limit, and start over after a connection that lasted", async () => {
     const { server, clock, connection } = setUp({
       isEager: true,
-      backOff: { firstMs: 100, mostMs: 400 },
+      backOff: { firstMs: 100, maxMs: 400 },
       startFailure: transportFailure("SERVER_UNREACHABLE", false),
     });
     const settled = async (): Promise<void> => {
@@ -98,16 +98,18 @@ describe("a server that cannot be reached", () => {
     server.startFailure = undefined;
     clock.advance(400);
     await connection.callTool(echo("again"));
+    clock.advance(401);
     server.startFailure = transportFailure("SERVER_UNREACHABLE", false);
+    const before = server.opened;
     server.die(transportFailure("CONNECTION_LOST", true));
     await settled();
-    const before = server.opened;
+    expect(server.opened).toBe(before + 1);
     clock.advance(100);
-    await expect.poll(() => server.opened, waiting).toBe(before + 1);
+    await expect.poll(() => server.opened, waiting).toBe(before + 2);
   });
 
   test("a call during a long pause fails at once and says when it is tried again", async () => {
-    const { server, clock, connection } = setUp({ backOff: { firstMs: 8000, mostMs: 8000 } });
+    const { server, clock, connection } = setUp({ backOff: { firstMs: 8000, maxMs: 8000 } });
     server.startFailure = transportFailure("SERVER_UNREACHABLE", false);
     await failureOf(connection.connect());
     const error = await failureOf(connection.ping());
@@ -133,9 +135,10 @@ describe("a server that cannot be reached", () => {
 });
 
 describe("a connection that is lost", () => {
-  test("is no longer shown as ready, and the next call opens it again", async () => {
-    const { server, connection, states } = setUp();
+  test("after a long time is no longer shown as ready, and the next call opens it again at once", async () => {
+    const { server, clock, connection, states } = setUp();
     await connection.ping();
+    clock.advance(30_001);
     server.die(transportFailure("CHILD_EXITED", true));
     await expect.poll(() => connection.state, waiting).toBe("IDLE");
     expect(connection.server).toBeUndefined();
@@ -171,9 +174,10 @@ describe("a connection that is lost", () => {
     expect(server.runs).toBe(0);
   });
 
-  test("a session that the server forgot is begun anew, once for all who notice", async () => {
-    const { server, connection } = setUp();
+  test("a session that the server forgot is replaced by one new session, however many calls notice", async () => {
+    const { server, clock, connection } = setUp();
     await connection.connect();
+    clock.advance(30_001);
     const call = connection.callTool({ name: "wait", arguments: {} });
     await expect.poll(() => server.runs, waiting).toBe(1);
     server.sendFailure = transportFailure("SESSION_LOST", false);
@@ -184,8 +188,20 @@ describe("a connection that is lost", () => {
     expect((await call).content).toEqual([{ type: "text", text: "released" }]);
   });
 
+  test("soon after it opened is opened again after a delay, for which a call waits", async () => {
+    const { server, clock, connection, states } = setUp();
+    await connection.ping();
+    server.die(transportFailure("CHILD_EXITED", true));
+    await expect.poll(() => connection.state, waiting).toBe("TRANSIENT_FAILURE");
+    const call = connection.callTool(echo("back"));
+    await expect.poll(() => clock.waiting, waiting).toBe(1);
+    clock.advance(500);
+    expect((await call).content).toEqual([{ type: "text", text: "back" }]);
+    expect(states).toEqual(["CONNECTING", "READY", "TRANSIENT_FAILURE", "CONNECTING", "READY"]);
+  });
+
   test("one that dies each time right after its handshake is not opened again and again", async () => {
-    const { server, clock, connection } = setUp({ isEager: true, backOff: { firstMs: 1000, mostMs: 60_000 } });
+    const { server, clock, connection } = setUp({ isEager: true, backOff: { firstMs: 1000, maxMs: 60_000 } });
     await connection.connect();
     server.die(transportFailure("CHILD_EXITED", true));
     await expect.poll(() => connection.state, waiting).toBe("TRANSIENT_FAILURE");

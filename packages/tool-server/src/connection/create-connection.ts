@@ -3,6 +3,7 @@ import { publish, publisherOf } from "../diagnostics/channels.js";
 import type { ConnectionFacts, TransportFacts } from "../diagnostics/facts.js";
 import type { Tell } from "../diagnostics/tell.js";
 import type { ToolServerError } from "../errors.js";
+import type { BackOffLimits } from "../process/back-off.js";
 import type { Clock } from "../process/clock.js";
 import type { ToolTransport } from "../transports/transport.js";
 import { abortable } from "./abortable.js";
@@ -41,8 +42,8 @@ export interface ConnectionOptions {
    * server. Default: nobody ever is.
    */
   readonly isPersonAsked?: (() => boolean) | undefined;
-  /** The pauses after failures, in milliseconds: the first, doubled each time, up to the longest. Default 500 to 30,000. */
-  readonly backOff?: { readonly firstMs: number; readonly mostMs: number } | undefined;
+  /** The delays between attempts to connect. Default 500 to 30,000. */
+  readonly backOff?: BackOffLimits | undefined;
   readonly random?: (() => number) | undefined;
   /** Ends what the connection was made of, after it closed. */
   readonly dispose?: (() => Promise<void>) | undefined;
@@ -57,7 +58,7 @@ const [callStarted, callSucceeded, callFailed] = [
 /** Makes a connection over transports that `openTransport` opens. */
 export function createConnection(options: ConnectionOptions): Connection {
   const { facts, tell, redact, clock, isEager = false, settings, random = Math.random } = options;
-  const { idleTimeoutMs = 60_000, connectTimeoutMs = 30_000, backOff = { firstMs: 500, mostMs: 30_000 } } = options;
+  const { idleTimeoutMs = 60_000, connectTimeoutMs = 30_000, backOff = { firstMs: 500, maxMs: 30_000 } } = options;
   const { isPersonAsked } = options;
   const era = createEraMemory();
   const listeners = new Set<(list: ChangedList) => void>();
@@ -122,7 +123,6 @@ export function createConnection(options: ConnectionOptions): Connection {
         try {
           const result = await invoke(session.client, request);
           session.endCall(true);
-          keeper.proveGood();
           callSucceeded(facts);
           return result;
         } catch (cause) {
@@ -170,7 +170,6 @@ export function createConnection(options: ConnectionOptions): Connection {
     facts,
     session: keeper.live,
     ensure: () => keeper.ensure(undefined, false),
-    onAnswered: keeper.proveGood,
     judge(session, cause, method) {
       const judged = judge(session, cause, method, { timeout: idleTimeoutMs });
       if (judged.isRepeated) tell(facts, "warning", `${method} may be sent once more: ${judged.error.message}`);

@@ -1,5 +1,7 @@
 import { type Client, type ClientOptions, ProtocolError } from "@modelcontextprotocol/client";
 import type { ToolServerError } from "../errors.js";
+import { createBackOff } from "../process/back-off.js";
+import type { Clock } from "../process/clock.js";
 import { ownFailure } from "./call-failure.js";
 
 /** What can change while a connection lives. */
@@ -15,8 +17,7 @@ export function listChangeHandlers(onChanged: (list: ChangedList) => void): NonN
   return { tools: handler("tools"), resources: handler("resources"), prompts: handler("prompts") };
 }
 
-const firstPauseMs = 1000;
-const longestPauseMs = 60_000;
+const resubscribe = { firstMs: 1000, maxMs: 60_000 };
 
 /**
  * In the newer era changes come over a subscription, which nobody opens again when it breaks. This does, with pauses that
@@ -25,20 +26,19 @@ const longestPauseMs = 60_000;
  */
 export function watchSubscription(
   client: Client,
+  clock: Clock,
   isOver: () => boolean,
   onUnreachable: (failure: ToolServerError) => void,
 ): () => void {
   const filter = client.autoOpenedSubscription?.honoredFilter ?? filterOf(client);
-  let timer: NodeJS.Timeout | undefined;
-  let pauseMs = firstPauseMs;
+  const backOff = createBackOff(resubscribe, clock);
+  let cancelTimer = (): void => {};
   const openLater = (): void => {
     if (isOver() || filter === undefined) return;
-    timer = setTimeout(() => void client.listen(filter).then(watch, retry), pauseMs);
-    timer.unref();
-    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+    cancelTimer = clock.after(backOff.ended(), () => void client.listen(filter).then(watch, retry));
   };
   const watch = (subscription: NonNullable<Client["autoOpenedSubscription"]>): void => {
-    pauseMs = firstPauseMs;
+    backOff.opened();
     void subscription.closed.then((how) => {
       if (how !== "local") openLater();
     });
@@ -51,7 +51,7 @@ export function watchSubscription(
   };
   if (client.autoOpenedSubscription === undefined) openLater();
   else watch(client.autoOpenedSubscription);
-  return () => clearTimeout(timer);
+  return () => cancelTimer();
 }
 
 type Filter = Parameters<Client["listen"]>[0];

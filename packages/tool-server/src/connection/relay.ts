@@ -19,8 +19,6 @@ export interface RelayHost {
   readonly session: () => ClientSession | undefined;
   /** The session to come. */
   readonly ensure: () => Promise<ClientSession>;
-  /** A request was answered with a result. */
-  readonly onAnswered: () => void;
   /** A request failed over a session: in our words, and whether it is made once more. */
   readonly judge: (
     session: ClientSession,
@@ -70,7 +68,6 @@ class Relaying implements RelayedCall, RelayOutcome {
   }
 
   onResult(value: WireObject): void {
-    this.#host.onAnswered();
     if (this.#isOver) return;
     this.#isOver = true;
     callSucceeded(this.#host.facts);

@@ -1,7 +1,7 @@
 import { publish } from "../diagnostics/channels.js";
 import type { ConnectionFacts } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
-import { backOffMs, withJitter } from "../process/back-off.js";
+import { type BackOffLimits, createBackOff } from "../process/back-off.js";
 import type { Clock } from "../process/clock.js";
 import { abortable } from "./abortable.js";
 import type { ClientSession } from "./client-session.js";
@@ -21,10 +21,8 @@ export interface SessionKeeper {
   ensure(signal: AbortSignal | undefined, isForced: boolean): Promise<ClientSession>;
   /** Opens one without anybody who waits for it: how that ends is in the state. */
   begin(): void;
-  /** A session is over. That is a reason to wait before the next only where it was short, or the server cannot be reached. */
+  /** A session is over. Its lifetime decides whether the next one is opened at once or after a delay. */
   lose(session: ClientSession, failure: ToolServerError | undefined): void;
-  /** The live session proved good: a handshake alone does not, for some servers die right after it. */
-  proveGood(): void;
   /** Ends the session, and opens no other. */
   close(): Promise<void>;
 }
@@ -37,22 +35,17 @@ export interface SessionKeeperOptions {
   readonly clock: Clock;
   /** Whether it opens another by itself where one failed or ended. */
   readonly isEager: boolean;
-  /** The pauses after failures, in milliseconds: the first, doubled each time, up to the longest. */
-  readonly backOff: { readonly firstMs: number; readonly mostMs: number };
+  readonly backOff: BackOffLimits;
   readonly random: () => number;
 }
 
 /** A pause that a call waits for, rather than failing at once. */
 const patienceMs = 2000;
 
-/** A session that lived this long was a good one: its end is no reason to wait. */
-const stableMs = 10_000;
-
 export function createSessionKeeper(options: SessionKeeperOptions): SessionKeeper {
-  const { facts, open, redact, clock, isEager, backOff, random } = options;
+  const { facts, open, redact, clock, isEager, random } = options;
   let state: ConnectionState = { kind: "idle" };
-  let failures = 0;
-  let hasAnswered = false;
+  const backOff = createBackOff(options.backOff, clock, random);
   /** Calls that wait until a failure has rested. */
   const resting = new Set<() => void>();
 
@@ -68,9 +61,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     for (const wake of resting) wake();
   };
 
-  const fail = (error: ToolServerError): void => {
-    failures += 1;
-    const pauseMs = withJitter(backOffMs(failures, backOff.firstMs, backOff.mostMs), random);
+  const fail = (error: ToolServerError, pauseMs: number): void => {
     const isRetried = isEager && !needsPerson(error);
     const callOff = isRetried ? clock.after(pauseMs, () => void begin()) : () => {};
     setState({ kind: "failing", error, retryAt: clock.now() + pauseMs, callOff }, error.message);
@@ -84,14 +75,14 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
           void opened.close("It is not needed any more.");
           throw closedConnection(facts.name);
         }
-        hasAnswered = false;
-        setState({ kind: "ready", session: opened, since: clock.now() });
+        backOff.opened();
+        setState({ kind: "ready", session: opened });
         return opened;
       },
       (error: ToolServerError) => {
         if (state.kind !== "connecting" || state.session !== session) throw closedConnection(facts.name);
         const failure = ToolServerError.is(error) ? redactFailure(error, redact) : error;
-        fail(failure);
+        fail(failure, backOff.ended());
         throw failure;
       },
     );
@@ -140,20 +131,15 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     begin: () => void begin(),
     lose(session, failure) {
       if (state.kind !== "ready" || state.session !== session) return;
-      const isGood = hasAnswered || clock.now() - state.since >= stableMs;
-      if (isGood) failures = 0;
+      const pauseMs = backOff.ended();
       const reason = failure?.message ?? "The server ended the connection.";
-      if (failure?.code === "SESSION_LOST" || (isGood && failure?.code !== "SERVER_UNREACHABLE")) {
+      if (pauseMs === 0 && failure?.code !== "SERVER_UNREACHABLE") {
         setState({ kind: "idle" }, reason);
         if (isEager) void begin();
       } else {
-        fail(failure ?? lostConnection(facts.name));
+        fail(failure ?? lostConnection(facts.name), pauseMs);
       }
       session.retire(reason);
-    },
-    proveGood() {
-      hasAnswered = true;
-      failures = 0;
     },
     async close() {
       const before = state;

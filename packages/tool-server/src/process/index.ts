@@ -1,3 +1,4 @@
+export { type BackOff, type BackOffLimits, createBackOff } from "./back-off.js";
 export { baseVariables, childEnvironment, type Environment, scrubbedEnvironment } from "./child-environment.js";
 export { type Clock, systemClock } from "./clock.js";
 export {

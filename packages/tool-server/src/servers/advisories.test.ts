@@ -55,7 +55,7 @@ async function createProject(): Promise<Project> {
           shown.push(...renderDistrust(entry.name, judgement));
           throw notTrusted(entry.name, judgement);
         },
-        backOff: { firstMs: 1, mostMs: 1 },
+        backOff: { firstMs: 1, maxMs: 1 },
         settings: { info: { name: "test", version: "0" } },
       });
       onTestFinished(() => servers.close());

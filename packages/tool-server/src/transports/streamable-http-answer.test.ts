@@ -62,10 +62,27 @@ describe("an answer", () => {
       const failure = started.fail();
       for (let attempt = 1; attempt <= tries; attempt += 1) {
         await vi.waitFor(() => expect(clock.waiting).toBe(1), waiting);
-        clock.advance(10);
+        clock.advance(10_000);
         await vi.waitFor(() => expect(started.server.requests).toHaveLength(before + 1 + attempt), waiting);
       }
       expect(await failure).toMatchObject({ code: "CONNECTION_LOST", details: { wasSent: true } });
+    }
+  });
+
+  test("that breaks off again and again is asked for more slowly each time, whatever the server's retry says", async () => {
+    const clock = createFakeClock();
+    const started = await startTransport(
+      (_, response, index) => answerEvents(response, `id: e${index}\nretry: 0\ndata:\n\n`).end(),
+      { clock },
+    );
+    void started.send("tools/call").catch(() => {});
+    for (const [round, delayMs] of [500, 1000, 2000, 4000, 8000, 10_000, 10_000].entries()) {
+      await vi.waitFor(() => expect(clock.waiting).toBe(1), waiting);
+      // Jitter takes off up to half of a delay.
+      clock.advance(delayMs / 2 - 1);
+      expect([clock.waiting, started.server.requests.length]).toEqual([1, round + 1]);
+      clock.advance(delayMs / 2 + 1);
+      await vi.waitFor(() => expect(started.server.requests).toHaveLength(round + 2), waiting);
     }
   });
 

@@ -7,10 +7,11 @@ import {
 import { ToolServerError } from "../errors.js";
 import { createEventStreamParser } from "../http/event-stream.js";
 import type { HttpAnswer } from "../http/http-client.js";
+import { type BackOff, createBackOff } from "../process/back-off.js";
 import { answeredIdOf, mendAnswer, parseMessages } from "./json-rpc.js";
 import { answerInvalid, answerLost, notAMessage, subjectOf } from "./streamable-http-failures.js";
 import type { Flight } from "./streamable-http-flights.js";
-import { resumeEvents } from "./streamable-http-resumption.js";
+import { resumeEvents, streamBackOff } from "./streamable-http-resumption.js";
 import type { HttpSession } from "./streamable-http-session.js";
 
 /** A request whose answer is read. */
@@ -49,6 +50,7 @@ export async function readEventAnswer(session: HttpSession, first: HttpAnswer, r
   let callOff: (() => void) | undefined;
   let lastEventId: string | undefined;
   let retryMs: number | undefined;
+  let backOff: BackOff | undefined;
   let strays = 0;
   let answer = first;
   const parser = () =>
@@ -93,7 +95,8 @@ export async function readEventAnswer(session: HttpSession, first: HttpAnswer, r
         broken === undefined ? "ended the stream of its answer before the answer came" : "broke off its answer";
       const odd = strays === 0 ? "" : `, and sent ${strays} events that are no messages of JSON-RPC`;
       if (lastEventId === undefined) throw answerLost(context, `${why}${odd}`, broken);
-      answer = await resumeEvents(session, { lastEventId, retryMs, signal: request.flight.signal, why });
+      backOff ??= createBackOff(streamBackOff, clock);
+      answer = await resumeEvents(session, { lastEventId, retryMs, backOff, signal: request.flight.signal, why });
     }
   } finally {
     callOff?.();

@@ -32,12 +32,70 @@ describe("the stream of what a server says unasked", () => {
     expect(started.errors).toEqual([]);
   });
 
-  test("[TS-D-HTTP-4] that is gone because the session is ends the transport, and no farewell is sent", async () => {
+  test("is not opened more often because the server asks for no delay with retry: 0", async () => {
+    const clock = createFakeClock();
+    const started = await startTransport(
+      serveWell(({ method }, response) => method === "GET" && answerEvents(response, "retry: 0\n\n").end()),
+      { clock },
+    );
+    const streams = () => started.server.requests.filter(({ method }) => method === "GET");
+    await started.send("initialize");
+    await started.notify("notifications/initialized");
+    for (const [round, delayMs] of [500, 1000, 2000, 4000, 8000, 10_000, 10_000].entries()) {
+      await vi.waitFor(() => expect(clock.waiting).toBe(1), waiting);
+      // Jitter takes off up to half of a delay.
+      clock.advance(delayMs / 2 - 1);
+      expect([clock.waiting, streams().length]).toEqual([1, round + 1]);
+      clock.advance(delayMs / 2 + 1);
+      await vi.waitFor(() => expect(streams()).toHaveLength(round + 2), waiting);
+    }
+  });
+
+  test("is opened again as late as the server asks for", async () => {
+    const clock = createFakeClock();
+    const started = await startTransport(
+      serveWell(({ method }, response) => method === "GET" && answerEvents(response, "retry: 3000\n\n").end()),
+      { clock },
+    );
+    const streams = () => started.server.requests.filter(({ method }) => method === "GET");
+    await started.send("initialize");
+    await started.notify("notifications/initialized");
+    for (let round = 1; round <= 3; round += 1) {
+      await vi.waitFor(() => expect(clock.waiting).toBe(1), waiting);
+      clock.advance(2999);
+      expect([clock.waiting, streams().length]).toEqual([1, round]);
+      clock.advance(1);
+      await vi.waitFor(() => expect(streams()).toHaveLength(round + 1), waiting);
+    }
+  });
+
+  test("that a server answers with 404 from the start does not exist, and the session goes on", async () => {
     const started = await startTransport(
       serveWell(({ method }, response) => method === "GET" && response.writeHead(404).end()),
     );
     await started.send("initialize");
     await started.notify("notifications/initialized");
+    await vi.waitFor(() => expect(started.published.words()).toContain("offers no stream"), waiting);
+    await started.send("tools/list");
+    expect([started.transport.failure, started.errors]).toEqual([undefined, []]);
+  });
+
+  test("[TS-D-HTTP-4] that is gone because the session is ends the transport, and no farewell is sent", async () => {
+    const clock = createFakeClock();
+    let hasOpened = false;
+    const started = await startTransport(
+      serveWell(({ method }, response) => {
+        if (method !== "GET") return;
+        if (hasOpened) response.writeHead(404).end();
+        else answerEvents(response).end();
+        hasOpened = true;
+      }),
+      { clock },
+    );
+    await started.send("initialize");
+    await started.notify("notifications/initialized");
+    await vi.waitFor(() => expect(clock.waiting).toBe(1), waiting);
+    clock.advance(500);
     await vi.waitFor(() => expect(started.closings()).toBe(1), waiting);
     expect(started.transport.failure).toMatchObject({ code: "SESSION_LOST" });
     await started.transport.close();

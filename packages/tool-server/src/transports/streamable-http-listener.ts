@@ -1,15 +1,14 @@
 import { ToolServerError } from "../errors.js";
 import { createEventStreamParser } from "../http/event-stream.js";
 import type { HttpAnswer } from "../http/http-client.js";
+import { createBackOff } from "../process/back-off.js";
 import { parseMessages } from "./json-rpc.js";
 import { readForeign, statusFailure, subjectOf } from "./streamable-http-failures.js";
-import { isPassing, pause, retryDelayMs } from "./streamable-http-resumption.js";
+import { isPassing, pause, retryDelayMs, streamBackOff } from "./streamable-http-resumption.js";
 import { askForEvents, eventStream, type HttpSession, mediaTypeOf } from "./streamable-http-session.js";
 
 /** How often in a row the stream may fail to open, before the server counts as gone. */
 const mostFailures = 5;
-/** A stream that lived this long, in milliseconds, was a good one: its end is no reason to wait longer. */
-const stableMs = 10_000;
 
 export interface Listener {
   /** What concerns no request and ends the listening: the server is gone, or does not know the session. */
@@ -27,13 +26,12 @@ export async function listenToServer(session: HttpSession, listener: Listener): 
   const { context } = session;
   const { clock, facts, tell } = context;
   const { signal, onLost, onFailure } = listener;
-  const state: ListenerState = { lastEventId: undefined, retryMs: undefined };
+  const backOff = createBackOff(streamBackOff, clock);
+  const state: ListenerState = { hasOpened: false, lastEventId: undefined, retryMs: undefined };
   let failures = 0;
-  let shortLives = 0;
   try {
     for (;;) {
-      const openedAt = clock.now();
-      const failure = await hearStream(session, state, signal);
+      const failure = await hearStream(session, state, signal, backOff.opened);
       signal.throwIfAborted();
       if (failure === "none") {
         tell(facts, "info", "The server offers no stream of its own; it speaks only when it is asked.");
@@ -41,14 +39,13 @@ export async function listenToServer(session: HttpSession, listener: Listener): 
       }
       if (failure === undefined) {
         failures = 0;
-        shortLives = clock.now() - openedAt >= stableMs ? 0 : shortLives + 1;
       } else {
         failures += 1;
         if (failure.code === "SESSION_LOST") return onLost(failure);
         if (!isPassing(failure)) return onFailure(failure);
         if (failures === mostFailures) return failure.code === "SERVER_FAILED" ? onFailure(failure) : onLost(failure);
       }
-      await pause(clock, retryDelayMs(state.retryMs, Math.max(0, failures + shortLives - 1)), signal);
+      await pause(clock, retryDelayMs(state.retryMs, backOff.ended()), signal);
     }
   } catch (error) {
     if (!signal.aborted) onFailure(error as ToolServerError);
@@ -56,6 +53,8 @@ export async function listenToServer(session: HttpSession, listener: Listener): 
 }
 
 interface ListenerState {
+  /** Whether the stream opened before, in this session. */
+  hasOpened: boolean;
   lastEventId: string | undefined;
   retryMs: number | undefined;
 }
@@ -65,6 +64,7 @@ async function hearStream(
   session: HttpSession,
   state: ListenerState,
   signal: AbortSignal,
+  onOpened: () => void,
 ): Promise<ToolServerError | "none" | undefined> {
   const { context } = session;
   let answer: HttpAnswer;
@@ -75,13 +75,17 @@ async function hearStream(
     throw error;
   }
   const { status, wire } = answer;
-  if (status === 405 || status === 501 || (status === 404 && session.id === undefined)) {
+  // Many servers route only POST and answer 404 in place of 405. A session that has just begun is not lost by that: if it is,
+  // the next POST says so.
+  if (status === 405 || status === 501 || (status === 404 && (session.id === undefined || !state.hasOpened))) {
     answer.discard();
     return "none";
   }
   if (status !== 200 || mediaTypeOf(answer) !== eventStream) {
     return statusFailure(session, await readForeign(answer, context.clock), "GET");
   }
+  state.hasOpened = true;
+  onOpened();
   const parser = createEventStreamParser({
     subject: subjectOf(context),
     limitBytes: context.limits.messageBytes,

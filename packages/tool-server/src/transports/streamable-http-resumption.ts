@@ -1,6 +1,6 @@
 import { ToolServerError } from "../errors.js";
 import type { HttpAnswer } from "../http/http-client.js";
-import { backOffMs, withJitter } from "../process/back-off.js";
+import type { BackOff, BackOffLimits } from "../process/back-off.js";
 import type { Clock } from "../process/clock.js";
 import { answerLost, readForeign, statusFailure } from "./streamable-http-failures.js";
 import { askForEvents, eventStream, type HttpSession, mediaTypeOf } from "./streamable-http-session.js";
@@ -10,6 +10,10 @@ export interface BrokenStream {
   readonly lastEventId: string;
   /** How long the server asks to wait, in milliseconds. */
   readonly retryMs: number | undefined;
+  /** That of the request: a stream that opens and breaks at once does not reset it. */
+  readonly backOff: BackOff;
+  /** Whether the first attempt needs no delay. Default false. */
+  readonly isImmediate?: boolean | undefined;
   readonly signal: AbortSignal;
   /** How it ended, as a clause. */
   readonly why: string;
@@ -17,19 +21,24 @@ export interface BrokenStream {
 
 /** How often in a row it may fail to come back. */
 const mostFailures = 3;
-const [firstMs, mostMs] = [500, 10_000];
+/** The delays between attempts to open a stream of events again. */
+export const streamBackOff: BackOffLimits = { firstMs: 500, maxMs: 10_000 };
 /** The longest that a server may ask to wait, in milliseconds. */
 const longestRetryMs = 300_000;
 
 /** The rest of a stream of events. Waits, asks, and tries again a few times; rejects with CONNECTION_LOST, or the signal's reason. */
 export async function resumeEvents(session: HttpSession, broken: BrokenStream): Promise<HttpAnswer> {
   const { context } = session;
-  const { lastEventId, retryMs, signal, why } = broken;
+  const { lastEventId, retryMs, backOff, isImmediate = false, signal, why } = broken;
   context.tell(context.facts, "info", "An answer broke off; it is asked for again, from the last event that came.");
   for (let failures = 0; ; ) {
-    await pause(context.clock, retryDelayMs(retryMs, failures), signal);
+    const delayMs = isImmediate && failures === 0 ? 0 : retryDelayMs(retryMs, backOff.ended());
+    await pause(context.clock, delayMs, signal);
     const { answer, failure } = await ask(session, lastEventId, signal);
-    if (answer !== undefined) return answer;
+    if (answer !== undefined) {
+      backOff.opened();
+      return answer;
+    }
     failures += 1;
     if (failures === mostFailures || !isPassing(failure)) {
       throw answerLost(context, `${why}, and the rest of it could not be had (${failure.message})`, failure);
@@ -37,10 +46,13 @@ export async function resumeEvents(session: HttpSession, broken: BrokenStream): 
   }
 }
 
-/** How long to wait before coming back: as long as the server says, else longer with each failure. */
-export function retryDelayMs(retryMs: number | undefined, failures: number): number {
-  if (retryMs !== undefined) return Math.min(retryMs, longestRetryMs);
-  return withJitter(backOffMs(failures + 1, firstMs, mostMs));
+/**
+ * How long to wait before a stream is opened again: as long as the server says, unless that is less than the first delay of
+ * the backoff. `retry: 0` does not make a stream that breaks at once a loop.
+ */
+export function retryDelayMs(retryMs: number | undefined, backOffDelayMs: number): number {
+  if (retryMs === undefined || retryMs < streamBackOff.firstMs) return backOffDelayMs;
+  return Math.min(retryMs, longestRetryMs);
 }
 
 /** Resolves `delayMs` from now. Rejects with the signal's reason. */

@@ -11,6 +11,7 @@ import { publisherOf } from "../diagnostics/channels.js";
 import type { ToolServerError } from "../errors.js";
 import type { HttpAnswer, HttpRequest } from "../http/http-client.js";
 import { followWithinOrigin, isRedirect } from "../http/redirects.js";
+import { createBackOff } from "../process/back-off.js";
 import { cancelledIdOf, parseMessages, requestIdOf } from "./json-rpc.js";
 import { createDelivery } from "./message-delivery.js";
 import { askAgain } from "./refusal.js";
@@ -18,7 +19,7 @@ import { type OpenRequest, readEventAnswer, readJsonAnswer } from "./streamable-
 import { notAToolServer, readForeign, statusFailure } from "./streamable-http-failures.js";
 import { createFlights, type Flight } from "./streamable-http-flights.js";
 import { listenToServer } from "./streamable-http-listener.js";
-import { resumeEvents } from "./streamable-http-resumption.js";
+import { resumeEvents, streamBackOff } from "./streamable-http-resumption.js";
 import {
   eventStream,
   type HttpSession,
@@ -169,7 +170,9 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   /** Goes on with an answer of which an earlier session heard a part. */
   const resume = async (request: OpenRequest, lastEventId: string): Promise<void> => {
     const { signal } = request.flight;
-    const broken = { lastEventId, retryMs: 0, signal, why: "was to go on with an earlier answer" };
+    const backOff = createBackOff(streamBackOff, clock);
+    const why = "was to go on with an earlier answer";
+    const broken = { lastEventId, retryMs: undefined, backOff, isImmediate: true, signal, why };
     return readEventAnswer(session, await resumeEvents(session, broken), request);
   };
 
