@@ -224,6 +224,31 @@ describe("walking the graph", () => {
     ]);
   });
 
+  test("[CZ-SUBCHANNEL-2] [CZ-CHANNEL-3] channels and subchannels under a subchannel are found, by a walk and by a tree", async () => {
+    const peer = peerWith({
+      top: [channel(1, { subchannelRef: [{ subchannelId: 2n }] })],
+      channels: [channel(3, { subchannelRef: [{ subchannelId: 5n }] })],
+      subchannels: [
+        subchannel(2, { channelRef: [{ channelId: 3n }], subchannelRef: [{ subchannelId: 4n }] }),
+        subchannel(4, { socketRef: socketRefs(6) }),
+        subchannel(5),
+      ],
+    });
+    const walked = await collect(walkAllChannels(peer));
+    expect(walked.map(({ kind, id, depth }) => `${kind} ${id} at ${depth}`)).toEqual([
+      "channel 1 at 0",
+      "subchannel 2 at 1",
+      "channel 3 at 2",
+      "subchannel 4 at 2",
+      "subchannel 5 at 3",
+    ]);
+    const outline = ({ kind, id, children }: TreeNode): string =>
+      `${kind} ${id}${children.length === 0 ? "" : `(${children.map(outline).join(" ")})`}`;
+    expect((await readTree(peer)).channels.map(outline)).toEqual([
+      "channel 1(subchannel 2(channel 3(subchannel 5) subchannel 4(socket 6)))",
+    ]);
+  });
+
   test("refs that form a cycle do not hold a walk", async () => {
     const peer = peerWith({
       top: [channel(1, { channelRef: [{ channelId: 2n }] })],

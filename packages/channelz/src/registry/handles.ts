@@ -126,8 +126,8 @@ abstract class ChannelLikeHandle extends CallCounter<ChannelRecord> {
   }
 
   /**
-   * Puts a child under this one. Throws LINK_MIXED_CHILDREN, LINK_CYCLE or LINK_REFUSED, naming both. A channel that stands
-   * under another is no top channel; it is one again when its last parent goes.
+   * Links a child under this one. Throws LINK_MIXED_CHILDREN, LINK_CYCLE or LINK_REFUSED, naming both. A channel that was
+   * added without a parent stays a top channel.
    */
   link(child: ChannelHandle | SubchannelHandle | SocketHandle): void {
     checkChild(child);
@@ -147,7 +147,6 @@ abstract class ChannelLikeHandle extends CallCounter<ChannelRecord> {
     if (child.store !== this.store || !unlinkRecords(this.record, child.record)) return false;
     if (child.record instanceof ChannelRecord) {
       this.store.log(this.record, "info", `Unlinked ${nameRecord(child.record)}`, child.record);
-      this.store.parentLeft(child.record);
     }
     return true;
   }
@@ -284,9 +283,5 @@ function checkChild(child: unknown): void {
 /** Links a child, and logs it with the parent. */
 export function adopt(store: Store, parent: ChannelRecord, child: ChannelRecord | SocketRecord, verb: string): void {
   if (!linkRecords(parent, child) || !(child instanceof ChannelRecord)) return;
-  if (child.isTop) {
-    child.isTop = false;
-    store.topChannels.delete(child.id);
-  }
   store.log(parent, "info", `${verb} ${nameRecord(child)}`, child);
 }

@@ -44,8 +44,8 @@ export class ChannelRecord implements CounterRow {
   state: ConnectivityState = "IDLE";
   cells: Float64Array = CounterSlab.none;
   at = 0;
-  /** Whether a page of top channels shows it. */
-  isTop: boolean;
+  /** Whether the application created it directly, so that GetTopChannels lists it. Never changes. */
+  readonly isTop: boolean;
   /** How many trace events of others keep it from being forgotten. */
   retainedBy = 0;
   /** Whether it rests in the graveyard. */

@@ -1,9 +1,10 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { beforeEach, describe, expect, test } from "vitest";
+import type { EncodedRead } from "../encoded-source.js";
 import { ChannelzError } from "../errors.js";
 import { GetSocketResponseSchema, GetTopChannelsResponseSchema } from "../gen/rpc/channelz/v1/channelz_pb.js";
-import { createRegistry, type Registry } from "./registry.js";
+import { createRegistry, type Registry, type SocketInit } from "./registry.js";
 import { lingerOption, tcpInfoOption, timeoutOption } from "./socket-options.js";
 
 let time: number;
@@ -57,6 +58,22 @@ describe("a channel", () => {
     expect(top?.data?.state?.state).toBe(1);
     expect(top?.data?.target).toBe("dns:///orders");
     expect((await registry.getChannel(BigInt(nested.id))).channel?.data?.target).toBe("");
+  });
+
+  test("[CZ-DATA-1] keeps its first target through every change of state, link and child, and after it closes", async () => {
+    const init = { target: "dns:///orders", name: "orders" };
+    const channel = registry.addChannel(init);
+    const target = async (): Promise<string | undefined> =>
+      (await registry.getChannel(channel.id)).channel?.data?.target;
+    init.target = "dns:///elsewhere";
+    channel.setState("CONNECTING", "10.0.0.7:443");
+    channel.setState("TRANSIENT_FAILURE", "connection refused");
+    const subchannel = registry.addSubchannel({ parent: channel, target: "10.0.0.8:443" });
+    registry.addChannel({ target: "dns:///parent" }).link(channel);
+    subchannel.setState("CONNECTING");
+    expect(await target()).toBe("dns:///orders");
+    channel.close();
+    expect(await target()).toBe("dns:///orders");
   });
 
   test("[CZ-DATA-3] [CZ-DATA-4] [CZ-DATA-5] [CZ-DATA-6] [CZ-D-TIME-1] counts its calls and the time of the last start", async () => {
@@ -178,6 +195,24 @@ describe("a socket", () => {
     expect(ofServer.lastMessageSentTimestamp).toBeUndefined();
   });
 
+  test("[CZ-SOCKET-10] [CZ-SOCKET-11] [CZ-SOCKET-12] reports the latest of several streams and messages", async () => {
+    const socket = registry.addSocket();
+    const stamps = {
+      lastLocalStreamCreatedTimestamp: () => socket.localStreamStarted(),
+      lastRemoteStreamCreatedTimestamp: () => socket.remoteStreamStarted(),
+      lastMessageSentTimestamp: () => socket.messageSent(),
+      lastMessageReceivedTimestamp: () => socket.messageReceived(),
+    };
+    for (let round = 0; round < 3; round += 1) {
+      for (const [field, stamp] of Object.entries(stamps)) {
+        time += 10;
+        stamp();
+        const { data } = (await registry.getSocket(socket.id)).socket!;
+        expect(timestampMs(data![field as keyof typeof stamps]!), `${field}, round ${round}`).toBe(time);
+      }
+    }
+  });
+
   test("[CZ-SOCKET-1] [CZ-SOCKET-2] [CZ-SOCKET-3] [CZ-SOCKET-4] [CZ-OP-8] is told with its addresses, and without what it has not", async () => {
     const server = registry.addServer();
     const listen = registry.addListenSocket({ server, local: { ip: "0.0.0.0", port: 443 } });
@@ -216,7 +251,11 @@ describe("a socket", () => {
     });
     expect(other?.remote?.address).toMatchObject({ case: "otherAddress", value: { name: "no-ip:5" } });
     for (const port of [-2, 65_536, 1.5, Number.NaN]) {
-      expect(() => registry.addSocket({ local: { ip: "127.0.0.1", port } })).toThrow(/port is 0 to 65535/);
+      expect(() => registry.addSocket({ local: { ip: "127.0.0.1", port } })).toThrow(/must be 0 to 65535/);
+    }
+    for (const port of [0, 1, 65_535]) {
+      const { id } = registry.addSocket({ local: { ip: "127.0.0.1", port } });
+      expect((await registry.getSocket(id)).socket?.local?.address.value).toMatchObject({ port });
     }
   });
 
@@ -300,12 +339,33 @@ describe("a socket", () => {
     }
   });
 
+  test.each([
+    ["an empty local address", { local: {} }, /`local` requires/],
+    ["a remote address with an empty name", { remote: { name: "" } }, /`remote` requires/],
+    ["security of no kind", { security: {} }, /`security` requires/],
+    ["other security without a name", { security: { other: { name: "" } } }, /non-empty `name`/],
+  ])("[CZ-ADDR-1] [CZ-ADDR-5] [CZ-SEC-3] [CZ-D-INPUT-1] is refused with %s", (_what, init, message) => {
+    expect(() => registry.addSocket(init as SocketInit)).toThrow(message);
+    expect(registry.size.sockets).toBe(0);
+  });
+
+  test("[CZ-SEC-1] reports a cipher suite by its standard name only, if the application gives both names", async () => {
+    const security = { tls: { standardName: "TLS_AES_128_GCM_SHA256", otherName: "house blend" } };
+    const { id } = registry.addSocket({ security });
+    const bytes = registry.encode({ method: "GetSocket", id: BigInt(id), summary: false }, "rpc.channelz.v1", 0);
+    expect(Buffer.from(bytes).toString("latin1")).toContain("TLS_AES_128_GCM_SHA256");
+    expect(Buffer.from(bytes).toString("latin1")).not.toContain("house blend");
+  });
+
   test("[CZ-OPT-2] a describer that fails, or tells what cannot be, costs no more than the details", async () => {
     const describers = [
       () => {
         throw new RangeError("secret-value");
       },
       () => ({ options: [{ name: "SO_NOTHING" }] }),
+      () => ({ options: [{ name: "SO_NOTHING", value: "" }] }),
+      () => ({ options: [{ name: "", value: "1" }] }),
+      () => ({ local: {} as never }),
       () => ({ local: { ip: "127.0.0.1", port: 70_000 } }),
     ];
     for (const describe of describers) {
@@ -358,14 +418,30 @@ describe("look-ups", () => {
     }
   });
 
-  test("[CZ-OP-1] change nothing", async () => {
+  test("[CZ-OP-1] change nothing in the registry, by any of the seven methods", async () => {
     const channel = registry.addChannel();
-    registry.addSubchannel({ parent: channel });
-    const read = async (): Promise<Uint8Array> =>
-      toBinary(GetTopChannelsResponseSchema, await registry.getTopChannels());
-    const before = await read();
-    for (let i = 0; i < 20; i += 1) await Promise.all([registry.getTopChannels(), registry.getChannel(channel.id)]);
-    expect(await read()).toEqual(before);
+    const subchannel = registry.addSubchannel({ parent: channel });
+    const server = registry.addServer();
+    const socket = registry.addSocket({ server, local: { ip: "127.0.0.1", port: 1 } });
+    channel.callStarted();
+    const page = { startId: 0n, maxResults: 0n };
+    const reads: EncodedRead[] = [
+      { method: "GetTopChannels", ...page },
+      { method: "GetServers", ...page },
+      { method: "GetServer", id: BigInt(server.id) },
+      { method: "GetServerSockets", id: BigInt(server.id), ...page },
+      { method: "GetChannel", id: BigInt(channel.id) },
+      { method: "GetSubchannel", id: BigInt(subchannel.id) },
+      { method: "GetSocket", id: BigInt(socket.id), summary: false },
+    ];
+    const readAll = (): Buffer[] => reads.map((read) => Buffer.from(registry.encode(read, "rpc.channelz.v1", 0)));
+    const before = readAll();
+    for (let i = 0; i < 20; i += 1) {
+      time += 1000;
+      readAll();
+    }
+    expect(readAll()).toEqual(before);
+    expect(registry.addChannel().id, "no id was used by a read").toBe(socket.id + 1);
   });
 });
 

@@ -36,7 +36,7 @@ export interface ChannelInit {
   readonly target?: string;
   /** In which state it begins: UNKNOWN where it was there before, and nobody can tell. Default IDLE. */
   readonly state?: ConnectivityState;
-  /** Under which it stands. A channel without a parent is a top channel. */
+  /** Its first parent. A channel added without one is a top channel for as long as it lives, whatever is linked later. */
   readonly parent?: ChannelHandle | SubchannelHandle;
 }
 

@@ -57,18 +57,33 @@ export interface SocketDetails extends SocketEndpoints {
 /** Tells the details of a subject, live. Called only for a read that is no summary, never after the socket closed. */
 export type SocketDescriber<S extends object> = (subject: S) => SocketDetails;
 
-/** Throws a TypeError for what no socket can have: a port out of range, or an option that says nothing. */
+/** Throws a TypeError for what would be invalid on the wire, such as a port out of range or an option without a value. */
 export function checkSocketDetails(details: SocketDetails): void {
-  for (const address of [details.local, details.remote]) {
-    if (address === undefined || !("ip" in address)) continue;
-    const { port } = address;
-    if (!Number.isInteger(port) || port < -1 || port > 65_535) {
-      throw new TypeError(`A port is 0 to 65535, or -1 where there is none; it is ${port}.`);
+  checkAddress("local", details.local);
+  checkAddress("remote", details.remote);
+  checkSecurity(details.security);
+  for (const { name, value, additional } of details.options ?? []) {
+    if (!name) throw new TypeError("A socket option requires a name, such as SO_KEEPALIVE.");
+    if (!value && additional === undefined) {
+      throw new TypeError(`The socket option ${name} has neither a value nor a payload; set at least one.`);
     }
   }
-  for (const { name, value, additional } of details.options ?? []) {
-    if (value === undefined && additional === undefined) {
-      throw new TypeError(`The socket option ${name} has neither a value nor a payload; give at least one.`);
-    }
+}
+
+function checkAddress(field: "local" | "remote", address: SocketAddress | undefined): void {
+  if (address === undefined || "path" in address) return;
+  if ("ip" in address) {
+    const { port } = address;
+    if (Number.isInteger(port) && port >= -1 && port <= 65_535) return;
+    throw new TypeError(`The port of \`${field}\` must be 0 to 65535, or -1 if it has none; it is ${port}.`);
+  }
+  if (!address.name)
+    throw new TypeError(`\`${field}\` requires \`ip\` and \`port\`, a \`path\`, or a non-empty \`name\`.`);
+}
+
+function checkSecurity(security: SocketSecurity | undefined): void {
+  if (security === undefined || "tls" in security) return;
+  if (!("other" in security) || !security.other.name) {
+    throw new TypeError("`security` requires `tls`, or `other` with a non-empty `name`.");
   }
 }

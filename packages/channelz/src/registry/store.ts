@@ -109,13 +109,6 @@ export class Store {
     (record instanceof SocketRecord ? this.#streamSlab : this.#callSlab).claim(record);
   }
 
-  /** A channel that lost its last parent and lives on is a top channel: it must not be out of every list. */
-  parentLeft(child: ChannelRecord): void {
-    if (child.kind !== "channel" || child.isTop || child.lifecycle !== "live" || child.parents.length > 0) return;
-    child.isTop = true;
-    this.topChannels.add(child);
-  }
-
   /** Ends the life of an object: out of the lists and from under its parents, and into the graveyard. */
   close(record: AnyRecord, reason: string, severity: TraceSeverity): void {
     if (record instanceof SocketRecord) {
@@ -146,10 +139,7 @@ export class Store {
   #leaveChannel(record: ChannelRecord, reason: string, severity: TraceSeverity): void {
     if (record.isTop) this.topChannels.delete(record.id);
     for (const socket of [...(record.sockets ?? [])]) unlinkRecords(record, socket);
-    for (const child of [...childChannels(record)]) {
-      unlinkRecords(record, child);
-      this.parentLeft(child);
-    }
+    for (const child of [...childChannels(record)]) unlinkRecords(record, child);
     for (const parent of [...record.parents]) {
       unlinkRecords(parent, record);
       this.log(parent, severity, `Closed ${nameRecord(record)}${becauseOf(reason)}`, record);

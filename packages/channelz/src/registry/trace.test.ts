@@ -2,7 +2,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ChannelzError } from "../errors.js";
-import type { ChannelTraceEvent } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import { type ChannelTrace, type ChannelTraceEvent, Channelz } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import type { ConnectivityState } from "./connectivity.js";
 import type { ChannelHandle, SubchannelHandle } from "./handles.js";
 import { createRegistry, type Registry } from "./registry.js";
@@ -59,16 +59,30 @@ describe("a trace", () => {
     expect(refs[3]).toMatchObject({ case: "channelRef", value: { channelId: BigInt(nested.id) } });
   });
 
-  test("[CZ-TRACE-6] comes with channels, subchannels and servers", async () => {
+  test("[CZ-TRACE-6] comes with the data of channels, subchannels and servers, from each method that returns them, and not with sockets", async () => {
     const registry = createRegistry();
     const server = registry.addServer();
     server.trace("bound");
-    const subchannel = registry.addSubchannel();
+    const channel = registry.addChannel();
+    const subchannel = registry.addSubchannel({ parent: channel });
+    channel.trace("resolved");
     subchannel.trace("tried 127.0.0.1");
-    const ofServer = (await registry.getServer(server.id)).server?.data?.trace?.events;
-    const ofSubchannel = (await registry.getSubchannel(subchannel.id)).subchannel?.data?.trace?.events;
-    expect(ofServer?.at(-1)?.description).toBe("bound");
-    expect(ofSubchannel?.at(-1)?.description).toBe("tried 127.0.0.1");
+    const socket = registry.addSocket({ parent: subchannel });
+    const last = (data: { readonly trace?: ChannelTrace | undefined } | undefined): string | undefined =>
+      data?.trace?.events.at(-1)?.description;
+    expect(last((await registry.getServer(server.id)).server?.data)).toBe("bound");
+    expect(last((await registry.getServers()).server[0]?.data)).toBe("bound");
+    expect(last((await registry.getChannel(channel.id)).channel?.data)).toBe("resolved");
+    expect(last((await registry.getTopChannels()).channel[0]?.data)).toBe("resolved");
+    expect(last((await registry.getSubchannel(subchannel.id)).subchannel?.data)).toBe("tried 127.0.0.1");
+    const { socket: connection } = await registry.getSocket(socket.id);
+    expect(
+      JSON.stringify(connection, (_key, value) => (typeof value === "bigint" ? String(value) : value)),
+    ).not.toMatch(/trace|tried/);
+  });
+
+  test("[CZ-TRACE-6] is reached by no method that streams: the service has neither subscriptions nor notifications", () => {
+    expect(Channelz.methods.map(({ methodKind }) => methodKind)).toEqual(Array(7).fill("unary"));
   });
 
   test("of no events still counts them", async () => {
