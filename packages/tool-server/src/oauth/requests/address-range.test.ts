@@ -38,6 +38,33 @@ test.each([
   expect(addressRangeOf(address)).toBe(range);
 });
 
+test.each([
+  ["64:ff9b:1::a9fe:a9fe", "metadata"],
+  ["64:ff9b:1::10.0.0.1", "private"],
+  ["64:ff9b:1::93.184.216.34", "private"],
+  ["64:ff9b:1:a9fe:a9:fe00::", "reserved"],
+  ["::ffff:0:169.254.169.254", "metadata"],
+  ["::ffff:0:127.0.0.1", "loopback"],
+  ["::ffff:0:93.184.216.34", "reserved"],
+  ["2001:0:4136:e378:8000:63bf:3fff:fdd2", "reserved"],
+  // The client is 127.0.0.1, with each bit inverted.
+  ["2001:0:4136:e378:8000:63bf:80ff:fffe", "loopback"],
+  ["2001:0:4136:e378:8000:63bf:5601:5601", "metadata"],
+  ["64:ff9b::10.0.0.1", "private"],
+  ["64:ff9b::93.184.216.34", "public"],
+  ["2002:a00:1::1", "private"],
+  ["2002:a9fe:a9fe::", "metadata"],
+  ["2002:5db8:d822::1", "public"],
+  ["2001:2::1", "reserved"],
+  ["2001:20::1", "reserved"],
+  ["3fff::1", "reserved"],
+  ["5f00::1", "reserved"],
+  ["2001:4860:4860::8888", "public"],
+  ["2001:200::1", "public"],
+])("%s, of a special-purpose range of IPv6, is %s", (address, range) => {
+  expect(addressRangeOf(address)).toBe(range);
+});
+
 test("a name is no address", () => {
   for (const name of ["localhost", "example.com", "", "1.2.3", "256.1.1.1"])
     expect(addressRangeOf(name)).toBeUndefined();

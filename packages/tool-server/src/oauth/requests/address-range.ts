@@ -5,7 +5,7 @@ export type AddressRange =
   | "public"
   /** This machine. */
   | "loopback"
-  /** A private network: RFC 1918, shared address space, unique local addresses. */
+  /** A private network: RFC 1918, shared address space, unique local addresses, the translation prefix of a network. */
   | "private"
   | "link-local"
   /** Where clouds hand out credentials to whoever asks. */
@@ -24,7 +24,7 @@ const ranges: readonly [AddressRange, BlockList][] = [
     "private",
     listOf(
       ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "198.18.0.0/15"],
-      ["fc00::/7", "fec0::/10"],
+      ["fc00::/7", "fec0::/10", "64:ff9b:1::/48"],
     ),
   ],
   ["link-local", listOf(["169.254.0.0/16"], ["fe80::/10"])],
@@ -32,31 +32,60 @@ const ranges: readonly [AddressRange, BlockList][] = [
     "reserved",
     listOf(
       ["0.0.0.0/8", "192.0.0.0/24", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3"],
-      ["::/128", "100::/64", "2001:db8::/32", "ff00::/8"],
+      // Teredo, benchmarking and ORCHID are parts of 2001::/23; ::ffff:0:0:0/96 is IPv4-translated.
+      [
+        "::/128",
+        "::ffff:0:0:0/96",
+        "100::/64",
+        "100:0:0:1::/64",
+        "2001::/23",
+        "2001:db8::/32",
+        "3fff::/20",
+        "5f00::/16",
+        "ff00::/8",
+      ],
     ),
   ],
 ];
 
-/** The range of an IP address, written in any way; undefined where the text is none. A mapped or translated IPv4 address counts as itself. */
+/**
+ * The range of an IP address, in any notation; undefined if the string is none. An IPv6 address that carries an IPv4 address
+ * counts as that one, except that a prefix which is not public makes no address public.
+ */
 export function addressRangeOf(text: string): AddressRange | undefined {
   const bare = text.replace(/^\[(.*)\]$/, "$1").replace(/%.*$/, "");
   const kind = isIP(bare);
   if (kind === 0) return undefined;
-  const address = kind === 6 ? (embeddedAddress(bare) ?? bare) : bare;
-  const family = isIP(address) === 6 ? "ipv6" : "ipv4";
+  const inner = kind === 6 ? embeddedAddress(bare) : undefined;
+  const outer = rangeIn(bare, kind === 6 ? "ipv6" : "ipv4");
+  if (inner === undefined) return outer;
+  const range = rangeIn(inner, "ipv4");
+  return range === "public" ? outer : range;
+}
+
+function rangeIn(address: string, family: "ipv4" | "ipv6"): AddressRange {
   return ranges.find(([, list]) => list.check(address, family))?.[0] ?? "public";
 }
 
-/** The IPv4 address within one of IPv6: mapped (::ffff:0:0/96), compatible (::/96), translated (64:ff9b::/96) or 6to4 (2002::/16). */
+/** Prefixes of 96 bits, in decimal groups, that an IPv4 address follows: mapped, translated (two of them). */
+const carriers: ReadonlySet<string> = new Set(["0:0:0:0:0:65535", "0:0:0:0:65535:0", "100:65435:0:0:0:0"]);
+
+/**
+ * The IPv4 address within one of IPv6: mapped (::ffff:0:0/96), compatible (::/96), translated (::ffff:0:0:0/96, 64:ff9b::/96,
+ * 64:ff9b:1::/48), 6to4 (2002::/16), or that of the client of Teredo (2001::/32).
+ */
 function embeddedAddress(address: string): string | undefined {
   // The parser of URLs writes an address in its one canonical form, without dots.
   const groups = expand(new URL(`http://[${address}]`).hostname.slice(1, -1));
   const dotted = (high = 0, low = 0): string => [high >> 8, high & 255, low >> 8, low & 255].join(".");
+  const [first, second, third, , , , high = 0, low = 0] = groups;
   const prefix = groups.slice(0, 6).join(":");
-  const isCompatible = prefix === "0:0:0:0:0:0" && (groups[6] ?? 0) > 0;
-  if (prefix === "0:0:0:0:0:65535" || prefix === "100:65435:0:0:0:0" || isCompatible)
-    return dotted(groups[6], groups[7]);
-  return groups[0] === 0x2002 ? dotted(groups[1], groups[2]) : undefined;
+  const isCompatible = prefix === "0:0:0:0:0:0" && high > 0;
+  const isLocalTranslation = first === 0x64 && second === 0xff9b && third === 1;
+  if (carriers.has(prefix) || isCompatible || isLocalTranslation) return dotted(high, low);
+  // Teredo inverts each bit, so that no translator on the way rewrites it.
+  if (first === 0x2001 && second === 0) return dotted(high ^ 0xffff, low ^ 0xffff);
+  return first === 0x2002 ? dotted(second, third) : undefined;
 }
 
 function expand(canonical: string): number[] {
