@@ -152,7 +152,7 @@ export interface ChallengeFacts {
   readonly error: string | undefined;
   readonly description: string | undefined;
   readonly scopes: readonly string[];
-  readonly resourceMetadata: string | undefined;
+  readonly resourceMetadata: readonly string[];
 }
 
 /** What a JSON Web Token says of itself, without any trust in it. */

@@ -7,13 +7,14 @@ import type { AuthorizationLook, ClientLook, OAuthFacts } from "./oauth-facts.js
 export function oauthDemands({ attempt }: WalkFacts, oauth: OAuthFacts): Demand[] {
   const { resource, authorization, client } = oauth;
   const challenge = attempt?.refusal?.challenge;
+  const named = challenge?.resourceMetadata ?? [];
   const isAsked = attempt?.refusal?.status === 401;
   return [
     demand(
       "401 comes with a challenge that names the resource metadata",
       // To name it is one of two ways; the other is the well-known place.
-      !isAsked ? "skipped" : challenge?.resourceMetadata === undefined ? "skipped" : "ok",
-      challenge?.resourceMetadata ?? (isAsked ? "It names none; the well-known places are looked at." : undefined),
+      isAsked && named.length > 0 ? "ok" : "skipped",
+      named.join(", ") || (isAsked ? "It names none; the well-known places are looked at." : undefined),
     ),
     demand(
       "resource metadata (RFC 9728) is published",

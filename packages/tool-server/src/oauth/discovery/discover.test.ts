@@ -2,6 +2,7 @@ import { type Quirk, startHostileAuthorizationServer } from "@wirescope/quirks";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFakeClock } from "../../process/fake-clock.test.helper.js";
 import { createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
+import { parseResourceChallenge } from "../session/resource-challenge.js";
 import { serverMetadataUrls } from "./authorization-server.js";
 import { type Discovery, type DiscoveryRequest, discover, discoverIssuer, resourceOf } from "./discover.js";
 import { coversResource, resourceMetadataUrls } from "./resource-metadata.js";
@@ -29,7 +30,7 @@ describe("where metadata is looked for", () => {
     ],
   ])("of the resource %s: with its path, then at the root", (server, places) => {
     expect(resourceMetadataUrls(new URL(server)).map(String)).toEqual(places);
-    const named = resourceMetadataUrls(new URL(server), "https://h/about.json").map(String);
+    const named = resourceMetadataUrls(new URL(server), ["https://h/about.json"]).map(String);
     expect(named).toEqual(["https://h/about.json", ...places]);
   });
 
@@ -47,16 +48,37 @@ describe("where metadata is looked for", () => {
 
   test("the challenge's place comes first, and alone where it is right", async () => {
     const world = await createOAuthWorld(["resource-metadata-elsewhere"]);
-    const { resource } = await find(world, { resourceMetadata: `${world.tool.origin}/about/me.json` });
+    const { resource } = await find(world, { resourceMetadata: [`${world.tool.origin}/about/me.json`] });
     expect(resource).toBe(world.tool.url);
     expect(pathsOf(world.tool)).toEqual(["/about/me.json"]);
   });
 
+  test("each place of a challenge is tried in order, until one has the metadata of this server", async () => {
+    const world = await createOAuthWorld(["resource-metadata-elsewhere"]);
+    const { origin } = world.tool;
+    const header = [
+      `Bearer resource_metadata="${origin}/gone-1", resource_metadata="${origin}/gone-2"`,
+      `DPoP resource_metadata="${origin}/about/me.json"`,
+      `Bearer resource_metadata="${origin}/never-asked"`,
+    ].join(", ");
+    const { resourceMetadata } = parseResourceChallenge(header);
+    expect((await find(world, { resourceMetadata })).resource).toBe(world.tool.url);
+    expect(pathsOf(world.tool)).toEqual(["/gone-1", "/gone-2", "/about/me.json"]);
+  });
+
+  test("at most four places of a challenge are tried before the well-known ones", () => {
+    const challenged = Array.from({ length: 9 }, (_, index) => `https://h/${index}`);
+    expect(resourceMetadataUrls(new URL("https://h/"), challenged).map(String)).toEqual([
+      ...challenged.slice(0, 4),
+      "https://h/.well-known/oauth-protected-resource",
+    ]);
+  });
+
   test.each(["not a url", "ftp://x/y", "http://169.254.169.254/latest/meta-data", "https://user:pw@h/x"])(
     "a place in the challenge that nothing is sent to (%s) is passed over",
-    async (resourceMetadata) => {
+    async (place) => {
       const world = await createOAuthWorld();
-      expect((await find(world, { resourceMetadata })).server.issuer).toBe(world.authorization.issuer);
+      expect((await find(world, { resourceMetadata: [place] })).server.issuer).toBe(world.authorization.issuer);
     },
   );
 

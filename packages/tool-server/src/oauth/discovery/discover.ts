@@ -9,8 +9,8 @@ import { legacyAuthorizationServer, originIssuers } from "./legacy-server.js";
 import { searchResourceMetadata } from "./resource-metadata.js";
 
 export interface DiscoveryRequest {
-  /** The `resource_metadata` of the challenge. */
-  readonly resourceMetadata?: string | undefined;
+  /** Each `resource_metadata` of the challenge; they are tried in order. */
+  readonly resourceMetadata?: readonly string[] | undefined;
   /** Whether the tool server asked for a sign-in. Default true; else one that names no authorization server has none. */
   readonly isAsked?: boolean | undefined;
   /** The issuer that the user signed in with before: it is used wherever the tool server still names it. */

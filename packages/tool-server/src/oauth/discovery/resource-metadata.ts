@@ -26,11 +26,14 @@ export interface ResourceSearch {
 
 const wellKnown = "/.well-known/oauth-protected-resource";
 
+/** How many places that a challenge names are tried, so that the well-known ones stay within the budget of a discovery. */
+const maxChallenged = 4;
+
 /** Where the metadata of a tool server may be: what its challenge names, then well-known with its path, then at the root. */
-export function resourceMetadataUrls(server: URL, challenged?: string): URL[] {
+export function resourceMetadataUrls(server: URL, challenged: readonly string[] = []): URL[] {
   const path = server.pathname === "/" ? "" : server.pathname;
   const places = [
-    ...(challenged !== undefined && URL.canParse(challenged) ? [challenged] : []),
+    ...[...new Set(challenged.filter((place) => URL.canParse(place)))].slice(0, maxChallenged),
     `${server.origin}${wellKnown}${path}${server.search}`,
     `${server.origin}${wellKnown}${path.replace(/\/$/, "")}`,
     `${server.origin}${wellKnown}`,
@@ -64,7 +67,7 @@ export function coversResource(resource: URL, server: URL): boolean {
 export async function searchResourceMetadata(
   context: OAuthContext,
   budget: DiscoveryBudget,
-  challenged?: string,
+  challenged?: readonly string[],
 ): Promise<ResourceSearch> {
   let foreign: string | undefined;
   let isCertain = true;

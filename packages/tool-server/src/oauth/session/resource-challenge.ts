@@ -3,8 +3,8 @@ import { parseScopes } from "../authorization/scopes.js";
 
 /** What a tool server asks for when it refuses a request. */
 export interface ResourceChallenge {
-  /** The url of its metadata, as it is written there. */
-  readonly resourceMetadata: string | undefined;
+  /** The urls of its metadata, as they are written, in order and over all challenges. */
+  readonly resourceMetadata: readonly string[];
   /** The permissions that the request needs. */
   readonly scopes: readonly string[];
   /** The error code of RFC 6750. */
@@ -19,7 +19,7 @@ export function parseResourceChallenge(header: string | undefined): ResourceChal
   const parameterOf = (name: string): string | undefined =>
     found.map(({ parameters }) => parameters.get(name)).find((value) => value !== undefined && value !== "");
   return {
-    resourceMetadata: parameterOf("resource_metadata"),
+    resourceMetadata: found.flatMap(({ resourceMetadata }) => resourceMetadata),
     scopes: parseScopes(parameterOf("scope")),
     error: parameterOf("error"),
     wantsProof: found.length > 0 && found.every(({ scheme }) => scheme === "dpop"),

@@ -89,7 +89,7 @@ test("[TS-D-WHY-1] [TS-D-WHY-2] causes stand by weight, each once, with all that
     error: "insufficient_scope",
     description: "permission admin is missing",
     scopes: ["admin"],
-    resourceMetadata: undefined,
+    resourceMetadata: [],
   };
   const tokens = [token({ scopes: ["read"] })];
   const ranked = rankCauses({ ...base, attempt: refused(401, { findings, challenge, tokens }) });
@@ -158,7 +158,7 @@ describe("a refused token", () => {
       error: undefined,
       description: undefined,
       scopes: ["admin"],
-      resourceMetadata: undefined,
+      resourceMetadata: [],
     };
     expect(codes({ attempt: refused(401, { tokens: [token({ scopes: [] })], challenge }) })).toEqual(["token-refused"]);
   });

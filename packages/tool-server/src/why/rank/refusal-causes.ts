@@ -162,15 +162,15 @@ function possibleApproval(evidence: readonly string[]): Cause {
 
 /** That the server could be signed in to by OAuth, where the entry brings a credential of its own. */
 function offer(facts: WalkFacts, { refusal, credential }: AttemptFacts, evidence: readonly string[]): Cause[] {
-  const place = refusal?.challenge?.resourceMetadata;
+  const places = refusal?.challenge?.resourceMetadata ?? [];
   const isStatic = credential === "headers" || credential === "helper";
-  if (place === undefined || !isStatic || facts.type === "ws") return [];
+  if (places.length === 0 || !isStatic || facts.type === "ws") return [];
   return [
     {
       cause: "oauth-offered",
       weight: 0.35,
       message: "The server offers to sign in by OAuth. A credential of the entry is never given up for that by itself.",
-      evidence: [...evidence, `Its challenge names ${place}.`],
+      evidence: [...evidence, `Its challenge names ${places.join(", ")}.`],
       mend: mendBy(facts, ["login"], "Take headers and headersHelper out of the entry, then sign in."),
     },
   ];

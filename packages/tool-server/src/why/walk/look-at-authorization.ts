@@ -24,7 +24,7 @@ export interface AuthorizationLooks {
 
 export interface AuthorizationQuestion {
   /** The `resource_metadata` of the challenge. */
-  readonly challenged: string | undefined;
+  readonly challenged: readonly string[];
   readonly knownIssuer: string | undefined;
   readonly pinnedIssuer: string | undefined;
   readonly signal: AbortSignal;

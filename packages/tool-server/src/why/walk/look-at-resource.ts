@@ -9,10 +9,10 @@ import { lookWithin } from "./look-within-budget.js";
 export async function lookAtResource(
   context: OAuthContext,
   budget: DiscoveryBudget,
-  challenged: string | undefined,
+  challenged: readonly string[],
 ): Promise<ResourceLook> {
   const evidence: string[] = [];
-  const nothing = { resource: undefined, issuers: [], scopes: undefined, isNamed: challenged !== undefined, evidence };
+  const nothing = { resource: undefined, issuers: [], scopes: undefined, isNamed: challenged.length > 0, evidence };
   let outcome: ResourceLook["outcome"] = "absent";
   for (const url of resourceMetadataUrls(context.url, challenged)) {
     const place = urlText(context, url);

@@ -23,7 +23,7 @@ export async function lookAtSignIn(
   if (session === undefined || options === undefined || attempt === undefined || !isAsked) return stored();
   try {
     const { resource, authorization, server } = await lookAtAuthorization(session.context, {
-      challenged: attempt.refusal?.challenge?.resourceMetadata,
+      challenged: attempt.refusal?.challenge?.resourceMetadata ?? [],
       knownIssuer: before?.issuer,
       pinnedIssuer: options.issuer,
       signal: walk.signal,

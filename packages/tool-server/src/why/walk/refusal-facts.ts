@@ -71,6 +71,6 @@ function challengeFactsOf({ say }: Walk, header: string | undefined): ChallengeF
     error: parameterOf("error"),
     description: parameterOf("error_description"),
     scopes: (parameterOf("scope") ?? "").split(" ").filter(Boolean),
-    resourceMetadata: parameterOf("resource_metadata"),
+    resourceMetadata: challenges.flatMap(({ resourceMetadata }) => resourceMetadata.map((place) => say(place))),
   };
 }
