@@ -17,6 +17,12 @@ test("several are a batch", () => {
   expect(parseMessages('[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","method":"a"}]')).toHaveLength(2);
 });
 
+test("a batch of more than 1,000 messages is none, because each of them may have to be answered", () => {
+  const batch = (size: number): string => JSON.stringify(Array(size).fill({ jsonrpc: "2.0", id: 1, method: "ping" }));
+  expect(parseMessages(batch(1000))).toHaveLength(1000);
+  expect(parseMessages(batch(1001))).toBeUndefined();
+});
+
 test.each([
   "",
   "Listening on port 3000",

@@ -1,7 +1,11 @@
 import type { JSONRPCErrorResponse, JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 
+/** How many messages a batch may have. This side sends none, so that a server has no reason to send a large one. */
+const maxBatch = 1000;
+
 /**
- * The messages of JSON-RPC in a text: one, or those of a batch. Undefined where it is not JSON, or holds something else.
+ * The messages of JSON-RPC in a text: one, or those of a batch. Undefined if it is not JSON, holds something else, or is a batch
+ * of more than 1,000 messages.
  *
  * Looks at the form alone, which is what a transport has to know; the SDK judges the content.
  */
@@ -14,7 +18,8 @@ export function parseMessages(text: string): readonly JSONRPCMessage[] | undefin
     return undefined;
   }
   if (isMessage(value)) return [value];
-  return Array.isArray(value) && value.length > 0 && value.every(isMessage) ? value : undefined;
+  if (!Array.isArray(value) || value.length === 0 || value.length > maxBatch) return undefined;
+  return value.every(isMessage) ? value : undefined;
 }
 
 /** The id of a request; undefined where the message is something else. */

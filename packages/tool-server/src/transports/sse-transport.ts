@@ -1,4 +1,4 @@
-import type { RequestId } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { publish } from "../diagnostics/channels.js";
 import { ToolServerError } from "../errors.js";
 import { createEventStreamParser, type StreamEvent } from "../http/event-stream.js";
@@ -11,12 +11,15 @@ import { cancelledIdOf, mendAnswer, parseMessages, requestIdOf } from "./json-rp
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createDelivery } from "./message-delivery.js";
 import { askWithCredential } from "./refusal.js";
+import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
 import { parseEndpoint } from "./sse-endpoint.js";
 import { postMessage } from "./sse-post.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
 import { connectionOver, createTransportLife } from "./transport-life.js";
 
 const eventStream = "text/event-stream";
+/** How many responses to requests of the server are posted at the same time, each over its own socket. */
+const maxConcurrentReplies = 4;
 const advice = "Check that the url is one of HTTP with SSE, as in /sse; a server of Streamable HTTP has the type http.";
 
 /**
@@ -34,6 +37,12 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   /** The messages on their way, those of requests with their ids. */
   const posts = new TransientSet<{ readonly id: RequestId | undefined; readonly controller: AbortController }>();
   const strays = createJsonRpcStrays(context, "its stream of events", "A tool server sends JSON-RPC there.");
+  const replies = createReplyQueue({
+    clock,
+    stallMs: limits.stallMs,
+    maxConcurrent: maxConcurrentReplies,
+    onStalled: () => end(repliesNotTaken(server, limits.stallMs)),
+  });
   let endpoint: URL | undefined;
   let protocolHeaders: Readonly<Record<string, string>> = {};
   let reading: Promise<void> | undefined;
@@ -43,6 +52,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     const reason = connectionOver(server, failure, true);
     calledOff.abort(reason);
     for (const { controller } of posts) controller.abort(reason);
+    replies.end();
     transport.onclose?.();
   };
   const onMessage = ({ data }: StreamEvent, { wire }: HttpAnswer): void => {
@@ -80,7 +90,10 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
         },
       });
       reading = answer
-        .read((chunk) => parser.push(chunk))
+        .read((chunk) => {
+          parser.push(chunk);
+          return replies.room();
+        })
         .then(
           () => end(new ToolServerError("CONNECTION_LOST", `${subject} ended its stream. Connect again.`)),
           (error: unknown) => end(failureOf(error)),
@@ -126,6 +139,31 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       `${subject} answered with a page ${what}, not with events. ${advice}`,
     );
   };
+  const post = async (message: JSONRPCMessage): Promise<void> => {
+    life.assertOpen();
+    if (endpoint === undefined) throw new TypeError("The transport has not started yet.");
+    callOff(cancelledIdOf(message));
+    const id = requestIdOf(message);
+    const sent = { id, controller: new AbortController() };
+    posts.add(sent);
+    try {
+      await postMessage(context, {
+        endpoint,
+        body: JSON.stringify(message),
+        headers: protocolHeaders,
+        signal: sent.controller.signal,
+        // Nobody else limits what waits for no answer.
+        headTimeoutMs: id === undefined ? limits.connectMs : undefined,
+      });
+    } catch (error) {
+      // Whoever does not know the session never will again, and answers would come by its stream.
+      // That is told first, for this call was not taken, and others may have been.
+      if (ToolServerError.is(error, "SESSION_LOST")) setImmediate(() => end(error));
+      throw error;
+    } finally {
+      posts.delete(sent);
+    }
+  };
 
   const transport: ToolTransport = {
     kind: "sse",
@@ -142,30 +180,8 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       }
       if (life.isOver) throw life.failure ?? connectionOver(server, undefined, false);
     },
-    async send(message) {
-      life.assertOpen();
-      if (endpoint === undefined) throw new TypeError("The transport has not started yet.");
-      callOff(cancelledIdOf(message));
-      const id = requestIdOf(message);
-      const post = { id, controller: new AbortController() };
-      posts.add(post);
-      try {
-        await postMessage(context, {
-          endpoint,
-          body: JSON.stringify(message),
-          headers: protocolHeaders,
-          signal: post.controller.signal,
-          // Nobody else limits what waits for no answer.
-          headTimeoutMs: id === undefined ? limits.connectMs : undefined,
-        });
-      } catch (error) {
-        // Whoever does not know the session never will again, and answers would come by its stream.
-        // That is told first, for this call was not taken, and others may have been.
-        if (ToolServerError.is(error, "SESSION_LOST")) setImmediate(() => end(error));
-        throw error;
-      } finally {
-        posts.delete(post);
-      }
+    send(message) {
+      return "method" in message ? post(message) : replies.send(JSON.stringify(message).length, () => post(message));
     },
     async close() {
       end();

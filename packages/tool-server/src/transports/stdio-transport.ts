@@ -9,6 +9,7 @@ import { mendAnswer, parseMessages } from "./json-rpc.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
 import { createDelivery } from "./message-delivery.js";
+import { createReplyQueue } from "./reply-queue.js";
 import { type ChildDefect, childExited, childNotRunnable, childUnusable } from "./stdio-failures.js";
 import { createLineReader } from "./stdio-lines.js";
 import { createLineWriter, type LineWriter } from "./stdio-writer.js";
@@ -55,6 +56,15 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   const life = createTransportLife(server);
   const calledOff = new AbortController();
   const strays = createJsonRpcStrays(context, "its standard output", strayAdvice);
+  const replies = createReplyQueue({
+    clock,
+    stallMs: limits.stallMs,
+    onStalled() {
+      if (child === undefined) return;
+      const what = `sent requests, and did not read the responses to them for ${limits.stallMs / 1000} s`;
+      giveUp(child, "CONNECTION_LOST", what, "A stdio server has to read its standard input while it writes.");
+    },
+  });
   let child: RunningProcess | undefined;
   let wire: ChildWire | undefined;
   let streams: JsonRpcStreams | undefined;
@@ -67,6 +77,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   /** Ends the life of the transport, not yet that of the child. */
   const end = (failure?: ToolServerError): void => {
     if (!life.end(failure)) return;
+    replies.end();
     streams?.end();
     if (wire !== undefined) {
       publish("wire:closed", { subject: wire, reason: failure?.message ?? "Closed on this side." });
@@ -136,7 +147,12 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     );
     // Read to the end whatever happens: a child that cannot write may not end.
     stdout.on("data", (chunk: Buffer) => {
-      if (!life.isOver) lines.push(chunk);
+      if (life.isOver) return;
+      lines.push(chunk);
+      const room = replies.room();
+      if (room === undefined) return;
+      stdout.pause();
+      void room.then(() => stdout.resume());
     });
     const outputEnded = new Promise<void>((resolve) => {
       stdout.once("close", resolve);
@@ -199,8 +215,9 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
         life.assertOpen();
         if (writer === undefined) throw new TypeError("The transport has not started yet.");
         const line = JSON.stringify(message);
+        const { write } = writer;
         streams?.sending(message);
-        return writer.write(line);
+        return "method" in message ? write(line) : replies.send(line.length, () => write(line));
       } catch (error) {
         return Promise.reject(error);
       }

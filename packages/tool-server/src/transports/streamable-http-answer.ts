@@ -82,7 +82,10 @@ export async function readEventAnswer(session: HttpSession, first: HttpAnswer, r
     for (;;) {
       const events = parser();
       const broken = await answer
-        .read((chunk) => events.push(chunk))
+        .read((chunk) => {
+          events.push(chunk);
+          return session.room();
+        })
         .then(
           () => undefined,
           (error: unknown) => error,

@@ -26,8 +26,8 @@ export interface Flights {
   callOff(id: RequestId): void;
   /** Resolves once none but this is in flight. */
   idle(but: Flight): Promise<void>;
-  /** Ends all; resolves once those who wait for them were told. */
-  callOffAll(): Promise<void>;
+  /** Ends all, for this failure or because this side closes; resolves once those who wait for them were told. */
+  callOffAll(failure: ToolServerError | undefined): Promise<void>;
 }
 
 export function createFlights(server: string): Flights {
@@ -57,9 +57,9 @@ export function createFlights(server: string): Flights {
         check();
       });
     },
-    async callOffAll() {
+    async callOffAll(failure) {
       if (flights.size === 0) return;
-      for (const flight of flights) flight.close();
+      for (const flight of flights) flight.close(failure);
       // A rejection passes a few hands before it is heard.
       await new Promise((resolve) => setImmediate(resolve));
     },
@@ -128,9 +128,9 @@ class OpenFlight implements Flight {
     this.#abort(new ToolServerError("CALL_CANCELLED", message, { details }));
   }
 
-  /** Ends it because the transport is closed. */
-  close(): void {
-    if (!this.aborted) this.#abort(connectionOver(this.#server, undefined, this.wasWritten));
+  /** Ends it because the transport has failed, or is closed. */
+  close(failure: ToolServerError | undefined): void {
+    if (!this.aborted) this.#abort(connectionOver(this.#server, failure, this.wasWritten));
   }
 
   end(): void {

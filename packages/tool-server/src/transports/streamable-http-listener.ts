@@ -99,7 +99,10 @@ async function hearStream(
     },
   });
   try {
-    await answer.read((chunk) => parser.push(chunk));
+    await answer.read((chunk) => {
+      parser.push(chunk);
+      return session.room();
+    });
   } catch (error) {
     // How it ended does not matter: it is opened again.
     if (!ToolServerError.is(error, "CONNECTION_LOST")) throw error;

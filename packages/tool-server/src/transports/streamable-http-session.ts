@@ -26,6 +26,8 @@ export interface HttpSession {
   lastHeaders?: KeptHeaders | undefined;
   /** Hands a message of the server on; with the request on whose stream it came, where it did on one. */
   receive(message: JSONRPCMessage, wire: WireFacts | undefined, relatedRequestId?: RequestId): void;
+  /** Undefined while more may be read from the server; else resolves when it may: see ReplyQueue. */
+  room(): Promise<void> | undefined;
 }
 
 interface KeptHeaders extends Pick<HttpSession, "id" | "protocolVersion"> {

@@ -15,6 +15,7 @@ import { createBackOff } from "../process/back-off.js";
 import { cancelledIdOf, parseMessages, requestIdOf } from "./json-rpc.js";
 import { createDelivery } from "./message-delivery.js";
 import { askAgain } from "./refusal.js";
+import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
 import { type OpenRequest, readEventAnswer, readJsonAnswer } from "./streamable-http-answer.js";
 import { notAToolServer, readForeign, statusFailure } from "./streamable-http-failures.js";
 import { createFlights, type Flight } from "./streamable-http-flights.js";
@@ -37,6 +38,8 @@ const [messageSent, messageReceived] = [publisherOf("wire:message-sent"), publis
 
 /** How long the end of a session may take, in milliseconds. */
 const farewellMs = 1000;
+/** How many responses to requests of the server are posted at the same time, each over its own socket. */
+const maxConcurrentReplies = 4;
 
 /**
  * A transport over Streamable HTTP, of both eras: each message is posted, and each request is answered in the body of its
@@ -51,6 +54,12 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   const { server, url, http, facts, tell, clock, secrets, limits, credential } = context;
   const life = createTransportLife(server);
   const flights = createFlights(server);
+  const replies = createReplyQueue({
+    clock,
+    stallMs: limits.stallMs,
+    maxConcurrent: maxConcurrentReplies,
+    onStalled: () => void end(repliesNotTaken(server, limits.stallMs)),
+  });
   let closing: Promise<void> | undefined;
   let isListening = false;
 
@@ -63,6 +72,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       if (wire !== undefined) messageReceived(wire);
       deliver(message, relatedRequestId === undefined ? undefined : { relatedRequestId });
     },
+    room: replies.room,
   };
 
   const requestOf = (
@@ -203,14 +213,48 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
 
   const end = (failure?: ToolServerError): Promise<void> => {
     if (life.end(failure)) {
+      replies.end();
       closing = (async () => {
         // Each hears of its own end before the SDK ends them all alike.
-        await flights.callOffAll();
+        await flights.callOffAll(life.failure);
         await farewell();
         transport.onclose?.();
       })();
     }
     return closing ?? Promise.resolve();
+  };
+
+  // All in one function, which waits for the answer and for nothing else: each promise is paid by every call.
+  const post = async (message: JSONRPCMessage, options: TransportSendOptions | undefined): Promise<void> => {
+    life.assertOpen();
+    const cancelled = cancelledIdOf(message);
+    // At once: a server that hangs does not take what it is told either.
+    if (cancelled !== undefined) flights.callOff(cancelled);
+    const id = requestIdOf(message);
+    const flight = flights.begin(id, options?.requestSignal);
+    try {
+      const request = id === undefined ? undefined : openRequest(id, flight, options);
+      if (request !== undefined && options?.resumptionToken !== undefined) {
+        return await resume(request, options.resumptionToken);
+      }
+      flight.throwIfAborted();
+      const sent =
+        credential.headersNow?.() ?? (await credential.headers({ method: "POST", url, signal: flight.signal }));
+      const asked = requestOf(message, options, flight, sent);
+      let answer = await http.send(asked);
+      if (isRedirect(answer.status) || isRefusal(answer.status)) {
+        answer = await goOn(answer, asked, flight, sent, (fields) => requestOf(message, options, flight, fields));
+      }
+      const rest = take(message, answer, request);
+      if (rest !== undefined) await rest;
+    } catch (error) {
+      throw flight.failureOf(error);
+    } finally {
+      flight.end();
+      const onRequestStreamEnd = options?.onRequestStreamEnd;
+      // After whoever waits for this has heard of it, for they know more.
+      if (onRequestStreamEnd !== undefined && !options?.requestSignal?.aborted) setImmediate(onRequestStreamEnd);
+    }
   };
 
   const transport: ToolTransport = {
@@ -225,37 +269,9 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     async start() {
       life.begin();
     },
-    // All in one function, which waits for the answer and for nothing else: each promise is paid by every call.
-    async send(message, options) {
-      life.assertOpen();
-      const cancelled = cancelledIdOf(message);
-      // At once: a server that hangs does not take what it is told either.
-      if (cancelled !== undefined) flights.callOff(cancelled);
-      const id = requestIdOf(message);
-      const flight = flights.begin(id, options?.requestSignal);
-      try {
-        const request = id === undefined ? undefined : openRequest(id, flight, options);
-        if (request !== undefined && options?.resumptionToken !== undefined) {
-          return await resume(request, options.resumptionToken);
-        }
-        flight.throwIfAborted();
-        const sent =
-          credential.headersNow?.() ?? (await credential.headers({ method: "POST", url, signal: flight.signal }));
-        const asked = requestOf(message, options, flight, sent);
-        let answer = await http.send(asked);
-        if (isRedirect(answer.status) || isRefusal(answer.status)) {
-          answer = await goOn(answer, asked, flight, sent, (fields) => requestOf(message, options, flight, fields));
-        }
-        const rest = take(message, answer, request);
-        if (rest !== undefined) await rest;
-      } catch (error) {
-        throw flight.failureOf(error);
-      } finally {
-        flight.end();
-        const onRequestStreamEnd = options?.onRequestStreamEnd;
-        // After whoever waits for this has heard of it, for they know more.
-        if (onRequestStreamEnd !== undefined && !options?.requestSignal?.aborted) setImmediate(onRequestStreamEnd);
-      }
+    send(message, options) {
+      if ("method" in message) return post(message, options);
+      return replies.send(JSON.stringify(message).length, () => post(message, options));
     },
     close: () => end(),
     setProtocolVersion(version) {

@@ -55,6 +55,15 @@ export interface TransportLimits {
   readonly messageBytes: number;
   /** How long to wait for a connection, in milliseconds. Default 10,000. */
   readonly connectMs: number;
+  /**
+   * How long a server that sends requests may leave a full queue of responses untouched, in milliseconds. Then the connection
+   * fails. Default 30,000.
+   */
+  readonly stallMs: number;
 }
 
-export const defaultLimits: TransportLimits = { messageBytes: 16 * 1024 * 1024, connectMs: 10_000 };
+export const defaultLimits: TransportLimits = {
+  messageBytes: 16 * 1024 * 1024,
+  connectMs: 10_000,
+  stallMs: 30_000,
+};

@@ -9,6 +9,7 @@ import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
 import { createDelivery } from "./message-delivery.js";
 import { askWithCredential } from "./refusal.js";
+import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
 import { connectionOver, createTransportLife } from "./transport-life.js";
 import { brokenWebSocket, closedByServer, notTheProtocol, silentServer } from "./websocket-failures.js";
@@ -20,6 +21,9 @@ export interface WebSocketOptions {
   readonly keepAlive?: KeepAliveTimes;
 }
 
+/** Pings of a peer are not answered while more than this is waiting to be written, in bytes. */
+const maxUnsentBytes = 64 * 1024;
+
 const upgradeAdvice = "Check that the url is one of a WebSocket; a server of HTTP has the type http or sse.";
 
 /**
@@ -30,11 +34,16 @@ const upgradeAdvice = "Check that the url is one of a WebSocket; a server of HTT
  * It fails as the server's code of closing says, mostly with CONNECTION_LOST; also where the server does not answer a ping.
  */
 export function createWebSocketTransport(context: NetworkContext, options: WebSocketOptions = {}): ToolTransport {
-  const { server, facts, tell, clock } = context;
+  const { server, facts, tell, clock, limits } = context;
   const { keepAlive: times = defaultKeepAlive } = options;
   const life = createTransportLife(server);
   const calledOff = new AbortController();
   const strays = createJsonRpcStrays(context, "the WebSocket", "A tool server sends JSON-RPC and nothing else.");
+  const replies = createReplyQueue({
+    clock,
+    stallMs: limits.stallMs,
+    onStalled: () => giveUp(repliesNotTaken(server, limits.stallMs)),
+  });
   let webSocket: WebSocket | undefined;
   let socket: Socket | undefined;
   let streams: JsonRpcStreams | undefined;
@@ -46,6 +55,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
   const end = (failure?: ToolServerError): void => {
     if (!life.end(failure)) return;
     keepAlive?.stop();
+    replies.end();
     streams?.end();
     if (webSocket === undefined) transport.onclose?.();
   };
@@ -85,12 +95,21 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
       () => giveUp(silentServer(context, times.timeoutMs)),
     );
     keepAlive = watching;
-    opened.on("ping", watching.heard).on("pong", watching.heard);
+    opened.on("pong", watching.heard);
+    opened.on("ping", (data) => {
+      watching.heard();
+      // RFC 6455, section 5.5.3, allows to answer only the latest ping: a peer that does not read must not make pongs pile up.
+      if (opened.bufferedAmount <= maxUnsentBytes) opened.pong(data);
+    });
     opened.on("message", (data, isBinary) => {
       watching.heard();
       if (life.isOver) return;
       if (isBinary) giveUp(notTheProtocol(context, "binary data"), 1003);
       else onText(String(data));
+      const room = replies.room();
+      if (room === undefined || opened.isPaused) return;
+      opened.pause();
+      void room.then(() => opened.resume());
     });
     opened.on("error", (error) => giveUp(brokenWebSocket(context, error)));
     closed = new Promise((resolve) => {
@@ -143,18 +162,20 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
       if (opened === undefined) throw new TypeError("The transport has not started yet.");
       const text = JSON.stringify(message);
       streams?.sending(message);
-      await life.whileOpen((resolve) => {
-        opened.send(text, (error) => {
-          // Node tells no error where the socket was destroyed meanwhile; the end of it rejects.
-          if (life.isOver || socket?.destroyed) return;
-          if (error == null) {
-            streams?.sent();
-            resolve();
-          } else {
-            giveUp(brokenWebSocket(context, error));
-          }
+      const write = (): Promise<void> =>
+        life.whileOpen((resolve) => {
+          opened.send(text, (error) => {
+            // Node reports no error if the socket was destroyed meanwhile; the end of the transport rejects.
+            if (life.isOver || socket?.destroyed) return;
+            if (error == null) {
+              streams?.sent();
+              resolve();
+            } else {
+              giveUp(brokenWebSocket(context, error));
+            }
+          });
         });
-      });
+      await ("method" in message ? write() : replies.send(text.length, write));
     },
     async close() {
       end();

@@ -50,6 +50,8 @@ export async function upgrade(context: NetworkContext, options: UpgradeOptions):
     headers: { ...headers },
     followRedirects: false,
     perMessageDeflate: false,
+    // The transport answers pings itself, and bounds how many answers wait.
+    autoPong: false,
     maxPayload: limits.messageBytes,
     closeTimeout: closeTimeoutMs,
   };
