@@ -136,11 +136,11 @@ describe("our client against the Channelz service of grpc-js", () => {
     const sockets = await collect(walkAllSockets(connection));
     const roles = new Set(sockets.map(({ owner }) => owner.role));
     expect(roles).toEqual(new Set(["listen", "server", "client"]));
-    expect(new Set(sockets.map(({ socket }) => socket.ref?.socketId)).size).toBe(sockets.length);
-    const bare = sockets.filter(({ socket, owner }) => owner.role !== "listen" && socket.remote === undefined);
+    expect(new Set(sockets.map(({ ref }) => ref.socketId)).size).toBe(sockets.length);
+    const bare = sockets.filter(({ socket, owner }) => owner.role !== "listen" && socket?.remote === undefined);
     expect(bare.length).toBeGreaterThan(0);
-    const addressed = sockets.find(({ socket }) => socket.remote?.address.case === "tcpipAddress");
-    expect(addressed?.socket.local?.address.case).toBe("tcpipAddress");
+    const addressed = sockets.find(({ socket }) => socket?.remote?.address.case === "tcpipAddress");
+    expect(addressed?.socket?.local?.address.case).toBe("tcpipAddress");
   });
 
   test("the tree leads from a channel to its socket, and from a server to its connections", async () => {
@@ -161,6 +161,24 @@ describe("our client against the Channelz service of grpc-js", () => {
   test("asked for the package that it does not serve, it is a peer without Channelz", async () => {
     await using other = connectChannelz(target, { package: "rpc.channelz.v1" });
     await expect(other.getServers()).rejects.toMatchObject({ code: "PEER_WITHOUT_CHANNELZ" });
+  });
+
+  test("[CZ-D-CLIENT-5] no command that reads it adds a failed call to the counters of its servers", async () => {
+    const failed = async (): Promise<bigint[]> =>
+      (await collect(walkServers(connection))).map(({ data }) => data?.callsFailed ?? 0n);
+    const before = await failed();
+    for (const argv of [
+      ["channels"],
+      ["servers"],
+      ["sockets"],
+      ["tree"],
+      ["show", "1"],
+      ["show", "2"],
+      ["show", "999"],
+    ]) {
+      await runCommand([...argv, "--target", target]);
+    }
+    expect(await failed()).toEqual(before);
   });
 
   test("[CZ-D-CLIENT-3] the command line shows each object that an id names, or the kind that is asked for", async () => {

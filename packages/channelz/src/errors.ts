@@ -4,6 +4,8 @@ export type ChannelzErrorCode =
   | "NOT_FOUND"
   /** A request carries a value that can never be valid, such as a negative page size. */
   | "INVALID_ARGUMENT"
+  /** A walk stopped because the peer lists more objects than the caller allows. */
+  | "LIMIT_REACHED"
   /** The link would close a cycle in the graph of channels. */
   | "LINK_CYCLE"
   /** The link would give one parent both channels or subchannels and sockets. */

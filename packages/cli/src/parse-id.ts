@@ -6,3 +6,11 @@ export function parseId(text: string, what: string): bigint {
   if (id < 1n || id >= 2n ** 63n) throw new UsageError(`${what} "${text}" is not an id. Ids are positive integers.`);
   return id;
 }
+
+/** The value of `--limit`: how many objects are read at most; undefined for the default. */
+export function parseLimit(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const limit = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (limit < 1) throw new UsageError(`--limit "${text}" is not a number of objects. Use a positive integer.`);
+  return limit;
+}

@@ -37,32 +37,32 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
 }
 
 describe("finding the package of a peer", () => {
-  test("[CZ-D-CLIENT-1] a peer of rpc.channelz.v1 is found at the first try", async () => {
-    const { transport, calls } = peerServing("rpc.channelz.v1");
+  test("[CZ-D-CLIENT-1] [CZ-D-CLIENT-5] a peer of grpc.channelz.v1 is found without a failed call", async () => {
+    const { transport, calls } = peerServing("grpc.channelz.v1");
     const client = createChannelzClient(transport);
-    expect(await client.findPackage()).toBe("rpc.channelz.v1");
-    expect(calls).toEqual(["rpc.channelz.v1.Channelz/GetServers"]);
+    expect(await client.findPackage()).toBe("grpc.channelz.v1");
+    expect(calls).toEqual(["grpc.channelz.v1.Channelz/GetServers"]);
   });
 
-  test("[CZ-D-CLIENT-1] a peer of grpc.channelz.v1 is found, and remembered", async () => {
-    const { transport, calls } = peerServing("grpc.channelz.v1");
+  test("[CZ-D-CLIENT-1] a peer of rpc.channelz.v1 alone is found with one failed call, and remembered", async () => {
+    const { transport, calls } = peerServing("rpc.channelz.v1");
     const client = createChannelzClient(transport);
     await client.getServers();
     await client.getServers();
     expect(calls).toEqual([
+      "grpc.channelz.v1.Channelz/GetServers",
       "rpc.channelz.v1.Channelz/GetServers",
-      "grpc.channelz.v1.Channelz/GetServers",
-      "grpc.channelz.v1.Channelz/GetServers",
-      "grpc.channelz.v1.Channelz/GetServers",
+      "rpc.channelz.v1.Channelz/GetServers",
+      "rpc.channelz.v1.Channelz/GetServers",
     ]);
   });
 
   test("calls that begin together share one search", async () => {
-    const { transport, calls } = peerServing("grpc.channelz.v1");
+    const { transport, calls } = peerServing("rpc.channelz.v1");
     const client = createChannelzClient(transport);
     await Promise.all([client.getServers(), client.getServers(), client.findPackage()]);
-    expect(calls.filter((call) => call.startsWith("rpc."))).toHaveLength(1);
-    expect(calls.filter((call) => call.startsWith("grpc."))).toHaveLength(3);
+    expect(calls.filter((call) => call.startsWith("grpc."))).toHaveLength(1);
+    expect(calls.filter((call) => call.startsWith("rpc."))).toHaveLength(3);
   });
 
   test("a caller who gives up does not end the search of the others", async () => {
@@ -109,7 +109,7 @@ describe("finding the package of a peer", () => {
   });
 
   test("a refusal is a refusal, and no reason to try another package", async () => {
-    const { transport, calls } = peerServing("rpc.channelz.v1", {
+    const { transport, calls } = peerServing("grpc.channelz.v1", {
       getServers: () => {
         throw new ConnectError("no token", Code.Unauthenticated);
       },
@@ -119,14 +119,14 @@ describe("finding the package of a peer", () => {
   });
 
   test("NOT_FOUND of a lookup is no reason to try another package", async () => {
-    const { transport, calls } = peerServing("rpc.channelz.v1", {
+    const { transport, calls } = peerServing("grpc.channelz.v1", {
       getSocket: () => {
         throw new ConnectError("no socket", Code.NotFound);
       },
     });
     const client = createChannelzClient(transport);
     await expect(client.getSocket(12)).rejects.toMatchObject({ code: "NOT_FOUND" });
-    expect(calls).toEqual(["rpc.channelz.v1.Channelz/GetServers", "rpc.channelz.v1.Channelz/GetSocket"]);
+    expect(calls).toEqual(["grpc.channelz.v1.Channelz/GetServers", "grpc.channelz.v1.Channelz/GetSocket"]);
   });
 
   test("with the package given, nothing is searched", async () => {

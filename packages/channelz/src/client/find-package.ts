@@ -4,14 +4,18 @@ import { ChannelzError } from "../errors.js";
 
 /** Finds out, once, under which package a peer serves Channelz. */
 export interface PackageFinder {
-  /** The package of the peer. Who asks meanwhile shares the search; a search that failed is not remembered. */
+  /** The package of the peer. Concurrent callers share one search; a search that failed is not remembered. */
   find(): Promise<ChannelzPackage>;
   /** Search again at the next call: the peer no longer serves what it did. */
   forget(): void;
 }
 
+// A peer counts a probe that it does not serve as a failed call. All public implementations serve grpc.channelz.v1, and so do
+// we; only a peer that serves rpc.channelz.v1 alone counts one.
+const probeOrder: readonly ChannelzPackage[] = ["grpc.channelz.v1", "rpc.channelz.v1"];
+
 /**
- * A finder that asks each package in turn by `probe`, which rejects with UNIMPLEMENTED where the peer does not serve it
+ * A finder that tries each package in turn with `probe`, which rejects with UNIMPLEMENTED if the peer does not serve it
  * (an HTTP status of 404 becomes that code in every protocol of Connect).
  */
 export function createPackageFinder(
@@ -22,7 +26,7 @@ export function createPackageFinder(
 
   async function tryEach(): Promise<ChannelzPackage> {
     let refusal: unknown;
-    for (const candidate of channelzPackages) {
+    for (const candidate of probeOrder) {
       try {
         await probe(candidate);
         return candidate;

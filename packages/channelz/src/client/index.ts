@@ -5,6 +5,8 @@ export { printableText } from "../printable-text.js";
 export { channelzFile, channelzService, payloadRegistry } from "../schema.js";
 export type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
 export { type ChannelzClient, type ChannelzClientOptions, createChannelzClient } from "./client.js";
+export { findKinds, type ObjectKind, objectKinds } from "./find-kinds.js";
+export type { Unreadable } from "./look-up.js";
 export { type ReadTreeOptions, readTree } from "./read-tree.js";
 export type { ChannelNode, ServerNode, SocketNode, SubchannelNode, Tree, TreeCut, TreeNode } from "./tree.js";
 export {

@@ -1,6 +1,7 @@
 /**
- * Maps each item with at most `concurrency` at work, and yields the results in the order of the items.
- * Leaving the loop early waits for nothing; a failure is thrown where its result would stand.
+ * Maps each item with at most `concurrency` in progress, and yields the results in the order of the items.
+ * Leaving the loop early waits for nothing. A failure is thrown in place of its result; if `items` itself fails, the results
+ * of the items before come first.
  */
 export async function* mapBounded<T, R>(
   items: AsyncIterable<T> | Iterable<T>,
@@ -8,13 +9,31 @@ export async function* mapBounded<T, R>(
   map: (item: T) => Promise<R>,
 ): AsyncGenerator<R, void, undefined> {
   const underway: Promise<R>[] = [];
-  for await (const item of items) {
+  const start = (item: T): void => {
     const result = map(item);
-    // It may fail long before its turn, or never get one; until then the rejection is nobody's.
+    // It may fail long before its turn, or never get one; until then nobody handles the rejection.
     result.catch(() => {});
     underway.push(result);
-    const first = underway.length >= concurrency ? underway.shift() : undefined;
-    if (first !== undefined) yield await first;
+  };
+  const iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
+  let failure: { readonly reason: unknown } | undefined;
+  try {
+    for (;;) {
+      let next: IteratorResult<T>;
+      try {
+        next = await iterator.next();
+      } catch (reason) {
+        failure = { reason };
+        break;
+      }
+      if (next.done) break;
+      start(next.value);
+      const first = underway.length >= concurrency ? underway.shift() : undefined;
+      if (first !== undefined) yield await first;
+    }
+    for (const result of underway) yield await result;
+  } finally {
+    if (failure === undefined) await iterator.return?.();
   }
-  for (const result of underway) yield await result;
+  if (failure !== undefined) throw failure.reason;
 }

@@ -1,3 +1,4 @@
+import { ChannelzError } from "../errors.js";
 import type { Int64, PageRequest, ReadOptions } from "../source.js";
 
 /** How a list is walked. */
@@ -6,6 +7,8 @@ export interface WalkOptions extends ReadOptions {
   readonly pageSize?: Int64 | undefined;
   /** Where to begin: objects with this id or above. Default 0. */
   readonly startId?: Int64 | undefined;
+  /** How many objects are read before the walk rejects with LIMIT_REACHED. Default 100,000. */
+  readonly maxObjects?: number | undefined;
 }
 
 /** A page, whatever it lists. */
@@ -14,21 +17,36 @@ export interface Page<T> {
   readonly end: boolean;
 }
 
+/** How many objects a walk reads by default: more than a process holds, and few enough for a peer whose pages never end. */
+export const defaultMaxObjects = 100_000;
+
 const highestId = 2n ** 63n - 1n;
 
+/** The error of a walk that stopped because the peer lists more objects than the caller allows. */
+export function limitReached(what: string, maxObjects: number): ChannelzError {
+  return new ChannelzError(
+    "LIMIT_REACHED",
+    `The peer lists more than ${maxObjects} ${what}, the maximum for one read. Either it holds that many, or its pages ` +
+      "never end. Raise the limit to read more.",
+  );
+}
+
 /**
- * Follows a list to its end and yields every object once, ascending by id.
+ * Reads a list page by page and yields every object once, ascending by id.
  *
- * It ends at `end`, at an empty page, and where a peer makes no progress: what lies below the id that a page was asked from was
- * seen before or never asked for, so a page of nothing else is the last. Objects without a positive id are dropped.
+ * It ends at `end`, at an empty page, and when a peer makes no progress: a page with nothing at or above the id it was asked
+ * for is the last. Objects without a positive id are dropped. Rejects with LIMIT_REACHED after `maxObjects` of `what`.
  */
 export async function* walkPages<T>(
+  what: string,
   readPage: (request: PageRequest) => Promise<Page<T>>,
   idOf: (item: T) => bigint,
   options: WalkOptions = {},
 ): AsyncGenerator<T, void, undefined> {
+  const { maxObjects = defaultMaxObjects } = options;
   const asked = BigInt(options.startId ?? 0);
   let startId = asked > 0n ? asked : 0n;
+  let count = 0;
   for (;;) {
     const { items, end } = await readPage({ startId, maxResults: options.pageSize ?? 0 });
     const fresh = new Map<bigint, T>();
@@ -37,7 +55,11 @@ export async function* walkPages<T>(
       if (id > 0n && id >= startId && !fresh.has(id)) fresh.set(id, item);
     }
     const ids = [...fresh.keys()].sort((a, b) => (a < b ? -1 : 1));
-    for (const id of ids) yield fresh.get(id) as T;
+    for (const id of ids) {
+      if (count >= maxObjects) throw limitReached(what, maxObjects);
+      count += 1;
+      yield fresh.get(id) as T;
+    }
     const highest = ids.at(-1);
     if (end || highest === undefined || highest === highestId) return;
     startId = highest + 1n;

@@ -1,13 +1,14 @@
 import { ChannelzError } from "../errors.js";
 import type { Server, Socket, SocketRef } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import type { Int64, Source } from "../source.js";
+import { isOfOneObject, lookUp, type Unreadable } from "./look-up.js";
 import { mapBounded } from "./map-bounded.js";
-import { orUndefined } from "./or-undefined.js";
 import { defaultConcurrency, type WalkGraphOptions, walkAllChannels, walkServerSockets, walkServers } from "./walk.js";
+import { defaultMaxObjects, limitReached } from "./walk-pages.js";
 
-/** Who holds a socket, and what it is there for. */
+/** What holds a socket, and for which purpose. */
 export interface SocketOwner {
-  /** A `listen` socket waits for connections; a `server` socket is one; a `client` socket leads to a peer. */
+  /** A `listen` socket waits for connections; a `server` socket is one; a `client` socket connects to a peer. */
   readonly role: "listen" | "server" | "client";
   readonly kind: "server" | "channel" | "subchannel";
   readonly id: bigint;
@@ -20,11 +21,9 @@ export interface OwnedSocketRef {
   readonly owner: SocketOwner;
 }
 
-/** A socket as the peer describes it, with the first owner through which it was found. */
-export interface OwnedSocket {
-  readonly socket: Socket;
-  readonly owner: SocketOwner;
-}
+/** A socket with the first owner through which it was found: as the peer describes it, or why the peer fails to read it. */
+export type OwnedSocket = OwnedSocketRef &
+  ({ readonly socket: Socket; readonly unreadable?: undefined } | (Unreadable & { readonly socket?: undefined }));
 
 /** How all sockets are walked. */
 export interface WalkSocketsOptions extends WalkGraphOptions {
@@ -34,37 +33,41 @@ export interface WalkSocketsOptions extends WalkGraphOptions {
 
 /**
  * Every socket as a ref, once: those that servers listen on, those they accepted, and those below channels and
- * subchannels. What vanishes meanwhile is left out.
+ * subchannels. What closes during the walk is left out. If the peer fails to read one owner, the sockets of all others
+ * come first, and then the walk rejects with that failure.
  */
 export async function* walkSocketRefs(
   source: Source,
   options: WalkSocketsOptions = {},
 ): AsyncGenerator<OwnedSocketRef, void, undefined> {
+  const { maxObjects = defaultMaxObjects } = options;
   const seen = new Set<bigint>();
   for await (const owned of walkOwners(source, options)) {
     const id = owned.ref.socketId;
     if (id <= 0n || seen.has(id)) continue;
+    if (seen.size >= maxObjects) throw limitReached("sockets", maxObjects);
     seen.add(id);
     yield owned;
   }
 }
 
-/** Every socket, once, read one by one; see {@link walkSocketRefs}. */
+/** Every socket, once, read one by one; see {@link walkSocketRefs}. One that the peer fails to read comes with the reason. */
 export async function* walkAllSockets(
   source: Source,
   options: WalkSocketsOptions & { readonly summary?: boolean | undefined } = {},
 ): AsyncGenerator<OwnedSocket, void, undefined> {
   const { signal, summary = false, concurrency = defaultConcurrency } = options;
-  const read = async ({ ref, owner }: OwnedSocketRef): Promise<OwnedSocket | undefined> => {
-    const socket = (await orUndefined(source.getSocket(ref.socketId, { signal, summary })))?.socket;
-    return socket && { socket, owner };
+  const read = async (owned: OwnedSocketRef): Promise<OwnedSocket | undefined> => {
+    const found = await lookUp(source.getSocket(owned.ref.socketId, { signal, summary }), signal);
+    if (found === undefined || "unreadable" in found) return found && { ...owned, ...found };
+    return found.socket && { ...owned, socket: found.socket };
   };
   for await (const owned of mapBounded(walkSocketRefs(source, options), concurrency, read)) {
     if (owned !== undefined) yield owned;
   }
 }
 
-/** The sockets of one server: those it listens on, then those it accepted. A server that is gone has none. */
+/** The sockets of one server: those it listens on, then those it accepted. A server that has closed has none. */
 export async function* walkSocketsOfServer(
   source: Source,
   server: Server,
@@ -72,9 +75,9 @@ export async function* walkSocketsOfServer(
 ): AsyncGenerator<OwnedSocketRef, void, undefined> {
   const holder = { kind: "server", id: server.ref?.serverId ?? 0n, name: server.ref?.name ?? "" } as const;
   for (const ref of server.listenSocket) yield { ref, owner: { ...holder, role: "listen" } };
-  const { signal, pageSize } = options;
+  const { signal, pageSize, maxObjects } = options;
   try {
-    for await (const ref of walkServerSockets(source, holder.id, { signal, pageSize })) {
+    for await (const ref of walkServerSockets(source, holder.id, { signal, pageSize, maxObjects })) {
       yield { ref, owner: { ...holder, role: "server" } };
     }
   } catch (error) {
@@ -86,18 +89,26 @@ async function* walkOwners(
   source: Source,
   options: WalkSocketsOptions,
 ): AsyncGenerator<OwnedSocketRef, void, undefined> {
-  const { serverId, signal, pageSize } = options;
+  const { serverId, signal, pageSize, maxObjects } = options;
   if (serverId !== undefined) {
     const { server } = await source.getServer(serverId, { signal });
     if (server !== undefined) yield* walkSocketsOfServer(source, server, options);
     return;
   }
-  for await (const server of walkServers(source, { signal, pageSize })) {
-    yield* walkSocketsOfServer(source, server, options);
-  }
-  for await (const { kind, id, object } of walkAllChannels(source, options)) {
-    for (const ref of object.socketRef) {
-      yield { ref, owner: { role: "client", kind, id, name: object.ref?.name ?? "" } };
+  let failure: ChannelzError | undefined;
+  for await (const server of walkServers(source, { signal, pageSize, maxObjects })) {
+    try {
+      yield* walkSocketsOfServer(source, server, options);
+    } catch (error) {
+      if (!isOfOneObject(error, signal)) throw error;
+      failure ??= error;
     }
   }
+  for await (const { kind, id, object, unreadable } of walkAllChannels(source, options)) {
+    failure ??= unreadable;
+    for (const ref of object?.socketRef ?? []) {
+      yield { ref, owner: { role: "client", kind, id, name: object?.ref?.name ?? "" } };
+    }
+  }
+  if (failure !== undefined) throw failure;
 }

@@ -204,6 +204,12 @@ describe("walking a list", () => {
   });
 });
 
+const outline = (nodes: readonly TreeNode[]): unknown[] =>
+  nodes.map((node) => [
+    `${node.kind} ${node.id}${node.cut ? ` ${node.cut}` : ""}`,
+    ...(node.children.length > 0 ? [outline(node.children)] : []),
+  ]);
+
 describe("walking the graph", () => {
   test("[CZ-CHANNEL-3] every channel and subchannel below the top is found once, in whatever order the refs stand", async () => {
     const peer = peerWith({
@@ -297,9 +303,7 @@ describe("walking the graph", () => {
       subchannels: [subchannel(3, { socketRef: socketRefs(21) })],
     });
     const sockets = await collect(walkAllSockets(peer, { concurrency: 2 }));
-    expect(
-      sockets.map(({ socket, owner }) => `${owner.role} ${socket.ref?.socketId} of ${owner.kind} ${owner.id}`),
-    ).toEqual([
+    expect(sockets.map(({ ref, owner }) => `${owner.role} ${ref.socketId} of ${owner.kind} ${owner.id}`)).toEqual([
       "listen 10 of server 1",
       "server 11 of server 1",
       "server 12 of server 1",
@@ -317,7 +321,7 @@ describe("walking the graph", () => {
       ],
     });
     const sockets = await collect(walkAllSockets(peer, { serverId: 2 }));
-    expect(sockets.map(({ socket }) => socket.ref?.socketId)).toEqual([5n, 12n]);
+    expect(sockets.map(({ ref }) => ref.socketId)).toEqual([5n, 12n]);
     await expect(collect(walkAllSockets(peer, { serverId: 3 }))).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
@@ -327,14 +331,14 @@ describe("walking the graph", () => {
       top: [channel(2, { channelRef: [{ channelId: 90n }], subchannelRef: [{ subchannelId: 91n }] })],
       vanished: [11n],
     });
-    expect((await collect(walkAllSockets(peer))).map(({ socket }) => socket.ref?.socketId)).toEqual([12n]);
+    expect((await collect(walkAllSockets(peer))).map(({ ref }) => ref.socketId)).toEqual([12n]);
     const tree = await readTree(peer);
     expect(tree.channels[0]?.children).toEqual([]);
     expect(tree.servers[0]?.children.map(({ id }) => id)).toEqual([12n]);
     expect(tree.isComplete).toBe(true);
   });
 
-  test("a failure that is no NOT_FOUND ends a walk", async () => {
+  test("a peer that can no longer be reached ends a walk, and a tree keeps what was read before", async () => {
     const peer: Source = {
       ...peerWith({ servers: [{ id: 1n, sockets: [11n, 12n] }] }),
       getSocket: async () => {
@@ -342,15 +346,48 @@ describe("walking the graph", () => {
       },
     };
     await expect(collect(walkAllSockets(peer))).rejects.toMatchObject({ code: "PEER_UNAVAILABLE" });
-    await expect(readTree(peer)).rejects.toMatchObject({ code: "PEER_UNAVAILABLE" });
+    const tree = await readTree(peer);
+    expect(tree).toMatchObject({ isComplete: false, stoppedBy: { code: "PEER_UNAVAILABLE" } });
+    expect(outline(tree.servers)).toEqual([["server 1", [["socket 11 limit"], ["socket 12 limit"]]]]);
+  });
+
+  test("[CZ-D-CLIENT-6] an object that the peer fails to read comes with the reason, and the walk continues", async () => {
+    const peer: Source = {
+      ...peerWith({
+        top: [channel(1, { subchannelRef: [{ subchannelId: 2n }, { subchannelId: 3n }] })],
+        subchannels: [subchannel(3, { socketRef: socketRefs(4) })],
+        servers: [{ id: 5n, sockets: [6n] }],
+      }),
+      getSubchannel: async (id) => {
+        if (id === 2n) throw new ChannelzError("PEER_FAILED", "internal");
+        return create(GetSubchannelResponseSchema, { subchannel: subchannel(3, { socketRef: socketRefs(4) }) });
+      },
+    };
+    const walked = await collect(walkAllChannels(peer));
+    expect(walked.map(({ id, unreadable }) => [id, unreadable?.message])).toEqual([
+      [1n, undefined],
+      [2n, "internal"],
+      [3n, undefined],
+    ]);
+    // The sockets of all other owners come before the failure.
+    const found: bigint[] = [];
+    const reading = (async () => {
+      for await (const { ref } of walkSocketRefs(peer)) found.push(ref.socketId);
+    })();
+    await expect(reading).rejects.toMatchObject({ code: "PEER_FAILED" });
+    expect(found).toEqual([6n, 4n]);
+  });
+
+  test("[CZ-D-CLIENT-7] a list without end is left at the limit", async () => {
+    const peer: Source = {
+      ...peerWith({}),
+      getTopChannels: async ({ startId = 0n } = {}) =>
+        create(GetTopChannelsResponseSchema, { channel: [channel(Number(startId) + 1)] }),
+    };
+    await expect(collect(walkTopChannels(peer))).rejects.toMatchObject({ code: "LIMIT_REACHED" });
+    await expect(collect(walkTopChannels(peer, { maxObjects: 5 }))).rejects.toMatchObject({ code: "LIMIT_REACHED" });
   });
 });
-
-const outline = (nodes: readonly TreeNode[]): unknown[] =>
-  nodes.map((node) => [
-    `${node.kind} ${node.id}${node.cut ? ` ${node.cut}` : ""}`,
-    ...(node.children.length > 0 ? [outline(node.children)] : []),
-  ]);
 
 describe("reading the tree", () => {
   test("it shows channels down to their sockets, and servers with theirs", async () => {

@@ -1,12 +1,14 @@
+import { ChannelzError } from "../errors.js";
 import type { Channel, Server, SocketRef, Subchannel } from "../gen/rpc/channelz/v1/channelz_pb.js";
-import type { Int64, ReadOptions, Source } from "../source.js";
+import type { Int64, Source } from "../source.js";
+import { lookUp, type Unreadable } from "./look-up.js";
 import { mapBounded } from "./map-bounded.js";
-import { orUndefined } from "./or-undefined.js";
 import { type WalkOptions, walkPages } from "./walk-pages.js";
 
 /** Every top channel, ascending by id. */
 export function walkTopChannels(source: Source, options: WalkOptions = {}): AsyncGenerator<Channel, void, undefined> {
   return walkPages(
+    "channels",
     async (request) => {
       const { channel, end } = await source.getTopChannels(request, { signal: options.signal });
       return { items: channel, end };
@@ -19,6 +21,7 @@ export function walkTopChannels(source: Source, options: WalkOptions = {}): Asyn
 /** Every server, ascending by id. */
 export function walkServers(source: Source, options: WalkOptions = {}): AsyncGenerator<Server, void, undefined> {
   return walkPages(
+    "servers",
     async (request) => {
       const { server, end } = await source.getServers(request, { signal: options.signal });
       return { items: server, end };
@@ -39,52 +42,58 @@ export function walkServerSockets(
 ): AsyncGenerator<SocketRef, void, undefined> {
   let isFirstPage = true;
   return walkPages(
+    "sockets of one server",
     async (request) => {
-      const answer = source.getServerSockets(serverId, request, { signal: options.signal });
-      const response = isFirstPage ? await answer : await orUndefined(answer);
-      isFirstPage = false;
-      return { items: response?.socketRef ?? [], end: response?.end ?? true };
+      try {
+        const { socketRef, end } = await source.getServerSockets(serverId, request, { signal: options.signal });
+        return { items: socketRef, end };
+      } catch (error) {
+        if (isFirstPage || !ChannelzError.is(error, "NOT_FOUND")) throw error;
+        return { items: [], end: true };
+      } finally {
+        isFirstPage = false;
+      }
     },
     (ref) => ref.socketId,
     options,
   );
 }
 
-/** A channel or a subchannel, and how many levels below a top channel it was found. */
+/** A channel or a subchannel, and how many levels below a top channel it was found; or why the peer fails to read it. */
 export type WalkedChannel = { readonly id: bigint; readonly depth: number } & (
-  | { readonly kind: "channel"; readonly object: Channel }
-  | { readonly kind: "subchannel"; readonly object: Subchannel }
+  | { readonly kind: "channel"; readonly object: Channel; readonly unreadable?: undefined }
+  | { readonly kind: "subchannel"; readonly object: Subchannel; readonly unreadable?: undefined }
+  | (Unreadable & { readonly kind: "channel" | "subchannel"; readonly object?: undefined })
 );
 
 /** How a graph is walked. */
-export interface WalkGraphOptions extends ReadOptions {
-  /** How many objects to ask for at a time in lists. Default 0: the peer chooses. */
-  readonly pageSize?: Int64 | undefined;
-  /** How many calls may be under way at a time. Default 16. */
+export interface WalkGraphOptions extends Pick<WalkOptions, "signal" | "pageSize" | "maxObjects"> {
+  /** How many calls may be in progress at a time. Default 16. */
   readonly concurrency?: number | undefined;
 }
 
-/** How many lookups are under way at a time unless told. */
+/** How many lookups are in progress at a time by default. */
 export const defaultConcurrency = 16;
 
-/** How many levels of channels a walk goes down. Honest processes have three. */
+/** How many levels of channels a walk follows. Honest processes have three. */
 export const deepestLevel = 64;
 
 /**
- * Every channel and subchannel that can be reached from the top, once, level by level. What vanished meanwhile is left out; a
- * peer whose refs form a cycle, or never end, ends the walk all the same.
+ * Every channel and subchannel that can be reached from the top, once, level by level. Objects that close during the walk are
+ * left out; one that the peer fails to read is yielded with the reason. References that form a cycle, or never end, end the
+ * walk all the same.
  */
 export async function* walkAllChannels(
   source: Source,
   options: WalkGraphOptions = {},
 ): AsyncGenerator<WalkedChannel, void, undefined> {
-  const { signal, pageSize, concurrency = defaultConcurrency } = options;
-  // Some peers number each kind by itself, so an id is known only together with its kind.
+  const { signal, pageSize, maxObjects, concurrency = defaultConcurrency } = options;
+  // Some peers number each kind separately, so an id identifies an object only together with its kind.
   const seen = { channel: new Set<bigint>(), subchannel: new Set<bigint>() };
   const isNew = ({ kind, id }: ChildRef): boolean => id > 0n && seen[kind].size < seen[kind].add(id).size;
   let found: ChildRef[] = [];
 
-  for await (const object of walkTopChannels(source, { signal, pageSize })) {
+  for await (const object of walkTopChannels(source, { signal, pageSize, maxObjects })) {
     const top = { kind: "channel", id: object.ref?.channelId ?? 0n, object, depth: 0 } as const;
     isNew(top);
     yield top;
@@ -94,10 +103,10 @@ export async function* walkAllChannels(
     const level = found.filter(isNew);
     if (level.length === 0) return;
     found = [];
-    for await (const walked of mapBounded(level, concurrency, (ref) => lookUp(source, ref, depth, signal))) {
+    for await (const walked of mapBounded(level, concurrency, (ref) => readChild(source, ref, depth, signal))) {
       if (walked === undefined) continue;
       yield walked;
-      found.push(...childrenOf(walked.object));
+      if (walked.object !== undefined) found.push(...childrenOf(walked.object));
     }
   }
 }
@@ -114,16 +123,19 @@ function childrenOf(object: Channel | Subchannel): ChildRef[] {
   ];
 }
 
-async function lookUp(
+async function readChild(
   source: Source,
   { kind, id }: ChildRef,
   depth: number,
   signal: AbortSignal | undefined,
 ): Promise<WalkedChannel | undefined> {
+  const place = { id, depth };
   if (kind === "channel") {
-    const object = (await orUndefined(source.getChannel(id, { signal })))?.channel;
-    return object && { kind, id, object, depth };
+    const found = await lookUp(source.getChannel(id, { signal }), signal);
+    if (found === undefined || "unreadable" in found) return found && { ...place, kind, ...found };
+    return found.channel && { ...place, kind, object: found.channel };
   }
-  const object = (await orUndefined(source.getSubchannel(id, { signal })))?.subchannel;
-  return object && { kind, id, object, depth };
+  const found = await lookUp(source.getSubchannel(id, { signal }), signal);
+  if (found === undefined || "unreadable" in found) return found && { ...place, kind, ...found };
+  return found.subchannel && { ...place, kind, object: found.subchannel };
 }

@@ -1,4 +1,6 @@
+import { setMaxListeners } from "node:events";
 import { connectionOptions } from "../connection-options.js";
+import { exitCode } from "../failure.js";
 import type { Io } from "../io.js";
 import { commonOptions, type OptionTable, type OptionValues, parseOptions } from "../options.js";
 import { createScreen } from "../output/screen.js";
@@ -20,6 +22,11 @@ export interface Command {
 }
 
 const jsonOption = { json: { type: "boolean", help: "print JSON in place of text" } } as const;
+
+/** The option of the commands that list objects. */
+export const limitOption = {
+  limit: { type: "string", placeholder: "n", help: "read at most so many objects of a kind; default 100000" },
+} as const;
 
 /** The options that every command which reads a peer has. */
 export type ReadOptions = typeof connectionOptions & typeof jsonOption & typeof commonOptions;
@@ -54,9 +61,26 @@ export function defineReadCommand<T extends OptionTable>(spec: {
       const common: OptionValues<ReadOptions> = values;
       const screen = createScreen(io, common["no-color"]);
       const { connectByOptions } = await import("../connect-by-options.js");
-      await using source = connectByOptions(common, io.env);
-      await read({ source, screen, values, positionals });
-      return 0;
+      const { watchReads } = await import("../read/slow-reads.js");
+      await using connection = connectByOptions(common, io.env);
+      const reads = watchReads(connection, io);
+      const interruption = new AbortController();
+      const { signal } = interruption;
+      // One listener per read in progress, and there are many at a time.
+      setMaxListeners(0, signal);
+      const onInterrupt = (): void => interruption.abort();
+      process.once("SIGINT", onInterrupt);
+      try {
+        await read({ source: reads.source, screen, values, positionals, signal });
+        return exitCode.ok;
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        io.stderr.write("wirescope: Interrupted. The output is partial.\n");
+        return exitCode.interrupted;
+      } finally {
+        reads.end();
+        process.removeListener("SIGINT", onInterrupt);
+      }
     },
   };
 }

@@ -1,9 +1,9 @@
-import { type Command, defineReadCommand } from "./command.js";
+import { type Command, defineReadCommand, limitOption } from "./command.js";
 
 /** Lists the servers. */
 export const serversCommand: Command = defineReadCommand({
   name: "servers",
   summary: "list the servers, with where they listen",
-  options: {},
+  options: limitOption,
   read: async (task) => (await import("../read/servers.js")).readServers(task),
 });

@@ -1,4 +1,4 @@
-import { type Command, defineReadCommand } from "./command.js";
+import { type Command, defineReadCommand, limitOption } from "./command.js";
 
 /** Lists the sockets of servers and channels. */
 export const socketsCommand: Command = defineReadCommand({
@@ -6,6 +6,7 @@ export const socketsCommand: Command = defineReadCommand({
   summary: "list the connections, and the sockets that servers listen on",
   options: {
     server: { type: "string", placeholder: "id", help: "only the sockets of this server" },
+    ...limitOption,
   },
   read: async (task) => (await import("../read/sockets.js")).readSockets(task),
 });

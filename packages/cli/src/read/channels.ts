@@ -1,19 +1,22 @@
 import { type Channel, ChannelSchema, walkTopChannels } from "@wirescope/channelz";
-import { collect } from "../collect.js";
 import { formatJson } from "../output/json.js";
 import { messageToJson } from "../output/message-json.js";
 import type { Screen } from "../output/screen.js";
 import { stateName, statePaint } from "../output/state.js";
 import { type Column, renderTable } from "../output/table.js";
 import { formatRelative, timeOf } from "../output/time.js";
-import type { ReadTask } from "./read-task.js";
+import { parseLimit } from "../parse-id.js";
+import { assertComplete, readUntilStopped } from "./partial.js";
+import type { ListValues, ReadTask } from "./read-task.js";
 
 /** Prints the top channels. */
-export async function readChannels({ source, screen, values }: ReadTask): Promise<void> {
-  const channels = await collect(walkTopChannels(source));
-  if (values.json) return screen.print(formatJson(channels.map((channel) => messageToJson(ChannelSchema, channel))));
-  if (channels.length === 0) return screen.print("No channels.");
-  screen.printAll(renderTable(columns(screen), channels, screen.width));
+export async function readChannels({ source, screen, values, signal }: ReadTask<ListValues>): Promise<void> {
+  const walk = walkTopChannels(source, { signal, maxObjects: parseLimit(values.limit) });
+  const { items: channels, stoppedBy } = await readUntilStopped(walk);
+  if (values.json) screen.print(formatJson(channels.map((channel) => messageToJson(ChannelSchema, channel))));
+  else if (channels.length === 0) screen.print("No channels.");
+  else screen.printAll(renderTable(columns(screen), channels, screen.width));
+  assertComplete(stoppedBy);
 }
 
 function columns({ now, palette }: Screen): Column<Channel>[] {

@@ -8,8 +8,15 @@ export interface ReadTask<V = JsonValue> {
   /** The values of its options. */
   readonly values: V;
   readonly positionals: readonly string[];
+  /** Aborts when the user interrupts the command: what was read until then is printed. */
+  readonly signal: AbortSignal;
 }
 
 interface JsonValue {
   readonly json: boolean;
+}
+
+/** The values of a command that lists objects. */
+export interface ListValues extends JsonValue {
+  readonly limit: string | undefined;
 }

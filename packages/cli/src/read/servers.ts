@@ -1,12 +1,14 @@
 import { ChannelzError, type Server, ServerSchema, type Source, walkServers } from "@wirescope/channelz";
-import { collect } from "../collect.js";
 import { formatAddress } from "../output/address.js";
 import { formatJson } from "../output/json.js";
 import { messageToJson } from "../output/message-json.js";
 import type { Screen } from "../output/screen.js";
 import { type Column, renderTable } from "../output/table.js";
 import { formatRelative, timeOf } from "../output/time.js";
-import type { ReadTask } from "./read-task.js";
+import { unreadableLine } from "../output/unreadable.js";
+import { parseLimit } from "../parse-id.js";
+import { assertComplete, readUntilStopped } from "./partial.js";
+import type { ListValues, ReadTask } from "./read-task.js";
 
 interface Row {
   readonly server: Server;
@@ -14,24 +16,38 @@ interface Row {
 }
 
 /** Prints the servers, with where they listen. */
-export async function readServers({ source, screen, values }: ReadTask): Promise<void> {
-  const servers = await collect(walkServers(source));
-  if (values.json) return screen.print(formatJson(servers.map((server) => messageToJson(ServerSchema, server))));
-  if (servers.length === 0) return screen.print("No servers.");
-  const rows: Row[] = [];
-  for (const server of servers) rows.push({ server, listensOn: await listenAddresses(source, server) });
-  screen.printAll(renderTable(columns(screen), rows, screen.width));
+export async function readServers({ source, screen, values, signal }: ReadTask<ListValues>): Promise<void> {
+  const walk = walkServers(source, { signal, maxObjects: parseLimit(values.limit) });
+  const { items: servers, stoppedBy } = await readUntilStopped(walk);
+  if (values.json) screen.print(formatJson(servers.map((server) => messageToJson(ServerSchema, server))));
+  else if (servers.length === 0) screen.print("No servers.");
+  else await printTable({ source, screen, signal }, servers);
+  assertComplete(stoppedBy);
 }
 
-/** Where a server listens: the addresses of its listening sockets, or their names where they are gone or say none. */
-async function listenAddresses(source: Source, server: Server): Promise<string> {
+async function printTable(
+  { source, screen, signal }: Pick<ReadTask, "source" | "screen" | "signal">,
+  servers: readonly Server[],
+): Promise<void> {
+  const notes: string[] = [];
+  const rows: Row[] = [];
+  for (const server of servers) rows.push({ server, listensOn: await listenAddresses(source, server, notes, signal) });
+  screen.printAll(renderTable(columns(screen), rows, screen.width));
+  screen.printAll(notes);
+}
+
+/** Where a server listens: the addresses of its listening sockets, or their names if they are unknown. */
+async function listenAddresses(source: Source, server: Server, notes: string[], signal: AbortSignal): Promise<string> {
   const addresses: string[] = [];
   for (const { socketId, name } of server.listenSocket) {
     try {
-      const { socket } = await source.getSocket(socketId, { summary: true });
+      const { socket } = await source.getSocket(socketId, { summary: true, signal });
       addresses.push(socket?.local === undefined ? name || `socket ${socketId}` : formatAddress(socket.local));
     } catch (error) {
-      if (!ChannelzError.is(error, "NOT_FOUND")) throw error;
+      if (!ChannelzError.is(error)) throw error;
+      if (error.code === "NOT_FOUND") continue;
+      addresses.push(name || `socket ${socketId}`);
+      if (!signal.aborted) notes.push(unreadableLine("socket", socketId, error));
     }
   }
   return addresses.join(", ") || "-";

@@ -3,6 +3,9 @@ import {
   type Channel,
   ChannelSchema,
   ChannelzError,
+  findKinds,
+  type ObjectKind,
+  objectKinds,
   printableText,
   type Server,
   ServerSchema,
@@ -17,18 +20,15 @@ import { formatJson } from "../output/json.js";
 import { messageToJson } from "../output/message-json.js";
 import type { Screen } from "../output/screen.js";
 import { parseId } from "../parse-id.js";
+import { assertComplete } from "./partial.js";
 import type { ReadTask } from "./read-task.js";
 
-/** An object that an id names: some peers number each kind by itself, so there may be one of each kind. */
+/** An object that an id names: some peers number each kind separately, so there may be one of each kind. */
 type Found =
   | { readonly kind: "channel"; readonly object: Channel }
   | { readonly kind: "subchannel"; readonly object: Subchannel }
   | { readonly kind: "server"; readonly object: Server }
   | { readonly kind: "socket"; readonly object: Socket };
-
-type Kind = Found["kind"];
-
-const kinds: readonly Kind[] = ["channel", "subchannel", "server", "socket"];
 
 /** Prints all about one object. */
 export async function readObject({
@@ -36,34 +36,46 @@ export async function readObject({
   screen,
   values,
   positionals,
+  signal,
 }: ReadTask<{ readonly json: boolean; readonly kind: string | undefined }>): Promise<void> {
   const id = parseId(positionals[0] ?? "", "The argument");
-  const asked = kinds.filter((kind) => values.kind === undefined || kind === values.kind);
-  const found = (await Promise.all(asked.map((kind) => lookUp(source, kind, id)))).filter((each) => each !== undefined);
-  if (found.length === 0) {
-    const what = values.kind ?? "object";
-    throw new ChannelzError(
-      "NOT_FOUND",
-      `${printableText(source.target)} has no ${what} ${id}. It may have closed; wirescope tree shows what lives.`,
-    );
+  // A kind that the user names is asked for directly. Other kinds are not tried: the peer would count each as a failed call.
+  const named = objectKinds.find((kind) => kind === values.kind);
+  const kinds = named === undefined ? await findKinds(source, id, { signal }) : [named];
+  const found: Found[] = [];
+  const failures: { readonly kind: ObjectKind; readonly error: ChannelzError }[] = [];
+  for (const kind of kinds) {
+    try {
+      const object = await read(source, kind, id);
+      if (object !== undefined) found.push(object);
+    } catch (error) {
+      if (!ChannelzError.is(error)) throw error;
+      if (error.code !== "NOT_FOUND") failures.push({ kind, error });
+    }
   }
-  if (values.json) return screen.printAll(found.map((each) => formatJson(toJson(each))));
-  found.forEach((each, index) => {
-    if (index > 0) screen.print("");
-    screen.printAll(describe(each, screen));
-  });
+  if (found.length === 0) throw failures[0]?.error ?? notFound(source.target, id, named);
+  if (values.json) screen.printAll(found.map((each) => formatJson(toJson(each))));
+  else {
+    found.forEach((each, index) => {
+      if (index > 0) screen.print("");
+      screen.printAll(describe(each, screen));
+    });
+  }
+  assertComplete(failures[0]?.error);
 }
 
-async function lookUp(source: Source, kind: Kind, id: bigint): Promise<Found | undefined> {
-  try {
-    return await read(source, kind, id);
-  } catch (error) {
-    if (ChannelzError.is(error, "NOT_FOUND")) return undefined;
-    throw error;
-  }
+function notFound(target: string, id: bigint, kind: ObjectKind | undefined): ChannelzError {
+  const peer = printableText(target);
+  return new ChannelzError(
+    "NOT_FOUND",
+    kind === undefined
+      ? `${peer} has no live object ${id}; wirescope tree shows those that it has. If it closed, ask for it with its kind: ` +
+          `wirescope show ${id} --kind socket.`
+      : `${peer} has no ${kind} ${id}. It may have closed; wirescope tree shows what is alive.`,
+  );
 }
 
-async function read(source: Source, kind: Kind, id: bigint): Promise<Found | undefined> {
+async function read(source: Source, kind: ObjectKind, id: bigint): Promise<Found | undefined> {
   switch (kind) {
     case "channel": {
       const { channel: object } = await source.getChannel(id);

@@ -14,24 +14,33 @@ import { formatJson } from "../output/json.js";
 import { messageToJson } from "../output/message-json.js";
 import type { Screen } from "../output/screen.js";
 import { stateName, statePaint } from "../output/state.js";
-import type { ReadTask } from "./read-task.js";
+import { parseLimit } from "../parse-id.js";
+import { assertComplete } from "./partial.js";
+import type { ListValues, ReadTask } from "./read-task.js";
 
 /** Draws channels with all below them, and servers with their sockets. */
-export async function readWholeTree({ source, screen, values }: ReadTask): Promise<void> {
-  const tree = await readTree(source);
+export async function readWholeTree({ source, screen, values, signal }: ReadTask<ListValues>): Promise<void> {
+  const tree = await readTree(source, { signal, maxObjects: parseLimit(values.limit) });
+  const { channels, servers, isComplete, stoppedBy } = tree;
   if (values.json) {
-    const { channels, servers, isComplete } = tree;
-    screen.print(formatJson({ channels: channels.map(nodeToJson), servers: servers.map(nodeToJson), isComplete }));
-    return;
+    screen.print(
+      formatJson({
+        channels: channels.map(nodeToJson),
+        servers: servers.map(nodeToJson),
+        isComplete,
+        ...(stoppedBy === undefined ? {} : { stoppedBy: stoppedBy.message }),
+      }),
+    );
+  } else {
+    draw("channels", channels, screen);
+    draw("servers", servers, screen);
   }
-  for (const [title, nodes] of [
-    ["channels", tree.channels],
-    ["servers", tree.servers],
-  ] as const) {
-    screen.print(screen.palette.strong(nodes.length === 0 ? `no ${title}` : title));
-    drawNodes(nodes, "", screen);
-  }
-  if (!tree.isComplete) screen.print("… the peer holds more than a tree shows: use channels, servers and sockets.");
+  assertComplete(stoppedBy);
+}
+
+function draw(title: string, nodes: readonly TreeNode[], screen: Screen): void {
+  screen.print(screen.palette.strong(nodes.length === 0 ? `no ${title}` : title));
+  drawNodes(nodes, "", screen);
 }
 
 function drawNodes(nodes: readonly TreeNode[], indent: string, screen: Screen): void {
@@ -58,6 +67,9 @@ function drawLine(lead: string, parts: readonly Part[], { palette, width }: Scre
 function label(node: TreeNode, { palette }: Screen): Part[] {
   const head: Part = [`${node.kind} ${node.id}`, palette.strong];
   if (node.cut !== undefined) return [head, [node.name], [cutWords[node.cut], palette.faint]];
+  if (node.unreadable !== undefined && node.object === undefined) {
+    return [head, [node.name || "-"], [`unreadable: ${node.unreadable.message}`, palette.bad]];
+  }
   switch (node.kind) {
     case "channel":
     case "subchannel": {
@@ -77,6 +89,9 @@ function label(node: TreeNode, { palette }: Screen): Part[] {
         head,
         [node.name || "-"],
         [calls(data?.callsStarted, data?.callsFailed), data?.callsFailed ? palette.bad : palette.faint],
+        ...(node.unreadable === undefined
+          ? []
+          : [[`connections unreadable: ${node.unreadable.message}`, palette.bad] as const]),
       ];
     }
     case "socket": {
@@ -99,7 +114,7 @@ function label(node: TreeNode, { palette }: Screen): Part[] {
 const cutWords: Readonly<Record<NonNullable<TreeNode["cut"]>, string>> = {
   repeated: "(shown elsewhere)",
   depth: "(too deep to follow)",
-  limit: "(not read: too many objects)",
+  limit: "(not read)",
 };
 
 function calls(started = 0n, failed = 0n): string {
@@ -112,6 +127,7 @@ function nodeToJson(node: TreeNode): JsonObject {
     ...(node.kind === "socket" ? { role: node.role } : {}),
     ...objectToJson(node),
     ...(node.cut === undefined ? {} : { cut: node.cut }),
+    ...(node.unreadable === undefined ? {} : { unreadable: node.unreadable.message }),
     ...(node.kind === "socket" ? {} : { children: node.children.map(nodeToJson) }),
   };
 }

@@ -1,16 +1,16 @@
 import { printableText } from "@wirescope/channelz/printable-text";
 import type { Io } from "../io.js";
-import { truncateToWidth } from "../output/display-width.js";
+import { truncateToWidth } from "./display-width.js";
 
-/** How far a call has come, as the server tells it. */
-export interface CallProgress {
+/** How far something has come. */
+export interface Progress {
   readonly progress: number;
   readonly total?: number | undefined;
   readonly message?: string | undefined;
 }
 
-/** Shows progress on standard error: one line that is written over, or a line each where it is no terminal. */
-export function createProgressLine(io: Io): { show(progress: CallProgress): void; end(): void } {
+/** Shows progress on standard error: one line that is overwritten, or a line each if it is not a terminal. */
+export function createProgressLine(io: Io): { show(progress: Progress): void; end(): void } {
   let isShown = false;
   const isTty = io.stderr.isTTY === true;
   return {
