@@ -97,7 +97,7 @@ export async function openConfiguredServers(
     entries: configuration.entries,
     secrets,
     vault,
-    open: async (name) => redactingConnection(await servers.open(name), secrets),
+    open: async (name) => redactingConnection(await servers.open(name)),
     oauth: (name) => servers.oauth(name),
     namesOf: (name) => (name === undefined ? all : [name]),
     async [Symbol.asyncDispose]() {

@@ -1,10 +1,11 @@
-import { type CallOptions, type Connection, redactValue, type SecretRegistry } from "@wirescope/tool-server";
+import { type CallOptions, type Connection, redactValue } from "@wirescope/tool-server";
 
 /**
  * A connection for people: a secret that the server repeats is taken out of what it says, before any of it is cut to the
  * width of a terminal. Whoever needs what a server said to the letter uses the library.
  */
-export function redactingConnection(connection: Connection, { redact }: Pick<SecretRegistry, "redact">): Connection {
+export function redactingConnection(connection: Connection): Connection {
+  const { redact } = connection;
   const cleaned = async <T>(answer: Promise<T>): Promise<T> => redactValue(await answer, redact) as T;
   const heard = (options: CallOptions = {}): CallOptions => {
     const { onProgress } = options;

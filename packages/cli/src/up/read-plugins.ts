@@ -74,7 +74,8 @@ export function createPluginReader(
         files.map(async (file): Promise<PluginServers> => {
           const text = await readable(() => readConfigurationFile(file));
           const allowInsecureLoopback = values["allow-insecure-loopback"];
-          const configuration = parseConfiguration(text, { allowInsecureLoopback, secrets });
+          // What one file holds literally hides nothing in the text about the servers of another.
+          const configuration = parseConfiguration(text, { allowInsecureLoopback, secrets: secrets.scope() });
           assertReadable(configuration, file);
           const pluginRoot = dirname(file);
           return {

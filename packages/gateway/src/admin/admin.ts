@@ -78,6 +78,10 @@ export function createAdmin(options: AdminOptions): Admin {
       channelId: facts && options.channelId(facts),
       isSigningIn: signIns.isUnderWay(name),
     });
+    // The words of the server. What is ours, such as its name and its target, is not for the server to hide.
+    message.serverName = upstream.redact(message.serverName);
+    message.serverVersion = upstream.redact(message.serverVersion);
+    if (message.failure !== undefined) message.failure.message = upstream.redact(message.failure.message);
     return redactMessage(message, redact);
   };
   const read = (): Server[] => upstreams.all.map(messageOf);
@@ -109,10 +113,10 @@ export function createAdmin(options: AdminOptions): Admin {
     return walk;
   };
 
-  /** Answers, or says why not in the words of the service. */
+  /** The response, or the failure as an error of the service. */
   const answer = async <T extends object>(task: () => Promise<T> | T): Promise<T> => {
     try {
-      return redactMessage(await task(), redact);
+      return await task();
     } catch (error) {
       throw adminErrorOf(error, redact);
     }
@@ -175,7 +179,7 @@ export function createAdmin(options: AdminOptions): Admin {
           // So that it is seen at once that it is refused, and its tools go.
           upstream.tools.invalidate();
           await upstream.tools.get();
-          return signOutToMessage(report);
+          return redactMessage(signOutToMessage(report), upstream.redact);
         }),
       reconnect: ({ server }) =>
         answer(async () => {
@@ -186,6 +190,7 @@ export function createAdmin(options: AdminOptions): Admin {
       getApproval: ({ server }) =>
         answer(async () => {
           const upstream = upstreams.find(server);
+          // Not redacted: a person must see all that is to be approved. Variables in it are not expanded.
           return approvalToMessage(server, await judgeUpstream(upstream, pluginOf(server)));
         }),
       approve: ({ server, fingerprint }, context) =>
@@ -196,7 +201,8 @@ export function createAdmin(options: AdminOptions): Admin {
           await upstream.reconnect();
           return create(ApproveResponseSchema, { server: messageOf(upstream) });
         }),
-      explain: ({ server }) => answer(async () => explanationToMessage(await explain(upstreams.find(server)))),
+      explain: ({ server }) =>
+        answer(async () => redactMessage(explanationToMessage(await explain(upstreams.find(server))), redact)),
     });
   };
 

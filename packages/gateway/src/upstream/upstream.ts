@@ -88,6 +88,8 @@ export interface Upstream {
   /** To sign in and out by OAuth; undefined where the entry brings its own credential. */
   oauth(): Promise<OAuthSession | undefined>;
   status(): ServerStatus;
+  /** Replaces secrets in text that the server chose: the user's, and those that the server made known. */
+  redact(text: string): string;
   /** From now on other tools are offered, and the others are not called any more. */
   setFilter(filter: ToolFilter | undefined): void;
   /**
@@ -245,7 +247,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         const reason = error === undefined ? late : error instanceof Error ? error.message : String(error);
         tell({ kind: "left-out", server: name, list: listKinds[kind].method, reason });
         if (connection === undefined || !channels.story.hasSubscribers) return;
-        const text = secrets.redact(`Left out of ${listKinds[kind].method} of the gateway: ${reason}`);
+        const text = connection.redact(`Left out of ${listKinds[kind].method} of the gateway: ${reason}`);
         channels.story.publish({ subject: connection.facts, severity: "warning", text });
       },
     });
@@ -321,6 +323,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       return relay(connection ?? open(), request, call, calls.end);
     },
     callOffSilent: calls.callOffSilent,
+    redact: (text) => (connection ?? secrets).redact(text),
     oauth: () => servers.oauth(name),
     async reconnect() {
       if (connection === undefined) failure = failure && { ...failure, at: 0 };

@@ -40,7 +40,9 @@ export interface BridgeOptions {
 export async function runBridge(options: BridgeOptions): Promise<void> {
   const { url, type, tls, headers = [], variables, secrets, input, output } = options;
   const server = url.host;
-  const { redact } = secrets;
+  // What the server makes known is bounded: it may begin a session as often as it likes.
+  const learned = secrets.scope();
+  const { redact } = learned;
   const limits = { ...defaultLimits, ...options.limits };
   for (const secret of secretsOfUrl(url)) secrets.add(secret);
   const credential =
@@ -54,10 +56,20 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
   };
   const facts: TransportFacts = { connection, target: `${url.protocol}//${url.host}` };
   const clock = systemClock;
-  const tell = createTell(secrets);
+  const tell = createTell(learned);
   const { connectMs } = limits;
   const http = createHttpClient({ server, transport: () => facts, tls, variables, secrets, clock, connectMs });
-  const context = { server, facts, credential, secrets, tell, clock, limits, url, http };
+  const context = {
+    server,
+    facts,
+    credential,
+    secrets: { add: learned.rotating().add, redact },
+    tell,
+    clock,
+    limits,
+    url,
+    http,
+  };
   publish("connection:opened", connection);
   publish("transport:opened", facts);
   try {

