@@ -1,7 +1,14 @@
-import { connectChannelz, readTree } from "@wirescope/channelz";
+import { connectChannelz, readTree, type TreeNode } from "@wirescope/channelz";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connect, patience, startTestGateway } from "./gateway.test.helper.js";
 import { makeEcho, serve, serveModern } from "./tool-servers.test.helper.js";
+
+/** What the sockets under a node are there for; each must have been read. */
+function rolesOf(node: TreeNode | undefined): Set<string | undefined> {
+  return new Set(
+    node?.children.map((child) => (child.kind === "socket" && child.object !== undefined ? child.role : undefined)),
+  );
+}
 
 describe("the pages of state", () => {
   test("it is there at once, and ready when each server has connected or failed", async () => {
@@ -13,7 +20,8 @@ describe("the pages of state", () => {
     const status = async (path: string) => (await fetch(`${url}${path}`)).status;
     expect(await status("/healthz")).toBe(200);
     expect(await status("/readyz")).toBe(503);
-    await expect.poll(() => answer, patience).toBeDefined();
+    await expect.poll(() => typeof answer, patience).toBe("function");
+    expect(await status("/readyz")).toBe(503);
     answer?.();
     await expect.poll(() => status("/readyz"), patience).toBe(200);
     expect((await fetch(`${url}/healthz`, { method: "POST" })).status).toBe(405);
@@ -71,6 +79,13 @@ describe("Channelz, on the same port and behind the same guard", () => {
     expect(Number(server[0]?.data?.callsSucceeded)).toBeGreaterThanOrEqual(2);
     const { socketRef } = await connection.getServerSockets(server[0]?.ref?.serverId ?? 0n);
     expect(socketRef.length).toBeGreaterThan(0);
-    expect(await readTree(connection)).toBeDefined();
+    const tree = await readTree(connection);
+    expect(tree.isComplete).toBe(true);
+    const [echo, wirescope] = [tree.channels[0], tree.servers[0]];
+    expect([tree.channels.length, echo?.kind, echo?.name]).toEqual([1, "channel", "echo"]);
+    expect(echo?.children.map(({ kind }) => kind)).toEqual(["subchannel"]);
+    expect([tree.servers.length, wirescope?.kind, wirescope?.name]).toEqual([1, "server", "wirescope"]);
+    expect(rolesOf(echo?.children[0])).toEqual(new Set(["client"]));
+    expect(rolesOf(wirescope)).toEqual(new Set(["listen", "server"]));
   });
 });

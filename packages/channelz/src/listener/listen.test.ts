@@ -412,17 +412,6 @@ describe("closing", () => {
     session.destroy();
   });
 
-  test("No timer, socket or file stays behind", async () => {
-    const before = process.getActiveResourcesInfo().sort();
-    const listener = await listenChannelz(createRegistry());
-    const session = await openSession(listener.url);
-    await rawGrpc(session, getServers);
-    await fetch(`${listener.url}/`, { headers: { connection: "close" } });
-    await listener.close();
-    session.destroy();
-    await eventually(() => process.getActiveResourcesInfo().length <= before.length);
-  });
-
   test("A port can be taken again right after", async () => {
     const listener = await start();
     const { port } = portOf(listener.address);

@@ -38,11 +38,18 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
     resets: new EventFolder(subchannel, "Stream reset"),
     openStreams: 0,
     early: [],
+    onFailed(error) {
+      onError(error);
+      // Node never closes some sessions that it destroyed, such as one whose certificate TLS 1.3 rejects. Later than this
+      // turn, because the GOAWAY that causes an error is reported after the error.
+      setImmediate(onClose).unref();
+    },
   };
   trackSession(session, tracker);
   subchannel.setState("CONNECTING");
   connectivity?.begin();
   let isConnected = false;
+  let hasPeerLeft = false;
   let cause: string | undefined;
   let reason = "";
 
@@ -55,6 +62,8 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
       describe: describeHttp2Session,
     });
     isConnected = true;
+    // Before Node hears of it, and ends the streams.
+    session.socket.prependListener("close", onSocketClose);
     subchannel.setState("READY");
     connectivity?.succeed();
     sessionConnected(tracker, socket);
@@ -66,6 +75,7 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
     trackStream(stream, pushes, headers);
   };
   const onGoaway = (code: number): void => {
+    hasPeerLeft = true;
     reason = `GOAWAY with ${errorCodeName(code)}`;
     subchannel.trace(reason, { severity: code === 0 ? "info" : "warning" });
   };
@@ -74,6 +84,11 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
     if (isCancel(error)) return;
     cause = reason;
     subchannel.setState("TRANSIENT_FAILURE", cause);
+  };
+  // A reset can look like an orderly end: if a write fails first, Node drops its error, and the next read is an end of file.
+  const onSocketClose = (): void => {
+    if (session.destroyed || hasPeerLeft || tracker.openStreams === 0) return;
+    onError(new Error("closed with calls in flight"));
   };
   const onClose = (): void => {
     stopObserving(session, reason);
@@ -92,6 +107,7 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
     session.off("goaway", onGoaway);
     session.off(errorMonitor, onError);
     session.off("close", onClose);
+    if (isConnected && !session.destroyed) session.socket.off("close", onSocketClose);
     stopAttempts();
     untrackSession(session);
     tracker.socket?.close(why);

@@ -1,11 +1,19 @@
 import { once } from "node:events";
-import { type ClientHttp2Session, connect, createServer, type Http2Server } from "node:http2";
+import { type ClientHttp2Session, connect, createSecureServer, createServer, type Http2Server } from "node:http2";
+import { connect as connectTls } from "node:tls";
 import { promisify } from "node:util";
 import { type Channel, createRegistry, type Registry, type Subchannel } from "@wirescope/channelz";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { callsOf, eventually, stateOf, traceOf } from "../http/both-ends.test.helper.js";
 import { stopObserving } from "../observation.js";
-import { portOf, unixPath } from "../sockets/connections.test.helper.js";
+import {
+  certificate,
+  closeAfterTest,
+  listening,
+  portOf,
+  serverIdentity,
+  unixPath,
+} from "../sockets/connections.test.helper.js";
 import { observeHttp2Session } from "./observe-client.js";
 import { observeHttp2Module } from "./observe-module.js";
 import { observeHttp2Server } from "./observe-server.js";
@@ -138,6 +146,24 @@ describe("[CZ-D-TARGET-1] the channel of a target", () => {
       "TRANSIENT_FAILURE -> CONNECTING",
       "CONNECTING -> READY",
     ]);
+  });
+
+  test("[CZ-D-STATE-4] is TRANSIENT_FAILURE when TLS 1.3 rejects a session for lack of a certificate after its handshake", async () => {
+    observe();
+    const ca = certificate("ca.pem");
+    const server = await listening(
+      createSecureServer({ ...serverIdentity, ca, requestCert: true, minVersion: "TLSv1.3" }),
+    );
+    // Node destroys such a session but closes neither the session nor its socket, so the test has to.
+    const socket = connectTls({ port: portOf(server), ca, servername: "localhost", ALPNProtocols: ["h2"] });
+    closeAfterTest(socket);
+    open("https://rejected.test", { createConnection: () => socket });
+    await eventually(async () => {
+      const [channel] = await channels();
+      expect(traceOf(channel!).join()).toContain("READY -> TRANSIENT_FAILURE: tlsv13 alert certificate required");
+      expect(stateOf(channel!)).toBe("TRANSIENT_FAILURE");
+      expect(channel!.subchannelRef).toEqual([]);
+    });
   });
 
   test("is READY for as long as one of its sessions is", async () => {

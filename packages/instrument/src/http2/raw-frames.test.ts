@@ -69,6 +69,17 @@ describe("a client, against a server that writes frames by hand", () => {
     await eventually(async () => expect(streams((await registry.getSocket(socketId)).socket!.data!)).toEqual(expected));
   }
 
+  async function traceOfChannel(): Promise<string> {
+    const { channel } = await registry.getChannel(channelId);
+    return channel!.data!.trace!.events.map(({ description }) => description).join("\n");
+  }
+
+  async function expectLoss(cause: string): Promise<void> {
+    await eventually(async () => expect(await traceOfChannel()).toContain(`READY -> TRANSIENT_FAILURE: ${cause}`));
+    const { channel } = await registry.getChannel(channelId);
+    expect(channel!.data!.callsFailed).toBe(channel!.data!.callsStarted);
+  }
+
   test.each([0, 2, 7, 8, 11])(
     "[CZ-SOCKET-7] RST_STREAM with code %i before the end is a failed stream",
     async (code) => {
@@ -107,16 +118,45 @@ describe("a client, against a server that writes frames by hand", () => {
     await expectStreams(1n, 1n, 0n);
   });
 
-  test("[CZ-SOCKET-7] a connection that is cut fails what was in flight, and the trace tells it", async () => {
+  test("[CZ-SOCKET-7] a connection reset fails the calls in flight, and the trace gives the reset as the cause", async () => {
     call();
     call();
     await peer.frame(({ type, streamId }) => type === frameTypes.headers && streamId === 3);
+    // The client has nothing left to write: a write that fails would take the error from the socket, and Node drops it.
+    await peer.frame(({ type, flags }) => type === frameTypes.settings && flags === 1);
     peer.cut();
     await expectStreams(2n, 0n, 2n);
-    const { channel } = await registry.getChannel(channelId);
-    expect(channel?.data).toMatchObject({ callsStarted: 2n, callsSucceeded: 0n, callsFailed: 2n });
-    const words = channel!.data!.trace!.events.map(({ description }) => description).join("\n");
-    expect(words).toContain("READY -> TRANSIENT_FAILURE: read ECONNRESET");
+    await expectLoss("read ECONNRESET");
+  });
+
+  test("[CZ-SOCKET-7] a connection reset that Node takes for an orderly end is a loss if calls are in flight", async () => {
+    call();
+    call();
+    await peer.frame(({ type, streamId }) => type === frameTypes.headers && streamId === 3);
+    // The client's reply fails with ECONNRESET, which Node drops; the next read is then an end of file.
+    peer.write(frameTypes.ping, 0, 0, Buffer.alloc(8));
+    peer.cut();
+    await expectStreams(2n, 0n, 2n);
+    await expectLoss("closed with calls in flight");
+  });
+
+  test("[CZ-SOCKET-7] an end of the connection without GOAWAY is a loss if calls are in flight", async () => {
+    call();
+    await peer.frame(({ type }) => type === frameTypes.headers);
+    peer.end();
+    await expectStreams(1n, 0n, 1n);
+    await expectLoss("closed with calls in flight");
+  });
+
+  test.each([
+    ["the server ends a connection without calls", () => peer.end()],
+    ["the client destroys a session with a call in flight", () => call().session!.destroy()],
+  ])("no failure is shown when %s", async (_what, end) => {
+    end();
+    await eventually(() => expect(registry.size.channels).toBe(0));
+    const trace = await traceOfChannel();
+    expect(trace).toContain("READY -> IDLE");
+    expect(trace).not.toContain("TRANSIENT_FAILURE");
   });
 
   test("[CZ-SOCKET-7] GOAWAY fails the streams that it leaves out, and its code is in the trace", async () => {

@@ -12,6 +12,8 @@ export interface SessionTracker extends StreamCounters {
   early: StreamTracker[];
   /** Hears that this end takes leave, with the code of its GOAWAY. */
   readonly onGoawaySent?: (code: number) => void;
+  /** Called when the session is destroyed because of an error, before anybody else hears of that. */
+  readonly onFailed?: (error: Error) => void;
 }
 
 interface SessionMethods {
@@ -83,6 +85,7 @@ function patchGoaway(prototype: SessionMethods): void {
     // Without an error Node takes no code.
     const code = typeof error === "number" ? error : error !== undefined && told;
     if (code && !this.destroyed && isConnected(this)) this[sessionKey]?.onGoawaySent?.(Number(code));
+    if (error instanceof Error && !this.destroyed) this[sessionKey]?.onFailed?.(error);
     destroy.apply(this, args);
   };
 }

@@ -239,12 +239,20 @@ describe("the stream of events", () => {
 });
 
 describe("a message that is posted", () => {
-  test.each([200, 202, 204])("is taken with %i", async (status) => {
-    const server = await serveSse((_, response) => response.writeHead(status).end());
-    const { transport } = prepare(server);
-    await transport.start();
-    await transport.send(requestOf(1));
-  });
+  test.each([200, 202, 204])(
+    "is accepted with %i: it arrives once and whole, and the stream stays open",
+    async (status) => {
+      const server = await serveSse((_, response) => response.writeHead(status).end());
+      const { transport, messages } = prepare(server);
+      await transport.start();
+      await transport.send(requestOf(1));
+      const posts = server.requests.filter(({ method }) => method === "POST");
+      expect(posts.map(({ body }) => JSON.parse(body))).toEqual([requestOf(1)]);
+      expect(transport.failure).toBeUndefined();
+      server.streams[0]?.write('data: {"jsonrpc":"2.0","id":1,"result":{}}\n\n');
+      await vi.waitFor(() => expect(messages).toEqual([{ jsonrpc: "2.0", id: 1, result: {} }]), waiting);
+    },
+  );
 
   test("is sent once more with what the credential gives after a refusal, and so is the next (failures 13 and 14)", async () => {
     const server = await serveSse(({ headers }, response) => {
