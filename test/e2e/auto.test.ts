@@ -128,3 +128,36 @@ test.each([
   expect(rest).toEqual({ code: 0, stdout: "done\n" });
   expect(stderr).toContain("WIRESCOPE_NOT_OBSERVED");
 });
+
+test("requests of the global fetch are visible, with their connection, and those that fail with their cause", async () => {
+  const app = start(
+    { WIRESCOPE_LISTEN: `unix:${folder}/app-{pid}.sock` },
+    "--input-type=module",
+    "--eval",
+    `import { createServer } from "node:http";
+     const server = createServer((request, response) => response.end("hello"));
+     const closed = createServer();
+     const listen = (one) => new Promise((resolve) => one.listen(0, "127.0.0.1", resolve));
+     await Promise.all([listen(server), listen(closed)]);
+     const [url, dead] = [server, closed].map((one) => \`http://127.0.0.1:\${one.address().port}\`);
+     await new Promise((resolve) => closed.close(resolve));
+     await (await fetch(url)).text();
+     await fetch(dead).catch(() => {});
+     console.log(url, dead);
+     process.stdin.once("data", () => process.exit());`,
+  );
+  const [url, dead] = (await untilPrinted(app, /\n/)).trim().split(" ");
+  const source = connectChannelz(`unix:${folder}/app-${app.process.pid}.sock`);
+  await vi.waitFor(async () => {
+    const { channel } = await source.getTopChannels();
+    expect(
+      channel.map(({ data }) => [data?.target, data?.state?.state, data?.callsSucceeded, data?.callsFailed]),
+    ).toEqual([
+      [url, 3, 1n, 0n],
+      [dead, 4, 0n, 1n],
+    ]);
+  }, patience);
+  await source.close();
+  app.process.stdin.write("enough\n");
+  expect(await endOf(app)).toMatchObject({ code: 0, stderr: "" });
+});

@@ -11,3 +11,4 @@ export { observeServerSession } from "./http2/observe-server-session.js";
 export { isObserved, stopObserving } from "./observation.js";
 export { type ObserveProcessOptions, observeProcess, type ProcessObservation } from "./process/observe-process.js";
 export * from "./sockets/index.js";
+export { type ObserveUndiciOptions, observeUndici, type UndiciObservation } from "./undici/observe-undici.js";

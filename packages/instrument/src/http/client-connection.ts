@@ -57,7 +57,7 @@ export class ClientConnection implements ExchangeHolder {
     socket.on("close", this.#onClose);
     if (isPending(socket)) {
       // Node tries a path at once, so that attempt has passed; those of addresses are still to come.
-      if (path !== undefined) this.#tryAt(textOf(unixAddress(path)));
+      if (path !== undefined) this.#tryAt(addressText(unixAddress(path)));
       socket.on("connectionAttempt", this.#onAttempt);
       socket.on("connectionAttemptFailed", this.#onAttemptFailed);
       socket.on("connectionAttemptTimeout", this.#onAttemptTimeout);
@@ -94,7 +94,7 @@ export class ClientConnection implements ExchangeHolder {
     this.#subchannel.connectivity.begin();
   }
 
-  readonly #onAttempt = (ip: string, port: number): void => this.#tryAt(textOf({ ip, port }));
+  readonly #onAttempt = (ip: string, port: number): void => this.#tryAt(addressText({ ip, port }));
 
   readonly #onAttemptFailed = (ip: string, port: number, _family: number, error?: Error): void => {
     // The first attempt goes unseen where the look-up answers at once.
@@ -112,7 +112,7 @@ export class ClientConnection implements ExchangeHolder {
     const socket = this.#socket;
     const { target } = this.#channel;
     const endpoints = readEndpoints(socket, { path: this.#path, target });
-    if (this.#subchannel === undefined) this.#tryAt(textOf(endpoints.remote));
+    if (this.#subchannel === undefined) this.#tryAt(addressText(endpoints.remote));
     const subchannel = this.#subchannel!;
     this.#handle = this.#channel.registry.addSocket({
       ...endpoints,
@@ -174,7 +174,7 @@ function isPending(socket: Socket & { readonly secureConnecting?: boolean }): bo
 }
 
 /** An address as the target of a subchannel. */
-function textOf(address: SocketAddress | undefined): string {
+export function addressText(address: SocketAddress | undefined): string {
   if (address === undefined) return "";
   if ("ip" in address)
     return address.ip.includes(":") ? `[${address.ip}]:${address.port}` : `${address.ip}:${address.port}`;

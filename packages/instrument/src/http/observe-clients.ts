@@ -1,5 +1,6 @@
 import type { Registry } from "@wirescope/channelz";
 import { SharedObservation } from "../shared-observation.js";
+import { ClientChannel } from "./client-channel.js";
 import { Origins } from "./origins.js";
 import { findChannelsWith, patchClients } from "./patch-clients.js";
 
@@ -33,7 +34,10 @@ export function observeHttpClients(
 ): HttpClientsObservation {
   const stop = observation.join(registry, () => {
     patchClients();
-    const origins = new Origins(registry, options.maxIdleChannels ?? 100);
+    const origins = new Origins(
+      options.maxIdleChannels ?? 100,
+      (target) => new ClientChannel(registry, registry.addChannel({ target }), target, true),
+    );
     findChannelsWith(origins.find);
     return (reason) => {
       findChannelsWith(undefined);

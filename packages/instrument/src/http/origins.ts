@@ -1,14 +1,13 @@
 import type { ClientRequest } from "node:http";
-import type { Registry } from "@wirescope/channelz";
-import { ClientChannel } from "./client-channel.js";
+import type { ClientChannel } from "./client-channel.js";
 import type { RequestTarget } from "./patch-clients.js";
 
-interface Origin {
+interface Origin<C> {
   readonly protocol: string;
   readonly host: string;
   readonly port: number;
   readonly path: string;
-  readonly channel: ClientChannel;
+  readonly channel: C;
   /** When it was last asked for, in requests. */
   usedAt: number;
 }
@@ -16,28 +15,48 @@ interface Origin {
 const defaultPorts: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
 
 /** The channels of this process's requests, one for each origin. */
-export class Origins {
-  readonly #registry: Registry;
+export class Origins<C extends ClientChannel> {
   readonly #maxIdle: number;
+  readonly #createChannel: (target: string) => C;
   /** By host, so that looking one up makes no new string. */
-  readonly #byHost = new Map<string, Origin[]>();
+  readonly #byHost = new Map<string, Origin<C>[]>();
   #requests = 0;
 
-  constructor(registry: Registry, maxIdle: number) {
-    this.#registry = registry;
+  constructor(maxIdle: number, createChannel: (target: string) => C) {
     this.#maxIdle = maxIdle;
+    this.#createChannel = createChannel;
   }
 
-  readonly find = (request: ClientRequest, target: RequestTarget): ClientChannel => {
+  readonly find = (request: ClientRequest, target: RequestTarget): C => {
     const { host, port: portTold } = target.host == null ? targetOfHeader(request) : target;
     const { protocol } = request;
     const port = Number(portTold) || (defaultPorts[protocol] ?? 0);
     const path = target.socketPath ?? (request as RequestTarget).socketPath ?? "";
-    const origin = this.#known(protocol, host!, port, path) ?? this.#add(protocol, host!, port, path);
+    return this.at(protocol, host!, port, path);
+  };
+
+  /** The channel of an origin, or of a Unix socket if there is a path; it is created if it does not exist. */
+  at(protocol: string, host: string, port: number, path: string): C {
+    const origin = this.#known(protocol, host, port, path) ?? this.#add(protocol, host, port, path);
     this.#requests += 1;
     origin.usedAt = this.#requests;
     return origin.channel;
-  };
+  }
+
+  /** The channel of an origin, if it exists. */
+  known(protocol: string, host: string, port: number, path: string): C | undefined {
+    return this.#known(protocol, host, port, path)?.channel;
+  }
+
+  /** Closes a channel, and forgets it. */
+  drop(channel: C, reason: string): void {
+    for (const [host, origins] of this.#byHost) {
+      const left = origins.filter((origin) => origin.channel !== channel);
+      if (left.length === 0) this.#byHost.delete(host);
+      else if (left.length < origins.length) this.#byHost.set(host, left);
+    }
+    channel.close(reason);
+  }
 
   /** Closes all channels. */
   close(reason: string): void {
@@ -45,17 +64,17 @@ export class Origins {
     this.#byHost.clear();
   }
 
-  #known(protocol: string, host: string, port: number, path: string): Origin | undefined {
+  #known(protocol: string, host: string, port: number, path: string): Origin<C> | undefined {
     for (const origin of this.#byHost.get(host) ?? []) {
       if (origin.port === port && origin.protocol === protocol && origin.path === path) return origin;
     }
     return undefined;
   }
 
-  #add(protocol: string, host: string, port: number, path: string): Origin {
+  #add(protocol: string, host: string, port: number, path: string): Origin<C> {
     this.#closeIdle();
     const target = targetOf(protocol, host, port, path);
-    const channel = new ClientChannel(this.#registry, this.#registry.addChannel({ target }), target, true);
+    const channel = this.#createChannel(target);
     const origin = { protocol, host, port, path, channel, usedAt: 0 };
     const origins = this.#byHost.get(host);
     if (origins === undefined) this.#byHost.set(host, [origin]);
@@ -69,10 +88,7 @@ export class Origins {
     if (idle.length < this.#maxIdle) return;
     idle.sort((a, b) => a.usedAt - b.usedAt);
     for (const origin of idle.slice(0, idle.length - this.#maxIdle + 1)) {
-      const left = this.#byHost.get(origin.host)!.filter((one) => one !== origin);
-      if (left.length > 0) this.#byHost.set(origin.host, left);
-      else this.#byHost.delete(origin.host);
-      origin.channel.close("idle for longest");
+      this.drop(origin.channel, "idle for longest");
     }
   }
 }

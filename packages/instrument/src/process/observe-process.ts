@@ -3,6 +3,7 @@ import { observeGrpcJs } from "../grpc-js/index.js";
 import { observeHttpModule } from "../http/observe-module.js";
 import { observeHttp2Module } from "../http2/observe-module.js";
 import { observeToolServers } from "../tool-server/index.js";
+import { observeUndici } from "../undici/observe-undici.js";
 
 /** Which of the runtimes of a process to observe; all of them by default. */
 export interface ObserveProcessOptions {
@@ -10,12 +11,14 @@ export interface ObserveProcessOptions {
   readonly http2?: boolean;
   /** `node:http` and `node:https`. */
   readonly http?: boolean;
+  /** The global `fetch` and `WebSocket`, and every copy of undici. */
+  readonly undici?: boolean;
   /** Every copy of `@grpc/grpc-js` that is loaded, now or later. */
   readonly grpcJs?: boolean;
   /** Tool servers that are connected to with `@wirescope/tool-server`. */
   readonly toolServers?: boolean;
   /**
-   * How many channels of clients are kept that have nothing to show but their past, of HTTP/2 and of HTTP/1.1 each; beyond
+   * How many channels of clients are kept that have nothing to show but their past, of HTTP/2, HTTP/1.1 and undici each; beyond
    * that, the one that was used longest ago is closed when the next comes. Default 100.
    */
   readonly maxIdleChannels?: number;
@@ -29,7 +32,7 @@ export interface ProcessObservation {
 
 /**
  * Shows all RPC traffic of this process in the registry from now on, whoever makes it: every server and client of HTTP/2 and
- * HTTP/1.1, every channel and server of grpc-js, and every tool server. Servers that listen already show at once.
+ * HTTP/1.1, `fetch` and undici, every channel and server of grpc-js, and every tool server. Servers that listen already show at once.
  *
  * Who asks again for the same registry shares what is observed, until the last has stopped. Throws a TypeError where another
  * registry is filled already.
@@ -48,6 +51,7 @@ export function observeProcess(registry: Registry, options: ObserveProcessOption
     if (options.toolServers !== false) stops.push(observeToolServers({ registry }).stop);
     if (options.http2 !== false) stops.push(observeHttp2Module(registry, options));
     if (options.http !== false) stops.push(observeHttpModule(registry, options));
+    if (options.undici !== false) stops.push(observeUndici(registry, options).stop);
   } catch (error) {
     stop();
     throw error;

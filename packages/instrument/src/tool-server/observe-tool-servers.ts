@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Registry } from "@wirescope/channelz";
 import type { ConnectionFacts, ToolServerChannelName, ToolServerMessages } from "@wirescope/tool-server";
 import { claimSocket } from "../claimed-sockets.js";
+import { guardListener } from "../guard-listener.js";
 import { SharedObservation } from "../shared-observation.js";
 import type { ObservedCalls } from "./observed-calls.js";
 import { ToolServerObjects } from "./tool-server-objects.js";
@@ -24,6 +25,9 @@ type ShownChannelName = Exclude<ToolServerChannelName, `credential:${string}`>;
 
 /** One for each channel, so that a channel which is forgotten does not compile. */
 type Listeners = { readonly [Name in ShownChannelName]: (message: ToolServerMessages[Name]) => void };
+
+const notShown =
+  "Something of a tool server is not shown in Channelz. Are @wirescope/tool-server and @wirescope/instrument of one version?";
 
 const channelPrefix = "wirescope:tool-server:";
 
@@ -53,7 +57,8 @@ function listen(registry: Registry): (reason: string) => void {
   const objects = new ToolServerObjects(registry);
   shown.set(registry, objects);
   const subscriptions = Object.entries(listenersOf(objects)).map(
-    ([name, listener]) => [`${channelPrefix}${name}`, guard(listener as (message: unknown) => void)] as const,
+    ([name, listener]) =>
+      [`${channelPrefix}${name}`, guardListener(listener as (message: unknown) => void, notShown)] as const,
   );
   for (const [name, listener] of subscriptions) subscribe(name, listener);
   return (reason) => {
@@ -96,27 +101,4 @@ function listenersOf(objects: ToolServerObjects): Listeners {
 /** What can still log: the last of a story often comes when its subject has closed, and then goes to what stands above. */
 function livingOf(told: ObservedCalls | undefined): ObservedCalls | undefined {
   return told?.isClosed ? told.parent : told;
-}
-
-/** What a listener throws would end the process; who watches must not. */
-function guard(listener: (message: unknown) => void): (message: unknown) => void {
-  return (message) => {
-    try {
-      listener(message);
-    } catch (error) {
-      warn(error);
-    }
-  };
-}
-
-let hasWarned = false;
-
-function warn(error: unknown): void {
-  if (hasWarned) return;
-  hasWarned = true;
-  process.emitWarning(
-    "Something of a tool server is not shown in Channelz. Are @wirescope/tool-server and @wirescope/instrument of one " +
-      `version? ${error instanceof Error ? error.message : String(error)}`,
-    { type: "WirescopeWarning", code: "WIRESCOPE_NOT_SHOWN" },
-  );
 }

@@ -1,0 +1,109 @@
+import { type EventEmitter, errorMonitor } from "node:events";
+import type { Socket } from "node:net";
+import type { SocketHandle } from "@wirescope/channelz";
+import { causeOf } from "../cause.js";
+import { isClaimed } from "../claimed-sockets.js";
+import { type ClientChannel, type ClientSubchannel, closeIfUnused } from "../http/client-channel.js";
+import { addressText } from "../http/client-connection.js";
+import { readEndpoints } from "../sockets/addresses.js";
+import { describeSocket } from "../sockets/describe-socket.js";
+import { isOrderlyEnd, isOwnAbort } from "./own-abort.js";
+import type { UndiciExchange } from "./undici-exchange.js";
+
+const connectionKey: unique symbol = Symbol("wirescope.undici-connection");
+
+type Opened = Socket & { [connectionKey]?: UndiciConnection | undefined };
+
+/**
+ * The connection of a socket, observed from now on if it was not before. Undefined if there is nothing to show: the
+ * socket or the channel is closed, or somebody else shows this socket.
+ */
+export function connectionOf(socket: Opened, channel: ClientChannel): UndiciConnection | undefined {
+  const known = socket[connectionKey];
+  if (known !== undefined) known.share(channel);
+  if (known !== undefined || socket.destroyed || channel.isClosed || isClaimed(socket)) return known;
+  const connection = new UndiciConnection(socket, channel);
+  socket[connectionKey] = connection;
+  return connection;
+}
+
+/** No longer shows a connection here, because somebody else does. */
+export function hideConnection(socket: Opened): void {
+  socket[connectionKey]?.stop();
+}
+
+/** A connection of undici over HTTP/1.1. undici reports it when it is ready, TLS included. */
+export class UndiciConnection {
+  readonly handle: SocketHandle;
+  readonly subchannel: ClientSubchannel;
+  readonly #socket: Opened;
+  readonly #channel: ClientChannel;
+  /** The channels that use it: more than one if a tunnel through a proxy becomes the connection to a target. */
+  readonly #users: ClientChannel[];
+  readonly #exchanges = new Set<UndiciExchange>();
+  #cause: string | undefined;
+
+  constructor(socket: Opened, channel: ClientChannel) {
+    this.#socket = socket;
+    this.#channel = channel;
+    this.#users = [channel];
+    const endpoints = readEndpoints(socket, { target: channel.target });
+    this.subchannel = channel.subchannelAt(addressText(endpoints.remote));
+    this.handle = channel.registry.addSocket({
+      ...endpoints,
+      parent: this.subchannel.handle,
+      subject: socket,
+      describe: describeSocket,
+    });
+    channel.connections.add(this);
+    for (const { connectivity } of [this.subchannel, channel]) {
+      connectivity.begin();
+      connectivity.succeed();
+    }
+    // Heard without being handled: how the application treats errors does not change.
+    (socket as EventEmitter).on(errorMonitor, this.#onError);
+    socket.on("close", this.#onClose);
+  }
+
+  /** Another channel uses the connection as well. */
+  share(channel: ClientChannel): void {
+    if (channel.isClosed || this.#users.includes(channel)) return;
+    this.#users.push(channel);
+    channel.use(this.subchannel);
+    channel.connectivity.begin();
+    channel.connectivity.succeed();
+  }
+
+  begin(exchange: UndiciExchange): void {
+    this.#exchanges.add(exchange);
+    this.handle.localStreamStarted();
+    this.subchannel.handle.callStarted();
+  }
+
+  end(exchange: UndiciExchange): void {
+    this.#exchanges.delete(exchange);
+  }
+
+  readonly #onError = (error: unknown): void => {
+    if (isOwnAbort(error) || (isOrderlyEnd(error) && this.#exchanges.size === 0)) return;
+    this.#cause ??= causeOf(error);
+  };
+
+  readonly #onClose = (): void => {
+    // undici reports the end of every request, but not of one that became something else, such as a WebSocket.
+    for (const exchange of [...this.#exchanges]) exchange.connectionClosed(this.#cause === undefined);
+    this.stop(this.#cause);
+  };
+
+  /** No longer shows the connection; with a cause, it was lost. */
+  stop(cause?: string): void {
+    const socket = this.#socket;
+    socket[connectionKey] = undefined;
+    this.#channel.connections.delete(this);
+    socket.off(errorMonitor, this.#onError);
+    socket.off("close", this.#onClose);
+    this.handle.close(cause ?? "");
+    for (const { connectivity } of [this.subchannel, ...this.#users]) connectivity.end(cause);
+    closeIfUnused(this.subchannel, cause ?? "");
+  }
+}

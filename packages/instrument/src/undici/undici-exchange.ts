@@ -1,0 +1,146 @@
+import { answerShapeOf, type BodyShape, isAskedInPath, questionShapeOf } from "../messages/body-shape.js";
+import { countOutcome } from "../messages/call-counters.js";
+import { isOk } from "../messages/call-outcome.js";
+import { MessageCounter } from "../messages/message-counter.js";
+import type { UndiciChannel } from "./undici-channel.js";
+import type { UndiciConnection } from "./undici-connection.js";
+import { headerOf, type UndiciRequest } from "./undici-messages.js";
+
+/** Follows one request of undici and its response, and counts what they did; an exchange counts as one stream. */
+export class UndiciExchange {
+  readonly channel: UndiciChannel;
+  readonly #question: BodyShape;
+  readonly #isAskedInPath: boolean;
+  /** Whether the connection becomes something else if the server agrees. */
+  readonly #mayUpgrade: boolean;
+  readonly #sent = new MessageCounter();
+  readonly #received = new MessageCounter();
+  #connection: UndiciConnection | undefined;
+  #isCounted = false;
+  #isOver = false;
+  #receivedShape: BodyShape = "whole";
+  #httpStatus: number | undefined;
+  #grpcStatus: string | undefined;
+
+  constructor(channel: UndiciChannel, { method, path, headers, contentType, upgrade }: UndiciRequest) {
+    this.channel = channel;
+    this.#isAskedInPath = isAskedInPath(method, path);
+    this.#question = this.#isAskedInPath ? "unary" : questionOf(contentType, headers);
+    this.#mayUpgrade = Boolean(upgrade) || method === "CONNECT";
+    this.#sent.begin(this.#question);
+    channel.begin(this);
+  }
+
+  /** Counts the start of the call, once: when it is known that nothing else shows this request. */
+  #countStart(): void {
+    if (this.#isCounted) return;
+    this.#isCounted = true;
+    this.channel.callStarted();
+  }
+
+  /** The headers of the request are written to a connection. undici may do that again, after a connection broke. */
+  assigned(connection: UndiciConnection): void {
+    this.#countStart();
+    this.#leaveConnection(false, false);
+    this.#connection = connection;
+    this.#sent.begin(this.#question);
+    connection.begin(this);
+  }
+
+  chunkSent(chunk: unknown): void {
+    if (!this.#isAskedInPath) this.#messagesSent(this.#sent.add(bytesOf(chunk)));
+  }
+
+  requestSent(): void {
+    this.#messagesSent(this.#isAskedInPath ? 1 : this.#sent.end());
+  }
+
+  responded(statusCode: number, headers: unknown): void {
+    // An interim response, such as 103.
+    if (statusCode < 200 && statusCode !== 101) return;
+    this.#httpStatus = statusCode;
+    this.#receivedShape = answerShapeOf(this.#question, headerOf(headers, "content-type"), statusCode);
+    this.#grpcStatus = headerOf(headers, "grpc-status");
+    this.#received.begin(this.#receivedShape);
+  }
+
+  chunkReceived(chunk: unknown): void {
+    this.#messagesReceived(this.#received.add(bytesOf(chunk)));
+  }
+
+  /** The response has been received to its end. An upgraded request lives as long as its connection. */
+  completed(trailers: unknown): void {
+    if (this.#isUpgraded()) return;
+    this.#messagesReceived(this.#received.end());
+    this.#finish(
+      true,
+      isOk({
+        shape: this.#receivedShape,
+        httpStatus: this.#httpStatus,
+        grpcStatus: headerOf(trailers, "grpc-status") ?? this.#grpcStatus,
+        envelopeStatus: this.#received.status,
+      }),
+    );
+  }
+
+  failed(): void {
+    if (!this.#isOver) this.#countStart();
+    this.#finish(false, false);
+  }
+
+  /** The connection is closed. Until then undici reports nothing about a request that was upgraded. */
+  connectionClosed(isOrderly: boolean): void {
+    if (this.#mayUpgrade) this.#finish(isOrderly, isOrderly);
+  }
+
+  /** Something else shows the connection of this request: nothing is counted, unless another connection was tried before. */
+  leave(): void {
+    if (this.#isCounted) return;
+    this.#isOver = true;
+    this.channel.end(this);
+  }
+
+  #isUpgraded(): boolean {
+    return this.#mayUpgrade && this.#httpStatus !== undefined && this.#httpStatus < 300;
+  }
+
+  #finish(isComplete: boolean, isSuccess: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#leaveConnection(isComplete, isSuccess);
+    if (this.#isCounted) countOutcome(this.channel.handle, isSuccess);
+    this.channel.end(this);
+  }
+
+  #leaveConnection(isComplete: boolean, isSuccess: boolean): void {
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    this.#connection = undefined;
+    if (isComplete) connection.handle.streamSucceeded();
+    else connection.handle.streamFailed();
+    countOutcome(connection.subchannel.handle, isSuccess);
+    connection.end(this);
+  }
+
+  #messagesSent(count: number): void {
+    for (let left = count; left > 0; left -= 1) this.#connection?.handle.messageSent();
+  }
+
+  #messagesReceived(count: number): void {
+    for (let left = count; left > 0; left -= 1) this.#connection?.handle.messageReceived();
+  }
+}
+
+function questionOf(contentType: unknown, headers: unknown): BodyShape {
+  const type = contentType ?? headerOf(headers, "content-type");
+  if (type === undefined || type === null) return "whole";
+  return questionShapeOf({
+    "content-type": type,
+    "connect-protocol-version": headerOf(headers, "connect-protocol-version"),
+  });
+}
+
+function bytesOf(chunk: unknown): Uint8Array {
+  if (chunk instanceof Uint8Array) return chunk;
+  return typeof chunk === "string" ? Buffer.from(chunk) : new Uint8Array();
+}

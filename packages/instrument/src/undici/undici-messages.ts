@@ -1,0 +1,55 @@
+import type { Socket } from "node:net";
+
+/** What is read of a request of undici. Versions 6 to 8 publish it with these properties. */
+export interface UndiciRequest {
+  /** The origin as the application gave it. */
+  readonly origin: unknown;
+  readonly method: string;
+  readonly path: string;
+  /** Names and values by turns. */
+  readonly headers: unknown;
+  readonly contentType?: unknown;
+  /** The protocol of an upgrade, such as `websocket`. */
+  readonly upgrade?: unknown;
+}
+
+/** Where a client connects to. */
+interface ConnectParams {
+  readonly hostname: string;
+  readonly protocol: string;
+  readonly port: string;
+}
+
+/**
+ * The diagnostics channels of undici that are subscribed to, with what they publish. The copy inside Node publishes on the
+ * same names. Versions 6 lack the channels of chunks.
+ */
+export interface UndiciMessages {
+  "request:create": { readonly request: UndiciRequest };
+  "request:bodyChunkSent": { readonly request: UndiciRequest; readonly chunk: unknown };
+  "request:bodySent": { readonly request: UndiciRequest };
+  "request:headers": {
+    readonly request: UndiciRequest;
+    readonly response: { readonly statusCode: number; readonly headers: unknown };
+  };
+  "request:bodyChunkReceived": { readonly request: UndiciRequest; readonly chunk: unknown };
+  "request:trailers": { readonly request: UndiciRequest; readonly trailers: unknown };
+  "request:error": { readonly request: UndiciRequest; readonly error: unknown };
+  "client:beforeConnect": { readonly connectParams: ConnectParams };
+  "client:connected": { readonly connectParams: ConnectParams; readonly socket: Socket };
+  "client:connectError": { readonly connectParams: ConnectParams; readonly error: unknown };
+  "client:sendHeaders": { readonly request: UndiciRequest; readonly socket: Socket };
+}
+
+/** The value of a header among names and values by turns, as strings or bytes, or in an object. */
+export function headerOf(headers: unknown, name: string): string | undefined {
+  if (!Array.isArray(headers)) {
+    const value = (headers as Readonly<Record<string, unknown>> | null | undefined)?.[name];
+    return value === undefined ? undefined : String(value);
+  }
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const key = String(headers[at]);
+    if (key.length === name.length && key.toLowerCase() === name) return String(headers[at + 1]);
+  }
+  return undefined;
+}
