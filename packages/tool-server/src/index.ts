@@ -14,6 +14,7 @@ export {
   configurationFileName,
   findConfigurationFile,
   readConfigurationFile,
+  readReadme,
 } from "./configuration/configuration-file.js";
 export type {
   Entry,
@@ -42,6 +43,7 @@ export * from "./connection/index.js";
 export * from "./credentials/index.js";
 export * from "./diagnostics/index.js";
 export { ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails } from "./errors.js";
+export { type BoundedReadOptions, readBoundedFile } from "./files/bounded-file.js";
 export { type FileLockOptions, withFileLock } from "./files/file-lock.js";
 export { decodeHeaderText, encodeHeaderText } from "./headers/header-text.js";
 export * from "./http/index.js";

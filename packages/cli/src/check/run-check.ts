@@ -1,5 +1,4 @@
-import { readFile } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, relative, resolve } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
 import {
   type CheckReport,
@@ -7,6 +6,7 @@ import {
   createSecretRegistry,
   findConfigurationFile,
   readConfigurationFile,
+  readReadme,
   type SecretRegistry,
   type Variables,
 } from "@wirescope/tool-server";
@@ -71,8 +71,7 @@ async function checkLive(
   try {
     const explanations = await walkAll(servers);
     const permissions = withScopes(report.permissions, explanations);
-    const readmeFile = join(resolve(values["plugin-root"] ?? dirname(file)), "README.md");
-    const readme = await readFile(readmeFile, "utf8").catch(() => undefined);
+    const readme = await readReadme(resolve(values["plugin-root"] ?? dirname(file)));
     const notes = judgeScopes(report, permissions, servers.configuration.entries, readme);
     if (!values.json) {
       screen.printAll([

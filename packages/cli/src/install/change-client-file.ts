@@ -40,13 +40,14 @@ export async function changeClientFile(
   if (named === undefined)
     throw new UsageError(`${client.title} has no file of a project that is known. Use --scope user.`);
   const path = [client.container, name];
-  const { path: target } = await readClientFile(named);
+  const project = scope === "project" ? place.directory : undefined;
+  const { path: target } = await readClientFile(named, project);
   const wish = values.remove ? removal : await wishOf(client, scope, values, { io, place, target });
   const print = (line: string): unknown => (values.json ? io.stderr : io.stdout).write(`${line}\n`);
   const say = (line: string): unknown => print(printableText(line));
 
   for (let round = 0; round < mostRounds; round += 1) {
-    const file = await readClientFile(named);
+    const file = await readClientFile(named, project);
     const after = wish.entry === undefined ? withoutEntry(file.text, path) : withEntry(file.text, path, wish.entry);
     const had = readJsoncMember(file.text, path) !== undefined;
     const change = after === file.text ? "none" : wish.entry === undefined ? "removed" : had ? "changed" : "added";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { access, chmod, mkdir, open, readFile, readlink, realpath, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
-import { systemClock, withFileLock } from "@wirescope/tool-server";
+import { access, chmod, mkdir, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { readBoundedFile, systemClock, withFileLock } from "@wirescope/tool-server";
 
 /** The file of a client, as it was read. */
 export interface ClientFile {
@@ -18,12 +18,16 @@ export class ClientFileError extends Error {
   override readonly name = "ClientFileError";
 }
 
-const mostBytes = 64 * 1_048_576;
+const maxBytes = 64 * 1_048_576;
 const mostLinks = 40;
 
-/** Reads the file of a client; one that is not there is empty. Rejects with a ClientFileError. */
-export async function readClientFile(named: string): Promise<ClientFile> {
+/**
+ * Reads the file of a client; a missing file is empty. Rejects with a ClientFileError. A file below `project` belongs to whoever
+ * wrote the project: there, a symbolic link on the way to it is refused, because it could point anywhere.
+ */
+export async function readClientFile(named: string, project?: string): Promise<ClientFile> {
   try {
+    if (project !== undefined) await assertNoLinks(project, named);
     const path = await behindLinks(named);
     const bytes = await readIfThere(path);
     if (bytes === undefined) return { path, text: "", isThere: false };
@@ -106,15 +110,28 @@ async function behindLinks(named: string): Promise<string> {
   return join(folder, basename(path));
 }
 
+/** Throws if the file, or a folder between the project and the file, is a symbolic link. */
+async function assertNoLinks(project: string, named: string): Promise<void> {
+  const steps = relative(project, named).split(sep);
+  for (const [index] of steps.entries()) {
+    const path = join(project, ...steps.slice(0, index + 1));
+    const target = await readlink(path).catch(() => undefined);
+    if (target === undefined) continue;
+    throw new ClientFileError(
+      `${path} is a symbolic link to ${target}, so the change would be made there. ` +
+        "Nothing was written. Replace the link with a real file or folder, or use --scope user.",
+    );
+  }
+}
+
 async function readIfThere(path: string): Promise<Buffer | undefined> {
   try {
-    const facts = await stat(path);
-    if (!facts.isFile()) throw new ClientFileError(`${path} is no file. It was left alone.`);
-    if (facts.size > mostBytes)
-      throw new ClientFileError(`${path} has ${facts.size} bytes, and ${mostBytes} are the most.`);
-    return await readFile(path);
+    return await readBoundedFile(path, { maxBytes });
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
+    const code = codeOf(error);
+    if (code === "ENOENT") return undefined;
+    if (code === "ERR_NOT_A_FILE") throw new ClientFileError(`${path} is not a regular file. It was left alone.`);
+    if (code === "ERR_FILE_TOO_LARGE") throw new ClientFileError(`${path} exceeds the limit of ${maxBytes} bytes.`);
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { packageRoot } from "../package-root.js";
 import type { Place } from "./clients.js";
@@ -22,9 +22,9 @@ export function ownCommand(place: Pick<Place, "env" | "platform">): CommandLine 
   };
 }
 
-/** Whether a command is found on the PATH. Folders that npm puts there for one run do not count. */
+/** Whether a command is found on the PATH. Relative folders, and those that npm adds for one run, do not count. */
 export function isOnPath(name: string, { env, platform }: Pick<Place, "env" | "platform">): boolean {
-  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
   const names = platform === "win32" ? [`${name}.cmd`, `${name}.exe`] : [name];
   return folders
     .filter((folder) => !/[\\/]node_modules[\\/]\.bin[\\/]?$/.test(folder))

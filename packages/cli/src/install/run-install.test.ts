@@ -160,6 +160,29 @@ describe("the file", () => {
     expect(readdirSync(dirname(cursor))).toEqual(["mcp.json"]);
   });
 
+  test.each(["file", "folder", "missing target"])(
+    "of a project is not written through a symbolic link (%s), nor removed through one",
+    async (kind) => {
+      const outside = join(folder, "outside");
+      const victim = join(outside, "mcp.json");
+      const text = '{"mcpServers": {"wirescope": {"command": "x"}}}';
+      mkdirSync(outside);
+      if (kind !== "missing target") writeFileSync(victim, text);
+      const link = join(place.directory, ".cursor");
+      if (kind === "folder") symlinkSync(outside, link);
+      else {
+        mkdirSync(link);
+        symlinkSync(victim, join(link, "mcp.json"));
+      }
+      for (const action of [["--yes"], ["--remove", "--yes"]]) {
+        const { code, stderr } = await install(["cursor", "--scope", "project", ...action]);
+        expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("is a symbolic link to") });
+      }
+      expect(existsSync(victim) ? read(victim) : "").toBe(kind === "missing target" ? "" : text);
+      expect(readdirSync(outside)).toEqual(kind === "missing target" ? [] : ["mcp.json"]);
+    },
+  );
+
   test("keeps its mode, and stays a symbolic link, also to what is not there yet", async () => {
     const real = write(join(folder, "dotfiles", "mcp.json"), "{}\n");
     chmodSync(real, 0o664);

@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -44,6 +53,22 @@ describe("what a browser is started with (CVE-2025-6514, CVE-2026-51997)", () =>
     expect(await openBrowser(url, { env }, "linux")).toBe(true);
     await expect.poll(() => existsSync(seen), { timeout: 10_000 }).toBe(true);
     expect(readFileSync(seen, "utf8")).toBe(`${written}\n`);
+  });
+
+  test.each([".", "", "tools", "./tools"])("is not a program of the current folder, for PATH=%j", async (path) => {
+    const here = process.cwd();
+    mkdirSync(join(folder, "tools"));
+    for (const at of ["xdg-open", "tools/xdg-open"]) copyFileSync(join(folder, "browser"), join(folder, at));
+    try {
+      process.chdir(folder);
+      expect(await openBrowser("https://as.example/", { env: { DISPLAY: ":0", PATH: path } }, "linux")).toBe(false);
+      expect(await openBrowser("https://as.example/", { env: { BROWSER: "./browser", PATH: path } }, "linux")).toBe(
+        false,
+      );
+    } finally {
+      process.chdir(here);
+    }
+    expect(existsSync(seen)).toBe(false);
   });
 
   test("is nothing where there is no program for it", async () => {

@@ -1,11 +1,16 @@
 import { spawn } from "node:child_process";
-import { scrubbedEnvironment } from "@wirescope/tool-server";
+import { isAbsolute, parse, win32 } from "node:path";
+import { resolveCommand, scrubbedEnvironment } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
 
-/** What opens a url, by platform. The url is an argument of its own: no shell reads it. */
+/** The program that opens a url, by platform. The url is an argument of its own: no shell reads it. */
 const openers: Readonly<Record<string, readonly [string, ...string[]]>> = {
-  darwin: ["open"],
-  win32: ["rundll32", "url.dll,FileProtocolHandler"],
+  darwin: ["/usr/bin/open"],
+  // By its path: Windows looks for a name in the current folder first.
+  win32: [
+    win32.join(process.env.SystemRoot ?? "C:\\Windows", "System32", "rundll32.exe"),
+    "url.dll,FileProtocolHandler",
+  ],
   linux: ["xdg-open"],
 };
 
@@ -20,7 +25,8 @@ export function hasBrowser({ env }: Pick<Io, "env">, platform: string = process.
 
 /**
  * Opens a url of https, or of http on this machine, in the person's browser; nothing else. The browser gets none of our
- * variables, of which one may be the key to the tokens. Tells whether it could be started.
+ * variables, of which one may be the key to the tokens. It starts outside the current folder and is looked for in absolute
+ * folders of PATH only, because the current folder may belong to a hostile project. Returns whether it could be started.
  */
 export async function openBrowser(
   url: string,
@@ -33,8 +39,11 @@ export async function openBrowser(
   if (protocol !== "https:" && !(protocol === "http:" && isLocal)) return false;
   const [command, ...args] = env.BROWSER && platform === "linux" ? [env.BROWSER] : (openers[platform] ?? []);
   if (command === undefined) return false;
+  const program = platform === "win32" ? command : await findProgram(command, env.PATH ?? "");
+  if (program === undefined) return false;
   return new Promise((resolve) => {
-    const child = spawn(command, [...args, href], {
+    const child = spawn(program, [...args, href], {
+      cwd: parse(process.execPath).root,
       stdio: "ignore",
       detached: true,
       shell: false,
@@ -46,4 +55,10 @@ export async function openBrowser(
       resolve(true);
     });
   });
+}
+
+async function findProgram(command: string, path: string): Promise<string | undefined> {
+  if (command.includes("/") && !isAbsolute(command)) return undefined;
+  const found = await resolveCommand(command, "/", path);
+  return found.kind === "found" ? found.path : undefined;
 }

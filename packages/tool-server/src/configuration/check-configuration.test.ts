@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ToolServerError } from "../errors.js";
 import { type CheckOptions, checkConfiguration } from "./check-configuration.js";
 import { findConfigurationFile, readConfigurationFile } from "./configuration-file.js";
@@ -73,25 +73,21 @@ test("a command that cannot be found is a warning, also where other things are w
 describe("an environment file", () => {
   const text = example("oauth");
 
-  test("[TS-STDIO-3] that git tracks is an error, and one that git does not ignore a warning", async () => {
+  test("[TS-STDIO-3] that no .gitignore covers is a warning, and an example file is not", async () => {
     git("init", "--quiet");
     await writeFile(join(root, ".env"), "A=1\n");
     await writeFile(join(root, ".env.example"), "A=\n");
     expect(await codesOf(text)).toEqual(["warning env-file-not-ignored"]);
-    git("add", ".env", ".env.example");
-    expect(await codesOf(text)).toEqual(["error env-file-tracked"]);
-    git("rm", "--quiet", "--cached", ".env");
     await writeFile(join(root, ".gitignore"), ".env\n");
     expect(await codesOf(text)).toEqual([]);
   });
 
-  test("[TS-STDIO-3] that is given is judged wherever it is", async () => {
+  test("[TS-STDIO-3] that is given with --env-file is judged wherever it is", async () => {
     git("init", "--quiet");
     await mkdir(join(root, "deploy"));
     const file = join(root, "deploy", "production.vars");
     await writeFile(file, "A=1\n");
-    git("add", ".");
-    expect(await codesOf(text, { envFiles: [file] })).toEqual(["error env-file-tracked"]);
+    expect(await codesOf(text, { envFiles: [file] })).toEqual(["warning env-file-not-ignored"]);
   });
 
   test("outside a repository is nobody's concern", async () => {
@@ -104,13 +100,57 @@ describe("an environment file", () => {
     expect(await codesOf(example("bearer"))).toEqual(["error variable-unset"]);
   });
 
-  test("[TS-D-SEC-3] is judged without running what the repository's configuration names", async () => {
+  test("[TS-D-SEC-3] is judged without running a program that the repository names", async () => {
     git("init", "--quiet");
-    await writeFile(join(root, "monitor"), `#!/bin/sh\ntouch ${root}/ran\n`, { mode: 0o755 });
-    git("config", "core.fsmonitor", join(root, "monitor"));
+    await mkdir(join(root, "folder", "inner"), { recursive: true });
+    await writeFile(join(root, "folder", "inner", "file"), "1\n");
+    git("add", ".");
+    git("-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--message=a");
+    const tree = execFileSync("git", ["rev-parse", "HEAD:folder"], { cwd: root, encoding: "utf8" }).trim();
+    git("sparse-checkout", "set", "--cone", "--sparse-index");
+    await rm(join(root, ".git", "objects", tree.slice(0, 2), tree.slice(2)));
+    // The index now refers to a tree that git would fetch from the remote, by a program of the repository's choice.
+    git("config", "core.repositoryFormatVersion", "1");
+    git("config", "extensions.partialClone", "origin");
+    git("config", "remote.origin.url", ".");
+    git("config", "remote.origin.uploadPack", `touch '${root}/ran'; false`);
     await writeFile(join(root, ".env"), "A=1\n");
-    await codesOf(text);
+    expect(await codesOf(text)).toEqual(["warning env-file-not-ignored"]);
     expect(await readdir(root)).not.toContain("ran");
+  });
+
+  test("[TS-D-SEC-3] is judged without looking for git", async () => {
+    git("init", "--quiet");
+    await mkdir(join(root, "bin"));
+    await writeFile(join(root, "bin", "git"), `#!/bin/sh\n: > '${root}/ran'\n`, { mode: 0o755 });
+    await writeFile(join(root, ".env"), "A=1\n");
+    vi.stubEnv("PATH", join(root, "bin"));
+    try {
+      await codesOf(text);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+    expect(await readdir(root)).not.toContain("ran");
+  });
+});
+
+describe("a README.md", () => {
+  const refuses = async (): Promise<void> => {
+    expect(await codesOf(example("bearer"), { variables: undefined })).toEqual([]);
+  };
+
+  test("that is a pipe is not waited for", async () => {
+    execFileSync("sh", ["-c", 'mkfifo "$0"', join(root, "README.md")]);
+    await refuses();
+  });
+
+  test("that is a link to an endless device, or too large, is not read", async () => {
+    await symlink("/dev/zero", join(root, "README.md"));
+    await refuses();
+    await rm(join(root, "README.md"));
+    await writeFile(join(root, "README.md"), "x");
+    await truncate(join(root, "README.md"), 2 ** 31);
+    await refuses();
   });
 });
 
@@ -166,9 +206,9 @@ describe("the file", () => {
     await writeFile(file, Uint8Array.of(0x7b, 0xff, 0x7d));
     expect(await failure()).toContain("it is not UTF-8");
     await writeFile(file, "x".repeat(4 * 1_048_576 + 1));
-    expect(await failure()).toContain("are the most");
+    expect(await failure()).toContain("exceeds the limit of 4194304 bytes");
     await rm(file);
     await mkdir(file);
-    expect(await failure()).toContain("it is not a file");
+    expect(await failure()).toContain("it is not a regular file");
   });
 });

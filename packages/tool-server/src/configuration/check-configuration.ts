@@ -15,7 +15,7 @@ export interface CheckOptions {
   readonly pluginRoot: string;
   /** The variables to judge; undefined judges the file alone, as an author's build does who has none of them. */
   readonly variables: Variables | undefined;
-  /** The environment files that the variables are from, to see whether git tracks them. */
+  /** The environment files that the variables are from, to see whether a .gitignore covers them. */
   readonly envFiles?: readonly string[];
   /** Whether http and ws are accepted for a loopback host; default false. */
   readonly allowInsecureLoopback?: boolean;

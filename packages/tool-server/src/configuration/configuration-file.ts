@@ -1,12 +1,12 @@
-import { constants } from "node:fs";
-import { access, open } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { ToolServerError } from "../errors.js";
+import { readBoundedFile } from "../files/bounded-file.js";
 
 /** The name of a configuration in the root of a plugin. */
 export const configurationFileName = ".mcp.json";
 
-const mostBytes = 4 * 1_048_576;
+const maxBytes = 4 * 1_048_576;
 
 /**
  * Finds the configuration: in `pluginRoot` where one is given, else in `directory` and, inside a git repository, in those
@@ -26,25 +26,28 @@ export async function findConfigurationFile(directory: string, pluginRoot?: stri
 
 /** The text of a configuration or environment file: UTF-8, of at most 4 MiB. Throws CONFIGURATION_UNREADABLE. */
 export async function readConfigurationFile(file: string): Promise<string> {
-  const fail = (reason: string, cause?: unknown): ToolServerError =>
-    new ToolServerError("CONFIGURATION_UNREADABLE", `${file} cannot be read: ${reason}.`, { cause });
   try {
-    await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-    const facts = await handle.stat();
-    if (!facts.isFile()) throw fail("it is not a file");
-    if (facts.size > mostBytes) throw fail(`it has ${facts.size} bytes, and ${mostBytes} are the most`);
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await handle.readFile());
+    const bytes = await readBoundedFile(file, { maxBytes });
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
-    if (ToolServerError.is(error)) throw error;
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    throw fail(reasons[code] ?? (code || "unknown reason"), error);
+    const reason = reasons[code] ?? (code || "unknown reason");
+    throw new ToolServerError("CONFIGURATION_UNREADABLE", `${file} cannot be read: ${reason}.`, { cause: error });
   }
+}
+
+/** The README.md of a plugin; undefined if it is missing, not a regular file, or larger than 4 MiB. */
+export async function readReadme(pluginRoot: string): Promise<string | undefined> {
+  const bytes = await readBoundedFile(join(pluginRoot, "README.md"), { maxBytes }).catch(() => undefined);
+  return bytes?.toString("utf8");
 }
 
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
   EACCES: "this user may not read it",
   ERR_ENCODING_INVALID_ENCODED_DATA: "it is not UTF-8",
+  ERR_NOT_A_FILE: "it is not a regular file",
+  ERR_FILE_TOO_LARGE: `it exceeds the limit of ${maxBytes} bytes`,
 };
 
 async function upToRepository(start: string): Promise<string[]> {

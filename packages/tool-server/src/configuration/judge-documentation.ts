@@ -1,6 +1,5 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { VariableUse } from "../substitution/substitute-entry.js";
+import { readReadme } from "./configuration-file.js";
 import type { Entry } from "./entry.js";
 import { quoteName, type Report } from "./finding.js";
 import { type NeededPermissions, speaksOfPermissions } from "./permission-table.js";
@@ -13,7 +12,7 @@ export async function judgeDocumentation(
   pluginRoot: string,
   report: Report,
 ): Promise<void> {
-  const readme = await readFile(join(pluginRoot, "README.md"), "utf8").catch(() => undefined);
+  const readme = await readReadme(pluginRoot);
   if (readme === undefined) return;
   const named = new Set<string>();
   for (const { variable, server } of uses) {

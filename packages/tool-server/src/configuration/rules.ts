@@ -48,8 +48,7 @@ export const rules = {
   "helper-and-authorization": "Authorization has one owner: a helper's header takes the place of the static one.",
   "command-not-found": "The command of a stdio entry can be found and run.",
   "env-file-syntax": "A line of an environment file is NAME=value.",
-  "env-file-tracked": "An environment file is not tracked by git.",
-  "env-file-not-ignored": "An environment file inside a repository is ignored by git.",
+  "env-file-not-ignored": "An environment file inside a repository is covered by a .gitignore.",
 } as const;
 
 /** The code of a rule. */

@@ -27,3 +27,10 @@ test("a scrubbed environment lacks the named variables, our own, and exported fu
     NAME: "x",
   });
 });
+
+test("relative folders of the user's PATH do not reach a child, while a PATH that an entry gives stays as it is", () => {
+  const relative = { PATH: ".:/bin::tools:/usr/bin" };
+  expect(childEnvironment(relative)).toEqual({ PATH: "/bin:/usr/bin" });
+  expect(scrubbedEnvironment(relative, [])).toEqual({ PATH: "/bin:/usr/bin" });
+  expect(childEnvironment(relative, { PATH: "bin:/bin" })).toEqual({ PATH: "bin:/bin" });
+});

@@ -1,3 +1,5 @@
+import { delimiter, isAbsolute } from "node:path";
+
 /** The variables that every child gets where they are set: what programs need to run at all, and nothing that signs in. */
 export const baseVariables: readonly string[] = [
   "HOME",
@@ -27,7 +29,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function childEnvironment(user: Environment, given: Environment = {}): Record<string, string> {
   const base = baseVariables.flatMap((name) => (user[name] === undefined ? [] : [[name, user[name]] as const]));
-  return definedOf([...base, ...Object.entries(given)]);
+  return definedOf([...base.map(withoutRelativeFolders), ...Object.entries(given)]);
 }
 
 /**
@@ -43,7 +45,12 @@ export function scrubbedEnvironment(
   const rest = Object.entries(user).filter(
     ([name, value]) => !hidden.has(name) && !name.startsWith("WIRESCOPE_") && !value?.startsWith("() {"),
   );
-  return definedOf([...rest, ...Object.entries(given)]);
+  return definedOf([...rest.map(withoutRelativeFolders), ...Object.entries(given)]);
+}
+
+/** A relative folder in the user's PATH would let a project supply the programs that a child looks up by name. */
+function withoutRelativeFolders([name, value]: readonly [string, string | undefined]): [string, string | undefined] {
+  return [name, name === "PATH" ? value?.split(delimiter).filter(isAbsolute).join(delimiter) : value];
 }
 
 function definedOf(entries: readonly (readonly [string, string | undefined])[]): Record<string, string> {

@@ -9,5 +9,6 @@ export {
   type ProcessRemains,
   type ProcessStop,
 } from "./process-outcome.js";
+export { type ResolvedCommand, resolveCommand } from "./resolve-command.js";
 export { type RunOptions, runProcess } from "./run-process.js";
 export { type RunningProcess, type StartOptions, startProcess } from "./start-process.js";

@@ -208,3 +208,16 @@ test("[TS-D-TRUST-3] a loop of links cannot be read, and is not complete", async
   const { files, isComplete } = await fingerprintEntry(entryOf({ command: "./a" }), { pluginRoot: path });
   expect([files[0]?.state, isComplete]).toEqual(["unreadable", false]);
 });
+
+test("[TS-D-TRUST-1] files by which a package runner decides what to run count, although no argument names them", async () => {
+  const { path: root } = await createFolder();
+  const entry = { command: "npx", args: ["-y", "@acme/server@1.2.3"] };
+  expect(await filesOf(entry, root)).toEqual([]);
+  await mkdir(join(root, "node_modules", ".bin"), { recursive: true });
+  await writeFile(join(root, "node_modules", ".bin", "server"), "#!/bin/sh\n");
+  await writeFile(join(root, ".npmrc"), "registry=https://registry.example/\n");
+  await writeFile(join(root, "uv.toml"), "\n");
+  expect(await filesOf(entry, root)).toEqual(["command .npmrc content", "command node_modules/.bin/server content"]);
+  expect(await filesOf({ command: "uvx", args: ["server"] }, root)).toEqual(["command uv.toml content"]);
+  expect(await filesOf({ command: "node", args: ["x"] }, root)).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { type Entry, type TextField, textFieldsOf } from "../configuration/entry.js";
 import { pluginRootVariable, type Template } from "../substitution/template.js";
 
@@ -27,7 +27,7 @@ export function filesOf(entry: Entry, pluginRoot: string): NamedFile[] {
     return isProgram ? programOf(field, pluginRoot) : candidatesOf(field, pluginRoot);
   });
   const unique = new Map<string, NamedFile>();
-  for (const file of [...files, ...searchedFiles(entry, pluginRoot)]) {
+  for (const file of [...files, ...searchedFiles(entry, pluginRoot), ...launcherFiles(entry, pluginRoot)]) {
     const key = JSON.stringify([file.field, file.path]);
     if (file.isCertain || !unique.has(key)) unique.set(key, file);
   }
@@ -84,6 +84,24 @@ function searchedFiles(entry: Entry, pluginRoot: string): NamedFile[] {
     .filter((variable) => variable.name === "PATH")
     .flatMap((variable) => candidatesOf(variable, pluginRoot))
     .map(({ path }) => ({ field: "command", path: join(path, name), isCertain: false }));
+}
+
+/** The files of the plugin's root by which a package runner decides what it downloads and runs; no argument names them. */
+function launcherFiles(entry: Entry, pluginRoot: string): NamedFile[] {
+  if (entry.type !== "stdio") return [];
+  const launcher = basename(entry.command.template.text).replace(/\.(?:exe|cmd)$/i, "");
+  const names: string[] = [];
+  if (/^(?:npx|npm|pnpx|pnpm|yarn|bunx|bun)$/.test(launcher)) {
+    names.push(".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "bunfig.toml");
+    // A program that is installed in the folder is run in place of the published one.
+    for (const { template } of entry.args) {
+      const [, program] = /^(?:@[^/@]+\/)?([\w.-]+)(?:@.*)?$/.exec(template.text) ?? [];
+      if (program !== undefined) names.push(`node_modules/.bin/${program}`);
+    }
+  }
+  if (/^(?:npm|pnpm|yarn|bun)$/.test(launcher)) names.push("package.json");
+  if (/^(?:uvx|uv|pipx|pip)$/.test(launcher)) names.push("uv.toml", "pyproject.toml");
+  return names.map((name) => ({ field: "command", path: join(pluginRoot, name), isCertain: false }));
 }
 
 /** What `${HOME}/project/server.js` would be if the variable led into the plugin: each of its ends, from the root. */

@@ -1,0 +1,42 @@
+import { constants } from "node:fs";
+import { open, stat } from "node:fs/promises";
+
+/** How a file is read. */
+export interface BoundedReadOptions {
+  readonly maxBytes: number;
+  /** Whether a symbolic link is followed; default true. A link fails with ELOOP otherwise. */
+  readonly followLinks?: boolean;
+}
+
+/** Why a file is not read, in addition to the codes of the system. */
+export type BoundedReadCode = "ERR_NOT_A_FILE" | "ERR_FILE_TOO_LARGE";
+
+/**
+ * Reads a regular file of at most `maxBytes`. Use it for every file of a folder that somebody else wrote: a pipe, a device or
+ * a link to one neither blocks nor fills the memory. Rejects with an error whose `code` is a `BoundedReadCode` or the system's.
+ */
+export async function readBoundedFile(path: string, options: BoundedReadOptions): Promise<Buffer> {
+  const { maxBytes, followLinks = true } = options;
+  // Opening a device can have effects of its own, so look before opening.
+  if (followLinks && !(await stat(path)).isFile()) throw refusal("ERR_NOT_A_FILE");
+  // A pipe may have taken its place since: O_NONBLOCK does not wait for a writer.
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followLinks ? 0 : constants.O_NOFOLLOW);
+  await using handle = await open(path, flags);
+  const facts = await handle.stat();
+  if (!facts.isFile()) throw refusal("ERR_NOT_A_FILE");
+  if (facts.size > maxBytes) throw refusal("ERR_FILE_TOO_LARGE");
+  // The size is only a hint: a file may grow, and files of /proc report 0.
+  const chunks: Buffer[] = [];
+  for (let total = 0; ; ) {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(Math.min(maxBytes - total + 1, 65_536)));
+    if (bytesRead === 0) return Buffer.concat(chunks);
+    total += bytesRead;
+    if (total > maxBytes) throw refusal("ERR_FILE_TOO_LARGE");
+    chunks.push(buffer.subarray(0, bytesRead));
+  }
+}
+
+function refusal(code: BoundedReadCode): Error {
+  const message = code === "ERR_NOT_A_FILE" ? "not a regular file" : "file exceeds the size limit";
+  return Object.assign(new Error(message), { code });
+}
