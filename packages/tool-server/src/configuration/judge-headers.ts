@@ -1,5 +1,7 @@
+import { authorizationSchemes } from "../credentials/authorization.js";
 import { isHeaderName, isHeaderValue, isReservedHeader } from "../headers/header-rules.js";
 import { literalOf, variablesOf } from "../substitution/template.js";
+import { suggest } from "../suggest.js";
 import type { NamedField } from "./entry.js";
 import { quoteName, type Report } from "./finding.js";
 
@@ -41,7 +43,16 @@ export function judgeHeaders(headers: readonly NamedField[], report: Report): vo
 
 function judgeAuthorization(field: NamedField, report: Report): void {
   const { text } = field.template;
-  if (/^(?:Bearer|Basic) \S/.test(text)) return;
+  const [, word = ""] = /^([A-Za-z][\w!#$&'*+.^`|~-]*) \S/.exec(text) ?? [];
+  const known = suggest(word, authorizationSchemes);
+  // Servers define schemes of their own, so any is accepted unless it looks like a known one that is misspelled.
+  if (word !== "" && (known === undefined || known === word)) return;
+  if (known !== undefined && !/^(?:bearer|basic)$/i.test(word)) {
+    if (known.toLowerCase() === word.toLowerCase()) return;
+    const message = `${quoteName(word)} is not a known scheme of Authorization.`;
+    report("authorization-scheme", "warning", field, message, `Did you mean ${known}?`);
+    return;
+  }
   const variable = variablesOf(field.template)[0]?.name;
   const reference = `\${${variable ?? "API_TOKEN"}}`;
   const [, scheme, gap, rest] = /^\s*(bearer|basic)(\s*)(.*)$/is.exec(text) ?? [];
@@ -50,8 +61,8 @@ function judgeAuthorization(field: NamedField, report: Report): void {
       "authorization-scheme",
       "error",
       field,
-      "Authorization starts with neither Bearer nor Basic; a bare token is refused.",
-      `Write "Bearer ${reference}", or "Basic ${reference}" where it is the base64 of user:password.`,
+      "Authorization has no scheme; a bare token is refused.",
+      `Write "Bearer ${reference}", "Basic ${reference}" if it is the base64 of user:password, or the scheme that the server documents.`,
     );
     return;
   }

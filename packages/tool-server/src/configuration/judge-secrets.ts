@@ -1,6 +1,8 @@
+import { parseAuthorization } from "../credentials/authorization.js";
+import { isPlainAddress } from "../secrets/address.js";
 import { isCredentialHeader, isSecretName } from "../secrets/secret-names.js";
 import { findSecretShapes } from "../secrets/secret-shapes.js";
-import { literalOf, variablesOf } from "../substitution/template.js";
+import { literalOf, notSecretVariable, variablesOf } from "../substitution/template.js";
 import { parseUrlTemplate, variableMark } from "../substitution/url-template.js";
 import type { Entry, NamedField, TextField } from "./entry.js";
 import type { Report } from "./finding.js";
@@ -15,11 +17,13 @@ export function judgeSecrets(entry: Entry, report: Report): string[] {
       isSure ? "error" : "warning",
       field,
       what,
-      `Write \${${variable}} in its place and set ${variable} in the environment. Who has seen the file has the secret, so have it replaced.`,
+      `Write \${${variable}} instead, set ${variable} in the environment, and replace the secret, because everyone with the file has it. ` +
+        `If it is not a secret, write \${${notSecretVariable}:-…} with the value as the default.`,
     );
   };
   const byShape = (field: TextField, variable: string, isGuessSure: boolean): void => {
-    const shapes = findSecretShapes(field.template.text);
+    // 40 hexadecimal digits are a git commit, unless the name of the field says otherwise.
+    const shapes = findSecretShapes(writtenText(field)).filter(({ value }) => !/^[0-9a-f]{40}$/.test(value));
     const first = shapes.find(({ isCertain }) => isCertain) ?? shapes[0];
     if (first === undefined) return;
     const values = shapes.map(({ value }) => value);
@@ -62,21 +66,36 @@ export function judgeSecrets(entry: Entry, report: Report): string[] {
   return secrets;
 }
 
-/** What a field says beside its variables: all of it where it has none or only defaults, and nothing where it has one. */
+/** The text of a field with the defaults of its variables; other variables, and what is marked as not secret, stay references. */
+function writtenText({ template }: TextField): string {
+  const pieces = template.parts.map((part) => {
+    if (part.kind === "text") return part.text;
+    return part.name === notSecretVariable || part.fallback === undefined ? `\${${part.name}}` : part.fallback;
+  });
+  return pieces.join("");
+}
+
+/** The credentials that are written into a field that is meant for them: the whole text without a scheme, or a default. */
 function credentialsIn({ template }: NamedField): string {
-  const withoutScheme = literalOf(template)
-    .replace(/^\s*(?:bearer|basic|token)(?:\s+|$)/i, "")
-    .trim();
+  const withoutScheme = parseAuthorization(literalOf(template)).credentials;
   const variables = variablesOf(template);
-  const fallback = variables.map((variable) => variable.fallback ?? "").find(isSecretLiteral);
+  // Beside other text, as in a URL, only the default of a variable that is itself named as a secret is one.
+  const fallback = variables
+    .filter(({ name }) => name !== notSecretVariable && (withoutScheme === "" || isSecretName(name)))
+    .map((variable) => variable.fallback ?? "")
+    .find(isSecretLiteral);
   if (fallback !== undefined) return fallback;
-  // $NAME is meant as a variable; that it is none, another rule says.
-  return variables.length > 0 || /^\$\w+$/.test(withoutScheme) || template.malformed.length > 0 ? "" : withoutScheme;
+  // $NAME and %NAME% are meant as variables; another rule reports them.
+  const isMistaken = /^(?:\$\w+|%\w+%)$/.test(withoutScheme) || template.malformed.length > 0;
+  return variables.length > 0 || isMistaken ? "" : withoutScheme;
 }
 
 function isSecretLiteral(value: string): boolean {
   return (
-    value !== "" && !/^(?:\d{1,6}|true|false|null|none|yes|no|on|off)$/i.test(value) && !/^\.{0,2}\/|^~\//.test(value)
+    value !== "" &&
+    !/^(?:\d{1,6}|true|false|null|none|yes|no|on|off)$/i.test(value) &&
+    !/^\.{0,2}\/|^~\//.test(value) &&
+    !isPlainAddress(value)
   );
 }
 

@@ -1,5 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { createSecretRegistry } from "../secrets/redactor.js";
+import { substituteEntry, variableUses } from "../substitution/substitute-entry.js";
 import { example, examples, networkEntry, withEntry } from "./examples.test.helper.js";
 import { formatPath } from "./finding.js";
 import { type ParseConfigurationOptions, parseConfiguration } from "./parse-configuration.js";
@@ -290,7 +292,6 @@ describe("headers", () => {
 
   test.each([
     "${API_TOKEN}",
-    "Token ${API_TOKEN}",
     "Bearer${API_TOKEN}",
     "Bearer  ${API_TOKEN}",
     " Bearer ${API_TOKEN}",
@@ -299,6 +300,26 @@ describe("headers", () => {
     "",
   ])("[TS-BEARER-1, TS-ERR-1] Authorization without the word and one space is wrong: %j", (value) => {
     expect(ofHeaders({ Authorization: value })).toEqual(["error authorization-scheme"]);
+  });
+
+  test.each([
+    "Token ${T}",
+    "ApiKey ${T}",
+    "DPoP ${T}",
+    "AWS4-HMAC-SHA256 Credential=${KEY_ID}/20260101/eu/s3/aws4_request, SignedHeaders=host, Signature=${SIGNATURE}",
+    "Digest ${T}",
+    "SSWS ${T}",
+    "Splunk ${T}",
+  ])("Authorization takes another scheme: %j", (value) => {
+    expect(ofHeaders({ Authorization: value })).toEqual([]);
+  });
+
+  test("a scheme that is nearly a known one is a warning that names it", () => {
+    expect(ofHeaders({ Authorization: "Baerer ${T}" })).toEqual(["warning authorization-scheme"]);
+  });
+
+  test("a literal token is a secret after any scheme", () => {
+    expect(ofHeaders({ Authorization: "ApiKey abc-def" })).toEqual(["error literal-secret"]);
   });
 
   test("a scheme in another case is a warning", () => {
@@ -351,7 +372,12 @@ describe("literal secrets", () => {
 
   test("[TS-SEC-1, TS-D-SEC-1] are found by the name of a variable of a process or of an argument", () => {
     expect(ofEnv({ DB_PASSWORD: "hunter2" })).toEqual(["error literal-secret"]);
-    expect(ofEnv({ DATABASE_URL: "postgres://localhost/db" })).toEqual(["error literal-secret"]);
+    expect(ofEnv({ DATABASE_URL: "postgres://app:hunter22@localhost/db" })).toEqual(["error literal-secret"]);
+    expect(ofEnv({ DATABASE_URL: "jdbc:postgresql://db/x?user=a&password=hunter2" })).toEqual(["error literal-secret"]);
+    expect(ofEnv({ DATABASE_URL: "postgres://${U}:${DB_PASSWORD:-hunter2}@db/x" })).toEqual(["error literal-secret"]);
+    expect(ofEnv({ DATABASE_URL: "postgres://${U:-me}:${P:-hunter2}@db/x" })).toEqual(["error literal-secret"]);
+    expect(ofEnv({ SENTRY_DSN: "https://0a1b2c@sentry.example/1" })).toEqual(["error literal-secret"]);
+    expect(ofEnv({ DB_PASSWORD: "${P:-hunter2}" })).toEqual(["error literal-secret"]);
     expect(ofEntry({ command: "x", args: ["--api-key", "abc", "--token=def"] })).toEqual([
       "error literal-secret",
       "error literal-secret",
@@ -365,6 +391,42 @@ describe("literal secrets", () => {
     expect(ofEntry({ command: "x", args: [token] })).toEqual(["error literal-secret"]);
     expect(ofUrl(`https://a.example.com/${token}`)).toEqual(["error literal-secret"]);
     expect(ofEnv({ ADDRESS: "amqp://user:hunter22@host/" })).toEqual(["error literal-secret"]);
+  });
+
+  test.each([
+    "postgres://localhost/dev",
+    "postgres://app@localhost:5432/dev?sslmode=disable",
+    "postgres://${U}:${P}@db/${N:-main}",
+    "postgres://${U:-app}:${P}@db/main",
+    "${DATABASE_URL:-postgres://localhost/dev}",
+    "file:./dev.db",
+  ])("are not seen in an address without a password: %j", (address) => {
+    expect(ofEnv({ DATABASE_URL: address })).toEqual([]);
+  });
+
+  test("are not seen in a git commit", () => {
+    const commit = "356a192b7913b04c54574d18c28d46e6395428ab";
+    expect(ofEnv({ REVISION: commit })).toEqual([]);
+    expect(ofEntry({ command: "x", args: ["--ref", commit, `git+https://git.example/a@${commit}`] })).toEqual([]);
+    expect(ofEnv({ API_TOKEN: commit })).toEqual(["error literal-secret"]);
+  });
+
+  test("are not seen in a value that is marked by NOT_SECRET, which takes no variable of the user", () => {
+    expect(ofEnv({ PUBLIC_KEY: "${NOT_SECRET:-pk_0a1b2c3d4e5f}" })).toEqual([]);
+    expect(ofEnv({ NAME: `\${NOT_SECRET:-ghp_${"a1B2".repeat(9)}}` })).toEqual([]);
+    expect(ofHeaders({ "X-API-Key": "${NOT_SECRET:-public-demo-key}" })).toEqual([]);
+    const text = JSON.stringify({ s: { command: "x", env: { PUBLIC_KEY: "${NOT_SECRET:-pk_0a1b}" } } });
+    const [entry] = parseConfiguration(text).entries;
+    if (entry === undefined) throw new TypeError("The entry was not read.");
+    expect(variableUses(entry)).toEqual([]);
+    const secrets = createSecretRegistry();
+    const { entry: resolved } = substituteEntry(entry, {
+      variables: { NOT_SECRET: "other" },
+      pluginRoot: "/",
+      secrets,
+    });
+    expect(resolved).toMatchObject({ env: { PUBLIC_KEY: "pk_0a1b" } });
+    expect(secrets.redact("pk_0a1b")).toBe("pk_0a1b");
   });
 
   test("are not what only looks like one", () => {

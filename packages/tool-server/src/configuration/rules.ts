@@ -26,7 +26,7 @@ export const rules = {
   "header-value": "The value of a header has no line break or control character, and only characters of Latin-1.",
   "header-duplicate": "A header is given once; case does not tell two apart.",
   "header-reserved": "Headers of the connection and of the protocol are not set by a configuration.",
-  "authorization-scheme": "Authorization is Bearer or Basic, one space, and the credentials.",
+  "authorization-scheme": "Authorization is a scheme such as Bearer, one space, and the credentials.",
   "authorization-doubled": "The scheme of Authorization stands in the file, not again in the variable.",
   "basic-credentials": "What follows Basic is the base64 of user:password.",
   "literal-secret": "A secret is referred to by ${NAME}, never written into the file.",

@@ -6,12 +6,22 @@ export interface Authorization {
   readonly credentials: string;
 }
 
-const schemes = ["Bearer", "Basic", "Digest", "DPoP", "Negotiate", "Token", "ApiKey", "AWS4-HMAC-SHA256"];
+/** The schemes that are recognized in any letter case. */
+export const authorizationSchemes: readonly string[] = [
+  "Bearer",
+  "Basic",
+  "Digest",
+  "DPoP",
+  "Negotiate",
+  "Token",
+  "ApiKey",
+  "AWS4-HMAC-SHA256",
+];
 
 /** Takes the value of an Authorization header apart. */
 export function parseAuthorization(value: string): Authorization {
   const [, word = "", rest = ""] = /^(\S+)(?:\s+(.*))?$/s.exec(value.trim()) ?? [];
-  const scheme = schemes.find((known) => known.toLowerCase() === word.toLowerCase());
+  const scheme = authorizationSchemes.find((known) => known.toLowerCase() === word.toLowerCase());
   return scheme === undefined ? { scheme, credentials: value.trim() } : { scheme, credentials: rest.trim() };
 }
 

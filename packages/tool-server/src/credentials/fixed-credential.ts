@@ -1,5 +1,7 @@
+import { isPlainAddress } from "../secrets/address.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { isSecretName } from "../secrets/secret-names.js";
+import { notSecretVariable } from "../substitution/template.js";
 import type { Credential, CredentialDescription } from "./credential.js";
 import { credentialClosed } from "./credential-closed.js";
 import { describeHeader } from "./header-description.js";
@@ -65,7 +67,7 @@ export interface EnvironmentCredentialOptions extends CredentialOwner {
 /** Signs in by what a stdio server finds in its environment. */
 export function createEnvironmentCredential({ server, secrets, env }: EnvironmentCredentialOptions): Credential {
   for (const { name, value, variables = [] } of env) {
-    if (isSecretName(name) || variables.some(isSecretName)) secrets.add(value);
+    if (isSecretValue(name, value, variables)) secrets.add(value);
   }
   const environment = Object.freeze(Object.fromEntries(env.map(({ name, value }) => [name, value])));
   return createFixedCredential(server, "its environment", noHeaders, environment, {
@@ -74,6 +76,14 @@ export function createEnvironmentCredential({ server, secrets, env }: Environmen
     headers: [],
     environment: env.map(({ name, variables = [] }) => ({ name, variables })),
   });
+}
+
+/** A literal address without a password, or a value that is marked as not secret, must not be redacted. */
+function isSecretValue(name: string, value: string, variables: readonly string[]): boolean {
+  const given = variables.filter((variable) => variable !== notSecretVariable);
+  if (given.some(isSecretName)) return true;
+  const isMarked = variables.length > given.length && given.length === 0;
+  return isSecretName(name) && !isMarked && !isPlainAddress(value);
 }
 
 /** A credential that never changes, and so has nothing to try once it is refused. */

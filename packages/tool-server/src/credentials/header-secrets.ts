@@ -9,7 +9,9 @@ export function secretsOfHeader(name: string, value: string): string[] {
   if (isAuthorizationName(name)) {
     const { scheme, credentials } = parseAuthorization(value);
     const password = scheme === "Basic" ? parseBasic(credentials)?.password : undefined;
-    return [credentials, ...(password === undefined ? [] : [password])];
+    // A word that is not a known scheme may be one of the server's own, or the start of the credentials.
+    const rest = scheme === undefined ? /^\S+\s+(.+)$/s.exec(credentials)?.[1] : undefined;
+    return [credentials, password, rest].filter((secret) => secret !== undefined);
   }
   const isPublicName = isTenantHeader(name) || /(^|-)(id|timestamp|date|version|region|user|agent)$/i.test(name);
   return isPublicName || /^\d{1,13}$/.test(value) ? [] : [value];

@@ -1,16 +1,22 @@
 import type { NamedField, TextField } from "../configuration/entry.js";
 import type { Report } from "../configuration/finding.js";
+import { parseAuthorization } from "../credentials/authorization.js";
 import { isHeaderValue } from "../headers/header-rules.js";
+import { isAddress } from "../secrets/address.js";
 import { isPlaceholder } from "../secrets/placeholder.js";
 import { isCredentialHeader, isSecretName } from "../secrets/secret-names.js";
-import type { VariableReference } from "./template.js";
+import { literalOf, notSecretVariable, type VariableReference } from "./template.js";
 
 // White space other than the usual, and what takes no room at all: joiners, soft hyphens, marks of direction and order.
 const invisible = /(?! )[\p{Zs}\p{Zl}\p{Zp}\p{Cf}]/u;
 
-/** Whether what a variable gives to a field is a secret, by the field and by the name of the variable. */
+/** Whether the value of a variable in a field is a secret, by the field and by the name of the variable. */
 export function isSecretPosition(field: TextField, variable: string): boolean {
+  if (variable === notSecretVariable) return false;
   if (isSecretName(variable)) return true;
+  // In an address, only the password is secret: the name of a database must not be redacted everywhere.
+  if (field.field.startsWith("env.") && isAddress(literalOf(field.template)))
+    return isPasswordOfAddress(field, variable);
   const name = nameOf(field);
   if (field.field.startsWith("headers.")) return isCredentialHeader(name);
   return field.field.startsWith("env.") && isSecretName(name);
@@ -47,9 +53,20 @@ export function judgeValue(field: TextField, { name }: VariableReference, value:
   if (field.field.toLowerCase() === "headers.authorization") judgeAuthorization(field, name, value, report);
 }
 
+function isPasswordOfAddress({ template: { parts } }: TextField, variable: string): boolean {
+  const texts = parts.map((part) => (part.kind === "text" ? part.text : "$"));
+  return parts.some((part, index) => {
+    if (part.kind === "text" || part.name !== variable) return false;
+    const [before, after] = [texts.slice(0, index).join(""), texts.slice(index + 1).join("")];
+    if (/:\/\/[^/?#@]*:[^/?#@]*$/.test(before) && /^[^/?#]*@/.test(after)) return true;
+    const parameter = /[?&;]([^?&;=]+)=[^?&;]*$/.exec(before)?.[1];
+    return parameter !== undefined && isSecretName(parameter);
+  });
+}
+
 function judgeAuthorization(field: TextField, name: string, value: string, report: Report): void {
-  const [, scheme] = /^(Bearer|Basic) /.exec(field.template.text) ?? [];
-  if (scheme !== undefined && /^\s*(?:bearer|basic)\s/i.test(value)) {
+  const { scheme } = parseAuthorization(field.template.text);
+  if (scheme !== undefined && parseAuthorization(value).scheme !== undefined) {
     report(
       "authorization-doubled",
       "error",

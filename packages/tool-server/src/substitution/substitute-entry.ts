@@ -4,7 +4,7 @@ import { allowsPluginRoot, isReserved, judgeTemplate } from "../configuration/ju
 import { ToolServerError } from "../errors.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { isSecretPosition, judgeValue } from "./judge-value.js";
-import { pluginRootVariable, type VariableReference } from "./template.js";
+import { notSecretVariable, pluginRootVariable, type VariableReference } from "./template.js";
 import { parseUrlTemplate, refuseInUrl, renderUrl } from "./url-template.js";
 
 /** What variables are looked up in. */
@@ -80,11 +80,11 @@ export function resolveEntry(entry: Entry, context: SubstitutionContext): Resolv
   throw new ToolServerError("VARIABLE_UNUSABLE", `The server ${JSON.stringify(entry.name)} cannot be used. ${list}`);
 }
 
-/** The variables that an entry refers to, by field; HOST_PLUGIN_ROOT, which nobody sets, is not among them. */
+/** The variables that an entry refers to, by field; without HOST_PLUGIN_ROOT and NOT_SECRET, which nobody sets. */
 export function variableUses(entry: Entry): VariableUse[] {
   return textFieldsOf(entry).flatMap((field) =>
     field.template.parts.flatMap((part) => {
-      if (part.kind === "text" || part.name === pluginRootVariable) return [];
+      if (part.kind === "text" || part.name === pluginRootVariable || part.name === notSecretVariable) return [];
       return [
         {
           variable: part.name,
@@ -179,6 +179,7 @@ function lookUp(
   // Where it is not available, a finding of the template says so.
   if (name === pluginRootVariable) return allowsPluginRoot(field.field) ? pluginRoot : undefined;
   if (isReserved(name)) return undefined;
+  if (name === notSecretVariable && fallback !== undefined) return fallback;
   const isSecret = isSecretPosition(field, name);
   const set = Object.hasOwn(variables, name) ? variables[name] : undefined;
   const value = set === undefined || set === "" ? (fallback ?? set) : set;

@@ -21,6 +21,12 @@ export interface VariableReference {
 /** The variable that holds the plugin's root directory. */
 export const pluginRootVariable = "HOST_PLUGIN_ROOT";
 
+/**
+ * Marks a literal that is not a secret although its field or its shape suggests one: `${NOT_SECRET:-value}` is always `value`.
+ * Written as a variable with a default, it means the same to other programs that read the file.
+ */
+export const notSecretVariable = "NOT_SECRET";
+
 const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
 /**
