@@ -37,6 +37,8 @@ export interface ConnectionOptions {
   readonly idleTimeoutMs?: number | undefined;
   /** How long the handshake may take, in milliseconds. Default 30,000. */
   readonly connectTimeoutMs?: number | undefined;
+  /** The same until the first handshake succeeded: a launcher may have to download the server. Default `connectTimeoutMs`. */
+  readonly firstConnectTimeoutMs?: number | undefined;
   /**
    * Whether a person is asked to sign in right now, for a request that waits for it. Their time does not count as silence of the
    * server. Default: nobody ever is.
@@ -59,7 +61,8 @@ const [callStarted, callSucceeded, callFailed] = [
 export function createConnection(options: ConnectionOptions): Connection {
   const { facts, tell, redact, clock, isEager = false, settings, random = Math.random } = options;
   const { idleTimeoutMs = 60_000, connectTimeoutMs = 30_000, backOff = { firstMs: 500, maxMs: 30_000 } } = options;
-  const { isPersonAsked } = options;
+  const { isPersonAsked, firstConnectTimeoutMs = connectTimeoutMs } = options;
+  let hasConnected = false;
   const era = createEraMemory();
   const listeners = new Set<(list: ChangedList) => void>();
   let closing: Promise<void> | undefined;
@@ -69,11 +72,11 @@ export function createConnection(options: ConnectionOptions): Connection {
       await abortable(options.beforeOpen?.() ?? Promise.resolve(), signal, facts.name);
       const opened = options.openTransport();
       try {
-        return await openSession({
+        const session = await openSession({
           ...opened,
           settings,
           era,
-          connectTimeoutMs: timerMs(connectTimeoutMs),
+          connectTimeoutMs: timerMs(hasConnected ? connectTimeoutMs : firstConnectTimeoutMs),
           isPersonAsked,
           clock,
           signal,
@@ -84,6 +87,8 @@ export function createConnection(options: ConnectionOptions): Connection {
             for (const listener of listeners) listener(list);
           },
         });
+        hasConnected = true;
+        return session;
       } catch (error) {
         if (!era.isWorthAnother || signal.aborted) throw error;
         const how = era.isSlow ? "with more patience" : "without it";

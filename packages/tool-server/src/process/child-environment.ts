@@ -1,6 +1,12 @@
 import { delimiter, isAbsolute } from "node:path";
+import { isSecretName } from "../secrets/secret-names.js";
+import { findSecretShapes } from "../secrets/secret-shapes.js";
+import { launcherVariables } from "./launchers.js";
 
-/** The variables that every child gets where they are set: what programs need to run at all, and nothing that signs in. */
+/**
+ * The variables that every child gets if they are set: what programs need to run at all, and to reach the network behind a
+ * company's proxy or certificate authority. Nothing that signs in.
+ */
 export const baseVariables: readonly string[] = [
   "HOME",
   "LANG",
@@ -19,17 +25,58 @@ export const baseVariables: readonly string[] = [
   "XDG_CONFIG_HOME",
   "XDG_DATA_HOME",
   "XDG_RUNTIME_DIR",
+  "CURL_CA_BUNDLE",
+  "NODE_EXTRA_CA_CERTS",
+  "NODE_USE_ENV_PROXY",
+  "NODE_USE_SYSTEM_CA",
+  "REQUESTS_CA_BUNDLE",
+  "SSL_CERT_DIR",
+  "SSL_CERT_FILE",
+  "ALL_PROXY",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "all_proxy",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
 ];
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** The names and patterns, such as `npm_config_*`, of the user's variables that a child of this command gets if they are set. */
+export function inheritedVariables(command: string | undefined): readonly string[] {
+  return [...baseVariables, ...launcherVariables(command).map(({ shown }) => shown)];
+}
+
 /**
- * The environment of a child that must not see more than it should: `baseVariables` of the user, then what is given.
- * Proxy variables are not among the former, since their URLs may hold a password.
+ * The environment of a child that must not see more than it should: of the user's variables those of `inheritedVariables` that
+ * hold no credential, then what is given.
  */
-export function childEnvironment(user: Environment, given: Environment = {}): Record<string, string> {
-  const base = baseVariables.flatMap((name) => (user[name] === undefined ? [] : [[name, user[name]] as const]));
-  return definedOf([...base.map(withoutRelativeFolders), ...Object.entries(given)]);
+export function childEnvironment(user: Environment, command: string, given: Environment = {}): Record<string, string> {
+  const inherited = inheritedOf(user, command).filter((entry) => !isCredential(entry));
+  return definedOf([...inherited.map(withoutRelativeFolders), ...Object.entries(given)]);
+}
+
+/** The variables that the child would get if their value did not hold a credential, and that it is not given either. */
+export function withheldVariables(user: Environment, command: string, given: Environment = {}): string[] {
+  const withheld = inheritedOf(user, command).filter(isCredential);
+  return withheld.map(([name]) => name).filter((name) => !Object.hasOwn(given, name));
+}
+
+function inheritedOf(user: Environment, command: string): (readonly [string, string])[] {
+  const base = new Set(baseVariables);
+  const patterns = launcherVariables(command);
+  return Object.entries(user).filter((entry): entry is [string, string] => {
+    const [name, value] = entry;
+    return value !== undefined && (base.has(name) || patterns.some(({ pattern }) => pattern.test(name)));
+  });
+}
+
+/** Whether the name or the value says that this is a credential: a token of a registry, a proxy with a password. */
+function isCredential([name, value]: readonly [string, string]): boolean {
+  if (isSecretName(name) || findSecretShapes(value).some(({ isCertain }) => isCertain)) return true;
+  return /:\/\/[^\s/?#@]+@/.test(value) || /^[^\s/?#@:]+:[^\s/?#@]+@/.test(value);
 }
 
 /**

@@ -1,5 +1,11 @@
 export { type BackOff, type BackOffLimits, createBackOff } from "./back-off.js";
-export { baseVariables, childEnvironment, type Environment, scrubbedEnvironment } from "./child-environment.js";
+export {
+  childEnvironment,
+  type Environment,
+  inheritedVariables,
+  scrubbedEnvironment,
+  withheldVariables,
+} from "./child-environment.js";
 export { type Clock, systemClock } from "./clock.js";
 export {
   describeOutcome,

@@ -8,6 +8,7 @@ import { createTell } from "../diagnostics/tell.js";
 import { createHttpClient } from "../http/create-http-client.js";
 import type { OAuthSession } from "../oauth/session/oauth-session.js";
 import { type Clock, systemClock } from "../process/clock.js";
+import { isLauncher } from "../process/launchers.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { resolveEntry, type Variables } from "../substitution/substitute-entry.js";
 import { defaultLimits, type TransportLimits } from "../transports/transport.js";
@@ -18,6 +19,9 @@ import { targetOf } from "./entry-target.js";
 import { createEntryTransport } from "./entry-transport.js";
 import { tellOfHelper } from "./helper-story.js";
 import { tenantOf } from "./tenant.js";
+
+/** How long the first handshake of a launcher may take, because it may download the server first. */
+const launcherConnectMs = 180_000;
 
 /** What all tool servers of a program have in common. */
 export interface ToolServerSettings
@@ -111,6 +115,10 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
     tell,
     redact: secrets.redact,
     clock,
+    firstConnectTimeoutMs:
+      options.connectTimeoutMs === undefined && resolved.type === "stdio" && isLauncher(resolved.command)
+        ? launcherConnectMs
+        : undefined,
     isPersonAsked: oauth && options.oauth?.signIn ? () => oauth.isSigningIn : undefined,
     beforeOpen: () => options.assertTrusted(entry),
     openTransport() {

@@ -171,7 +171,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       command,
       args: context.args,
       cwd: context.cwd,
-      env: childEnvironment(context.environment, context.credential.environment()),
+      env: childEnvironment(context.environment, command, context.credential.environment()),
       redact: (text) => secrets.redact(text),
       signal: calledOff.signal,
       clock,

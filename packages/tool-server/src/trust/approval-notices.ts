@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import type { Entry, StdioEntry } from "../configuration/entry.js";
+import { isLauncher } from "../process/launchers.js";
 import { variableUses } from "../substitution/substitute-entry.js";
 import { literalOf, pluginRootVariable, variablesOf } from "../substitution/template.js";
 import { parseUrlTemplate } from "../substitution/url-template.js";
@@ -8,9 +9,6 @@ import { quoteUnlessPlain } from "./quoted-text.js";
 // Variables by which a process is made to load or run something else.
 const loaders =
   /^(?:PATH|SHELL|ENV|BASH_ENV|IFS|LD_.*|DYLD_.*|NODE_OPTIONS|NODE_PATH|NODE_EXTRA_CA_CERTS|PYTHON.*|PERL5.*|RUBYOPT|RUBYLIB|_?JAVA_.*|JDK_JAVA_OPTIONS|CLASSPATH|GIT_.*|NPM_CONFIG_.*|UV_.*|PIP_.*|DENO_.*|BUN_.*|DOTNET_.*|EDITOR|PAGER|BROWSER)$/i;
-const downloaders = new Set(
-  "npx npm pnpm pnpx yarn bun bunx deno uv uvx pip pipx docker podman nix go cargo".split(" "),
-);
 const interpreters =
   /^(?:(?:ba|da|z|k|fi)?sh|node|nodejs|deno|bun|python[\d.]*|perl|ruby|php|osascript|pwsh|powershell|cmd)(?:\.exe)?$/i;
 const inlineCode = /^(?:-\w*[cepr]|\/c|-command|-encodedcommand|--eval|--print|eval)$/i;
@@ -36,7 +34,7 @@ function stdioNotices(entry: StdioEntry): string[] {
   if (interpreters.test(program) && args.some((arg) => inlineCode.test(arg))) {
     notices.push("Its arguments hold code that is run. Read them.");
   }
-  if (downloaders.has(program.replace(/\.(?:exe|cmd)$/i, ""))) {
+  if (isLauncher(program)) {
     notices.push("It may download the program that it runs: an approval does not cover what it downloads.");
   }
   for (const { name } of entry.env.filter((variable) => loaders.test(variable.name))) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { baseVariables } from "../process/child-environment.js";
+import { inheritedVariables } from "../process/child-environment.js";
 import { describeForApproval } from "./describe-for-approval.js";
 import { renderApproval } from "./render-approval.js";
 import { entryOf, entryOfText } from "./trust.test.helper.js";
@@ -21,7 +21,7 @@ test("[TS-D-TRUST-2] a process is described by command, arguments, environment a
       { name: "DB_PASSWORD", text: "${DB_PASSWORD}" },
       { name: "MODE", text: "fast" },
     ],
-    inherited: baseVariables,
+    inherited: inheritedVariables("node"),
     variables: [
       { name: "DB_SCHEMA", field: "args[0]", isSecret: false, hasDefault: true },
       { name: "DB_PASSWORD", field: "env.DB_PASSWORD", isSecret: true, hasDefault: false },

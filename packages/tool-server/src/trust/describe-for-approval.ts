@@ -1,9 +1,9 @@
-import type { Entry, NamedField, TextField } from "../configuration/entry.js";
+import type { Entry, NamedField, StdioEntry, TextField } from "../configuration/entry.js";
 import { type FieldName, fieldTable } from "../configuration/field-table.js";
 import { formatPath } from "../configuration/finding.js";
-import { baseVariables } from "../process/child-environment.js";
+import { inheritedVariables } from "../process/child-environment.js";
 import { variableUses } from "../substitution/substitute-entry.js";
-import { variablesOf } from "../substitution/template.js";
+import { pluginRootVariable, variablesOf } from "../substitution/template.js";
 import { parseUrlTemplate, type UrlRegion } from "../substitution/url-template.js";
 import { noticesOf } from "./approval-notices.js";
 import { secretFieldsOf, secretNotShown } from "./entry-form.js";
@@ -43,8 +43,8 @@ export interface ApprovalDescription {
   readonly args: readonly string[];
   readonly environment: readonly DescribedField[];
   /**
-   * What a program gets of the user's environment besides: the names that every process gets, or `all` for a helper, which
-   * gets everything but the credentials of other servers.
+   * What a program gets of the user's environment in addition: names, and patterns such as `npm_config_*`, of variables that hold
+   * no credential; or `all` for a helper, which gets everything but the credentials of other servers.
    */
   readonly inherited: readonly string[] | "all";
   readonly variables: readonly DescribedVariable[];
@@ -81,12 +81,17 @@ export function describeForApproval(entry: Entry, fingerprint?: EntryFingerprint
           args: [],
           environment: [],
         }),
-    inherited: isStdio ? baseVariables : entry.headersHelper === undefined ? [] : "all",
+    inherited: isStdio ? inheritedVariables(commandOf(entry)) : entry.headersHelper === undefined ? [] : "all",
     variables: describeVariables(entry),
     otherFields: Object.keys(Object(entry.written)).filter((key) => !Object.hasOwn(fieldTable, key as FieldName)),
     files: fingerprint?.files ?? [],
     notices: noticesOf(entry),
   };
+}
+
+/** The command of an entry; undefined if a variable of the user decides which it is. */
+function commandOf({ command: { template } }: StdioEntry): string | undefined {
+  return variablesOf(template).some(({ name }) => name !== pluginRootVariable) ? undefined : template.text;
 }
 
 function describeVariables(entry: Entry): DescribedVariable[] {

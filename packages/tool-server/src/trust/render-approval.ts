@@ -25,7 +25,7 @@ export function renderApproval(description: ApprovalDescription): string[] {
   if (helper !== undefined) rows.push(["helper", `${quoteText(helper)}, a program that runs on this machine`]);
   rows.push(...environment.map((variable): [string, string] => ["env", describeField(variable)]));
   if (inherited === "all") rows.push(["gets", "all your variables but the credentials of other servers"]);
-  else if (inherited.length > 0) rows.push(["gets", `${inherited.join(", ")}, where they are set`]);
+  else if (inherited.length > 0) rows.push(["gets", `${inherited.join(", ")}, if they are set and hold no credential`]);
   rows.push(...description.variables.map((variable): [string, string] => ["uses", describeVariable(variable)]));
   rows.push(...description.otherFields.map((field): [string, string] => ["unknown", quoteText(field)]));
   rows.push(...description.files.map((file): [string, string] => ["file", describeFile(file)]));

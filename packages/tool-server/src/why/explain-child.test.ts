@@ -128,3 +128,29 @@ describe("a process", () => {
     ]);
   });
 });
+
+describe("variables with a credential", () => {
+  const variables = { PATH: process.env.PATH, HTTPS_PROXY: "http://me:s3cret-pw@proxy.example:3128" };
+
+  test("that a silent process did not get are named, with what passes them on", async () => {
+    const explained = await explainEntry(node("setInterval(() => {}, 1000)"), { variables, answerMs: 500 });
+    expect(firstOf(explained)).toMatchObject({
+      cause: "child-lacks-variable",
+      message: expect.stringContaining("did not get HTTPS_PROXY"),
+      mend: { write: '"env": {"HTTPS_PROXY": "${HTTPS_PROXY}"}' },
+    });
+    expect(JSON.stringify(explained)).not.toContain("s3cret-pw");
+  });
+
+  test("are not the first suspect when the process ended for another reason", async () => {
+    const script = "console.error('no such table'); process.exit(3)";
+    expect(firstOf(await explainEntry(node(script), { variables }))).toMatchObject({ cause: "child-exits" });
+  });
+
+  test("are passed on by env", async () => {
+    const script = `if (process.env.HTTPS_PROXY === undefined) process.exit(3); ${server()}`;
+    const env = { HTTPS_PROXY: "${HTTPS_PROXY}" };
+    const { causes } = await explainEntry(node(script, { env }), { variables });
+    expect(causes).toEqual([]);
+  });
+});

@@ -35,9 +35,9 @@ export interface ExplainOptions {
   readonly commandArguments?: readonly string[] | undefined;
   /** The same, for commands that use tokens, such as `--profile`. */
   readonly signInArguments?: readonly string[] | undefined;
-  /** How long one answer may take, in milliseconds. Default 10,000; for a stdio server 30,000. */
+  /** How long one answer may take, in milliseconds. Default 10,000; for a stdio server 30,000, for a launcher such as npx 120,000. */
   readonly answerMs?: number | undefined;
-  /** How long the walk may take in all, in milliseconds; what is not come to by then is skipped. Default 60,000. */
+  /** How long the walk may take in all, in milliseconds; what is not come to by then is skipped. Default 60,000; for a launcher 180,000. */
   readonly totalMs?: number | undefined;
   readonly clock?: Clock | undefined;
 }

@@ -191,4 +191,6 @@ export interface ChildFacts {
   readonly stray: string | undefined;
   /** Variables that its last words miss: whether the user has them set, though the entry does not pass them on. */
   readonly missing: readonly { readonly variable: string; readonly isSetHere: boolean }[];
+  /** Variables that every process, or this launcher, gets, but which hold a credential here and so were not passed on. */
+  readonly withheld: readonly string[];
 }

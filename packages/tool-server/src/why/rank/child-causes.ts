@@ -15,7 +15,11 @@ export function childCauses(facts: WalkFacts): Cause[] {
   const { message } = failure;
   const byHand: Mend = { what: "Run the command by hand to see why.", command: commandLine(child) };
   if (failure.code === "CHILD_EXITED")
-    return [...missing(facts, child), { cause: "child-exits", weight: 0.9, message, evidence, mend: byHand }];
+    return [
+      ...missing(facts, child),
+      ...withheld(facts, child),
+      { cause: "child-exits", weight: 0.9, message, evidence, mend: byHand },
+    ];
   if (child.stray !== undefined && (failure.code === "NOT_A_TOOL_SERVER" || failure.code === "CALL_TIMEOUT")) {
     const mend = {
       what: "Let it write its log to standard error: standard output is for messages alone.",
@@ -28,6 +32,7 @@ export function childCauses(facts: WalkFacts): Cause[] {
     const what = "Check that command and args start a server that speaks over its standard input and output.";
     return [
       ...missing(facts, child),
+      ...withheld(facts, child),
       { cause: "child-silent", weight: 0.9, message, evidence, mend: mendField(facts, "command", what) },
     ];
   }
@@ -84,7 +89,7 @@ function missing(facts: WalkFacts, child: ChildFacts): Cause[] {
     return {
       cause: "child-lacks-variable",
       weight: 0.95 - index / 100,
-      message: `The process misses ${variable}, which ${is}. A process gets no variables but those of env.`,
+      message: `The process misses ${variable}, which ${is}. A process gets the variables of env, and those that programs need to run.`,
       evidence: lastWords(child),
       mend: {
         ...mendField(facts, "entry", "Pass it on.", `"env": {"${variable}": "\${${variable}}"}`),
@@ -92,6 +97,30 @@ function missing(facts: WalkFacts, child: ChildFacts): Cause[] {
       },
     };
   });
+}
+
+const networkTrouble =
+  /\b(?:ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNREFUSED|ECONNRESET|40[137]|proxy|certificate|network|timed? ?out)\b/i;
+
+/** Variables that the process did not get because they hold a credential. Silence and network errors of a launcher point there. */
+function withheld(facts: WalkFacts, child: ChildFacts): Cause[] {
+  const [variable] = child.withheld;
+  if (variable === undefined) return [];
+  const isLikely = child.exit === undefined || child.stderr.some((line) => networkTrouble.test(line));
+  return [
+    {
+      cause: "child-lacks-variable",
+      weight: isLikely ? 0.93 : 0.5,
+      message: `The process did not get ${child.withheld.join(", ")}: set here, but with a credential in it, so only the entry can pass it on.`,
+      evidence: lastWords(child),
+      mend: mendField(
+        facts,
+        "entry",
+        "Pass it on if the process may have it.",
+        `"env": {"${variable}": "\${${variable}}"}`,
+      ),
+    },
+  ];
 }
 
 function lastWords({ stderr, exit, path, command }: ChildFacts): string[] {

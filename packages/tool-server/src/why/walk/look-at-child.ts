@@ -1,5 +1,5 @@
 import { ToolServerError } from "../../errors.js";
-import { childEnvironment } from "../../process/child-environment.js";
+import { childEnvironment, withheldVariables } from "../../process/child-environment.js";
 import { resolveCommand } from "../../process/resolve-command.js";
 import { createEntryCredential } from "../../servers/entry-credential.js";
 import type { ResolvedEntry, Variables } from "../../substitution/substitute-entry.js";
@@ -16,7 +16,7 @@ export async function lookAtChild(
 ): Promise<{ readonly child: ChildFacts; readonly attempt?: AttemptFacts }> {
   const { entry, options, variables, pluginRoot, secrets, clock, say, redact } = walk;
   const { command, args, env } = resolved;
-  const environment = childEnvironment(variables, env);
+  const environment = childEnvironment(variables, command, env);
   const found = await resolveCommand(command, pluginRoot, environment.PATH ?? "");
   const base = {
     command: say(command, 200),
@@ -26,6 +26,7 @@ export async function lookAtChild(
     stderr: [],
     stray: undefined,
     missing: [],
+    withheld: withheldVariables(variables, command, env),
   };
   if (found.kind !== "found") return { child: { ...base, notStarted: found.kind } };
 

@@ -6,15 +6,16 @@ import { lookAtChild } from "./look-at-child.js";
 import { lookAtEntry } from "./look-at-entry.js";
 import { lookAtTrust } from "./look-at-trust.js";
 import { walkOver } from "./time-limit.js";
-import { createWalk } from "./walk.js";
+import { createWalk, startsLauncher } from "./walk.js";
 import { walkNetwork } from "./walk-network.js";
 
 /** Walks a server from its entry as far as it goes, and tells what was found. Throws SERVER_UNKNOWN. */
 export async function walkServer(options: ExplainOptions): Promise<WalkFacts> {
-  const { clock = systemClock, totalMs = 60_000 } = options;
+  const { clock = systemClock } = options;
   const { facts, entry, resolved } = lookAtEntry(options);
   // An entry with errors is not to be judged, trusted or not.
   if (entry === undefined || facts.findings.some(({ severity }) => severity === "error")) return facts;
+  const totalMs = options.totalMs ?? (startsLauncher(entry) ? 180_000 : 60_000);
   const over = new AbortController();
   const callOff = clock.after(totalMs, () => over.abort(walkOver(totalMs)));
   try {

@@ -1,6 +1,7 @@
 import type { Entry } from "../../configuration/entry.js";
 import { createTell, type Tell } from "../../diagnostics/tell.js";
 import { type Clock, systemClock } from "../../process/clock.js";
+import { isLauncher } from "../../process/launchers.js";
 import { printableText } from "../../process/printable-text.js";
 import { notTrusted } from "../../trust/trust-error.js";
 import type { ExplainOptions } from "../explain-options.js";
@@ -22,11 +23,20 @@ export interface Walk extends Pick<ExplainOptions, "variables" | "pluginRoot" | 
   redact(text: string): string;
 }
 
+/** Whether the entry starts a program that may have to be downloaded first. */
+export function startsLauncher(entry: Entry): boolean {
+  return entry.type === "stdio" && isLauncher(entry.command.template.text);
+}
+
+function defaultAnswerMs(entry: Entry): number {
+  if (entry.type !== "stdio") return 10_000;
+  return startsLauncher(entry) ? 120_000 : 30_000;
+}
+
 /** The walk of an entry, which ends when `signal` aborts. */
 export function createWalk(options: ExplainOptions, entry: Entry, signal: AbortSignal): Walk {
   const { secrets, variables, pluginRoot, settings, ca, clock = systemClock } = options;
-  // The first start of a program may have to download it.
-  const answerMs = options.answerMs ?? (entry.type === "stdio" ? 30_000 : 10_000);
+  const answerMs = options.answerMs ?? defaultAnswerMs(entry);
   const redact = (text: string): string => secrets.redact(text);
   return {
     options,
