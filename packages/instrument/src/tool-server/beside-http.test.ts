@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { createRegistry, type Registry } from "@wirescope/channelz";
+import { Client } from "undici";
 import { expect, onTestFinished, test } from "vitest";
 import { observeProcess } from "../process/observe-process.js";
 import { closeAfterTest, listen, portOf } from "../sockets/connections.test.helper.js";
@@ -72,6 +73,26 @@ test("[TS-D-SEEN-4] the tunnel that a proxy is asked for shows only as the wire 
   expect((await readAll(registry)).channels).toEqual([]);
   publish("wire:opened", socketWire(socket));
   expect((await readAll(registry)).sockets).toHaveLength(1);
+});
+
+test("[TS-D-SEEN-4] requests that a tool server makes with undici show only as its own", async () => {
+  const registry = observeWhole();
+  const server = createServer((_asked, response) => response.end("{}"));
+  await listen(server, { host: "127.0.0.1", port: 0 });
+  const origin = `http://127.0.0.1:${portOf(server)}`;
+  const socket = await open(portOf(server));
+  publish("wire:opened", socketWire(socket, transportFacts(connectionFacts({ target: origin }), origin)));
+  const before = registry.size;
+  const client = new Client(origin, { connect: (_, callback) => queueMicrotask(() => callback(null, socket)) });
+  onTestFinished(() => client.destroy());
+  const names = new Set<string>();
+  for (let n = 0; n < 3; n += 1) {
+    const asking = client.request({ path: "/", method: "POST", body: "{}" });
+    for (const { ref } of (await readAll(registry)).channels) names.add(ref?.name ?? "");
+    await (await asking).body.text();
+  }
+  expect(registry.size).toEqual(before);
+  expect(names).not.toContain("undici");
 });
 
 test("an upgrade that belongs to no tool server is shown as the request that it is", async () => {

@@ -2,7 +2,7 @@ import { hasSubscribers, subscribe, unsubscribe } from "node:diagnostics_channel
 import { createServer, type RequestListener } from "node:http";
 import { createSecureServer } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
-import { createServer as createTcpServer, type Socket } from "node:net";
+import { createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { createRegistry, type Registry } from "@wirescope/channelz";
 import * as undici7 from "undici";
 import * as undici6 from "undici-6";
@@ -24,15 +24,23 @@ beforeEach(() => {
 
 afterEach(() => observation.stop());
 
-async function serve(listener: RequestListener): Promise<{ origin: string; close: () => void }> {
-  const server = await listening(createServer(listener), { host: "127.0.0.1" });
-  return { origin: `http://127.0.0.1:${portOf(server)}`, close: () => server.closeAllConnections() };
+/** The origin that a test is about; undici may still connect to one of an earlier test. */
+let target = "";
+
+function urlOf(server: Server, scheme = "http"): string {
+  target = `${scheme}://127.0.0.1:${portOf(server)}`;
+  return target;
 }
 
-/** The one channel, with the one subchannel and the one socket below it. */
+async function serve(listener: RequestListener): Promise<{ origin: string; close: () => void }> {
+  const server = await listening(createServer(listener), { host: "127.0.0.1" });
+  return { origin: urlOf(server), close: () => server.closeAllConnections() };
+}
+
+/** The one channel of the origin, with the first subchannel and socket below it. */
 async function only() {
-  const [channel, ...others] = await channelsOf(registry);
-  expect(others).toEqual([]);
+  const [channel, ...others] = (await channelsOf(registry)).filter(({ data }) => data?.target === target);
+  expect([channel !== undefined, others]).toEqual([true, []]);
   const [subchannel] = await subchannelsOf(registry, channel!);
   const ref = subchannel?.socketRef[0];
   const socket = ref && (await registry.getSocket(ref.socketId)).socket;
@@ -103,8 +111,9 @@ describe.each(Object.entries(copies))("%s", (_name, copy) => {
   test("[CZ-D-STATE-4] shows a target that refuses connections as TRANSIENT_FAILURE with the cause", async () => {
     const server = await listening(createServer(), { host: "127.0.0.1" });
     const port = portOf(server);
+    const url = urlOf(server);
     await new Promise((resolve) => server.close(resolve));
-    await expect(copy.fetch(`http://127.0.0.1:${port}`, { dispatcher: copy.dispatcher() })).rejects.toThrow();
+    await expect(copy.fetch(url, { dispatcher: copy.dispatcher() })).rejects.toThrow();
     await eventually(async () => expect(stateOf((await only()).channel)).toBe("TRANSIENT_FAILURE"));
     const { channel, subchannel } = await only();
     expect(callsOf(channel)).toEqual([1, 0, 1]);
@@ -124,20 +133,25 @@ describe.each(Object.entries(copies))("%s", (_name, copy) => {
     const { socket } = await only();
     controller.abort();
     await expect(asking).rejects.toThrow();
-    await eventually(async () => expect(stateOf((await only()).channel)).toBe("IDLE"));
+    const { socketId } = socket!.ref!;
+    await eventually(async () => expect(statesOf((await only()).channel)).toContain("READY -> IDLE"));
     const { channel } = await only();
     expect(callsOf(channel)).toEqual([1, 0, 1]);
-    expect(statesOf(channel)).toEqual(["IDLE -> CONNECTING", "CONNECTING -> READY", "READY -> IDLE"]);
-    const closed = await registry.getSocket(socket!.ref!.socketId);
-    expect(closed.socket?.data).toMatchObject({ streamsStarted: 1n, streamsSucceeded: 0n, streamsFailed: 1n });
+    // undici connects again at once, although nothing is left to send.
+    expect(statesOf(channel).slice(0, 3)).toEqual(["IDLE -> CONNECTING", "CONNECTING -> READY", "READY -> IDLE"]);
+    expect(statesOf(channel).join()).not.toContain("TRANSIENT_FAILURE");
+    const { data } = (await registry.getSocket(socketId)).socket!;
+    expect(data).toMatchObject({ streamsStarted: 1n, streamsSucceeded: 0n, streamsFailed: 1n });
   });
 
   test("does not blame the target for a time-out of the application", async () => {
     const { origin } = await serve(() => {});
     const dispatcher = copy.dispatcher({ headersTimeout: 50 });
     await expect(copy.fetch(origin, { dispatcher })).rejects.toThrow();
-    await eventually(async () => expect(stateOf((await only()).channel)).toBe("IDLE"));
-    expect(callsOf((await only()).channel)).toEqual([1, 0, 1]);
+    await eventually(async () => expect(statesOf((await only()).channel)).toContain("READY -> IDLE"));
+    const { channel } = await only();
+    expect(callsOf(channel)).toEqual([1, 0, 1]);
+    expect(statesOf(channel).join()).not.toContain("TRANSIENT_FAILURE");
   });
 
   test("shows a connection that the target resets during a request as a failure of the target", async () => {
@@ -145,7 +159,7 @@ describe.each(Object.entries(copies))("%s", (_name, copy) => {
       socket.on("error", () => {}).once("data", () => socket.resetAndDestroy());
     });
     await listening(server, { host: "127.0.0.1" });
-    const url = `http://127.0.0.1:${portOf(server)}`;
+    const url = urlOf(server);
     await expect(copy.fetch(url, { dispatcher: copy.dispatcher() })).rejects.toThrow();
     await eventually(async () => expect(stateOf((await only()).channel)).toBe("TRANSIENT_FAILURE"));
     const { channel } = await only();
@@ -178,7 +192,7 @@ describe.each(Object.entries(copies))("%s", (_name, copy) => {
       { host: "127.0.0.1" },
     );
     const dispatcher = copy.dispatcher({ connect: { ca: certificate("ca.pem"), servername: "localhost" } });
-    await (await copy.fetch(`https://127.0.0.1:${portOf(server)}`, { dispatcher })).text();
+    await (await copy.fetch(urlOf(server, "https"), { dispatcher })).text();
     await eventually(async () => expect(callsOf((await only()).channel)).toEqual([1, 1, 0]));
     expect((await only()).socket?.security?.model.case).toBe("tls");
   });
@@ -227,7 +241,7 @@ test("a request that is upgraded to WebSocket lasts until its connection ends", 
   });
   await listening(server, { host: "127.0.0.1" });
   for (const Client of [undici6.Client as unknown as typeof undici7.Client, undici7.Client]) {
-    const client = closing(new Client(`http://127.0.0.1:${portOf(server)}`));
+    const client = closing(new Client(urlOf(server)));
     const { socket } = await client.upgrade({ path: "/", protocol: "echo" });
     const { channel } = await only();
     expect(stateOf(channel)).toBe("READY");
@@ -247,7 +261,7 @@ test("requests over HTTP/2 are shown once, by the observation of node:http2", as
   onTestFinished(() => whole.stop());
   const connect = { ca: certificate("ca.pem"), servername: "localhost" };
   const agent = closing(new undici7.Agent({ allowH2: true, connect }));
-  const url = `https://127.0.0.1:${portOf(server)}`;
+  const url = urlOf(server, "https");
   for (let n = 0; n < 3; n += 1) await (await undici7.fetch(url, { dispatcher: agent })).text();
   await eventually(async () => {
     expect((await channelsOf(registry)).map(callsOf)).toEqual([[3, 3, 0]]);
@@ -266,10 +280,10 @@ test("stopping closes the channels, and a request then has no observer", async (
 });
 
 test("a client that is destroyed while it connects leaves no channel that keeps connecting", async () => {
-  const client = new undici7.Client("http://127.0.0.1:9", { connect: () => {} });
+  target = "http://127.0.0.1:9";
+  const client = new undici7.Client(target, { connect: () => {} });
   const asking = client.request({ path: "/", method: "GET" });
-  const { channel } = await only();
-  expect(stateOf(channel)).toBe("CONNECTING");
+  await eventually(async () => expect(stateOf((await only()).channel)).toBe("CONNECTING"));
   const refused = expect(asking).rejects.toThrow();
   await client.destroy();
   await refused;
@@ -283,7 +297,7 @@ test("observeProcess shows the global fetch, and a process that is not observed 
   const { origin } = await serve((_request, response) => response.end("hello"));
   await (await fetch(origin)).text();
   await eventually(async () => {
-    expect((await channelsOf(registry)).map(({ data }) => data?.target)).toEqual([origin]);
+    expect((await channelsOf(registry)).map(({ data }) => data?.target)).toContain(origin);
   });
   whole.stop();
   expect(hasSubscribers("undici:request:create")).toBe(false);

@@ -2,45 +2,28 @@ import type { ChannelHandle, Registry } from "@wirescope/channelz";
 import { causeOf } from "../cause.js";
 import { ClientChannel } from "../http/client-channel.js";
 import { addressText } from "../http/client-connection.js";
-import type { UndiciExchange } from "./undici-exchange.js";
 
 /** The requests and connections of undici to one origin. */
 export class UndiciChannel extends ClientChannel {
-  readonly #exchanges = new Set<UndiciExchange>();
   /** Connections that are being made. */
   #attempts = 0;
-  /** Whether it has anything to show: not if all its requests are shown elsewhere. */
+  /** Whether it has anything to show but attempts. */
   #hasShown = false;
 
   constructor(registry: Registry, handle: ChannelHandle, target: string) {
     super(registry, handle, target, true);
   }
 
-  /** Whether it can be dropped, because everything it was created for is shown elsewhere. */
+  /** Whether the connections that it was created for turned out to be shown elsewhere. */
   get isSuperfluous(): boolean {
-    return !this.#hasShown && !this.isUsed;
+    return !this.#hasShown && this.isIdle;
   }
 
-  /** Whether requests are waiting, or in progress. */
-  get isUsed(): boolean {
-    return this.#exchanges.size > 0;
-  }
-
-  begin(exchange: UndiciExchange): void {
-    this.exchangeBegan();
-    this.#exchanges.add(exchange);
-  }
-
+  /** A request is written to a connection, or failed before. */
   callStarted(): void {
     this.#hasShown = true;
+    this.exchangeBegan();
     this.handle.callStarted();
-  }
-
-  end(exchange: UndiciExchange): void {
-    if (!this.#exchanges.delete(exchange)) return;
-    this.exchangeEnded();
-    // undici connects for waiting requests only, and says nothing about an attempt that a closed client gave up.
-    if (!this.isUsed) for (; this.#attempts > 0; this.#attempts -= 1) this.connectivity.fail();
   }
 
   attemptBegan(): void {
@@ -48,8 +31,8 @@ export class UndiciChannel extends ClientChannel {
     this.connectivity.begin();
   }
 
-  /** An attempt became a connection, which counts by itself. */
-  attemptSucceeded(): void {
+  /** An attempt ended without a failure: it became a connection, which counts by itself, or was given up. */
+  attemptEnded(): void {
     if (this.#attempts === 0) return;
     this.#attempts -= 1;
     this.connectivity.fail();
@@ -65,6 +48,11 @@ export class UndiciChannel extends ClientChannel {
       connectivity.fail(causeOf(failed));
     }
     this.connectivity.fail(causeOf(error));
+  }
+
+  /** No request is waiting: undici says nothing about an attempt that a closed client gave up. */
+  attemptsGivenUp(): void {
+    while (this.#attempts > 0) this.attemptEnded();
   }
 }
 

@@ -2,45 +2,45 @@ import { answerShapeOf, type BodyShape, isAskedInPath, questionShapeOf } from ".
 import { countOutcome } from "../messages/call-counters.js";
 import { isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
+import type { Origin } from "./origin.js";
 import type { UndiciChannel } from "./undici-channel.js";
 import type { UndiciConnection } from "./undici-connection.js";
 import { headerOf, type UndiciRequest } from "./undici-messages.js";
 
 /** Follows one request of undici and its response, and counts what they did; an exchange counts as one stream. */
 export class UndiciExchange {
-  readonly channel: UndiciChannel;
+  /** Where it is sent. */
+  readonly origin: Origin;
   readonly #question: BodyShape;
   readonly #isAskedInPath: boolean;
   /** Whether the connection becomes something else if the server agrees. */
   readonly #mayUpgrade: boolean;
   readonly #sent = new MessageCounter();
   readonly #received = new MessageCounter();
+  /** Where it is counted: from the time when it is known that nothing else shows this request. */
+  #channel: UndiciChannel | undefined;
   #connection: UndiciConnection | undefined;
-  #isCounted = false;
   #isOver = false;
   #receivedShape: BodyShape = "whole";
   #httpStatus: number | undefined;
   #grpcStatus: string | undefined;
 
-  constructor(channel: UndiciChannel, { method, path, headers, contentType, upgrade }: UndiciRequest) {
-    this.channel = channel;
+  constructor(origin: Origin, { method, path, headers, contentType, upgrade }: UndiciRequest) {
+    this.origin = origin;
     this.#isAskedInPath = isAskedInPath(method, path);
     this.#question = this.#isAskedInPath ? "unary" : questionOf(contentType, headers);
     this.#mayUpgrade = Boolean(upgrade) || method === "CONNECT";
     this.#sent.begin(this.#question);
-    channel.begin(this);
   }
 
-  /** Counts the start of the call, once: when it is known that nothing else shows this request. */
-  #countStart(): void {
-    if (this.#isCounted) return;
-    this.#isCounted = true;
-    this.channel.callStarted();
+  /** Whether it was written to no connection yet. */
+  get isWaiting(): boolean {
+    return !this.#isOver && this.#channel === undefined;
   }
 
   /** The headers of the request are written to a connection. undici may do that again, after a connection broke. */
-  assigned(connection: UndiciConnection): void {
-    this.#countStart();
+  assigned(connection: UndiciConnection, channel: UndiciChannel): void {
+    this.#countAt(channel);
     this.#leaveConnection(false, false);
     this.#connection = connection;
     this.#sent.begin(this.#question);
@@ -83,8 +83,9 @@ export class UndiciExchange {
     );
   }
 
-  failed(): void {
-    if (!this.#isOver) this.#countStart();
+  /** The request failed; if it was written to no connection, the channel of its origin counts it, if there is one. */
+  failed(channel: UndiciChannel | undefined): void {
+    if (this.isWaiting && channel !== undefined) this.#countAt(channel);
     this.#finish(false, false);
   }
 
@@ -93,11 +94,15 @@ export class UndiciExchange {
     if (this.#mayUpgrade) this.#finish(isOrderly, isOrderly);
   }
 
-  /** Something else shows the connection of this request: nothing is counted, unless another connection was tried before. */
+  /** Something else shows the connection of this request, and the request with it. */
   leave(): void {
-    if (this.#isCounted) return;
-    this.#isOver = true;
-    this.channel.end(this);
+    if (this.isWaiting) this.#isOver = true;
+  }
+
+  #countAt(channel: UndiciChannel): void {
+    if (this.#channel !== undefined || this.#isOver) return;
+    this.#channel = channel;
+    channel.callStarted();
   }
 
   #isUpgraded(): boolean {
@@ -108,8 +113,9 @@ export class UndiciExchange {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#leaveConnection(isComplete, isSuccess);
-    if (this.#isCounted) countOutcome(this.channel.handle, isSuccess);
-    this.channel.end(this);
+    if (this.#channel === undefined) return;
+    countOutcome(this.#channel.handle, isSuccess);
+    this.#channel.exchangeEnded();
   }
 
   #leaveConnection(isComplete: boolean, isSuccess: boolean): void {

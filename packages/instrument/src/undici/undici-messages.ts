@@ -13,11 +13,10 @@ export interface UndiciRequest {
   readonly upgrade?: unknown;
 }
 
-/** Where a client connects to. */
-interface ConnectParams {
-  readonly hostname: string;
-  readonly protocol: string;
-  readonly port: string;
+/** Where a client connects to, and the function by which it does. */
+interface Connecting {
+  readonly connectParams: { readonly hostname: string; readonly protocol: string; readonly port: string };
+  readonly connector: object;
 }
 
 /**
@@ -35,9 +34,9 @@ export interface UndiciMessages {
   "request:bodyChunkReceived": { readonly request: UndiciRequest; readonly chunk: unknown };
   "request:trailers": { readonly request: UndiciRequest; readonly trailers: unknown };
   "request:error": { readonly request: UndiciRequest; readonly error: unknown };
-  "client:beforeConnect": { readonly connectParams: ConnectParams };
-  "client:connected": { readonly connectParams: ConnectParams; readonly socket: Socket };
-  "client:connectError": { readonly connectParams: ConnectParams; readonly error: unknown };
+  "client:beforeConnect": Connecting;
+  "client:connected": Connecting & { readonly socket: Socket };
+  "client:connectError": Connecting & { readonly error: unknown };
   "client:sendHeaders": { readonly request: UndiciRequest; readonly socket: Socket };
 }
 

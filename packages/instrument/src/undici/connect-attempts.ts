@@ -1,0 +1,64 @@
+import type { Origins } from "../http/origins.js";
+import { type Origin, originKey } from "./origin.js";
+import type { UndiciChannel } from "./undici-channel.js";
+
+interface Attempt {
+  /** Undefined until it shows. */
+  channel?: UndiciChannel | undefined;
+  isOver: boolean;
+}
+
+/** How many origins of HTTP/2 are remembered. */
+const maxHttp2Origins = 1000;
+
+/**
+ * The connections that clients of undici are making. An attempt shows when it takes longer than a turn of the event loop: one that
+ * is over by then was given a connection that existed, such as those of tool servers, which may be shown elsewhere.
+ */
+export class ConnectAttempts {
+  readonly #origins: Origins<UndiciChannel>;
+  /** By the function that connects, which the clients of a pool share. */
+  readonly #byConnector = new WeakMap<object, Attempt[]>();
+  /** Origins whose connections use HTTP/2, which `node:http2` shows. */
+  readonly #http2Origins = new Set<string>();
+  #isStopped = false;
+
+  constructor(origins: Origins<UndiciChannel>) {
+    this.#origins = origins;
+  }
+
+  begin(connector: object, origin: Origin): void {
+    const attempt: Attempt = { isOver: false };
+    const others = this.#byConnector.get(connector);
+    if (others === undefined) this.#byConnector.set(connector, [attempt]);
+    else others.push(attempt);
+    if (this.#http2Origins.has(originKey(origin))) return;
+    setImmediate(() => {
+      if (attempt.isOver || this.#isStopped) return;
+      attempt.channel = this.#origins.at(origin.protocol, origin.host, origin.port, "");
+      attempt.channel.attemptBegan();
+    }).unref();
+  }
+
+  /** An attempt is over; returns the channel in which it showed. */
+  end(connector: object): UndiciChannel | undefined {
+    const attempt = this.#byConnector.get(connector)?.shift();
+    if (attempt !== undefined) attempt.isOver = true;
+    return attempt?.channel;
+  }
+
+  /** Remembers which version of HTTP the connections to an origin use. */
+  note(origin: Origin, isHttp2: boolean): void {
+    const key = originKey(origin);
+    if (!isHttp2) {
+      this.#http2Origins.delete(key);
+      return;
+    }
+    if (this.#http2Origins.size >= maxHttp2Origins) this.#http2Origins.clear();
+    this.#http2Origins.add(key);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+}
