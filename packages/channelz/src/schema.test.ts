@@ -16,8 +16,8 @@ import {
   ScalarType,
   toBinary,
 } from "@bufbuild/protobuf";
-import { reflect } from "@bufbuild/protobuf/reflect";
-import { Edition, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { nestedTypes, reflect } from "@bufbuild/protobuf/reflect";
+import { Edition, FileDescriptorSetSchema, MethodOptionsSchema } from "@bufbuild/protobuf/wkt";
 import { loadSync, type MessageTypeDefinition } from "@grpc/proto-loader";
 import { describe, expect, test } from "vitest";
 import { channelzPackages } from "./channelz-package.js";
@@ -55,6 +55,29 @@ describe.each(channelzPackages)("the schema of %s", (channelzPackage) => {
     expectAsSpecified("Channelz");
     const { methods } = channelzService(channelzPackage);
     expect(methods.map((method) => method.methodKind)).toEqual(Array(7).fill("unary"));
+  });
+
+  test("[CZ-OP-10] has no HTTP verbs and no path templates: no method carries an option but its idempotency", () => {
+    for (const { name, proto } of channelzService(channelzPackage).methods) {
+      const options = reflect(MethodOptionsSchema, proto.options);
+      const set = options.fields.filter((field) => options.isSet(field)).map((field) => field.name);
+      expect(set, name).toEqual(["idempotency_level"]);
+      // An HTTP rule is an extension, which a reader that does not know it keeps as an unknown field.
+      expect(options.message.$unknown, name).toBeUndefined();
+    }
+  });
+
+  test("[CZ-D-VER-5] deprecates nothing", () => {
+    const file = channelzFile(channelzPackage);
+    const types = [...nestedTypes(file)];
+    const described: { readonly deprecated: boolean }[] = [
+      ...types,
+      ...types.flatMap((type) => (type.kind === "message" ? type.fields : [])),
+      ...types.flatMap((type) => (type.kind === "enum" ? type.values : [])),
+      ...types.flatMap((type) => (type.kind === "service" ? type.methods : [])),
+    ];
+    expect(described.length).toBeGreaterThan(175);
+    expect(described.filter(({ deprecated }) => deprecated).map(String)).toEqual([]);
   });
 
   test("[CZ-SCHEMA-3] [CZ-SCHEMA-4] has the four refs, each with the tags of the others reserved", () => {

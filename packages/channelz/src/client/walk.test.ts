@@ -255,6 +255,14 @@ describe("walking the graph", () => {
     ]);
   });
 
+  test("[CZ-SERVER-7] every socket that a server listens on is found, in whatever order the peer lists them", async () => {
+    const peer = peerWith({ servers: [{ id: 1n, listen: [9n, 3n, 7n], sockets: [4n] }] });
+    const [server] = (await readTree(peer)).servers;
+    expect(server?.children.map(({ id }) => id).sort()).toEqual([3n, 4n, 7n, 9n]);
+    const refs = await collect(walkSocketRefs(peer));
+    expect(refs.map(({ ref }) => ref.socketId).sort()).toEqual([3n, 4n, 7n, 9n]);
+  });
+
   test("refs that form a cycle do not hold a walk", async () => {
     const peer = peerWith({
       top: [channel(1, { channelRef: [{ channelId: 2n }] })],

@@ -45,6 +45,15 @@ afterEach(async () => {
   await Promise.all(listeners.splice(0).map((listener) => listener.close({ deadlineMs: 0 })));
 });
 
+test("[CZ-D-RATE-1] a caller may read as often as it likes", async () => {
+  const { url } = await start();
+  const client = createClient(channelzService("rpc.channelz.v1"), createGrpcTransport({ baseUrl: url }));
+  for (let round = 0; round < 20; round += 1) {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => client.getServers({})));
+    expect(answers.every(({ end }) => end)).toBe(true);
+  }
+});
+
 describe("on one port", () => {
   test.each(channelzPackages)(
     "[CZ-D-PATH-1] [CZ-D-PATH-2] [CZ-D-PATH-3] gRPC, gRPC-Web and Connect answer under %s",

@@ -132,7 +132,7 @@ describe("a trace", () => {
     },
   });
 
-  test("shows times both ways, severities and children, and how many events are gone", () => {
+  test("[CZ-D-TRACE-5] shows times both ways, severities, unknown ones too, children, and how many events were discarded", () => {
     const text = channelLines(channel, screen()).join("\n");
     expect(text).toContain("40 events, the last 3 kept; created 1 h ago (2026-01-31T11:00:00.000Z)");
     expect(text).toMatch(/1 min ago +2026-01-31T11:58:30\.000Z +info +made/);
