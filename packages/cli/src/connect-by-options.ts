@@ -20,9 +20,12 @@ const defaultTarget = "127.0.0.1:4690";
  * Connects to the peer that the options and the environment name, else to the gateway of this user that runs. Throws a UsageError,
  * or what connectChannelz throws.
  */
-export function connectByOptions(values: OptionValues<typeof connectionOptions>, env: Io["env"]): ChannelzConnection {
+export async function connectByOptions(
+  values: OptionValues<typeof connectionOptions>,
+  env: Io["env"],
+): Promise<ChannelzConnection> {
   const named = values.target ?? (env.WIRESCOPE_TARGET || undefined);
-  const running = named === undefined ? findGateway(env) : undefined;
+  const running = named === undefined ? await findGateway(env) : undefined;
   const options: ConnectChannelzOptions = {
     tls: tlsOf(values),
     token: tokenOf(values, env) ?? running?.token,

@@ -36,7 +36,7 @@ export async function openAdmin(
   io: Io,
   { isChange }: { readonly isChange: boolean },
 ): Promise<AdminAtHand | undefined> {
-  const running = findGateway(io.env);
+  const running = await findGateway(io.env);
   if (values.endpoint) {
     if (running === undefined)
       throw new UsageError("No gateway of yours runs on this machine. Start one: wirescope up.");

@@ -62,7 +62,7 @@ export function defineReadCommand<T extends OptionTable>(spec: {
       const screen = createScreen(io, common["no-color"]);
       const { connectByOptions } = await import("../connect-by-options.js");
       const { watchReads } = await import("../read/slow-reads.js");
-      await using connection = connectByOptions(common, io.env);
+      await using connection = await connectByOptions(common, io.env);
       const reads = watchReads(connection, io);
       const interruption = new AbortController();
       const { signal } = interruption;

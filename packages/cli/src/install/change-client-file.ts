@@ -129,7 +129,7 @@ async function wishOf(
       `${client.title} takes no url with headers that we know of. Leave --http out: it then starts the gateway itself.`,
     );
   }
-  const running = findGateway(io.env);
+  const running = await findGateway(io.env);
   if (running === undefined) throw new UsageError("No gateway of yours runs on this machine. Start one: wirescope up.");
   const { token } = running;
   if (token !== undefined && scope === "project") {

@@ -14,10 +14,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Io } from "../io.js";
 import { parseOptions } from "../options.js";
 import { announceGateway } from "../up/gateway-file.js";
+import { serveProvingGateway } from "../up/gateway-file.test.helper.js";
 import { UsageError } from "../usage-error.js";
 import type { Place } from "./clients.js";
 import { installOptions } from "./install-options.js";
@@ -281,9 +282,12 @@ test.each([
   await expect(install(argv)).rejects.toThrow(message);
 });
 
+const gateway = await serveProvingGateway();
+afterAll(() => gateway[Symbol.asyncDispose]());
+
 describe("with --http", () => {
   const token = "gateway-token-of-this-run";
-  const running = { pid: process.pid, endpoint: "http://127.0.0.1:4690/mcp", channelz: "127.0.0.1:4690" };
+  const { running } = gateway;
   const headers = { Authorization: `Bearer ${token}` };
 
   test.each([

@@ -51,7 +51,7 @@ export async function openConfiguredServers(
   io: Io,
 ): Promise<ConfiguredServers> {
   const asksPerson = io.ask !== undefined;
-  const gateway = values.endpoint ? gatewayAtHand(io) : undefined;
+  const gateway = values.endpoint ? await gatewayAtHand(io) : undefined;
   const { file, pluginRoot, configuration, secrets } = gateway ?? (await readConfigurationAtHand(values));
   const envFiles = values["env-file"].map((each) => resolve(each));
   const variables = gateway?.variables ?? (await variablesOf(envFiles, io));

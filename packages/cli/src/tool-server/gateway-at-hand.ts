@@ -5,8 +5,8 @@ import { UsageError } from "../usage-error.js";
 import type { ConfigurationAtHand } from "./configuration-at-hand.js";
 
 /** The gateway of this user that runs, as the one server `gateway` of a configuration. Throws a UsageError where none runs. */
-export function gatewayAtHand({ env }: Io): ConfigurationAtHand & { readonly variables: Variables } {
-  const running = findGateway(env);
+export async function gatewayAtHand({ env }: Io): Promise<ConfigurationAtHand & { readonly variables: Variables }> {
+  const running = await findGateway(env);
   if (running === undefined) throw new UsageError("No gateway of yours runs on this machine. Start one: wirescope up.");
   const secrets = createSecretRegistry();
   const headers = running.token === undefined ? {} : { headers: { Authorization: "Bearer ${GATEWAY_TOKEN}" } };

@@ -1,14 +1,17 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
+import { connectByOptions } from "../connect-by-options.js";
+import { connectionOptions } from "../connection-options.js";
+import { parseOptions } from "../options.js";
 import { announceGateway, findGateway, gatewayFile } from "./gateway-file.js";
+import { serveProvingGateway } from "./gateway-file.test.helper.js";
 
 let home: string;
+const gateway = await serveProvingGateway();
 const running = {
-  pid: process.pid,
-  endpoint: "http://127.0.0.1:1/mcp",
-  channelz: "127.0.0.1:1",
+  ...gateway.running,
   token: "secret-token",
   configurations: ["/plugin/.mcp.json"],
   profile: "development",
@@ -19,45 +22,66 @@ beforeEach(() => {
 });
 
 afterEach(() => rmSync(home, { recursive: true }));
+afterAll(() => gateway[Symbol.asyncDispose]());
 
-test("a gateway is found while it runs, by its own user alone", () => {
+test("a gateway is found while it runs, by its own user alone", async () => {
   const env = { HOME: home };
-  expect(findGateway(env)).toBeUndefined();
+  expect(await findGateway(env)).toBeUndefined();
   const takeBack = announceGateway(env, running);
-  expect(findGateway(env)).toEqual(running);
+  expect(await findGateway(env)).toEqual(running);
   expect(statSync(gatewayFile(env)).mode & 0o777).toBe(0o600);
   takeBack();
-  expect(findGateway(env)).toBeUndefined();
+  expect(await findGateway(env)).toBeUndefined();
 });
 
-test("word of one that is no more counts for nothing, and a newer one's is left alone", () => {
+test("word of one that is no more counts for nothing, and a newer one's is left alone", async () => {
   const env = { HOME: home };
   const takeBack = announceGateway(env, { ...running, pid: 2 ** 22 + 1 });
-  expect(findGateway(env)).toBeUndefined();
+  expect(await findGateway(env)).toBeUndefined();
   announceGateway(env, running);
   takeBack();
-  expect(findGateway(env)).toEqual(running);
+  expect(await findGateway(env)).toEqual(running);
 });
 
-test("of two gateways the last is found, and the first again once the last has ended", () => {
+test("of two gateways the last is found, and the first again once the last has ended", async () => {
   const env = { HOME: home };
-  const first = { ...running, pid: process.ppid, channelz: "127.0.0.1:2" };
+  const first = { ...running, pid: process.ppid, profile: "first" };
   const takeFirstBack = announceGateway(env, first);
   const takeBack = announceGateway(env, running);
-  expect(findGateway(env)).toEqual(running);
+  expect(await findGateway(env)).toEqual(running);
   takeBack();
-  expect(findGateway(env)).toEqual(first);
+  expect(await findGateway(env)).toEqual(first);
   expect(statSync(gatewayFile(env)).mode & 0o777).toBe(0o600);
   takeFirstBack();
-  expect(findGateway(env)).toBeUndefined();
+  expect(await findGateway(env)).toBeUndefined();
 });
 
-test("what is no word of a gateway is passed over", () => {
+test("what is no word of a gateway is passed over", async () => {
   const env = { XDG_RUNTIME_DIR: home };
   announceGateway(env, running);
   for (const text of ["", "{", "[]", '{"pid": "1"}']) {
     writeFileSync(gatewayFile(env), text);
-    expect(findGateway(env)).toBeUndefined();
+    expect(await findGateway(env)).toBeUndefined();
   }
   expect(readFileSync(gatewayFile(env), "utf8")).toBe('{"pid": "1"}');
+});
+
+test("a program that took the port of a gateway that is gone is not taken for it, and gets no token", async () => {
+  await using thief = await serveProvingGateway({ isThief: true });
+  const env = { HOME: home };
+  // Its process id is in use again, too.
+  announceGateway(env, { ...running, ...thief.running, adminToken: "secret-admin-token" });
+  expect(await findGateway(env)).toBeUndefined();
+  await using _ = await connectByOptions(parseOptions(connectionOptions, []).values, env);
+  expect(thief.seen).toHaveLength(2);
+  for (const seen of thief.seen) expect(seen).toMatch(/^GET \/\.well-known\/wirescope\?challenge=[\w-]{43} /);
+  for (const secret of [running.token, "secret-admin-token", thief.running.proofKey]) {
+    expect(thief.seen.join()).not.toContain(secret);
+  }
+});
+
+test("a gateway file without a key to prove itself by counts for nothing", async () => {
+  const env = { HOME: home };
+  announceGateway(env, { ...running, proofKey: undefined });
+  expect(await findGateway(env)).toBeUndefined();
 });

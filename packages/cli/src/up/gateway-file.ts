@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Io } from "../io.js";
+import { hasProofKey } from "./gateway-proof.js";
 
 /** How a running gateway of this user is reached. */
 export interface RunningGateway {
@@ -12,6 +13,8 @@ export interface RunningGateway {
   readonly token?: string | undefined;
   /** The file that holds the token, where it is one that stays. */
   readonly tokenFile?: string | undefined;
+  /** By this key it proves that it wrote the file; see `gateway-proof.ts`. It is never sent. */
+  readonly proofKey?: string | undefined;
   /** What it takes to change something through its administration. */
   readonly adminToken?: string | undefined;
   /** The configurations that it serves, as absolute paths without links. */
@@ -33,7 +36,8 @@ export function gatewayFile(env: Io["env"]): string {
  */
 export function announceGateway(env: Io["env"], gateway: RunningGateway): () => void {
   const path = gatewayFile(env);
-  const before = findGateway(env) === undefined ? undefined : textOf(path);
+  const earlier = readGatewayFile(env);
+  const before = earlier !== undefined && isAlive(earlier.pid) ? textOf(path) : undefined;
   const write = (text: string): void => {
     rmSync(path, { force: true });
     writeFileSync(path, text, { mode: 0o600, flag: "wx" });
@@ -63,10 +67,16 @@ function textOf(path: string): string | undefined {
   }
 }
 
-/** The gateway of this user that runs; undefined where none does. */
-export function findGateway(env: Io["env"]): RunningGateway | undefined {
+/**
+ * The gateway of this user that is running; undefined if there is none. A process with its id is not enough: both the id and the
+ * port may belong to another program by now. Over http the gateway has to prove itself; over https its certificate does, when
+ * a token is sent.
+ */
+export async function findGateway(env: Io["env"]): Promise<RunningGateway | undefined> {
   const found = readGatewayFile(env);
-  return found !== undefined && isAlive(found.pid) ? found : undefined;
+  if (found === undefined || !isAlive(found.pid)) return undefined;
+  if (found.endpoint.startsWith("https:")) return found;
+  return found.proofKey !== undefined && (await hasProofKey(found.endpoint, found.proofKey)) ? found : undefined;
 }
 
 function readGatewayFile(env: Io["env"]): RunningGateway | undefined {
@@ -85,11 +95,13 @@ function readGatewayFile(env: Io["env"]): RunningGateway | undefined {
 }
 
 function servedBy({
+  proofKey,
   adminToken,
   configurations,
   profile,
-}: Record<string, unknown>): Pick<RunningGateway, "adminToken" | "configurations" | "profile"> {
+}: Record<string, unknown>): Pick<RunningGateway, "proofKey" | "adminToken" | "configurations" | "profile"> {
   return {
+    ...(typeof proofKey === "string" ? { proofKey } : {}),
     ...(typeof adminToken === "string" ? { adminToken } : {}),
     ...(Array.isArray(configurations) && configurations.every((each) => typeof each === "string")
       ? { configurations }
@@ -98,11 +110,11 @@ function servedBy({
   };
 }
 
+/** Whether a process of this user has this id: one of another user (EPERM) is not our gateway. */
 function isAlive(pid: number): boolean {
   try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    return process.kill(pid, 0);
+  } catch {
+    return false;
   }
 }

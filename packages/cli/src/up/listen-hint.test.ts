@@ -5,6 +5,7 @@ import { ChannelzError, createRegistry, listenChannelz } from "@wirescope/channe
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import type { Io } from "../io.js";
 import { announceGateway } from "./gateway-file.js";
+import { serveProvingGateway } from "./gateway-file.test.helper.js";
 import { listenHint } from "./listen-hint.js";
 
 const certificate = (name: string): string =>
@@ -34,16 +35,15 @@ async function takenPort(): Promise<{ readonly error: unknown; readonly port: nu
 
 test("where the port is taken, another is offered", async () => {
   const { error } = await takenPort();
-  expect(listenHint(error, io())).toBe("Another port: --port <number>; --port 0 takes a free one.");
+  expect(await listenHint(error, io())).toBe("Another port: --port <number>; --port 0 takes a free one.");
 });
 
 test("where it is one's own gateway that has the port, that is said, and how to look at it", async () => {
-  const { error, port } = await takenPort();
-  announceGateway(
-    { HOME: home },
-    { pid: process.pid, endpoint: `http://127.0.0.1:${port}/mcp`, channelz: `127.0.0.1:${port}` },
-  );
-  expect(listenHint(error, io())).toMatch(
+  await using gateway = await serveProvingGateway();
+  const port = Number(gateway.running.channelz.split(":").at(-1));
+  const error = await listenChannelz(createRegistry(), { port }).catch((reason: unknown) => reason);
+  announceGateway({ HOME: home }, gateway.running);
+  expect(await listenHint(error, io())).toMatch(
     `Your gateway runs there already, as process ${process.pid}: wirescope tree shows it. Another port:`,
   );
 });
@@ -53,7 +53,7 @@ test("another port is not offered where something else is wrong", async () => {
     (reason: unknown) => reason,
   );
   expect(ChannelzError.is(error, "LISTEN_FAILED")).toBe(true);
-  expect(listenHint(error, io())).toBe("");
+  expect(await listenHint(error, io())).toBe("");
   const tls = { cert: certificate("server"), key: certificate("server-key") };
   const foreign = await listenChannelz(createRegistry(), {
     host: "192.0.2.1",
@@ -62,6 +62,6 @@ test("another port is not offered where something else is wrong", async () => {
     token: "a-token-0123456789",
   }).catch((reason: unknown) => reason);
   expect(String(foreign)).toContain("EADDRNOTAVAIL");
-  expect(listenHint(foreign, io())).toBe("");
-  expect(listenHint(new Error("other"), io())).toBeUndefined();
+  expect(await listenHint(foreign, io())).toBe("");
+  expect(await listenHint(new Error("other"), io())).toBeUndefined();
 });

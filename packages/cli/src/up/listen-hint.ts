@@ -12,14 +12,14 @@ const hints: Partial<Record<ChannelzErrorCode, string>> = {
  * What to do where the gateway cannot listen, in words that may be empty; undefined for any other failure. Another port helps where this
  * one is taken, and not where a certificate is wrong.
  */
-export function listenHint(error: unknown, { env, program = "wirescope" }: Io): string | undefined {
+export async function listenHint(error: unknown, { env, program = "wirescope" }: Io): Promise<string | undefined> {
   if (!ChannelzError.is(error)) return undefined;
   const hint = hints[error.code];
   if (error.code !== "LISTEN_FAILED") return hint;
   const { cause } = error;
   const isPort = cause instanceof Error && "code" in cause && ["EADDRINUSE", "EACCES"].includes(String(cause.code));
   if (!isPort) return "";
-  const running = findGateway(env);
+  const running = await findGateway(env);
   const isOurs = running !== undefined && "port" in cause && running.channelz.endsWith(`:${String(cause.port)}`);
   return isOurs
     ? `Your gateway runs there already, as process ${running.pid}: ${program} tree shows it. ${hint}`

@@ -19,6 +19,7 @@ import { version } from "../version.js";
 import { openAuditLog } from "./audit-log.js";
 import { createEventLog } from "./event-log.js";
 import { announceGateway } from "./gateway-file.js";
+import { createProofPage, newProofKey, proofPath } from "./gateway-proof.js";
 import { hearOfCertificates } from "./hear-of-certificates.js";
 import { listenHint } from "./listen-hint.js";
 import { listenOptionsOf } from "./listen-options.js";
@@ -57,7 +58,7 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
   try {
     return await serve(demo === undefined ? files : [demo.file], demo, values, io, { program, stop: stop.signal });
   } catch (error) {
-    const hint = listenHint(error, io);
+    const hint = await listenHint(error, io);
     if (hint === undefined || !(error instanceof Error)) throw error;
     throw new UsageError(`${error.message} ${hint}`.trimEnd(), { cause: error });
   } finally {
@@ -114,6 +115,8 @@ async function serve(
     log: (reason) => onEvent?.({ kind: "defect", reason }),
   });
   const ticket = createTicket();
+  const proofKey = newProofKey();
+  secrets.add(proofKey);
   const commands = createServerCommands({
     program,
     areNamed: values.config.length > 0,
@@ -124,6 +127,7 @@ async function serve(
     pages: {
       [statusPath]: createStatusPage(() => gateway, ticket, commands),
       [signInPath]: createSignInPage(() => gateway, ticket),
+      [proofPath]: createProofPage(proofKey),
     },
     plugins: await reader.read(),
     secrets,
@@ -158,7 +162,7 @@ async function serve(
     watchFiles([...files, settings.file], () => void reload()),
     watchFiles([approvalsOf(io).path], () => void reconnectUntrusted(gateway)),
   ];
-  const takeBack = announce(gateway, files, values, io);
+  const takeBack = announce(gateway, files, values, io, proofKey);
   try {
     const ended = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
     const client = isPiped ? gateway.serveStdio(process.stdin, process.stdout) : undefined;
@@ -199,6 +203,7 @@ function announce(
   files: readonly string[],
   values: OptionValues<typeof upOptions>,
   io: Io,
+  proofKey: string,
 ): () => void {
   const { url, endpoint, address, token, adminToken } = gateway;
   const { "token-file": tokenFile, profile = profileOf(io) } = values;
@@ -211,6 +216,7 @@ function announce(
     // The target says whether there is TLS.
     channelz: url?.startsWith("https:") ? url : address,
     ...credential,
+    proofKey,
     adminToken,
     configurations,
     profile,

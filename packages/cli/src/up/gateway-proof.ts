@@ -1,0 +1,61 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { get } from "node:http";
+import type { HttpHandler } from "@wirescope/gateway";
+
+/** Where a gateway proves that it is the one that wrote the gateway file. */
+export const proofPath = "/.well-known/wirescope";
+
+const maxLength = 128;
+const proofMs = 5000;
+
+/** A key for one run of a gateway. It is in the gateway file, and never sent. */
+export function newProofKey(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+/** Answers a challenge with a code that only a holder of the key can make. */
+export function createProofPage(key: string): HttpHandler {
+  return (request, response) => {
+    const challenge = new URL(request.url ?? "/", "http://gateway").searchParams.get("challenge") ?? "";
+    if (request.method !== "GET" || challenge === "" || challenge.length > maxLength) {
+      response.writeHead(400, { "content-type": "text/plain" }).end("GET, with a challenge.\n");
+      return;
+    }
+    response.writeHead(200, { "content-type": "text/plain", "cache-control": "no-store" }).end(proofOf(key, challenge));
+  };
+}
+
+/**
+ * Whether the process that listens at a URL has the key. Without this, tokens would go to any program that took the port of a
+ * gateway that ended without removing its file.
+ */
+export async function hasProofKey(url: string, key: string): Promise<boolean> {
+  const challenge = randomBytes(32).toString("base64url");
+  const proof = await textAt(new URL(`${proofPath}?challenge=${challenge}`, url));
+  return proof !== undefined && timingSafeEqual(digest(proof), digest(proofOf(key, challenge)));
+}
+
+function proofOf(key: string, challenge: string): string {
+  return createHmac("sha256", key).update(`wirescope gateway\n${challenge}`).digest("base64url");
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+/** A short text, or undefined if there is none within a few seconds. */
+function textAt(url: URL): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const request = get(url, { agent: false, signal: AbortSignal.timeout(proofMs) }, (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk: string) => {
+        text += chunk;
+        if (text.length > maxLength) request.destroy();
+      });
+      response.once("error", () => resolve(undefined));
+      response.once("close", () => resolve(response.complete && response.statusCode === 200 ? text : undefined));
+    });
+    request.once("error", () => resolve(undefined));
+  });
+}
