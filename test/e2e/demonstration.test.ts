@@ -43,8 +43,10 @@ describe.skipIf(!isChromiumInstalled)("the demonstration, in a fresh clone", () 
     const started = npmStart(["--port", "0"], { cwd: clone, env });
     const notice = await untilPrinted(started, /Ctrl-C ends it\.\n/);
     const [endpoint = ""] = /http:\S+\/mcp/.exec(notice) ?? [];
-    const [link = ""] = /http:\S+\/sign-in\S+/.exec(notice) ?? [];
-    const [status = ""] = /http:\S+\/\?ticket=\S+/.exec(notice) ?? [];
+    const linkTo = async (...server: string[]): Promise<string> => {
+      const options = { cwd: clone, env: { ...process.env, ...env } };
+      return (await run("npx", ["wirescope", "page", ...server], options)).stdout.trim();
+    };
     const [, token = ""] = /Token +(\S+)/.exec(notice) ?? [];
     const [, channelz = ""] = /Channelz +(\S+)/.exec(notice) ?? [];
 
@@ -64,7 +66,9 @@ describe.skipIf(!isChromiumInstalled)("the demonstration, in a fresh clone", () 
       await page.getByRole("heading", { name: "Answer received" }).waitFor();
       return asked;
     };
-    await page.goto(status);
+    await page.goto(await linkTo());
+    await page.waitForURL("**/page/*");
+    const status = page.url();
     expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("2 of 4 tool servers connected");
     expect(await page.locator("#ledger").textContent()).toContain("wirescope why ledger");
     await page.getByRole("link", { name: "Sign in" }).click();
@@ -72,10 +76,11 @@ describe.skipIf(!isChromiumInstalled)("the demonstration, in a fresh clone", () 
     await expect.poll(names, { timeout: 20_000 }).toContain("notes__list");
     expect(await textOf(client, "notes__list")).toContain("Buy a kite.");
 
-    // To write asks for more than was granted: the call says so, and the same link leads to it.
+    // To write asks for more than was granted: the call says so, and a link to the sign-in leads to it.
     const refused = await textOf(client, "notes__add", { text: "Fly it." }).catch((error: Error) => error.message);
     expect(refused).toContain("notes:write");
-    await page.goto(link);
+    await page.goto(await linkTo("notes"));
+    await page.getByRole("button", { name: "Allow" }).waitFor();
     expect(await allow()).toEqual(["notes:read", "notes:write"]);
     await expect
       .poll(() => textOf(client, "notes__add", { text: "Fly it." }).catch(String), { timeout: 20_000 })

@@ -8,6 +8,7 @@ import { demoCommand } from "./commands/demo.js";
 import { installCommand } from "./commands/install.js";
 import { loginCommand } from "./commands/login.js";
 import { logoutCommand } from "./commands/logout.js";
+import { pageCommand } from "./commands/page.js";
 import { pingCommand } from "./commands/ping.js";
 import { promptsCommand } from "./commands/prompts.js";
 import { resourcesCommand } from "./commands/resources.js";
@@ -39,6 +40,7 @@ export const commands: readonly Command[] = [
   loginCommand,
   logoutCommand,
   authCommand,
+  pageCommand,
   installCommand,
   bridgeCommand,
   demoCommand,

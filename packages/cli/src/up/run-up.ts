@@ -23,9 +23,13 @@ import { createProofPage, newProofKey, proofPath } from "./gateway-proof.js";
 import { hearOfCertificates } from "./hear-of-certificates.js";
 import { listenHint } from "./listen-hint.js";
 import { listenOptionsOf } from "./listen-options.js";
-import { createSignInPage, signInPath } from "./pages/sign-in-page.js";
-import { createStatusPage, statusPath } from "./pages/status-page.js";
-import { createTicket, type Ticket } from "./pages/ticket.js";
+import { createLinkPage } from "./pages/link-page.js";
+import { createPageAccess, entrancePath, type PageAccess } from "./pages/page-access.js";
+import { printedLinks } from "./pages/printed-links.js";
+import { linkPath } from "./pages/request-link.js";
+import { createEntrance } from "./pages/send-page.js";
+import { createSignInPage, signInPathOf } from "./pages/sign-in-page.js";
+import { createStatusPage } from "./pages/status-page.js";
 import { createPluginReader } from "./read-plugins.js";
 import { createServerCommands, type ServerCommands } from "./server-commands.js";
 import { createSettingsReader } from "./settings-reader.js";
@@ -114,7 +118,7 @@ async function serve(
     say: (text) => void io.stderr.write(`wirescope: ${text}\n`),
     log: (reason) => onEvent?.({ kind: "defect", reason }),
   });
-  const ticket = createTicket();
+  const access = createPageAccess();
   const proofKey = newProofKey();
   secrets.add(proofKey);
   const commands = createServerCommands({
@@ -125,8 +129,10 @@ async function serve(
   });
   const gateway: Gateway = await startGateway({
     pages: {
-      [statusPath]: createStatusPage(() => gateway, ticket, commands),
-      [signInPath]: createSignInPage(() => gateway, ticket),
+      [entrancePath]: createEntrance(access, () => gateway.url?.startsWith("https:") ?? false),
+      [linkPath]: createLinkPage(() => gateway, access),
+      [access.basePath]: createStatusPage(() => gateway, access, commands),
+      [signInPathOf(access)]: createSignInPage(() => gateway, access),
       [proofPath]: createProofPage(proofKey),
     },
     plugins: await reader.read(),
@@ -169,7 +175,7 @@ async function serve(
     if (!isPiped && !stop.aborted) {
       await Promise.race([settled(gateway), ended]);
       const more = [...reader.toDo(commands), ...toolListsToDo(tools, gateway.servers(), commands)];
-      if (!stop.aborted) report(gateway, demo !== undefined, values, io, { commands, ticket, more });
+      if (!stop.aborted) report(gateway, demo !== undefined, values, io, { commands, access, more });
     } else tellLost();
     const traffic = demo === undefined ? undefined : (await import("../demo/traffic.js")).keepCalling(gateway, stop);
     if (!stop.aborted) await (client === undefined ? ended : Promise.race([client.closed, ended]));
@@ -230,7 +236,7 @@ function profileOf({ env }: Io): string {
 
 interface Told {
   readonly commands: ServerCommands;
-  readonly ticket: Ticket;
+  readonly access: PageAccess;
   readonly more: readonly ToDo[];
 }
 
@@ -239,19 +245,18 @@ function report(
   isDemo: boolean,
   values: OptionValues<typeof upOptions>,
   io: Io,
-  { commands, ticket, more }: Told,
+  { commands, access, more }: Told,
 ): void {
   const screen = createScreen(io, values["no-color"]);
-  const page = ticket.linkTo(gateway.url ?? "", statusPath);
   if (values.json) {
     const { endpoint, address: channelz, token, adminToken } = gateway;
     const servers = Object.fromEntries(gateway.servers().map(({ name, state }) => [name, state]));
-    screen.print(JSON.stringify({ channelz, endpoint, page, token, adminToken, servers }));
+    screen.print(JSON.stringify({ channelz, endpoint, token, adminToken, servers }));
     return;
   }
-  const linkFor = (server: string): string => ticket.linkTo(gateway.url ?? "", signInPath, { server });
+  const links = printedLinks(io, access, gateway.url ?? "", commands);
   const title = isDemo ? "The gateway is up, with a demonstration behind it." : "The gateway is up.";
-  screen.printAll(upNotice(gateway, { commands, title, page, linkFor, more, tokenFile: values["token-file"] }, screen));
+  screen.printAll(upNotice(gateway, { commands, title, ...links, more, tokenFile: values["token-file"] }, screen));
 }
 
 /** Resolves once every server has told its tools or has failed, and after a while at the latest. */

@@ -41,7 +41,7 @@ test("what is to be done follows from why a server does not work", () => {
   ];
   expect(toDoOf(servers, found, (server) => `http://gateway/${server}`)).toEqual([
     { server: "new one", problem: "is not approved yet", command: "wirescope trust 'new one'" },
-    { server: "notes", problem: "wants you to sign in; open", command: "http://gateway/notes" },
+    { server: "notes", problem: "wants you to sign in", command: "http://gateway/notes" },
     { server: "api", problem: "KEY is not set. Set it.", command: "wirescope check" },
     { server: "web", problem: "The url is of http.", command: "wirescope check" },
     {

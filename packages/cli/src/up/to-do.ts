@@ -17,7 +17,7 @@ const mostCharacters = 240;
 export function toDoOf(
   servers: readonly ServerStatus[],
   commands: ServerCommands,
-  linkFor: (server: string) => string,
+  signInOf: (server: string) => string,
 ): ToDo[] {
   return servers.flatMap(({ name, failure, state }): ToDo[] => {
     if (failure === undefined || state === "READY") return [];
@@ -25,7 +25,7 @@ export function toDoOf(
       case "NOT_TRUSTED":
         return [{ server: name, problem: "is not approved yet", command: commands.about("trust", name) }];
       case "SIGN_IN_NEEDED":
-        return [{ server: name, problem: "wants you to sign in; open", command: linkFor(name) }];
+        return [{ server: name, problem: "wants you to sign in", command: signInOf(name) }];
       case "ENTRY_INVALID":
       case "VARIABLE_UNUSABLE":
         return [{ server: name, problem: problemOf(failure.message), command: commands.check(name) }];

@@ -33,7 +33,7 @@ function noticeOf(gateway: Gateway): string {
     isDemo: false,
     fileOf: () => undefined,
   });
-  const words = { title: "Up.", page: "http://page", commands, linkFor: () => "", tokenFile: undefined, more: [] };
+  const words = { title: "Up.", page: "http://page", commands, signInOf: () => "", tokenFile: undefined, more: [] };
   return upNotice(gateway, words, screen).join("\n");
 }
 

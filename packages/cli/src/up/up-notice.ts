@@ -13,10 +13,10 @@ const noToken = "none: every program of this machine may call";
 export interface NoticeWords {
   readonly title: string;
   readonly commands: ServerCommands;
-  /** The link to the page that shows all this as it is now. */
+  /** The link to the page that shows all this as it is now, or the command that prints one. */
   readonly page: string;
-  /** The link by which a person signs in to a server. */
-  readonly linkFor: (server: string) => string;
+  /** The link by which a person signs in to a server, or the command that does it. */
+  readonly signInOf: (server: string) => string;
   /** The file that holds the token, where it is in one. */
   readonly tokenFile: string | undefined;
   /** What is to be done besides what the servers want. */
@@ -25,7 +25,7 @@ export interface NoticeWords {
 
 /** What a person is told once the gateway is up: where it is, what is connected, what is left to do, how to look at it. */
 export function upNotice(gateway: Gateway, words: NoticeWords, screen: Screen): string[] {
-  const { commands, title, page, linkFor, tokenFile, more } = words;
+  const { commands, title, page, signInOf, tokenFile, more } = words;
   const { program } = commands;
   const { palette, width = widest } = screen;
   const servers = gateway.servers();
@@ -44,7 +44,7 @@ export function upNotice(gateway: Gateway, words: NoticeWords, screen: Screen): 
     const text = `Still connecting: ${slow.join(", ")}. The page and the log show what becomes of it.`;
     lines.push(...wrap(printableText(text), width, ""), "");
   }
-  const todo = [...toDoOf(servers, commands, linkFor), ...more];
+  const todo = [...toDoOf(servers, commands, signInOf), ...more];
   if (todo.length > 0) {
     lines.push(palette.warning("To do:"));
     for (const { server, problem, command } of todo) {

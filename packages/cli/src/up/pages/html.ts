@@ -49,9 +49,16 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
 };
 
-/** A whole page. `refreshS` has the browser ask for it again after so many seconds. */
-export function pageOf(title: string, body: Html, refreshS?: number): string {
-  const refresh = refreshS === undefined ? html`` : html`<meta http-equiv="refresh" content="${refreshS}">`;
+/** What a browser loads next, after so many seconds: a path, or the same page again. */
+export interface Refresh {
+  readonly afterS: number;
+  readonly path?: string;
+}
+
+/** A whole page. */
+export function pageOf(title: string, body: Html, next?: Refresh): string {
+  const content = next && (next.path === undefined ? `${next.afterS}` : `${next.afterS}; url=${next.path}`);
+  const refresh = content === undefined ? html`` : html`<meta http-equiv="refresh" content="${content}">`;
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">${refresh}
 <title>${title}</title><style>${{ markup: style }}</style></head>

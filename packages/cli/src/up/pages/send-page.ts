@@ -1,28 +1,47 @@
 import type { HttpHandler } from "@wirescope/gateway";
 import { html, pageHeaders, pageOf } from "./html.js";
-import type { Ticket } from "./ticket.js";
+import type { PageAccess } from "./page-access.js";
 
 export type PageResponse = Parameters<HttpHandler>[1];
 
-/** Answers with a page that says one thing. */
+const refusal = "This link was used before, has expired, or is wrong. Get a new one: wirescope page";
+
+/** Sends a page with one message. */
 export function sendMessage(response: PageResponse, status: number, text: string): void {
   response.writeHead(status, pageHeaders).end(pageOf("Wirescope", html`<h1>Wirescope</h1><p>${text}</p>`));
 }
 
-/** Shows a page to who comes by a link with the ticket, and to nobody else. */
-export function withTicket(
-  ticket: Ticket,
+/** Shows a page to a browser that came by a fresh link, and to nobody else. */
+export function withAccess(
+  access: PageAccess,
   show: (query: URLSearchParams, response: PageResponse) => Promise<void>,
 ): HttpHandler {
   return (request, response) => {
-    const { searchParams } = new URL(request.url ?? "/", "http://gateway");
-    if (request.method !== "GET" || !ticket.admits(searchParams)) {
-      sendMessage(response, 403, "This link is not good, or not any more. Take the one that the gateway prints.");
+    if (request.method !== "GET" || !access.admits(request.headers.cookie)) {
+      sendMessage(response, 403, refusal);
       return;
     }
+    const { searchParams } = new URL(request.url ?? "/", "http://gateway");
     void show(searchParams, response).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else sendMessage(response, 500, error instanceof Error ? error.message : String(error));
     });
+  };
+}
+
+/** Exchanges the ticket of a link for a cookie, and goes on to where the link leads. */
+export function createEntrance(access: PageAccess, isSecure: () => boolean): HttpHandler {
+  return (request, response) => {
+    const ticket = new URL(request.url ?? "/", "http://gateway").searchParams.get("ticket") ?? "";
+    const entered = request.method === "GET" ? access.redeem(ticket, isSecure()) : undefined;
+    if (entered === undefined) {
+      sendMessage(response, 403, refusal);
+      return;
+    }
+    const { path, cookie } = entered;
+    // Not a redirect: after one, a browser that came from another site does not send a cookie that is SameSite=Strict.
+    const body = html`<p><a href="${path}">Continue</a></p>`;
+    response.writeHead(200, { ...pageHeaders, "set-cookie": cookie });
+    response.end(pageOf("Wirescope", body, { afterS: 0, path }));
   };
 }

@@ -1,16 +1,20 @@
 import type { Gateway, HttpHandler } from "@wirescope/gateway";
 import type { SignIn } from "@wirescope/tool-server";
 import { pageHeaders } from "./html.js";
-import { type PageResponse, sendMessage, withTicket } from "./send-page.js";
-import type { Ticket } from "./ticket.js";
+import type { PageAccess } from "./page-access.js";
+import { type PageResponse, sendMessage, withAccess } from "./send-page.js";
 
-export const signInPath = "/sign-in";
+/** The path of the sign-in to a server; without one, the path of the page itself. */
+export function signInPathOf({ basePath }: PageAccess, server?: string): string {
+  const path = `${basePath}/sign-in`;
+  return server === undefined ? path : `${path}?${new URLSearchParams({ server })}`;
+}
 
-/** Lets the person who reads the terminal sign in with a browser. `gateway` is asked when a link is followed. */
-export function createSignInPage(gateway: () => Gateway, ticket: Ticket): HttpHandler {
+/** Lets a person who may see the pages sign in with a browser. */
+export function createSignInPage(gateway: () => Gateway, access: PageAccess): HttpHandler {
   // Where sign-ins that are under way lead: who follows the link once more is sent there again.
   const underWay = new Map<string, string>();
-  return withTicket(ticket, async (query, response) => {
+  return withAccess(access, async (query, response) => {
     const server = query.get("server") ?? "";
     const url = underWay.get(server);
     if (url !== undefined) sendOn(response, url);

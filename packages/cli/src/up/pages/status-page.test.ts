@@ -2,8 +2,9 @@ import { type Gateway, startGateway } from "@wirescope/gateway";
 import { createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
 import { expect, onTestFinished, test } from "vitest";
 import { createServerCommands } from "../server-commands.js";
-import { createStatusPage, statusPath } from "./status-page.js";
-import { createTicket } from "./ticket.js";
+import { createPageAccess, entrancePath, type PageAccess } from "./page-access.js";
+import { createEntrance } from "./send-page.js";
+import { createStatusPage } from "./status-page.js";
 
 const commands = createServerCommands({
   program: "wirescope",
@@ -12,10 +13,16 @@ const commands = createServerCommands({
   fileOf: () => undefined,
 });
 
+interface World {
+  readonly access: PageAccess;
+  readonly page: string;
+  readonly newLink: () => string;
+}
+
 /** A gateway with one server, which ends at once and says this. */
-async function startWorld(words: string): Promise<{ gateway: Gateway; link: string }> {
+async function startWorld(words: string): Promise<World> {
   const entry = { command: process.execPath, args: ["-e", `console.error(${JSON.stringify(words)}); process.exit(3)`] };
-  const ticket = createTicket();
+  const access = createPageAccess();
   const gateway: Gateway = await startGateway({
     plugins: [
       {
@@ -26,15 +33,27 @@ async function startWorld(words: string): Promise<{ gateway: Gateway; link: stri
       },
     ],
     secrets: createSecretRegistry(),
-    pages: { [statusPath]: createStatusPage(() => gateway, ticket, commands) },
+    pages: {
+      [entrancePath]: createEntrance(access, () => false),
+      [access.basePath]: createStatusPage(() => gateway, access, commands),
+    },
   });
   onTestFinished(() => gateway.close({ graceMs: 0 }));
-  return { gateway, link: ticket.linkTo(gateway.url ?? "", statusPath) };
+  const url = gateway.url ?? "";
+  return { access, page: `${url}${access.basePath}`, newLink: () => access.linkTo(url, access.basePath) };
+}
+
+/** What a browser sends from now on, once it has opened a link. */
+async function enter(link: string): Promise<{ readonly headers: { readonly cookie: string } }> {
+  const response = await fetch(link);
+  expect(response.status).toBe(200);
+  return { headers: { cookie: response.headers.get("set-cookie")?.split(";")[0] ?? "" } };
 }
 
 test("the page shows a server that fails, what it said, and what to do, and runs nothing of it", async () => {
-  const { link } = await startWorld("<script>alert(1)</script>");
-  const look = async (): Promise<string> => (await fetch(link)).text();
+  const world = await startWorld("<script>alert(1)</script>");
+  const browser = await enter(world.newLink());
+  const look = async (): Promise<string> => (await fetch(world.page, browser)).text();
   let page = "";
   await expect
     .poll(
@@ -48,22 +67,49 @@ test("the page shows a server that fails, what it said, and what to do, and runs
   expect(page).toContain("0 of 1 tool server connected");
   expect(page).toContain("&#60;script&#62;alert(1)");
   expect(page).not.toContain("<script");
-  const { headers } = await fetch(link);
+  const { headers } = await fetch(world.page, browser);
   expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-/);
   expect(headers.get("referrer-policy")).toBe("no-referrer");
 });
 
-test("nobody sees the page without the link, or under another name of this machine", async () => {
-  const { gateway, link } = await startWorld("");
-  for (const url of [
-    gateway.url ?? "",
-    link.replace(/ticket=./, (start) => (start === "ticket=_" ? "ticket=-" : "ticket=_")),
-    `${gateway.url}/?ticket=`,
-  ]) {
-    const answer = await fetch(url);
-    expect(answer.status).toBe(403);
-    expect(await answer.text()).not.toContain("odd");
+test("nobody sees the page without a link, or under another name of this machine", async () => {
+  const { page, newLink } = await startWorld("");
+  const link = newLink();
+  const wrong = link.replace(/ticket=./, (start) => (start === "ticket=_" ? "ticket=-" : "ticket=_"));
+  for (const url of [page, new URL("/", page).href, wrong, `${new URL("/", page).href}?ticket=`]) {
+    const response = await fetch(url);
+    expect(response.status).toBe(403);
+    expect(response.headers.get("set-cookie")).toBeNull();
+    expect(await response.text()).not.toContain("odd");
   }
-  expect((await fetch(link, { method: "POST" })).status).toBe(403);
+  for (const method of ["POST", "HEAD"]) expect((await fetch(link, { method })).status).toBe(403);
   expect((await fetch(link, { headers: { origin: "https://elsewhere.example" } })).status).toBe(403);
+  expect((await fetch(page, { headers: { cookie: "wirescope_page=wrong" } })).status).toBe(403);
+  expect((await fetch(page, await enter(link))).status).toBe(200);
+});
+
+test("a link works once, and is exchanged for a cookie that scripts, other sites and other paths do not get", async () => {
+  const { access, newLink } = await startWorld("");
+  const link = newLink();
+  const response = await fetch(link);
+  expect(response.headers.get("set-cookie")).toMatch(
+    new RegExp(`^wirescope_page=[\\w-]{43}; Path=${access.basePath}; HttpOnly; SameSite=Strict; Max-Age=\\d+$`),
+  );
+  expect(await response.text()).toContain(`url=${access.basePath}"`);
+  expect((await fetch(link)).status).toBe(403);
+});
+
+test("a link expires after 10 minutes, and what it was exchanged for after 12 hours", () => {
+  let now = 0;
+  const access = createPageAccess(() => now);
+  const ticketOf = (link: string): string => new URL(link).searchParams.get("ticket") ?? "";
+  const [first, second] = [1, 2].map(() => ticketOf(access.linkTo("http://gateway", access.basePath)));
+  now = 9 * 60_000;
+  const cookie = access.redeem(first ?? "", true)?.cookie ?? "";
+  expect(cookie).toMatch(/; Secure$/);
+  now = 10 * 60_000;
+  expect(access.redeem(second ?? "", true)).toBeUndefined();
+  expect(access.admits(`other=1; ${cookie.split(";")[0]}`)).toBe(true);
+  now += 12 * 3_600_000;
+  expect(access.admits(cookie.split(";")[0])).toBe(false);
 });

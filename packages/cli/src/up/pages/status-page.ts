@@ -4,33 +4,32 @@ import { formatRelative, timeOf } from "../../output/time.js";
 import type { ServerCommands } from "../server-commands.js";
 import { type ToDo, toDoOf } from "../to-do.js";
 import { type Html, html, pageHeaders, pageOf } from "./html.js";
-import { withTicket } from "./send-page.js";
-import { signInPath } from "./sign-in-page.js";
-import type { Ticket } from "./ticket.js";
-
-export const statusPath = "/";
+import type { PageAccess } from "./page-access.js";
+import { withAccess } from "./send-page.js";
+import { signInPathOf } from "./sign-in-page.js";
 
 /** How often a browser asks again. */
 const refreshS = 10;
 const mostEvents = 6;
 
 /** Shows what the terminal showed at first, as it is now: each server, what it did, what is wrong, and what mends it. */
-export function createStatusPage(gateway: () => Gateway, ticket: Ticket, commands: ServerCommands): HttpHandler {
-  return withTicket(ticket, async (_, response) => {
+export function createStatusPage(gateway: () => Gateway, access: PageAccess, commands: ServerCommands): HttpHandler {
+  return withAccess(access, async (_, response) => {
     const running = gateway();
-    const { registry, url = "", endpoint = "", address = "" } = running;
+    const { registry, endpoint = "", address = "" } = running;
     const { walkTopChannels } = await import("@wirescope/channelz/client");
     const channels = new Map<string, Channel>();
     for await (const channel of walkTopChannels(registry)) channels.set(channel.ref?.name ?? "", channel);
     const servers = running.servers();
-    const linkFor = (server: string): string => ticket.linkTo(url, signInPath, { server });
-    const todo = new Map(toDoOf(servers, commands, linkFor).map((each) => [each.server, each]));
+    const todo = new Map(
+      toDoOf(servers, commands, (server) => signInPathOf(access, server)).map((each) => [each.server, each]),
+    );
     const now = new Date();
     const body = html`<h1>${summaryOf(servers)}</h1>
 <dl><dt>Endpoint</dt><dd><code>${endpoint}</code></dd><dt>Channelz</dt><dd><code>${address}</code></dd></dl>
 ${servers.map((server) => serverPart(server, channels.get(server.name), todo.get(server.name), now))}
 <footer>As of ${now.toISOString()}; a new look every ${refreshS} s. More from the shell: <code>${commands.program} tree</code></footer>`;
-    response.writeHead(200, pageHeaders).end(pageOf("Wirescope", body, refreshS));
+    response.writeHead(200, pageHeaders).end(pageOf("Wirescope", body, { afterS: refreshS }));
   });
 }
 
@@ -62,8 +61,8 @@ ${eventsPart(channel, now, todo !== undefined)}</section>
 }
 
 function toDoPart({ problem, command }: ToDo): Html {
-  const way = /^https?:/.test(command) ? html`<a href="${command}">Sign in</a>` : html`<code>${command}</code>`;
-  return html`<p class="todo">To do: ${problem.replace(/; open$/, ".")} ${way}</p>`;
+  const way = command.startsWith("/") ? html`<a href="${command}">Sign in</a>` : html`<code>${command}</code>`;
+  return html`<p class="todo">To do: ${problem} ${way}</p>`;
 }
 
 function eventsPart(channel: Channel | undefined, now: Date, isOpen: boolean): Html {

@@ -1,0 +1,36 @@
+import { printableText } from "@wirescope/channelz/printable-text";
+import { commonOptions, parseOptions } from "../options.js";
+import { formatJson } from "../output/json.js";
+import { createScreen } from "../output/screen.js";
+import { UsageError } from "../usage-error.js";
+import type { Command } from "./command.js";
+
+const options = {
+  ca: { type: "string", placeholder: "file", help: "trust this authority (PEM) in addition to the usual ones" },
+  json: { type: "boolean", help: "print JSON in place of text" },
+  ...commonOptions,
+} as const;
+
+/** Prints a fresh link to the page of the running gateway. */
+export const pageCommand: Command = {
+  name: "page",
+  summary: "print a fresh link to the page of the running gateway, or to the sign-in of a server",
+  parameters: ["[server]"],
+  options,
+  notes: ["The link works once, for 10 minutes. The browser that opens it sees the page for 12 hours."],
+  async run(args, io) {
+    const { values, positionals } = parseOptions(options, args);
+    const [server, ...more] = positionals;
+    if (more.length > 0) throw new UsageError(`page takes no argument "${more[0]}".`);
+    const { findGateway } = await import("../up/gateway-file.js");
+    const running = await findGateway(io.env);
+    if (running === undefined) {
+      throw new UsageError("No gateway of yours is running on this machine. Start one: wirescope up.");
+    }
+    const { readPem } = await import("../tool-server/read-pem.js");
+    const { requestLink } = await import("../up/pages/request-link.js");
+    const link = await requestLink(running, server, readPem(values.ca, "--ca"));
+    createScreen(io, values["no-color"]).print(values.json ? formatJson({ link }) : printableText(link));
+    return 0;
+  },
+};

@@ -1,0 +1,41 @@
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { json } from "node:stream/consumers";
+import { rootCertificates } from "node:tls";
+import { UsageError } from "../../usage-error.js";
+import type { RunningGateway } from "../gateway-file.js";
+
+/** Where `wirescope page` gets a link from a running gateway. */
+export const linkPath = "/page-link";
+/** The header with the administrator's token, as in the administration; not imported, because that loads all of its messages. */
+export const adminHeader = "wirescope-admin";
+
+const responseMs = 10_000;
+
+/** Asks a running gateway for a fresh link to its page, or to the sign-in of a server. Rejects with a UsageError. */
+export async function requestLink(
+  { endpoint, adminToken = "" }: RunningGateway,
+  server: string | undefined,
+  ca: string | undefined,
+): Promise<string> {
+  const url = new URL(linkPath, endpoint);
+  if (server !== undefined) url.searchParams.set("server", server);
+  const signal = AbortSignal.timeout(responseMs);
+  const options = { method: "POST", agent: false, signal, headers: { [adminHeader]: adminToken } };
+  const body = await new Promise<unknown>((resolve, reject) => {
+    const request =
+      url.protocol === "https:"
+        ? requestHttps(url, { ...options, ...(ca !== undefined && { ca: [...rootCertificates, ca] }) })
+        : requestHttp(url, options);
+    request.once("response", (response) => json(response).then(resolve, reject));
+    request.once("error", reject).end();
+  }).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(
+      `The gateway at ${url.origin} gives no link (${why}). If its certificate is signed by a private authority, give --ca <file>.`,
+    );
+  });
+  const { link, message } = body as { readonly link?: unknown; readonly message?: unknown };
+  if (typeof link === "string") return link;
+  throw new UsageError(typeof message === "string" ? message : `The gateway at ${url.origin} gives no link.`);
+}
