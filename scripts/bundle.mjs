@@ -1,8 +1,8 @@
-// Puts the command wirescope into one file: most of what a start takes is Node looking for a thousand small ones. Beside it lies
-// what V8 made of it, so that it need not be compiled again. The packages that others import stay as they are built.
+// Puts the command wirescope into one file: most of what a start takes is Node looking for a thousand small ones. What V8 compiles
+// of it is never part of the package: packages/cli/bin/compile-cache.js keeps it on the user's machine. The packages that others
+// import stay as they are built.
 // Run by the set-up and by vitest; by hand: node scripts/bundle.mjs
 
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -49,12 +49,6 @@ export async function ensureBundled() {
     },
     footer: { js: "})" },
   });
-  try {
-    const warm = fileURLToPath(new URL("warm-bundle.mjs", import.meta.url));
-    execFileSync(process.execPath, [warm, aside], { stdio: ["ignore", "inherit", "inherit"], timeout: 60_000 });
-  } catch (error) {
-    console.warn(`The command will start more slowly: ${error instanceof Error ? error.message : error}`);
-  }
   writeFileSync(join(aside, recordName), state);
   rmSync(outdir, { recursive: true, force: true });
   try {
@@ -65,15 +59,14 @@ export async function ensureBundled() {
   }
 }
 
-/** Changes whenever `tsc -b` built something, dependencies were installed, or another Node is to run it. */
+/** Changes whenever `tsc -b` built something or dependencies were installed. */
 function stateOf() {
   const built = ["channelz", "instrument", "tool-server", "gateway", "cli"].map((name) =>
     join(root, "packages", name, "dist", ".tsbuildinfo"),
   );
-  const scripts = ["bundle.mjs", "sdk-shims.mjs", "warm-bundle.mjs"].map((name) => join(root, "scripts", name));
-  const loader = join(cli, "bin", "load-bundle.js");
-  const files = [...built, join(root, "node_modules", ".package-lock.json"), ...scripts, loader];
-  return [process.version, ...files.map((file) => statSync(file).mtimeMs)].join(" ");
+  const scripts = ["bundle.mjs", "sdk-shims.mjs"].map((name) => join(root, "scripts", name));
+  const files = [...built, join(root, "node_modules", ".package-lock.json"), ...scripts];
+  return files.map((file) => statSync(file).mtimeMs).join(" ");
 }
 
 /** For vitest. */

@@ -5,6 +5,6 @@ import { command } from "./setup.mjs";
 
 await command(async (args) => {
   const { loadBundle } = await import("../packages/cli/bin/load-bundle.js");
-  const { main, processIo } = loadBundle().exports;
+  const { main, processIo } = loadBundle("gateway").exports;
   return main(["up", ...args], { ...processIo(), program: "npx wirescope" });
 });

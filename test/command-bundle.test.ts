@@ -1,5 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
@@ -42,13 +42,9 @@ test("they are there for those who do", () => {
   for (const part of [messages, router]) expect(loaded.filter(isOf(part))).toHaveLength(1);
 });
 
-test("what V8 keeps of the bundle fits, and it is text of one byte a character", () => {
-  // In a process of its own: the flags of this one are others.
-  const loader = new URL("../packages/cli/bin/load-bundle.js", import.meta.url).href;
-  const program = `import { loadBundle } from ${JSON.stringify(loader)};
-    process.stdout.write(String(loadBundle(${JSON.stringify(file)}).script.cachedDataRejected));`;
-  const { NODE_OPTIONS: _, ...env } = process.env;
-  const told = execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8", env });
-  expect(told).toBe("false");
+test("the bundle is text of one byte a character, and nothing compiled is published with it", () => {
   expect([...text].filter((character) => character > "\x7f")).toEqual([]);
+  expect(
+    readdirSync(dirname(file)).filter((name) => !/^(\.built|wirescope\.cjs(\.map|\.LEGAL\.txt)?)$/.test(name)),
+  ).toEqual([]);
 });

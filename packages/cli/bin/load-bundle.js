@@ -2,31 +2,30 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { constants, Script } from "node:vm";
+import { openCompileCache } from "./compile-cache.js";
 
 const bundle = fileURLToPath(new URL("../bundle/wirescope.cjs", import.meta.url));
 
 /**
- * Loads the command from its one file. What V8 made of that the last time lies beside it, and takes the place of compiling it
- * anew; V8 itself sees whether it fits, and where it does not, as for another version of Node, does without.
+ * Loads the command from its one file. What V8 compiled is kept when the process exits, and used by the next one.
  *
- * @param {string} [file] Default: where it belongs.
+ * @param {"gateway" | "command"} purpose What it is loaded for.
  * @returns {{ readonly exports: typeof import("../dist/index.js"), readonly script: Script }}
  */
-export function loadBundle(file = bundle) {
-  const script = new Script(readFileSync(file, "utf8"), {
-    filename: file,
-    cachedData: readCache(`${file}.cache`),
+export function loadBundle(purpose) {
+  const source = readFileSync(bundle, "utf8");
+  const cache = openCompileCache(source, purpose);
+  const cachedData = cache.read();
+  const script = new Script(source, {
+    filename: bundle,
+    cachedData,
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
-  const module = { exports: {} };
-  script.runInThisContext()(module.exports, createRequire(file), module, file);
-  return { exports: module.exports, script };
-}
-
-function readCache(file) {
-  try {
-    return readFileSync(file);
-  } catch {
-    return undefined;
+  // At the end, because by then V8 has compiled what this purpose needs.
+  if (cachedData === undefined || script.cachedDataRejected) {
+    process.once("exit", () => cache.write(script.createCachedData()));
   }
+  const module = { exports: {} };
+  script.runInThisContext()(module.exports, createRequire(bundle), module, bundle);
+  return { exports: module.exports, script };
 }

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
 import { loadBundle } from "./load-bundle.js";
 
-await loadBundle().exports.runProcess();
+const isGateway = ["up", "demo"].includes(process.argv[2] ?? "");
+await loadBundle(isGateway ? "gateway" : "command").exports.runProcess();

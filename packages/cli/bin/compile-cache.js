@@ -1,0 +1,100 @@
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+
+const unusedMs = 30 * 24 * 3_600_000;
+
+/**
+ * What V8 compiled of a script, kept between runs. V8 checks only the length of the source against it, so whoever writes this file
+ * decides what runs: it is made on this machine, named by the hash of the source, in a folder that only the user can write. If
+ * there is no such folder, or the user's cache folder does not exist, nothing is read or written.
+ *
+ * @param {string} source
+ * @param {string} purpose Other functions are compiled for each.
+ */
+export function openCompileCache(source, purpose) {
+  const folder = cacheFolder();
+  const hash = createHash("sha256").update(source).digest("hex");
+  const file = join(folder ?? "", `${hash}-${process.version}-${process.arch}-${purpose}.v8`);
+  return {
+    /** @returns {Buffer | undefined} */
+    read() {
+      try {
+        return folder !== undefined && isOwn(lstatSync(folder), "isDirectory") ? readOwn(file) : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+    /** Never throws: the command works without it. @param {Buffer} data */
+    write(data) {
+      const draft = `${file}.${process.pid}`;
+      try {
+        if (folder === undefined || !makeOwn(folder)) return;
+        removeUnused(folder);
+        writeFileSync(draft, data, { mode: 0o600, flag: "wx" });
+        renameSync(draft, file);
+      } catch {
+        rmSync(draft, { force: true });
+      }
+    },
+  };
+}
+
+/** The folder for this program in the user's cache folder; undefined if the user has none. */
+function cacheFolder() {
+  const { XDG_CACHE_HOME = "", HOME, LOCALAPPDATA = "" } = process.env;
+  try {
+    const home = HOME || homedir();
+    const own = { darwin: join(home, "Library", "Caches"), win32: LOCALAPPDATA }[process.platform];
+    const base = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : (own ?? join(home, ".cache"));
+    return isAbsolute(base) && statSync(base).isDirectory() ? join(base, "wirescope") : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Makes the folder if it is missing. @returns {boolean} Whether only this user can write to it. */
+function makeOwn(folder) {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (error.code !== "EEXIST") return false;
+  }
+  return isOwn(lstatSync(folder), "isDirectory");
+}
+
+function readOwn(file) {
+  const fd = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+  try {
+    return isOwn(fstatSync(fd), "isFile") ? readFileSync(fd) : undefined;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Whether something is of this kind, belongs to this user, and cannot be written by others. Windows has neither owner nor mode. */
+function isOwn(stats, kind) {
+  if (!stats[kind]()) return false;
+  return process.getuid === undefined || (stats.uid === process.getuid() && (stats.mode & 0o022) === 0);
+}
+
+function removeUnused(folder) {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (/\.v8(\.\d+)?$/.test(name) && Date.now() - statSync(path).mtimeMs > unusedMs) rmSync(path, { force: true });
+  }
+}

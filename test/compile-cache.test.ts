@@ -1,0 +1,120 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+
+const bin = fileURLToPath(new URL("../packages/cli/bin", import.meta.url));
+const { NODE_OPTIONS: _, XDG_CACHE_HOME: __, ...inherited } = process.env;
+
+const sourceOf = (word: string): string =>
+  `(function (exports) { exports.runProcess = async () => { process.stdout.write("${word}"); }; })`;
+const honest = sourceOf("good");
+// V8 compares lengths only.
+const hostile = sourceOf("evil");
+
+let folder: string;
+let home: string;
+let cache: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "wirescope-cache-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  home = join(folder, "home");
+  cache = join(home, ".cache", "wirescope");
+  mkdirSync(join(home, ".cache"), { recursive: true });
+  mkdirSync(join(folder, "bundle"));
+  cpSync(bin, join(folder, "bin"), { recursive: true });
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  writeFileSync(join(folder, "bundle", "wirescope.cjs"), honest);
+});
+
+/** What the command writes, with a bundle that writes one word. */
+function run(env: Record<string, string> = {}): string {
+  const options = { encoding: "utf8", env: { ...inherited, HOME: home, ...env } } as const;
+  return execFileSync(process.execPath, [join(folder, "bin", "wirescope.js")], options);
+}
+
+/** Compiles another source, and puts the result where the command may look. */
+function plant(source: string, path: string): void {
+  const filename = join(folder, "bundle", "wirescope.cjs");
+  // Run first, because V8 keeps only functions that it has compiled.
+  const program = `const { Script } = require("node:vm");
+    const script = new Script(${JSON.stringify(source)}, { filename: ${JSON.stringify(filename)} });
+    const loaded = {};
+    script.runInThisContext()(loaded);
+    loaded.runProcess();
+    require("node:fs").writeFileSync(${JSON.stringify(path)}, script.createCachedData(), { mode: 0o600 });`;
+  execFileSync(process.execPath, ["--eval", program], { env: inherited });
+}
+
+const nameOf = (source: string): string =>
+  `${createHash("sha256").update(source).digest("hex")}-${process.version}-${process.arch}-command.v8`;
+
+describe("what V8 compiled", () => {
+  test("does not count if it lies beside the bundle, as if it had been published", () => {
+    plant(hostile, join(folder, "bundle", "wirescope.cjs.cache"));
+    expect(run()).toBe("good");
+  });
+
+  test("is kept for the next run, where only the user can write, under the hash of the source", () => {
+    expect(run()).toBe("good");
+    expect(readdirSync(cache)).toEqual([nameOf(honest)]);
+    expect(statSync(cache).mode & 0o777).toBe(0o700);
+    expect(statSync(join(cache, nameOf(honest))).mode & 0o777).toBe(0o600);
+    // It is used: this one prints another word.
+    plant(hostile, join(cache, nameOf(honest)));
+    expect(run()).toBe("evil");
+    // Another source has another hash.
+    writeFileSync(join(folder, "bundle", "wirescope.cjs"), sourceOf("next"));
+    expect(run()).toBe("next");
+  });
+
+  test.each<[string, () => void]>([
+    ["others can write to the folder", () => chmodSync(cache, 0o777)],
+    ["others can write to the file", () => chmodSync(join(cache, nameOf(honest)), 0o666)],
+    ...(process.getuid?.() === 0
+      ? [
+          ["the folder belongs to another user", () => chownSync(cache, 12_345, 12_345)] as [string, () => void],
+          ["the file belongs to another user", () => chownSync(join(cache, nameOf(honest)), 12_345, 12_345)] as [
+            string,
+            () => void,
+          ],
+        ]
+      : []),
+  ])("does not count if %s", (__, spoil) => {
+    mkdirSync(cache, { mode: 0o700 });
+    plant(hostile, join(cache, nameOf(honest)));
+    spoil();
+    expect(run()).toBe("good");
+  });
+
+  test("is not written to a folder that others can write to", () => {
+    mkdirSync(cache);
+    chmodSync(cache, 0o777);
+    expect(run()).toBe("good");
+    expect(readdirSync(cache)).toEqual([]);
+  });
+
+  test("is not needed: the command runs with a home that is missing, is a file, or has no cache folder", () => {
+    rmSync(join(home, ".cache"), { recursive: true });
+    expect(run()).toBe("good");
+    expect(existsSync(join(home, ".cache"))).toBe(false);
+    expect(run({ HOME: join(folder, "missing") })).toBe("good");
+    expect(run({ HOME: join(folder, "package.json") })).toBe("good");
+    expect(run({ XDG_CACHE_HOME: "/proc" })).toBe("good");
+  });
+});
