@@ -64,39 +64,57 @@ function characterOf(digits: string, radix: number): string {
 function unescapedView(view: TextView, pattern: RegExp, decode: Decode): TextView | undefined {
   let text = "";
   let from = 0;
+  // Of each escape: where it is in this text, where it is in the other, and how much longer it is there up to its end.
   const starts: number[] = [];
+  const origins: number[] = [];
+  const shifts: number[] = [];
   for (const { 0: sequence, index } of view.text.matchAll(pattern)) {
-    for (let at = from; at < index; at += 1) starts.push(at);
-    const decoded = decode(sequence);
-    for (let unit = 0; unit < decoded.length; unit += 1) starts.push(index);
-    text += view.text.slice(from, index) + decoded;
+    text += view.text.slice(from, index);
+    starts.push(text.length);
+    origins.push(index);
+    text += decode(sequence);
     from = index + sequence.length;
+    shifts.push(from - text.length);
   }
-  if (from === 0) return undefined;
+  if (starts.length === 0) return undefined;
   text += view.text.slice(from);
-  for (let at = from; at <= view.text.length; at += 1) starts.push(at);
-  return {
-    text,
-    toOriginal: (start, end) => view.toOriginal(starts[start] ?? 0, starts[end] ?? 0),
+  const originOf = (at: number): number => {
+    const last = lastNotAfter(starts, at);
+    return starts[last] === at ? (origins[last] ?? 0) : at + (shifts[last] ?? 0);
   };
+  return { text, toOriginal: (start, end) => view.toOriginal(originOf(start), originOf(end)) };
+}
+
+/** The index of the last of ascending numbers that is not greater; -1 if there is none. */
+function lastNotAfter(numbers: readonly number[], limit: number): number {
+  let [low, high] = [0, numbers.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((numbers[middle] ?? 0) <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
 }
 
 /** An encoding that writes bytes as letters and digits. */
 interface Packing {
   readonly name: "base64" | "hex";
-  readonly run: RegExp;
+  /** The characters it writes, as in a regular expression. */
+  readonly alphabet: string;
   readonly charactersPerByte: number;
   /** At how many places of a run its content may begin: other letters may stand before it. */
   readonly alignments: number;
 }
 
-const base64: Packing = { name: "base64", run: /[A-Za-z0-9+/_-]{6,}/g, charactersPerByte: 4 / 3, alignments: 4 };
-const hex: Packing = { name: "hex", run: /[0-9a-fA-F]{8,}/g, charactersPerByte: 2, alignments: 2 };
+const base64: Packing = { name: "base64", alphabet: "A-Za-z0-9+/_-", charactersPerByte: 4 / 3, alignments: 4 };
+const hex: Packing = { name: "hex", alphabet: "0-9a-fA-F", charactersPerByte: 2, alignments: 2 };
 
 function* packedViews(view: TextView, packing: Packing, minLength: number): Generator<TextView> {
-  const { name, run, charactersPerByte, alignments } = packing;
+  const { name, alphabet, charactersPerByte, alignments } = packing;
+  // A run that is too short is looked at again from each of its characters, so what is asked for must be little.
+  const minRun = Math.ceil(Math.min(minLength, 8) * charactersPerByte);
+  const run = new RegExp(`[${alphabet}]{${minRun},}`, "g");
   for (const { 0: found, index } of view.text.matchAll(run)) {
-    if (found.length < minLength * charactersPerByte) continue;
     const padding = /^={0,2}/.exec(view.text.slice(index + found.length, index + found.length + 2))?.[0].length ?? 0;
     for (let skipped = 0; skipped < alignments; skipped += 1) {
       const base = index + skipped;

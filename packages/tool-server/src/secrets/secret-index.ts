@@ -97,12 +97,9 @@ export function createSecretIndex(): SecretIndex {
   };
 }
 
-/** The text in lower case, each character in its place: those whose lower case has another length stay as they are. */
+/** The text in lower case, each character in its place: of two letters the lower case has another length, or depends on others. */
 export function foldCase(text: string): string {
-  return text.replace(/[A-Z]+|[^\0-\x7f]/g, (part) => {
-    const lower = part.toLowerCase();
-    return lower.length === part.length ? lower : part;
-  });
+  return text.replace(/[\u0130\u03a3]/g, (letter) => (letter === "\u0130" ? "i" : "\u03c3")).toLowerCase();
 }
 
 function needlesOf(value: string): Needle[] {
