@@ -180,7 +180,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       listener = await listenChannelz(registry, {
         ...listenOptionsOf(listen, token),
         fallback: routes,
-        posts: { "/mcp": routes },
         services: openAdmin,
         publicPaths: [...publicPaths, ...Object.keys(options.pages ?? {})],
         requiresTls: true,

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { isReceived } from "../service/request-body.js";
@@ -14,7 +15,7 @@ export interface ListenerStats {
   readonly connectionsDisplaced: number;
   /** Closed because a preface, a handshake, headers or the next request did not come in time. */
   readonly connectionsTimedOut: number;
-  /** Closed because what came was no HTTP, or broke its rules. */
+  /** Closed because what came was no HTTP or broke its rules, or because of too many pipelined requests. */
   readonly connectionsMalformed: number;
   readonly requestsOpen: number;
   readonly requestsStarted: number;
@@ -43,17 +44,23 @@ export interface Connection extends Waiting<Connection> {
   /** Requests whose answer has not been taken: over HTTP/1.1 one at the most, but for callers who do not wait. */
   readonly exchanges: Exchange[];
   hasRequested: boolean;
-  /** Whether the head of a request is here that has not begun. */
-  isExpected: boolean;
-  /** Since when it waits: it was accepted, was made to wait for us, a request is expected, or its last request ended. In the time of `performance.now()`. */
+  /** Over HTTP/1.1: refuses the request whose body is late, after the responses that are due before it. */
+  refuseLateBody: (() => void) | undefined;
+  /** Since when it waits: it was accepted, was made to wait for us, or its last request ended. In the time of `performance.now()`. */
   idleSince: number;
+}
+
+/** The request and the response of an exchange over HTTP/1.1. */
+export interface Http1Pair {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
 /** A request that has begun and whose answer has not been taken yet. */
 export interface Exchange {
   readonly connection: Connection;
-  /** The stream of HTTP/2; HTTP/1.1 has the whole connection, and its parser keeps the time of the body. */
   readonly stream: ServerHttp2Stream | undefined;
+  readonly http1: Http1Pair | undefined;
   readonly startedAt: number;
   /** How long the body may take. */
   readonly receiveTimeoutMs: number;
@@ -71,8 +78,6 @@ export interface Connections {
   readonly counters: Counters;
   /** Takes a socket in, or destroys it and answers undefined where there is no room. */
   admit(socket: Socket): Connection | undefined;
-  /** A request is on its way that begins when it is whole: until then, or for as long as its body may take, the connection is not idle. */
-  expect(connection: Connection): void;
   begin(exchange: Exchange): void;
   finish(exchange: Exchange): void;
   /** Ends a connection at once, whatever runs on it. */
@@ -125,7 +130,7 @@ export function createConnections(limits: ListenLimits): Connections {
       awaiting: "preface",
       exchanges: [],
       hasRequested: false,
-      isExpected: false,
+      refuseLateBody: undefined,
       idleSince: performance.now(),
       list: undefined,
       before: undefined,
@@ -148,15 +153,8 @@ export function createConnections(limits: ListenLimits): Connections {
     return true;
   }
 
-  function expect(connection: Connection): void {
-    if (!connection.isExpected) connection.idleSince = performance.now();
-    connection.isExpected = true;
-    connection.list?.delete(connection);
-  }
-
   function begin(exchange: Exchange): void {
     const { connection } = exchange;
-    connection.isExpected = false;
     counters.requestsStarted++;
     requestsOpen++;
     if (connection.exchanges.push(exchange) === 1) {
@@ -172,7 +170,7 @@ export function createConnections(limits: ListenLimits): Connections {
     if (place === -1) return;
     exchanges.splice(place, 1);
     requestsOpen--;
-    if (exchanges.length === 0 && !connection.isExpected && connections.has(connection)) rest(connection);
+    if (exchanges.length === 0 && connections.has(connection)) rest(connection);
   }
 
   function rest(connection: Connection): void {
@@ -212,23 +210,22 @@ export function createConnections(limits: ListenLimits): Connections {
       timeOut(connection);
     }
     for (const connection of connections) {
-      for (const exchange of [...connection.exchanges]) if (isOverdue(exchange, now)) giveUp(exchange);
-      if (connection.isExpected && now - connection.idleSince > limits.requestTimeoutMs) expectNoMore(connection);
+      for (const exchange of [...connection.exchanges]) {
+        if (isLate(exchange, now)) giveUp(exchange, connection.refuseLateBody);
+        else if (isStalled(exchange, now)) giveUp(exchange);
+      }
     }
   }
 
-  /** Node has answered it without telling, as it does with expectations that it does not know. */
-  function expectNoMore(connection: Connection): void {
-    connection.isExpected = false;
-    if (connection.exchanges.length === 0) rest(connection);
-  }
-
-  /** Takes the stream from a caller; where there is none, or it does not come off, the connection. */
-  function giveUp(exchange: Exchange): void {
-    if (exchange.stream === undefined || exchange.isGivenUp) timeOut(exchange.connection);
-    else exchange.stream.close(constants.NGHTTP2_CANCEL);
-    if (!exchange.isGivenUp) counters.requestsTimedOut++;
+  /** Resets the stream of a caller, or refuses its request; closes the connection if neither is possible or helps. */
+  function giveUp(exchange: Exchange, refuse?: () => void): void {
+    const { stream, isGivenUp, connection } = exchange;
+    if (!isGivenUp) counters.requestsTimedOut++;
     exchange.isGivenUp = true;
+    if (isGivenUp) timeOut(connection);
+    else if (stream !== undefined) stream.close(constants.NGHTTP2_CANCEL);
+    else if (refuse !== undefined) refuse();
+    else timeOut(connection);
   }
 
   function patienceMs(awaiting: Awaiting): number {
@@ -237,14 +234,13 @@ export function createConnections(limits: ListenLimits): Connections {
     return awaiting === "settings" ? limits.headersTimeoutMs : limits.idleTimeoutMs;
   }
 
-  function isOverdue(exchange: Exchange, now: number): boolean {
+  function isLate({ startedAt, receiveTimeoutMs, stream, http1 }: Exchange, now: number): boolean {
+    if (now - startedAt <= receiveTimeoutMs) return false;
+    return stream === undefined ? http1?.request.complete === false : !isReceived(stream);
+  }
+
+  function isStalled(exchange: Exchange, now: number): boolean {
     if (exchange.isGivenUp) return true;
-    if (
-      now - exchange.startedAt > exchange.receiveTimeoutMs &&
-      exchange.stream !== undefined &&
-      !isReceived(exchange.stream)
-    )
-      return true;
     const backlog = backlogOf(exchange);
     // Not the backlog by itself: it grows as well where more is added than a caller takes.
     const taken = givenTo(exchange) - backlog;
@@ -270,7 +266,7 @@ export function createConnections(limits: ListenLimits): Connections {
     });
     if (connections.size === 0) onDrained?.();
     for (const connection of [...connections]) {
-      if (connection.exchanges.length === 0 && !connection.isExpected) retire(connection);
+      if (connection.exchanges.length === 0) retire(connection);
       else connection.session?.close();
     }
     const timer = setTimeout(() => {
@@ -284,7 +280,6 @@ export function createConnections(limits: ListenLimits): Connections {
   return {
     counters,
     admit,
-    expect,
     begin,
     finish,
     destroy,

@@ -14,6 +14,8 @@ export interface GuardedRequest {
   readonly isEncrypted: boolean;
   /** Whether it is for a path that needs no token. Default false. */
   readonly isPublic?: boolean;
+  /** Whether it has more than one Host header. Default false. */
+  readonly hasSeveralHosts?: boolean;
 }
 
 /** `origin` is set where a browser must be told, by the headers of CORS, that a page of that origin may read the answer. */
@@ -76,6 +78,10 @@ export function createGuard(options: GuardOptions): Guard {
 
   return (request) => {
     const { headers } = request;
+    // Another HTTP implementation on the way may have decided by the other one (RFC 9112, section 3.2).
+    if (request.hasSeveralHosts === true) {
+      return refuse(grpcCode.invalidArgument, "The request has more than one Host header. Send exactly one.");
+    }
     const origin = headers.origin;
     const site = headers["sec-fetch-site"];
     const isBrowser =

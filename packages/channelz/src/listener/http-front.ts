@@ -1,10 +1,8 @@
 import type { Server as HttpServer } from "node:http";
 import type { ServerHttp2Session } from "node:http2";
-import type { Socket } from "node:net";
 import type { Connection } from "./connections.js";
 import { createHttp1Front } from "./http1-front.js";
 import { createHttp2Front } from "./http2-front.js";
-import { type PostHandler, type PostLaneOptions, type PostObserver, servePosts } from "./posts/post-lane.js";
 import { sniffPreface } from "./preface.js";
 import { createReception, type ReceptionOptions } from "./reception.js";
 
@@ -13,14 +11,10 @@ export interface HttpObserver {
   /** The server that connections of HTTP/1.1 are handed to. It never listens itself. */
   readonly onHttp1Server?: (server: HttpServer) => void;
   readonly onHttp2Session?: (session: ServerHttp2Session) => void;
-  /** A connection of HTTP/1.1 whose plain posts do not pass that server; it may be handed to it later. Gives who is told of them. */
-  readonly onPosts?: (socket: Socket) => PostObserver | undefined;
 }
 
 export interface HttpFrontOptions extends ReceptionOptions {
   readonly observer: HttpObserver | undefined;
-  /** Who answers plain posts, by path. */
-  readonly posts: ReadonlyMap<string, PostHandler>;
 }
 
 /** HTTP/1.1 and HTTP/2 on one socket. */
@@ -32,27 +26,17 @@ export interface HttpFront {
 }
 
 /** Creates what tells the two versions apart. */
-export function createHttpFront({ observer, posts, ...options }: HttpFrontOptions): HttpFront {
+export function createHttpFront({ observer, ...options }: HttpFrontOptions): HttpFront {
   const { services, limits, connections } = options;
   const { counters } = connections;
   const reception = createReception(options);
-  const http1 = createHttp1Front({ reception, services, limits, counters });
+  const http1 = createHttp1Front({ reception, services, limits, connections });
   const serveHttp2 = createHttp2Front({ reception, services, limits, counters, onSession: observer?.onHttp2Session });
   observer?.onHttp1Server?.(http1.server);
-  const lane: PostLaneOptions = {
-    connections,
-    reception,
-    limits,
-    posts,
-    observe: observer?.onPosts,
-    leaveToNode: http1.serve,
-    cutOff: http1.cutOff,
-  };
   return {
     serve(connection) {
       sniffPreface(connection.socket, (isHttp2) => {
         if (isHttp2) void serveHttp2(connection);
-        else if (posts.size > 0) servePosts(lane, connection);
         else http1.serve(connection);
       });
     },

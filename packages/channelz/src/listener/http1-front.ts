@@ -1,6 +1,6 @@
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { type Connection, type Counters, countMalformed } from "./connections.js";
+import { type Connection, type Connections, countMalformed } from "./connections.js";
 import type { LazyServices } from "./lazy-services.js";
 import type { ListenLimits } from "./limits.js";
 import type { Received, Reception } from "./reception.js";
@@ -9,7 +9,7 @@ export interface Http1FrontOptions {
   readonly reception: Reception;
   readonly services: LazyServices;
   readonly limits: ListenLimits;
-  readonly counters: Counters;
+  readonly connections: Connections;
 }
 
 /** HTTP/1.1 on sockets that are handed over. */
@@ -17,10 +17,15 @@ export interface Http1Front {
   /** The server that connections are handed to. It never listens itself. */
   readonly server: HttpServer;
   serve(connection: Connection): void;
-  /** Refuses what was sent of a request on a connection that was not handed over, and has ended. */
-  cutOff(connection: Connection): void;
-  /** Stops its clock; the connections themselves are drained elsewhere. */
+  /** Stops its timer; the connections themselves are drained elsewhere. */
   close(): void;
+}
+
+/** A connection of HTTP/1.1. */
+interface Served {
+  readonly connection: Connection;
+  /** The status that ends the connection once the responses that are due are sent; nothing more is served then. */
+  refusal: string | undefined;
 }
 
 const statusLines: Readonly<Record<string, string>> = {
@@ -28,79 +33,130 @@ const statusLines: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
 };
 
-export function createHttp1Front({ reception, services, limits, counters }: Http1FrontOptions): Http1Front {
-  const connections = new WeakMap<Duplex, Connection>();
+export function createHttp1Front({ reception, services, limits, connections }: Http1FrontOptions): Http1Front {
+  const { counters } = connections;
+  const bySocket = new WeakMap<Duplex, Served>();
   const server = createServer(
     {
       maxHeaderSize: limits.maxHeaderBytes,
       headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.headersTimeoutMs + limits.requestTimeoutMs,
+      // For requests that Node answers by itself. The time of all other bodies is kept with those of HTTP/2.
+      requestTimeout: limits.headersTimeoutMs + Math.max(limits.requestTimeoutMs, limits.idleTimeoutMs),
       connectionsCheckingInterval: Math.ceil(Math.min(1000, Math.max(10, limits.headersTimeoutMs / 4))),
-      // An idle connection is swept with those of HTTP/2.
+      // Idle connections are closed together with those of HTTP/2.
       keepAliveTimeout: 0,
     },
-    onRequest,
+    (request, response) => onRequest(request, response, false),
   );
+  // Without this listener Node would invite the body before the guard has seen the request.
+  server.on("checkContinue", (request, response) => onRequest(request, response, true));
   server.on("clientError", onClientError);
-  // A server that never listens starts its clock for slow headers only when it is told that it does.
+  // A server that never listens starts its timer for slow headers only on this event.
   server.emit("listening");
 
-  function onRequest(request: IncomingMessage, response: ServerResponse): void {
-    const connection = connections.get(request.socket);
-    if (connection === undefined) {
+  function onRequest(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+    const served = bySocket.get(request.socket);
+    if (served === undefined) {
       request.socket.destroy();
       return;
     }
-    const { method = "", headers, url = "" } = request;
-    const received = reception.receive(connection, undefined, { method, headers, url });
-    // A caller that goes away is no error of ours: from Node 24 on, one that nobody hears would end the process.
+    // A client that goes away is not an error of ours: from Node 24 on, an error without a listener would end the process.
     request.on("error", ignore);
     response.on("error", ignore);
-    response.on("close", () => reception.finish(received));
-    if (received.verdict.outcome !== "pass" || !services.isAwaited(received.path)) {
-      answer(received, request, response);
-    } else {
-      void services.load().then(() => {
-        if (!response.destroyed) answer(received, request, response);
-      });
+    // The rest of what was read with a refused request may hold more of them.
+    if (served.refusal !== undefined || request.socket.destroyed) return;
+    if (served.connection.exchanges.length >= limits.maxConcurrentStreams) {
+      // Node reads pipelined requests without a bound, and resumes a socket that is paused.
+      counters.connectionsMalformed++;
+      connections.destroy(served.connection);
+      return;
     }
+    const { method = "", headers, url = "", rawHeaders } = request;
+    const asked = { method, headers, url, hasSeveralHosts: hasSeveralHosts(rawHeaders) };
+    const received = reception.receive(served.connection, { http1: { request, response } }, asked);
+    response.on("close", () => {
+      reception.finish(received);
+      endRefused(served);
+    });
+    const dispatch = (): void => {
+      if (!response.destroyed) respond(received, request, response, expectsContinue);
+    };
+    if (received.verdict.outcome !== "pass" || !services.isAwaited(received.path)) dispatch();
+    else void services.load().then(dispatch);
   }
 
-  function answer(received: Received, request: IncomingMessage, response: ServerResponse): void {
+  function respond(
+    received: Received,
+    request: IncomingMessage,
+    response: ServerResponse,
+    expectsContinue: boolean,
+  ): void {
     const atOnce = reception.answerAtOnce(received);
     if (atOnce === undefined) {
+      if (expectsContinue) response.writeContinue();
       reception.handOver(received, request, response);
     } else {
-      response.writeHead(atOnce.statusCode, { ...atOnce.headers, connection: "close" });
+      const length = atOnce.body.length > 0 ? { "content-length": atOnce.body.length } : {};
+      response.writeHead(atOnce.statusCode, { ...atOnce.headers, ...length, connection: "close" });
       response.end(atOnce.body);
     }
   }
 
   function onClientError(error: Error & { readonly code?: string }, socket: Duplex): void {
-    const isLate = error.code === "ERR_HTTP_REQUEST_TIMEOUT";
-    if (isLate) counters.connectionsTimedOut++;
-    else countMalformed(counters, error);
-    if (socket.writable)
-      socket.write(`HTTP/1.1 ${statusLines[error.code ?? ""] ?? "400 Bad Request"}\r\nconnection: close\r\n\r\n`);
-    socket.destroy();
+    const served = bySocket.get(socket);
+    if (served?.refusal === undefined) {
+      if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") counters.connectionsTimedOut++;
+      else countMalformed(counters, error);
+    }
+    if (served === undefined || !socket.writable) socket.destroy();
+    else refuse(served, statusLines[error.code ?? ""] ?? "400 Bad Request");
+  }
+
+  /** Ends a connection with a status for a request that has no response object, or whose body is not complete. */
+  function refuse(served: Served, statusLine: string): void {
+    const { connection } = served;
+    served.refusal ??= statusLine;
+    const last = connection.exchanges.at(-1);
+    // This is its response, unless it has got one already.
+    if (last?.http1?.request.complete === false && !last.http1.response.headersSent) connections.finish(last);
+    // A client that has closed its side does not wait for responses.
+    if (connection.exchanges.length > 0 && connection.socket.readableEnded) connection.socket.destroy();
+    else endRefused(served);
+  }
+
+  function endRefused({ connection: { exchanges, socket }, refusal }: Served): void {
+    if (refusal === undefined || exchanges.length > 0) return;
+    if (socket.writable) socket.write(`HTTP/1.1 ${refusal}\r\nconnection: close\r\n\r\n`);
+    socket.destroySoon();
   }
 
   return {
     server,
     serve(connection) {
+      const served: Served = { connection, refusal: undefined };
       connection.awaiting = "request";
-      connections.set(connection.socket, connection);
+      connection.refuseLateBody = () => {
+        counters.connectionsTimedOut++;
+        refuse(served, "408 Request Timeout");
+      };
+      bySocket.set(connection.socket, served);
       server.emit("connection", connection.socket);
       // The parser reads the handle from here on, but what was put back waits in the socket.
       connection.socket.resume();
-    },
-    cutOff({ socket }) {
-      onClientError(Object.assign(new Error("Cut off"), { code: "HPE_INVALID_EOF_STATE" }), socket);
     },
     close() {
       server.close();
     },
   };
+}
+
+function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string;
+    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts > 1;
 }
 
 function ignore(): void {}

@@ -36,7 +36,7 @@ export function createHttp2Front({ reception, services, limits, counters, onSess
     // A caller may have reset the stream before we hear of it, and then nobody will hear of its end.
     if (stream.destroyed || stream.closed) return;
     const { ":method": method = "", ":path": url = "" } = headers;
-    const received = reception.receive(connection, stream, { method, headers, url });
+    const received = reception.receive(connection, { stream }, { method, headers, url });
     stream.on("close", () => reception.finish(received));
     const { outcome, origin } = received.verdict;
     if (outcome === "pass" && origin === undefined && services.current?.grpcUnary(stream, headers) === true) return;

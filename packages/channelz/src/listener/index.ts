@@ -10,7 +10,4 @@ export {
   listenChannelz,
 } from "./listen.js";
 export type { ListenTls, PemFile, TlsChange, TlsExpiry } from "./listen-tls.js";
-export { PostAnswer } from "./posts/post-answer.js";
-export type { PostHandler, PostObserver } from "./posts/post-lane.js";
-export { WholePost } from "./posts/whole-post.js";
 export type { Fallback } from "./reception.js";

@@ -5,7 +5,10 @@ export interface ListenLimits {
    * request; where every connection has one, the newcomer is refused. Default 1024.
    */
   readonly maxConnections: number;
-  /** Requests at once on one HTTP/2 connection. Default 128. */
+  /**
+   * Requests at once on one connection. HTTP/2 refuses a stream above it; the connection of a client of HTTP/1.1 that sends more
+   * requests without waiting for responses is closed. Default 128.
+   */
   readonly maxConcurrentStreams: number;
   /** Bytes of a request's headers together. Default 16384. */
   readonly maxHeaderBytes: number;
@@ -15,7 +18,7 @@ export interface ListenLimits {
   readonly prefaceTimeoutMs: number;
   /** Milliseconds for the headers of an HTTP/1.1 request, and for the settings that open HTTP/2. Default 10000. */
   readonly headersTimeoutMs: number;
-  /** Milliseconds from a request's headers to the end of its body. Default 15000. */
+  /** Milliseconds from a request's headers to the end of its body; checked at least once a second. Default 15000. */
   readonly requestTimeoutMs: number;
   /**
    * Milliseconds that an answer may lie ready while its caller takes none of it; of HTTP/2, where other streams may go on, less

@@ -12,8 +12,6 @@ import { createHttpFront, type HttpObserver } from "./http-front.js";
 import { createLazyServices } from "./lazy-services.js";
 import { completeLimits, type ListenLimits } from "./limits.js";
 import type { ListenTls } from "./listen-tls.js";
-import type { PostHandler } from "./posts/post-lane.js";
-import { readPostPaths } from "./posts/post-paths.js";
 import type { Fallback } from "./reception.js";
 import { createTlsFront } from "./tls-front.js";
 import { createTokenCheck } from "./token.js";
@@ -58,12 +56,6 @@ export interface ListenOptions {
   readonly keepsProcessAlive?: boolean;
   /** Answers what no service does, behind the same guard. Default: 404, in the caller's protocol. */
   readonly fallback?: Fallback;
-  /**
-   * Answers posts to these paths, behind the same guard, in a fraction of the time that Node's own requests take: for what is called
-   * all the time. Only what comes plain and whole does so, over HTTP/1.1; the rest comes to the fallback, which must answer the same.
-   * Paths have one part, like `/mcp`. Default: none.
-   */
-  readonly posts?: Readonly<Record<string, PostHandler>>;
   /** Paths that are answered without a token; Host and Origin are judged all the same. Default: none. */
   readonly publicPaths?: readonly string[];
   /** Whether an address that other machines can reach is refused without TLS, also where there is a token. Default false. */
@@ -109,7 +101,6 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
   const { keepsProcessAlive = true } = options;
   const limits = completeLimits(options.limits);
   const checkToken = createTokenCheck(options);
-  const posts = readPostPaths(options.posts, options.fallback);
   const address = await resolveBind(options);
   if (address.kind === "unix" && options.tls !== undefined) {
     throw new TypeError("tls and path exclude each other: the mode of its file guards a Unix socket.");
@@ -142,7 +133,6 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
     }),
     services,
     fallback: options.fallback,
-    posts,
     publicPaths: new Set(options.publicPaths),
     cors: options.cors,
     observer: options.observer,

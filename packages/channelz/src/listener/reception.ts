@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { grpcCode } from "../service/grpc-code.js";
 import type { RpcStatus } from "../service/rpc-status.js";
 import type { NodeRequest, NodeResponse } from "./connect-handler.js";
-import type { Connection, Connections, Exchange } from "./connections.js";
+import type { Connection, Connections, Exchange, Http1Pair } from "./connections.js";
 import { type CorsAdditions, corsHeaders, preflightHeaders } from "./cors.js";
 import type { Guard, GuardedRequest, Verdict } from "./guard.js";
 import type { LazyServices } from "./lazy-services.js";
@@ -34,20 +34,27 @@ export interface Received {
   readonly exchange: Exchange;
 }
 
+/** What the headers of a request say. */
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly url: string;
+  /** Whether it has more than one Host header. Default false. */
+  readonly hasSeveralHosts?: boolean;
+}
+
 /** What all requests pass, whichever version of HTTP brings them. */
 export interface Reception {
   /** Takes a request in: it is counted, and the guard is asked. */
   receive(
     connection: Connection,
-    stream: ServerHttp2Stream | undefined,
-    request: { readonly method: string; readonly headers: IncomingHttpHeaders; readonly url: string },
+    carrier: { readonly stream: ServerHttp2Stream } | { readonly http1: Http1Pair },
+    request: ReceivedRequest,
   ): Received;
   /** The answer to a request that nobody needs to see: one that is refused, too large, a preflight, or for nothing here. */
   answerAtOnce(received: Received): StatusResponse | undefined;
   /** Its answer is out, or it never will be. */
   finish(received: Received): void;
-  /** Tells a browser, where the request is one's, that the page may read the answer. */
-  welcome(received: Received, response: { setHeader(name: string, value: string): unknown }): void;
   /** Hands a request to whom it is for. */
   handOver(received: Received, request: NodeRequest, response: NodeResponse): void;
 }
@@ -78,19 +85,16 @@ export function createReception(options: ReceptionOptions): Reception {
     return { code: grpcCode.resourceExhausted, message };
   }
 
-  const welcome: Reception["welcome"] = ({ verdict: { origin } }, response) => {
-    if (origin === undefined) return;
-    for (const [name, value] of Object.entries(corsHeaders(origin, cors))) response.setHeader(name, value);
-  };
-
   return {
-    receive(connection, stream, { method, headers, url }) {
+    receive(connection, carrier, { method, headers, url, hasSeveralHosts = false }) {
+      const stream = "stream" in carrier ? carrier.stream : undefined;
       const path = pathOf(url);
       const kind = services.current?.connect.kindOf(path);
       const mayStayOpen = kind === "client_streaming" || kind === "bidi_streaming";
       const exchange: Exchange = {
         connection,
         stream,
+        http1: "http1" in carrier ? carrier.http1 : undefined,
         startedAt: performance.now(),
         receiveTimeoutMs: mayStayOpen ? limits.idleTimeoutMs : limits.requestTimeoutMs,
         stalledSince: undefined,
@@ -100,7 +104,8 @@ export function createReception(options: ReceptionOptions): Reception {
       };
       connections.begin(exchange);
       const httpVersion = stream === undefined ? 1 : 2;
-      const asked: GuardedRequest = { httpVersion, method, headers, isEncrypted, isPublic: publicPaths.has(path) };
+      const isPublic = publicPaths.has(path);
+      const asked: GuardedRequest = { httpVersion, method, headers, isEncrypted, isPublic, hasSeveralHosts };
       return { asked, url, path, verdict: guard(asked), exchange };
     },
     answerAtOnce({ asked, url, path, verdict }) {
@@ -114,9 +119,11 @@ export function createReception(options: ReceptionOptions): Reception {
       return { ...answer, headers: { ...answer.headers, ...(verdict.origin && corsHeaders(verdict.origin, cors)) } };
     },
     finish: ({ exchange }) => connections.finish(exchange),
-    welcome,
     handOver(received, request, response) {
-      welcome(received, response);
+      const { origin } = received.verdict;
+      if (origin !== undefined) {
+        for (const [name, value] of Object.entries(corsHeaders(origin, cors))) response.setHeader(name, value);
+      }
       if (services.current?.connect.handle(request, response, received.path) !== true) fallback?.(request, response);
     },
   };

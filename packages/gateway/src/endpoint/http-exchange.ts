@@ -1,7 +1,7 @@
-import type { Fallback, WholePost } from "@wirescope/channelz";
+import type { Fallback } from "@wirescope/channelz";
 
-/** A request of either version of HTTP, or a post that came whole. */
-export type HttpRequest = Parameters<Fallback>[0] | WholePost;
+/** A request of either version of HTTP. */
+export type HttpRequest = Parameters<Fallback>[0];
 
 /** What an answer takes, in the words that all of them have in common. */
 export interface HttpResponse {

@@ -1,5 +1,4 @@
 import { ServerResponse } from "node:http";
-import { PostAnswer } from "@wirescope/channelz/listener";
 import type { Outlet } from "../clients/outlet.js";
 import { encodeMessage } from "../rpc/encode-message.js";
 import type { RpcAnswer, RpcMessage } from "../rpc/json-rpc.js";
@@ -64,10 +63,6 @@ export function sendJson(
 
 /** Ends an answer with all of its body, which leaves in one write with the head. */
 function endWith(response: HttpResponse, body: string, encoding: "utf8" | "latin1"): void {
-  if (response instanceof PostAnswer) {
-    response.end(body, encoding);
-    return;
-  }
   // An answer before which others are due has no socket yet.
   if (!(response instanceof ServerResponse) || response.socket === null) {
     response.end(body);

@@ -1,4 +1,3 @@
-import { WholePost } from "@wirescope/channelz/listener";
 import type { HttpRequest } from "./http-exchange.js";
 
 /** Reads the body of a request as text; `then` gets undefined where it is larger than that. Never called where it breaks off. */
@@ -6,10 +5,6 @@ export function readBody(request: HttpRequest, limitBytes: number, then: (text: 
   const announced = Number(request.headers["content-length"] ?? 0);
   if (announced > limitBytes) {
     then(undefined);
-    return;
-  }
-  if (request instanceof WholePost) {
-    then(request.body);
     return;
   }
   const chunks: Buffer[] = [];

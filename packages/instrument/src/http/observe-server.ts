@@ -3,12 +3,11 @@ import type { Http2SecureServer } from "node:http2";
 import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { type TLSSocket, Server as TlsServer } from "node:tls";
-import type { PostObserver, Registry, ServerHandle } from "@wirescope/channelz";
+import type { Registry, ServerHandle } from "@wirescope/channelz";
 import { causeOf } from "../cause.js";
 import { EventFolder } from "../event-folder.js";
 import { observeListening } from "../listening.js";
 import { noteObserved, stopObserving } from "../observation.js";
-import { ConnectionPosts } from "./connection-posts.js";
 import type { ConnectionOwner } from "./server-connection.js";
 import { addOwner, connectionOf, removeOwner } from "./server-requests.js";
 import { watchEvents } from "./watch-events.js";
@@ -39,14 +38,6 @@ export function observeHttpServer(
     handle.close(reason);
   });
   return handle;
-}
-
-/**
- * Shows a connection of a server that has not been handed to it, since its posts are answered before it is; with those that come
- * while the server is observed.
- */
-export function observePosts(server: HttpServer, socket: Socket): PostObserver {
-  return new ConnectionPosts(server, socket);
 }
 
 /**

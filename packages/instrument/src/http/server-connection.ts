@@ -1,10 +1,9 @@
 import { type EventEmitter, errorMonitor } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { PostAnswer, Registry, ServerHandle, SocketHandle } from "@wirescope/channelz";
+import type { Registry, ServerHandle, SocketHandle } from "@wirescope/channelz";
 import { codeOf } from "../cause.js";
 import type { EventFolder } from "../event-folder.js";
-import { countOutcome } from "../messages/call-counters.js";
 import { readEndpoints } from "../sockets/addresses.js";
 import { describeSocket } from "../sockets/describe-socket.js";
 import { beginExchange, type ExchangeCounters, type ExchangeTracker } from "./exchange-tracker.js";
@@ -58,21 +57,6 @@ export class ServerConnection implements ExchangeCounters {
     const exchange = beginExchange(this);
     this.#exchanges.push(exchange);
     exchange.serve(this.#handle, request, response);
-  }
-
-  /** A post came that is none of Node's requests. */
-  posted(hasBody: boolean): void {
-    this.#owner.server.callStarted();
-    this.#handle.remoteStreamStarted();
-    if (hasBody) this.#handle.messageReceived();
-  }
-
-  /** Its answer was sent, or never will be. */
-  answered({ statusCode, hasBody, writableFinished }: PostAnswer): void {
-    if (writableFinished && hasBody) this.#handle.messageSent();
-    if (writableFinished) this.#handle.streamSucceeded();
-    else this.#handle.streamFailed();
-    countOutcome(this.#owner.server, writableFinished && statusCode < 400);
   }
 
   /** A request came that makes the connection something else: a WebSocket, or a tunnel. */

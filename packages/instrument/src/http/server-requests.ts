@@ -83,7 +83,7 @@ function onResponse(message: unknown): void {
 }
 
 /** The connection that a request came on: its server may have been handed it before it was observed, or not at all. */
-export function shownConnection(server: Server, socket: Socket): ServerConnection | undefined {
+function shownConnection(server: Server, socket: Socket): ServerConnection | undefined {
   const connection = ServerConnection.of(socket);
   if (connection !== undefined) return connection;
   if (!owners.has(server)) onUnowned?.(server);
