@@ -1,3 +1,5 @@
+import { createRates } from "./rates.js";
+
 /** Bounds what is in flight, and how fast it comes. */
 export interface Admission {
   readonly inFlight: number;
@@ -15,23 +17,15 @@ export interface AdmissionOptions {
 }
 
 export function createAdmission({ concurrency, rate, now = Date.now }: AdmissionOptions): Admission {
-  const most = rate * 2;
+  const rates = createRates(rate, now);
   let inFlight = 0;
-  let tokens = most;
-  let filledAt = rate === Number.POSITIVE_INFINITY ? 0 : now();
   return {
     get inFlight() {
       return inFlight;
     },
     enter() {
       if (inFlight >= concurrency) return "concurrency";
-      if (rate !== Number.POSITIVE_INFINITY) {
-        const at = now();
-        tokens = Math.min(most, tokens + ((at - filledAt) / 1000) * rate);
-        filledAt = at;
-        if (tokens < 1) return "rate";
-        tokens -= 1;
-      }
+      if (!rates.take("")) return "rate";
       inFlight += 1;
       return undefined;
     },

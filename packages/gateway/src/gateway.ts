@@ -14,7 +14,7 @@ import { createPerform } from "./clients/perform.js";
 import { createSessions, type Sessions } from "./clients/sessions.js";
 import type { EndpointParts } from "./endpoint/endpoint-parts.js";
 import { createEventStreams } from "./endpoint/event-streams.js";
-import { createPrincipals } from "./endpoint/principal.js";
+import { createRequesters } from "./endpoint/principal.js";
 import { createRoutes, publicPaths } from "./endpoint/routes.js";
 import { createTeller, type GatewayEvent, type Teller } from "./events.js";
 import type { GatewayListenOptions, GatewayOptions } from "./gateway-options.js";
@@ -143,7 +143,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     listenings: createListenings({ hub, notices, most: limits.listeners }),
     accounts: createAccounts(limits),
     streams: createEventStreams(),
-    principalOf: createPrincipals(),
+    requesterOf: createRequesters(options.listen === false || options.listen?.token !== false),
   };
   const stdioClients = new Set<StdioClient>();
   let isClosing = false;

@@ -75,6 +75,42 @@ test("one client sends so many requests in a second", async () => {
   expect(statuses).toContain(429);
 });
 
+test.each([
+  ["a new session for each request", { token: undefined }],
+  ["a new session for each request, and an Authorization header that nobody checks", { token: false }],
+] as const)("clientRate is not avoided by %s", async (_, { token }) => {
+  const gateway = await startTestGateway({}, { limits: { clientRate: 5 }, listen: { token } });
+  const statuses: number[] = [];
+  for (let id = 0; id < 14; id += 1) {
+    const client = token === false ? { ...gateway, token: `of client ${id}` } : gateway;
+    const { session } = await begin(client, `client ${id}`);
+    statuses.push((await post(client, { jsonrpc: "2.0", id, method: "ping" }, session)).status);
+  }
+  expect(statuses.slice(0, 10)).toEqual(Array(10).fill(200));
+  expect(statuses).toContain(429);
+});
+
+test("clientRate is not avoided by another name in each request, or another spelling of the token", async () => {
+  const gateway = await startTestGateway({}, { limits: { clientRate: 5 } });
+  const statuses = await Promise.all(
+    Array.from({ length: 30 }, async (_, id) => {
+      const _meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { name: `client ${id}`, version: "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+      };
+      const headers = {
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/list",
+        authorization: `Bearer ${" ".repeat(id)}${gateway.token}`,
+      };
+      return (await post(gateway, { jsonrpc: "2.0", id, method: "tools/list", params: { _meta } }, headers)).status;
+    }),
+  );
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(10);
+  expect(statuses).toContain(429);
+});
+
 test("one server has so many calls in flight, and the others go on", async () => {
   const { gateway, running, release } = await startHolding({ serverConcurrency: 2 });
   const client = await connect(gateway, "modern");

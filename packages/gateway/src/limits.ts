@@ -6,9 +6,12 @@ export interface GatewayLimits {
   readonly sessions: number;
   /** Milliseconds after which a session is ended that has neither a stream nor a request. Default 1,800,000. */
   readonly sessionIdleMs: number;
-  /** Requests of one client in flight. Default 256. */
+  /** Requests of one session in flight, or of one client name and token without sessions. Default 256. */
   readonly clientConcurrency: number;
-  /** Requests of one client in a second, as an average; twice as many may come at once. Default: no bound. */
+  /**
+   * Requests of one client in a second, as an average; twice as many may come at once. A client is what it cannot choose itself: its
+   * certificate, else the token, else its address. Default: no bound.
+   */
   readonly clientRate: number;
   /** Calls of one server in flight. Default 512. */
   readonly serverConcurrency: number;

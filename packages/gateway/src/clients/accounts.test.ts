@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { completeLimits } from "../limits.js";
 import { createAccounts } from "./accounts.js";
 
+const p = { principal: "p", rateKey: "p" };
 const accounts = () => createAccounts(completeLimits());
 
 test("a client is known by the beginning of its name, and nothing else of that is kept", () => {
@@ -11,7 +12,7 @@ test("a client is known by the beginning of its name, and nothing else of that i
   const before = process.memoryUsage().heapUsed;
   const kept = Array.from({ length: 50 }, (_, index) => {
     const client = { name: `${index} ${"n".repeat(1_000_000)}`, version: "1" };
-    return [shared("p", client), create("p", client)];
+    return [shared(p, client), create(p, client)];
   });
   collect();
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(20_000_000);
@@ -20,9 +21,9 @@ test("a client is known by the beginning of its name, and nothing else of that i
 
 test("requests of one principal under one name share an account, and others have theirs", () => {
   const { shared } = accounts();
-  const first = shared("p", { name: "a", version: "1" });
-  expect(shared("p", { name: "a", version: "1" })).toBe(first);
-  expect(shared("q", { name: "a", version: "1" })).not.toBe(first);
-  expect(shared("p", { name: "a", version: "2" })).not.toBe(first);
-  expect(shared("p", undefined)).not.toBe(first);
+  const first = shared(p, { name: "a", version: "1" });
+  expect(shared(p, { name: "a", version: "1" })).toBe(first);
+  expect(shared({ principal: "q", rateKey: "q" }, { name: "a", version: "1" })).not.toBe(first);
+  expect(shared(p, { name: "a", version: "2" })).not.toBe(first);
+  expect(shared(p, undefined)).not.toBe(first);
 });

@@ -1,14 +1,23 @@
 import { createAdmission } from "../admission.js";
+import { createRates } from "../rates.js";
 import type { GatewayLimits } from "../limits.js";
 import type { Implementation } from "../rpc/protocol.js";
 import type { ClientAccount } from "./caller.js";
 
-/** What clients may take. */
+/** Who sends requests, as far as the gateway can tell without believing the client. */
+export interface Requester {
+  /** The owner of sessions and of calls that wait. */
+  readonly principal: string;
+  /** By what requests are counted for `clientRate`: something that a client cannot choose. */
+  readonly rateKey: string;
+}
+
+/** The limits of clients. */
 export interface Accounts {
-  /** One of its own, for a session. */
-  create(principal: string, client: Implementation | undefined): ClientAccount;
-  /** The one of a client that has no session: all requests of one principal under one name share it. */
-  shared(principal: string, client: Implementation | undefined): ClientAccount;
+  /** Creates an account for a session. */
+  create(requester: Requester, client: Implementation | undefined): ClientAccount;
+  /** The account of a client without a session: all requests of one principal under one name share it. */
+  shared(requester: Requester, client: Implementation | undefined): ClientAccount;
 }
 
 const mostShared = 1000;
@@ -22,15 +31,21 @@ function labelOf({ name, version }: Implementation): string {
 }
 
 export function createAccounts(limits: GatewayLimits): Accounts {
+  const { clientConcurrency: concurrency, clientRate: rate } = limits;
   const shared = new Map<string, ClientAccount>();
-  const create = (principal: string, client: Implementation | undefined): ClientAccount => {
-    const { clientConcurrency: concurrency, clientRate: rate } = limits;
+  const rates = createRates(rate);
+  const create = ({ principal, rateKey }: Requester, client: Implementation | undefined): ClientAccount => {
     const label = client === undefined ? "unnamed" : labelOf(client);
-    const admission = createAdmission({ concurrency, rate });
+    const admission = createAdmission({ concurrency, rate: Number.POSITIVE_INFINITY });
     return {
       principal,
       label,
-      enter: admission.enter,
+      enter() {
+        const full = admission.enter();
+        if (full !== undefined || rates.take(rateKey)) return full;
+        admission.leave();
+        return "rate";
+      },
       leave: admission.leave,
       get inFlight() {
         return admission.inFlight;
@@ -39,13 +54,14 @@ export function createAccounts(limits: GatewayLimits): Accounts {
   };
   return {
     create,
-    shared(principal, client) {
+    shared(requester, client) {
+      const { principal } = requester;
       const key = client === undefined ? principal : `${principal}\n${labelOf(client)}`;
       let account = shared.get(key);
       if (account === undefined) {
         for (const [old, { inFlight }] of shared.size >= mostShared ? shared : [])
           if (inFlight === 0) shared.delete(old);
-        account = create(principal, client);
+        account = create(requester, client);
         shared.set(key, account);
       }
       return account;

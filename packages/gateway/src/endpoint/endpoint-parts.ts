@@ -1,4 +1,4 @@
-import type { Accounts } from "../clients/accounts.js";
+import type { Accounts, Requester } from "../clients/accounts.js";
 import type { Listenings } from "../clients/listenings.js";
 import type { ModernRequests } from "../clients/modern-requests.js";
 import type { Perform } from "../clients/perform.js";
@@ -20,5 +20,5 @@ export interface EndpointParts {
   readonly listenings: Listenings;
   readonly accounts: Accounts;
   readonly streams: EventStreams;
-  readonly principalOf: (request: HttpRequest) => string;
+  readonly requesterOf: (request: HttpRequest) => Requester;
 }

@@ -92,7 +92,7 @@ function initialize(parts: EndpointParts, request: HttpRequest, response: HttpRe
   const session = parts.sessions.begin({
     ...init,
     id: randomBytes(24).toString("base64url"),
-    account: accounts.create(parts.principalOf(request), init.clientInfo),
+    account: accounts.create(parts.requesterOf(request), init.clientInfo),
     protocolVersion: result.protocolVersion,
     perform,
     inputMs: limits.inputMs,
@@ -105,7 +105,7 @@ function initialize(parts: EndpointParts, request: HttpRequest, response: HttpRe
 function sessionOf(parts: EndpointParts, request: HttpRequest): Session {
   const id = headerOf(request.headers, "mcp-session-id");
   if (id === undefined) throw httpError(400, "The header Mcp-Session-Id is needed. Begin with initialize.");
-  const session = parts.sessions.find(id, parts.principalOf(request));
+  const session = parts.sessions.find(id, parts.requesterOf(request).principal);
   if (session === undefined) {
     // Whoever's it is or was: to others it does not exist.
     throw new RpcError(rpcCodes.sessionNotFound, "Session not found. Begin anew with initialize.", { status: 404 });

@@ -37,7 +37,7 @@ export function serveModernPost(
       isCalledOffBy(response, parts.listenings.begin(message, outlet));
       return;
     }
-    const account = parts.accounts.shared(parts.principalOf(request), envelope.clientInfo);
+    const account = parts.accounts.shared(parts.requesterOf(request), envelope.clientInfo);
     isCalledOffBy(response, parts.modern.request({ request: message, envelope, account, headers }, outlet));
   } catch (error) {
     refuse(request, response, error, "id" in message ? message.id : null);

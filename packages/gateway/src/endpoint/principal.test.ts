@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { TLSSocket } from "node:tls";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { HttpRequest } from "./http-exchange.js";
-import { createPrincipals } from "./principal.js";
+import { createRequesters } from "./principal.js";
 
 const certificate = (name: string): string =>
   readFileSync(new URL(`../../../../test/certificates/${name}.pem`, import.meta.url), "utf8");
@@ -14,11 +14,11 @@ const as = (name: string) => ({ rejectUnauthorized: false, cert: certificate(nam
 
 /** A server that answers each request with whose it is; returns its port. */
 async function servePrincipals(): Promise<number> {
-  const principalOf = createPrincipals();
+  const requesterOf = createRequesters(true);
   const tls = { cert: certificate("server"), key: certificate("server-key") };
   const ca = [certificate("ca"), certificate("other-ca")];
   const server = createSecureServer({ ...tls, ca, requestCert: true, allowHTTP1: true }, (request, response) => {
-    response.end(principalOf(request as HttpRequest));
+    response.end(requesterOf(request as HttpRequest).principal);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());

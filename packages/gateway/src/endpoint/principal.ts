@@ -1,14 +1,16 @@
 import { createHash } from "node:crypto";
 import { TLSSocket } from "node:tls";
+import type { Requester } from "../clients/accounts.js";
 import type { HttpRequest } from "./http-exchange.js";
 
 const mostKept = 256;
 
 /**
- * Whose request one is: told apart by the token, and by the certificate where there is one. The guard has let it in already;
- * this says only whose sessions it may use. The certificate is the one that the connection began with.
+ * Identifies who sends a request that the guard has let in. The principal, which owns sessions, is the Authorization header and the
+ * certificate that the connection began with. Requests are counted by the certificate, else by the token if one is required
+ * (`hasToken`), else by the address of the peer: without a check of the token a client could send any.
  */
-export function createPrincipals(): (request: HttpRequest) => string {
+export function createRequesters(hasToken: boolean): (request: HttpRequest) => Requester {
   const kept = new Map<string, string>();
   // To read a certificate takes half as long as a call does.
   const fingerprints = new WeakMap<object, string>();
@@ -29,13 +31,20 @@ export function createPrincipals(): (request: HttpRequest) => string {
       socket,
     } = request;
     // No header has a line feed, so that the two kinds of keys differ.
-    const credentials =
-      socket instanceof TLSSocket ? `${fingerprintOf(request, socket)}\n${authorization}` : authorization;
-    const known = kept.get(credentials);
-    if (known !== undefined) return known;
-    if (kept.size >= mostKept) kept.clear();
-    const principal = createHash("sha256").update(credentials).digest("base64url");
-    kept.set(credentials, principal);
-    return principal;
+    const fingerprint = socket instanceof TLSSocket ? fingerprintOf(request, socket) : undefined;
+    const credentials = fingerprint === undefined ? authorization : `${fingerprint}\n${authorization}`;
+    let principal = kept.get(credentials);
+    if (principal === undefined) {
+      if (kept.size >= mostKept) kept.clear();
+      principal = createHash("sha256").update(credentials).digest("base64url");
+      kept.set(credentials, principal);
+    }
+    return { principal, rateKey: fingerprint || (hasToken ? "token" : addressOf(request)) };
   };
+}
+
+function addressOf(request: HttpRequest): string {
+  // The socket of a session that has ended throws.
+  if ("stream" in request && request.stream.session?.destroyed !== false) return "gone";
+  return request.socket.remoteAddress ?? "unix";
 }

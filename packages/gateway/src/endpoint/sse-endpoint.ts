@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Requester } from "../clients/accounts.js";
 import type { Outlet } from "../clients/outlet.js";
 import { answerOf, readInitialize, type Session } from "../clients/session.js";
 import type { ReadMessage, RpcRequest } from "../rpc/json-rpc.js";
@@ -13,7 +14,7 @@ import { httpError, refuse } from "./refuse.js";
 
 /** One stream of the transport that was before Streamable HTTP, from its beginning to its end. */
 interface SseClient {
-  readonly principal: string;
+  readonly requester: Requester;
   readonly outlet: Outlet;
   session: Session | undefined;
 }
@@ -28,7 +29,7 @@ export interface SseEndpoint {
 export const messagesPath = "/messages";
 
 export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
-  const { limits, streams, sessions, hub, perform, accounts, principalOf } = parts;
+  const { limits, streams, sessions, hub, perform, accounts, requesterOf } = parts;
   const clients = new Map<string, SseClient>();
 
   const initialize = (id: string, client: SseClient, message: RpcRequest): void => {
@@ -37,7 +38,7 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
         throw new RpcError(rpcCodes.invalidRequest, "The session is initialized already.");
       const init = readInitialize(message.params);
       const result = initializeResult(hub, init.requested);
-      const account = accounts.create(client.principal, init.clientInfo);
+      const account = accounts.create(client.requester, init.clientInfo);
       const { protocolVersion } = result;
       client.session = sessions.begin({ ...init, id, account, protocolVersion, perform, inputMs: limits.inputMs });
       if (client.session === undefined)
@@ -86,7 +87,7 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
         answer: stream.answer,
         end: stream.end,
       };
-      const client: SseClient = { principal: principalOf(request), outlet, session: undefined };
+      const client: SseClient = { requester: requesterOf(request), outlet, session: undefined };
       clients.set(id, client);
       response.once("close", () => {
         clients.delete(id);
@@ -97,7 +98,7 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
     post(request, response) {
       post(request, response, (id, principal) => {
         const client = clients.get(id);
-        return client?.principal === principal ? (read) => receive(id, client, read) : undefined;
+        return client?.requester.principal === principal ? (read) => receive(id, client, read) : undefined;
       });
     },
   };
@@ -112,7 +113,7 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
       return;
     }
     const id = new URLSearchParams(request.url?.split("?", 2)[1] ?? "").get("sessionId") ?? "";
-    const take = find(id, principalOf(request));
+    const take = find(id, requesterOf(request).principal);
     if (take === undefined) {
       refuse(request, response, httpError(404, "Session not found. Open the stream anew.", rpcCodes.sessionNotFound));
     } else if (!isJson(request.headers["content-type"])) {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Readable, Writable } from "node:stream";
 import { TransientMap } from "@wirescope/tool-server";
+import type { Requester } from "../clients/accounts.js";
 import type { Outlet } from "../clients/outlet.js";
 import { answerOf, readInitialize, type Session } from "../clients/session.js";
 import type { EndpointParts } from "../endpoint/endpoint-parts.js";
@@ -24,8 +25,8 @@ export interface StdioClient {
 /** What may wait for a client that does not read, in bytes. Then nothing more is read of it, and notifications are lost. */
 const mostWaiting = 8 * 1024 * 1024;
 
-/** Whoever holds the pipes; there is no other. */
-const principal = "stdio";
+/** There is one client: the process at the other end of the pipes. */
+const requester: Requester = { principal: "stdio", rateKey: "stdio" };
 
 /**
  * Serves one client over pipes, a message a line, in both eras: the handshake begins a session, and a request that names its
@@ -70,7 +71,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
     session = sessions.begin({
       ...init,
       id: randomBytes(24).toString("base64url"),
-      account: accounts.create(principal, init.clientInfo),
+      account: accounts.create(requester, init.clientInfo),
       protocolVersion: result.protocolVersion,
       perform,
       inputMs: limits.inputMs,
@@ -104,7 +105,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
       request.method === "subscriptions/listen"
         ? listenings.begin(request, outlet)
         : modern.request(
-            { request, envelope, account: accounts.shared(principal, envelope.clientInfo), headers: undefined },
+            { request, envelope, account: accounts.shared(requester, envelope.clientInfo), headers: undefined },
             outlet,
           );
     if (running.has(id)) running.set(id, callOff);
