@@ -48,9 +48,9 @@ test.skipIf(!isChromiumInstalled)(
     const { page, problems } = await openPage();
     await page.goto(`${gateway.url}/page`);
     // Run in the page, where the types of this file are not known.
-    const look = `async (token) => {
+    const look = `async (token, adminToken) => {
       const { createAdminClient, readAdminError } = await import("/admin.js");
-      const admin = createAdminClient({ url: location.origin, token });
+      const admin = createAdminClient({ url: location.origin, token, adminToken });
       const { servers } = await admin.listServers({});
       const told = [];
       for await (const { servers } of admin.watchServers({})) {
@@ -60,7 +60,9 @@ test.skipIf(!isChromiumInstalled)(
       const error = await admin.reconnect({ server: "none" }).catch(readAdminError);
       return { listed: servers.map(({ name }) => name), told, error: [error.status, error.failure.code] };
     }`;
-    const seen = await page.evaluate(`(${look})(${JSON.stringify(gateway.token)})`);
+    const seen = await page.evaluate(
+      `(${look})(${JSON.stringify(gateway.token)}, ${JSON.stringify(gateway.adminToken)})`,
+    );
     expect(seen).toMatchObject({ listed: ["away"], error: ["NotFound", "SERVER_UNKNOWN"] });
     expect((seen as { told: string[] }).told).toContain("away");
     expect(problems.filter((problem) => problem.startsWith("error:"))).toEqual([]);

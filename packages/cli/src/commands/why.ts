@@ -48,7 +48,8 @@ interface Explained {
 /** Walked by the gateway that runs, where the command is about it: it knows what it saw last. */
 async function explain(server: string, values: OptionValues<typeof options>, io: Io): Promise<Explained> {
   const { openAdmin } = await import("../admin/admin-at-hand.js");
-  const gateway = await openAdmin(values, io, { isChange: false });
+  // An explanation may start a program, so the gateway requires the administrator's token for it.
+  const gateway = await openAdmin(values, io, { isChange: true });
   if (gateway !== undefined) {
     const { explainThrough } = await import("../admin/explain-through.js");
     // The gateway has taken its secrets out; none is known here.

@@ -1,6 +1,8 @@
 import { setMaxListeners } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { request as httpRequest } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Interceptor } from "@connectrpc/connect";
 import {
@@ -202,16 +204,35 @@ describe("the guard", () => {
     ["the token of clients", {}, {}],
     ["another administrator's token", {}, { adminToken: "wrong" }],
     ["none, where everybody is let in", { listen: { token: false } }, {}],
-  ] as const)("[TS-D-ADMIN-4] with %s it can be looked at and not be changed", async (_, options, given) => {
-    const { url, token } = await startTestAdmin({ a: { type: "http", url: "http://127.0.0.1:1/mcp" } }, options);
-    const admin = connectAdmin(url, { token: token || undefined, ...given });
-    expect((await admin.listServers({})).servers).toHaveLength(1);
-    const denied = /\[permission_denied\] To change something takes the administrator's token/;
-    await expect(admin.signIn({ server: "a" })[Symbol.asyncIterator]().next()).rejects.toThrow(denied);
-    await expect(admin.completeSignIn({ signInId: "a", address: "b" })).rejects.toThrow(denied);
-    await expect(admin.signOut({ server: "a" })).rejects.toThrow(denied);
-    await expect(admin.approve({ server: "a", fingerprint: "b" })).rejects.toThrow(denied);
-  });
+  ] as const)(
+    "[TS-D-ADMIN-4] with %s servers can be listed, nothing can be changed, and no program is started",
+    async (_, options, given) => {
+      const folder = mkdtempSync(join(tmpdir(), "wirescope-starts-"));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const starts = join(folder, "starts");
+      const program = `require("node:fs").appendFileSync(${JSON.stringify(starts)}, "s")`;
+      const entries = {
+        a: { type: "http", url: "http://127.0.0.1:1/mcp" },
+        program: { command: process.execPath, args: ["-e", program] },
+      };
+      // One start by the gateway itself, and no other for a minute.
+      const plugins = [pluginOf(entries, { backOff: { firstMs: 60_000, maxMs: 60_000 } })];
+      const { url, token, gateway } = await startTestAdmin({}, { ...options, plugins });
+      const admin = connectAdmin(url, { token: token || undefined, ...given });
+      expect((await admin.listServers({})).servers).toHaveLength(2);
+      const denied = /\[permission_denied\] This needs the administrator's token/;
+      const isDown = (): boolean => gateway.servers()[1]?.state === "TRANSIENT_FAILURE";
+      await expect.poll(() => existsSync(starts) && isDown(), patience).toBe(true);
+      const startsBefore = readFileSync(starts, "utf8");
+      await expect(admin.explain({ server: "program" })).rejects.toThrow(denied);
+      await expect(admin.reconnect({ server: "program" })).rejects.toThrow(denied);
+      expect(readFileSync(starts, "utf8")).toBe(startsBefore);
+      await expect(admin.signIn({ server: "a" })[Symbol.asyncIterator]().next()).rejects.toThrow(denied);
+      await expect(admin.completeSignIn({ signInId: "a", address: "b" })).rejects.toThrow(denied);
+      await expect(admin.signOut({ server: "a" })).rejects.toThrow(denied);
+      await expect(admin.approve({ server: "a", fingerprint: "b" })).rejects.toThrow(denied);
+    },
+  );
 });
 
 describe("callers of other kinds", () => {

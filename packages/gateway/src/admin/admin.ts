@@ -181,8 +181,10 @@ export function createAdmin(options: AdminOptions): Admin {
           await upstream.tools.get();
           return redactMessage(signOutToMessage(report), upstream.redact);
         }),
-      reconnect: ({ server }) =>
+      reconnect: ({ server }, context) =>
         answer(async () => {
+          // This may start a program.
+          assertAdministrator(context);
           const upstream = upstreams.find(server);
           await upstream.reconnect();
           return create(ReconnectResponseSchema, { server: messageOf(upstream) });
@@ -201,8 +203,12 @@ export function createAdmin(options: AdminOptions): Admin {
           await upstream.reconnect();
           return create(ApproveResponseSchema, { server: messageOf(upstream) });
         }),
-      explain: ({ server }) =>
-        answer(async () => redactMessage(explanationToMessage(await explain(upstreams.find(server))), redact)),
+      explain: ({ server }, context) =>
+        answer(async () => {
+          // This starts the program of a stdio server, and helpers.
+          assertAdministrator(context);
+          return redactMessage(explanationToMessage(await explain(upstreams.find(server))), redact);
+        }),
     });
   };
 

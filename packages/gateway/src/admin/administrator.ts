@@ -8,7 +8,7 @@ export function createAdministratorCheck(adminToken: string): (context: HandlerC
   return ({ requestHeader }) => {
     if (timingSafeEqual(digest(requestHeader.get(adminHeader) ?? ""), expected)) return;
     throw new ConnectError(
-      `To change something takes the administrator's token of this gateway, in the header ${adminHeader}; the token of its clients is not enough. The commands of the user who started it find it by themselves.`,
+      `This needs the administrator's token of the gateway, in the header ${adminHeader}: it changes something or starts a program, and the token of clients is not enough. The commands of the user who started the gateway find the token by themselves.`,
       Code.PermissionDenied,
     );
   };

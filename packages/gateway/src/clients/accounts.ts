@@ -1,6 +1,6 @@
 import { createAdmission } from "../admission.js";
-import { createRates } from "../rates.js";
 import type { GatewayLimits } from "../limits.js";
+import { createRates } from "../rates.js";
 import type { Implementation } from "../rpc/protocol.js";
 import type { ClientAccount } from "./caller.js";
 
