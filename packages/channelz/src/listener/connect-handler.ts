@@ -1,13 +1,21 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { DescMethod } from "@bufbuild/protobuf";
-import { type ConnectRouter, createConnectRouter } from "@connectrpc/connect";
+import {
+  type ConnectRouter,
+  createConnectRouter,
+  createContextKey,
+  createContextValues,
+  type Interceptor,
+} from "@connectrpc/connect";
+import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import {
   compressionBrotli,
   compressionGzip,
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
+import { binaryRequest, isGrpcWebText, textResponse } from "./grpc-web-text.js";
 
 /** A request of either version, as Node's servers hand it to their listeners. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -22,6 +30,13 @@ export interface ConnectHandler {
   kindOf(path: string): DescMethod["methodKind"] | undefined;
 }
 
+/** Set once the message of a request could be decoded. */
+const isDecoded = createContextKey(false);
+const noteDecoded: Interceptor = (next) => (request) => {
+  request.contextValues.set(isDecoded, true);
+  return next(request);
+};
+
 /**
  * Puts Connect's router on Node's requests. connect-node's own adapter throws for an authority that is no URL's, which
  * would let any peer end the process, and writes to the console when a caller goes away in the middle of an answer.
@@ -30,6 +45,7 @@ export function createConnectHandler(routes: (router: ConnectRouter) => void, ma
   const router = createConnectRouter({
     acceptCompression: [compressionGzip, compressionBrotli],
     readMaxBytes: maxMessageBytes,
+    interceptors: [noteDecoded],
   });
   routes(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
@@ -44,7 +60,8 @@ export function createConnectHandler(routes: (router: ConnectRouter) => void, ma
         response.end();
       };
       try {
-        handler(universalRequestFromNodeRequest(request, response, undefined, undefined))
+        const asked = universalRequestFromNodeRequest(request, response, undefined, createContextValues());
+        dispatch(handler, asked)
           .then((answer) => universalResponseToNodeResponse(answer, response))
           .catch(giveUp);
       } catch {
@@ -53,4 +70,25 @@ export function createConnectHandler(routes: (router: ConnectRouter) => void, ma
       return true;
     },
   };
+}
+
+async function dispatch(handler: UniversalHandler, request: UniversalServerRequest): Promise<UniversalServerResponse> {
+  if (isGrpcWebText(request)) return textResponse(await handler(binaryRequest(request)));
+  const response = await handler(request);
+  // Connect reports a message that it cannot decode as an error of the server, but the client is at fault.
+  return response.status === 500 && request.contextValues?.get(isDecoded) !== true ? undecodable : response;
+}
+
+const undecodable: UniversalServerResponse = {
+  status: 400,
+  header: new Headers({ "content-type": "application/json" }),
+  get body() {
+    return bytesOf(
+      '{"code":"invalid_argument","message":"The request cannot be decoded as a message of this method."}',
+    );
+  },
+};
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
 }

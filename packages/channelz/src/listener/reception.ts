@@ -1,8 +1,10 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { grpcCode } from "../service/grpc-code.js";
+import { timeoutDefect } from "../service/grpc-status.js";
 import type { RpcStatus } from "../service/rpc-status.js";
 import type { NodeRequest, NodeResponse } from "./connect-handler.js";
-import type { Connection, Connections, Exchange, Http1Pair } from "./connections.js";
+import type { Connection, Exchange, Http1Pair } from "./connection.js";
+import type { Connections } from "./connections.js";
 import { type CorsAdditions, corsHeaders, preflightHeaders } from "./cors.js";
 import type { Guard, GuardedRequest, Verdict } from "./guard.js";
 import type { LazyServices } from "./lazy-services.js";
@@ -61,6 +63,9 @@ export interface Reception {
 
 const frameHeaderBytes = 5;
 
+/** The content types of gRPC, gRPC-Web, and Connect but for its JSON, which others use as well. */
+const rpcType = /^application\/(grpc|connect\+|proto\b)/i;
+
 export function createReception(options: ReceptionOptions): Reception {
   const { connections, limits, guard, services, fallback, publicPaths, cors, isEncrypted } = options;
   const { counters } = connections;
@@ -73,9 +78,16 @@ export function createReception(options: ReceptionOptions): Reception {
       };
     }
     const kind = services.current?.connect.kindOf(path);
-    if (kind === undefined && fallback === undefined) {
-      return { code: grpcCode.unimplemented, message: "Nothing is served at this path." };
+    const isRpc = rpcType.test(headers["content-type"] ?? "");
+    // The fallback does not speak the protocols of RPC.
+    if (kind === undefined && (fallback === undefined || isRpc)) {
+      const message = isRpc
+        ? `The method ${path.slice(0, 200)} is not served here.`
+        : "Nothing is served at this path.";
+      return { code: grpcCode.unimplemented, message };
     }
+    const late = kind !== undefined && isRpc ? timeoutDefect(headers) : undefined;
+    if (late !== undefined) return late;
     // Connect counts what it reads; a body that announces itself as too large need not be read.
     const takesOneMessage = kind === "unary" || kind === "server_streaming";
     const announcedBytes = Number(headers["content-length"] ?? 0);

@@ -1,6 +1,7 @@
 /** The codes that a listener answers by itself. Connect's own enum cannot be had without all of Connect. */
 export const grpcCode = {
   invalidArgument: 3,
+  deadlineExceeded: 4,
   permissionDenied: 7,
   resourceExhausted: 8,
   unimplemented: 12,

@@ -1,4 +1,5 @@
-import type { OutgoingHttpHeaders } from "node:http2";
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
+import { grpcCode } from "./grpc-code.js";
 import type { RpcStatus } from "./rpc-status.js";
 
 /** The headers of a gRPC answer that is nothing but a status ("trailers-only"); they end the stream. */
@@ -23,6 +24,19 @@ export function percentEncode(text: string): string {
 }
 
 const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
+
+/** What `grpc-timeout` says against serving a call: it is malformed, or the time is over. Undefined if it may be served. */
+export function timeoutDefect(headers: IncomingHttpHeaders): RpcStatus | undefined {
+  const value = headers["grpc-timeout"]?.toString();
+  if (value === undefined) return undefined;
+  const timeoutMs = parseGrpcTimeoutMs(value);
+  if (timeoutMs === undefined) {
+    const message = "grpc-timeout is malformed. Send 1 to 8 digits and a unit: H, M, S, m, u or n.";
+    return { code: grpcCode.invalidArgument, message };
+  }
+  if (timeoutMs > 0) return undefined;
+  return { code: grpcCode.deadlineExceeded, message: "The deadline of the call has passed: its grpc-timeout is 0." };
+}
 
 /** The value of `grpc-timeout` in milliseconds, or undefined where it is absent or not in the protocol's form. */
 export function parseGrpcTimeoutMs(value: string | undefined): number | undefined {

@@ -6,7 +6,7 @@ import { type EncodedRead, type EncodedSource, isEncodedSource } from "../encode
 import { channelzService } from "../schema.js";
 import type { Source } from "../source.js";
 import { nameAnyPayloads } from "./any-payloads.js";
-import { parseGrpcTimeoutMs, trailersOnly } from "./grpc-status.js";
+import { parseGrpcTimeoutMs, timeoutDefect, trailersOnly } from "./grpc-status.js";
 import { performRead } from "./perform-read.js";
 import { readRequests } from "./read-requests.js";
 import { drain, stopReceiving } from "./request-body.js";
@@ -20,8 +20,11 @@ export interface GrpcUnaryOptions {
   readonly onTooLarge?: () => void;
 }
 
-/** Serves a stream of HTTP/2 if it is a plain gRPC call of Channelz; false where it is not, and nothing was done to it. */
-export type GrpcUnary = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => boolean;
+/**
+ * Serves a stream of HTTP/2 if it is a plain gRPC call of Channelz; false where it is not, and nothing was done to it. `onWritten` is
+ * called when the response was written.
+ */
+export type GrpcUnary = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, onWritten?: () => void) => boolean;
 
 const frameHeaderBytes = 5;
 const responseHeaders = { ":status": 200, "content-type": "application/grpc" };
@@ -49,7 +52,7 @@ export function createGrpcUnary(source: Source, options: GrpcUnaryOptions): Grpc
   }
   const prefixes = channelzPackages.map((channelzPackage) => `/${channelzPackage}.Channelz/`);
 
-  return (stream, headers) => {
+  return (stream, headers, onWritten) => {
     if (headers[":method"] !== "POST" || !isPlainGrpc(headers)) return false;
     const path = headers[":path"] ?? "";
     const route = routes.get(path);
@@ -62,7 +65,13 @@ export function createGrpcUnary(source: Source, options: GrpcUnaryOptions): Grpc
       });
       return true;
     }
-    collect(stream, options, (body) => answer(stream, headers, source, route, body));
+    const late = timeoutDefect(headers);
+    if (late !== undefined) {
+      drain(stream);
+      end(stream, late);
+      return true;
+    }
+    collect(stream, options, (body) => answer({ stream, headers, onWritten }, source, route, body));
     return true;
   };
 }
@@ -112,21 +121,22 @@ function announces(chunk: Buffer, first: Buffer | undefined): number {
   return first === undefined && chunk.length >= frameHeaderBytes ? chunk.readUInt32BE(1) : 0;
 }
 
-function answer(
-  stream: ServerHttp2Stream,
-  headers: IncomingHttpHeaders,
-  source: Source,
-  route: Route,
-  body: Buffer,
-): void {
+interface Called {
+  readonly stream: ServerHttp2Stream;
+  readonly headers: IncomingHttpHeaders;
+  readonly onWritten: (() => void) | undefined;
+}
+
+function answer(called: Called, source: Source, route: Route, body: Buffer): void {
+  const { stream } = called;
   const defect = frameDefect(body);
   const read = defect === undefined ? decode(route, body) : undefined;
   if (read === undefined) {
     end(stream, defect ?? { code: Code.InvalidArgument, message: "The request is not a message of Channelz." });
   } else if (isEncodedSource(source)) {
-    answerNow(stream, source, route, read);
+    answerNow(called, source, route, read);
   } else {
-    answerLater(stream, headers, source, route, read);
+    answerLater(called, source, route, read);
   }
 }
 
@@ -153,7 +163,7 @@ function frameDefect(body: Buffer): RpcStatus | undefined {
   return undefined;
 }
 
-function answerNow(stream: ServerHttp2Stream, source: EncodedSource, route: Route, read: EncodedRead): void {
+function answerNow({ stream, onWritten }: Called, source: EncodedSource, route: Route, read: EncodedRead): void {
   let frame: Uint8Array;
   try {
     frame = source.encode(read, route.channelzPackage, frameHeaderBytes);
@@ -162,15 +172,10 @@ function answerNow(stream: ServerHttp2Stream, source: EncodedSource, route: Rout
     return;
   }
   send(stream, frame);
+  onWritten?.();
 }
 
-function answerLater(
-  stream: ServerHttp2Stream,
-  headers: IncomingHttpHeaders,
-  source: Source,
-  route: Route,
-  read: EncodedRead,
-): void {
+function answerLater({ stream, headers, onWritten }: Called, source: Source, route: Route, read: EncodedRead): void {
   const controller = new AbortController();
   const timeoutMs = parseGrpcTimeoutMs(headers["grpc-timeout"]?.toString());
   const timer = timeoutMs === undefined ? undefined : setTimeout(expire, Math.min(timeoutMs, 0x7fffffff));
@@ -188,6 +193,7 @@ function answerLater(
       const frame = new Uint8Array(frameHeaderBytes + bytes.length);
       frame.set(bytes, frameHeaderBytes);
       send(stream, frame);
+      onWritten?.();
     })
     .catch((error: unknown) => end(stream, rpcStatusOf(error)));
 }
