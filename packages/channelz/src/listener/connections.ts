@@ -1,9 +1,10 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import { constants } from "node:http2";
 import type { Socket } from "node:net";
 import { isReceived } from "../service/request-body.js";
+import type { Awaiting, Connection, Exchange } from "./connection.js";
 import type { ListenLimits } from "./limits.js";
-import { type Waiting, WaitingList } from "./waiting-list.js";
+import { createUnreadBytes } from "./unread-bytes.js";
+import { WaitingList } from "./waiting-list.js";
 
 /** What a listener has seen since it started; a snapshot. */
 export interface ListenerStats {
@@ -17,6 +18,8 @@ export interface ListenerStats {
   readonly connectionsTimedOut: number;
   /** Closed because what came was no HTTP or broke its rules, or because of too many pipelined requests. */
   readonly connectionsMalformed: number;
+  /** Closed because too much waited for clients that do not read, and this one was the slowest. */
+  readonly connectionsUnread: number;
   readonly requestsOpen: number;
   readonly requestsStarted: number;
   /** Refused by the access guard. */
@@ -30,49 +33,6 @@ export interface ListenerStats {
 /** The counters that are not read off the connections themselves. */
 export type Counters = { -readonly [K in Exclude<keyof ListenerStats, "connectionsOpen" | "requestsOpen">]: number };
 
-/** What is waited for on a connection that has no open request; `us` where the peer has done its part. */
-type Awaiting = "preface" | "us" | "settings" | "request";
-
-/** One accepted connection, from the first byte to the last. */
-export interface Connection extends Waiting<Connection> {
-  /** What its bytes go through before they are encrypted, if they are. */
-  socket: Socket;
-  /** What was accepted. */
-  readonly wire: Socket;
-  session: ServerHttp2Session | undefined;
-  awaiting: Awaiting;
-  /** Requests whose answer has not been taken: over HTTP/1.1 one at the most, but for callers who do not wait. */
-  readonly exchanges: Exchange[];
-  hasRequested: boolean;
-  /** Over HTTP/1.1: refuses the request whose body is late, after the responses that are due before it. */
-  refuseLateBody: (() => void) | undefined;
-  /** Since when it waits: it was accepted, was made to wait for us, or its last request ended. In the time of `performance.now()`. */
-  idleSince: number;
-}
-
-/** The request and the response of an exchange over HTTP/1.1. */
-export interface Http1Pair {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
-
-/** A request that has begun and whose answer has not been taken yet. */
-export interface Exchange {
-  readonly connection: Connection;
-  readonly stream: ServerHttp2Stream | undefined;
-  readonly http1: Http1Pair | undefined;
-  readonly startedAt: number;
-  /** How long the body may take. */
-  readonly receiveTimeoutMs: number;
-  /** Since when the caller has taken nothing of what lies ready. */
-  stalledSince: number | undefined;
-  /** What the answer has been given, in bytes, where that is counted: over HTTP/2, but for answers that are given at once. */
-  given: number;
-  /** What the caller had taken when that was last looked at, in bytes from any beginning. */
-  taken: number;
-  isGivenUp: boolean;
-}
-
 /** The connections of a listener: how many there may be, which gives way, and what has waited too long. */
 export interface Connections {
   readonly counters: Counters;
@@ -80,6 +40,8 @@ export interface Connections {
   admit(socket: Socket): Connection | undefined;
   begin(exchange: Exchange): void;
   finish(exchange: Exchange): void;
+  /** Something was written to a connection: measures what waits for its client. */
+  written(connection: Connection): void;
   /** Ends a connection at once, whatever runs on it. */
   destroy(connection: Connection): void;
   stats(): ListenerStats;
@@ -94,6 +56,7 @@ export function createConnections(limits: ListenLimits): Connections {
     connectionsDisplaced: 0,
     connectionsTimedOut: 0,
     connectionsMalformed: 0,
+    connectionsUnread: 0,
     requestsStarted: 0,
     requestsRefused: 0,
     requestsTimedOut: 0,
@@ -104,6 +67,15 @@ export function createConnections(limits: ListenLimits): Connections {
   const idle = new WaitingList<Connection>();
   let requestsOpen = 0;
   let onDrained: (() => void) | undefined;
+
+  const unread = createUnreadBytes({
+    maxBytes: limits.maxUnreadBytes,
+    connections,
+    close(connection) {
+      counters.connectionsUnread++;
+      destroy(connection);
+    },
+  });
 
   const timeouts = [
     limits.prefaceTimeoutMs,
@@ -130,6 +102,10 @@ export function createConnections(limits: ListenLimits): Connections {
       awaiting: "preface",
       exchanges: [],
       hasRequested: false,
+      unreadBytes: 0,
+      unreadSince: 0,
+      lastStreamId: 0,
+      pingedAt: undefined,
       refuseLateBody: undefined,
       idleSince: performance.now(),
       list: undefined,
@@ -202,6 +178,7 @@ export function createConnections(limits: ListenLimits): Connections {
 
   function sweep(): void {
     const now = performance.now();
+    unread.measure();
     for (const connection of newcomers) {
       if (now - connection.idleSince > patienceMs(connection.awaiting)) timeOut(connection);
     }
@@ -214,7 +191,29 @@ export function createConnections(limits: ListenLimits): Connections {
         if (isLate(exchange, now)) giveUp(exchange, connection.refuseLateBody);
         else if (isStalled(exchange, now)) giveUp(exchange);
       }
+      checkHeaders(connection, now);
     }
+  }
+
+  /**
+   * Node does not report headers over HTTP/2 before they are complete. A stream that nghttp2 knows and that was not reported is one of
+   * them, or was refused. A PING decides: until the headers are complete no other frame may be sent (RFC 9113, section 6.2).
+   */
+  function checkHeaders(connection: Connection, now: number): void {
+    const { session, pingedAt } = connection;
+    if (session === undefined || session.destroyed || connection.awaiting !== "request") return;
+    if (pingedAt !== undefined) {
+      if (now - pingedAt > limits.headersTimeoutMs) timeOut(connection);
+      return;
+    }
+    const { lastProcStreamID: lastId = 0 } = session.state;
+    if (lastId <= connection.lastStreamId) return;
+    connection.pingedAt = now;
+    session.ping((error) => {
+      if (error !== null) return;
+      connection.pingedAt = undefined;
+      connection.lastStreamId = Math.max(connection.lastStreamId, lastId);
+    });
   }
 
   /** Resets the stream of a caller, or refuses its request; closes the connection if neither is possible or helps. */
@@ -282,6 +281,7 @@ export function createConnections(limits: ListenLimits): Connections {
     admit,
     begin,
     finish,
+    written: unread.written,
     destroy,
     stats: () => ({ connectionsOpen: connections.size, requestsOpen, ...counters }),
     drain,

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { Code } from "@connectrpc/connect";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createRegistry, type Registry } from "../registry/registry.js";
 import type { ListenLimits } from "./limits.js";
 import { type ChannelzListener, type ListenOptions, listenChannelz } from "./listen.js";
@@ -58,7 +58,7 @@ test.each([
   ["the preface and nothing after it", preface],
   ["headers that do not end", "GET / HTTP/1.1\r\nHost: localhost\r\n"],
 ])("[CZ-D-LISTEN-1] a peer that sends %s is closed in time, and counted", async (_, bytes) => {
-  const listener = await start({ prefaceTimeoutMs: 50, headersTimeoutMs: 50 });
+  const listener = await start({ prefaceTimeoutMs: 300, headersTimeoutMs: 300 });
   const socket = await open(listener);
   socket.write(bytes);
   expect(await othersAreServed(listener)).toBe(true);
@@ -76,6 +76,47 @@ test("[CZ-D-LISTEN-1] headers that come one byte at a time are cut off at the ti
   clearInterval(drip);
   expect(listener.stats().connectionsTimedOut).toBe(1);
   expect(await othersAreServed(listener)).toBe(true);
+});
+
+describe("[CZ-D-LISTEN-1] over HTTP/2", () => {
+  // POST, scheme http, path /, and an authority.
+  const block = Buffer.from([0x83, 0x86, 0x84, 0x41, 1, 0x78]);
+  const frame = (type: number, flags: number, id: number, payload: Buffer = Buffer.alloc(0)): Buffer =>
+    Buffer.concat([Buffer.from([0, 0, payload.length, type, flags, 0, 0, 0, id]), payload]);
+  const [headers, continuation, settings] = [1, 9, 4];
+  const [endStream, endHeaders, ack] = [1, 4, 1];
+  const opening = Buffer.concat([Buffer.from(preface), emptySettings, frame(settings, ack, 0)]);
+
+  test.each([
+    ["headers that never end", [frame(headers, endStream, 1, block)]],
+    ["headers and a continuation that never end", [frame(headers, endStream, 1, block), frame(continuation, 0, 1)]],
+    ["the beginning of headers", [frame(headers, endStream, 1, block).subarray(0, 11)]],
+    [
+      "headers that never end after a request that was served",
+      [frame(headers, endStream | endHeaders, 1, block), frame(headers, endStream, 3, block)],
+    ],
+  ])("a client that sends %s is closed in time, and counted", async (_, frames) => {
+    const listener = await start({ headersTimeoutMs: 100 });
+    const socket = await open(listener);
+    socket.write(Buffer.concat([opening, ...frames]));
+    await readToEnd(socket);
+    expect(listener.stats()).toMatchObject({ connectionsTimedOut: 1, connectionsOpen: 0 });
+    expect(await othersAreServed(listener)).toBe(true);
+  });
+
+  test("a client whose stream was refused before anybody saw it stays connected", async () => {
+    const listener = await start({ headersTimeoutMs: 300 });
+    const session = await openSession(listener.url);
+    cleanups.push(() => session.destroy());
+    let pings = 0;
+    session.on("ping", () => pings++);
+    await rawGrpc(session, getServers, grpcFrame(), { "content-length": "no number" });
+    await eventually(() => pings === 1);
+    const startedAt = performance.now();
+    await eventually(() => performance.now() - startedAt > 900 || session.closed);
+    expect((await rawGrpc(session, getServers)).grpcStatus).toBe(0);
+    expect(listener.stats()).toMatchObject({ requestsStarted: 1, connectionsTimedOut: 0 });
+  });
 });
 
 test("[CZ-D-LISTEN-1] a TLS handshake that never comes is cut off", async () => {

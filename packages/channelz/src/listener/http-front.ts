@@ -1,6 +1,6 @@
 import type { Server as HttpServer } from "node:http";
 import type { ServerHttp2Session } from "node:http2";
-import type { Connection } from "./connections.js";
+import type { Connection } from "./connection.js";
 import { createHttp1Front } from "./http1-front.js";
 import { createHttp2Front } from "./http2-front.js";
 import { sniffPreface } from "./preface.js";
@@ -28,10 +28,15 @@ export interface HttpFront {
 /** Creates what tells the two versions apart. */
 export function createHttpFront({ observer, ...options }: HttpFrontOptions): HttpFront {
   const { services, limits, connections } = options;
-  const { counters } = connections;
   const reception = createReception(options);
   const http1 = createHttp1Front({ reception, services, limits, connections });
-  const serveHttp2 = createHttp2Front({ reception, services, limits, counters, onSession: observer?.onHttp2Session });
+  const serveHttp2 = createHttp2Front({
+    reception,
+    services,
+    limits,
+    connections,
+    onSession: observer?.onHttp2Session,
+  });
   observer?.onHttp1Server?.(http1.server);
   return {
     serve(connection) {

@@ -1,8 +1,10 @@
-import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type Server as HttpServer, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { type Connection, type Connections, countMalformed } from "./connections.js";
+import type { Connection } from "./connection.js";
+import { type Connections, countMalformed } from "./connections.js";
 import type { LazyServices } from "./lazy-services.js";
 import type { ListenLimits } from "./limits.js";
+import { MeasuredResponse } from "./measured-response.js";
 import type { Received, Reception } from "./reception.js";
 
 export interface Http1FrontOptions {
@@ -38,6 +40,7 @@ export function createHttp1Front({ reception, services, limits, connections }: H
   const bySocket = new WeakMap<Duplex, Served>();
   const server = createServer(
     {
+      ServerResponse: MeasuredResponse,
       maxHeaderSize: limits.maxHeaderBytes,
       headersTimeout: limits.headersTimeoutMs,
       // For requests that Node answers by itself. The time of all other bodies is kept with those of HTTP/2.
@@ -54,7 +57,7 @@ export function createHttp1Front({ reception, services, limits, connections }: H
   // A server that never listens starts its timer for slow headers only on this event.
   server.emit("listening");
 
-  function onRequest(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+  function onRequest(request: IncomingMessage, response: MeasuredResponse, expectsContinue: boolean): void {
     const served = bySocket.get(request.socket);
     if (served === undefined) {
       request.socket.destroy();
@@ -74,6 +77,7 @@ export function createHttp1Front({ reception, services, limits, connections }: H
     const { method = "", headers, url = "", rawHeaders } = request;
     const asked = { method, headers, url, hasSeveralHosts: hasSeveralHosts(rawHeaders) };
     const received = reception.receive(served.connection, { http1: { request, response } }, asked);
+    response.onWritten = () => connections.written(served.connection);
     response.on("close", () => {
       reception.finish(received);
       endRefused(served);
@@ -88,7 +92,7 @@ export function createHttp1Front({ reception, services, limits, connections }: H
   function respond(
     received: Received,
     request: IncomingMessage,
-    response: ServerResponse,
+    response: MeasuredResponse,
     expectsContinue: boolean,
   ): void {
     const atOnce = reception.answerAtOnce(received);

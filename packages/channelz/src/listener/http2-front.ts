@@ -6,7 +6,8 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { drain, stopReceiving } from "../service/request-body.js";
-import { type Connection, type Counters, countMalformed } from "./connections.js";
+import type { Connection } from "./connection.js";
+import { type Connections, countMalformed } from "./connections.js";
 import type { LazyServices } from "./lazy-services.js";
 import type { ListenLimits } from "./limits.js";
 import { PiecewiseResponse } from "./piecewise-response.js";
@@ -16,14 +17,20 @@ export interface Http2FrontOptions {
   readonly reception: Reception;
   readonly services: LazyServices;
   readonly limits: ListenLimits;
-  readonly counters: Counters;
+  readonly connections: Connections;
   readonly onSession: ((session: ServerHttp2Session) => void) | undefined;
 }
 
 /** Serves HTTP/2 on a connection. */
 export type Http2Front = (connection: Connection) => Promise<void>;
 
-export function createHttp2Front({ reception, services, limits, counters, onSession }: Http2FrontOptions): Http2Front {
+export function createHttp2Front({
+  reception,
+  services,
+  limits,
+  connections,
+  onSession,
+}: Http2FrontOptions): Http2Front {
   const { maxConcurrentStreams, maxHeaderBytes } = limits;
 
   function onStream(
@@ -33,13 +40,15 @@ export function createHttp2Front({ reception, services, limits, counters, onSess
     rawHeaders: readonly string[],
   ): void {
     stream.on("error", ignore);
+    connection.lastStreamId = Math.max(connection.lastStreamId, stream.id ?? 0);
     // A caller may have reset the stream before we hear of it, and then nobody will hear of its end.
     if (stream.destroyed || stream.closed) return;
     const { ":method": method = "", ":path": url = "" } = headers;
     const received = reception.receive(connection, { stream }, { method, headers, url });
     stream.on("close", () => reception.finish(received));
     const { outcome, origin } = received.verdict;
-    if (outcome === "pass" && origin === undefined && services.current?.grpcUnary(stream, headers) === true) return;
+    const onWritten = (): void => connections.written(connection);
+    if (outcome === "pass" && origin === undefined && services.current?.grpcUnary(stream, headers, onWritten)) return;
     const atOnce = reception.answerAtOnce(received);
     if (atOnce !== undefined) {
       // Not through a response of Node's: that one waits for trailers, and a stream that is closed before they are asked
@@ -51,7 +60,7 @@ export function createHttp2Front({ reception, services, limits, counters, onSess
       return;
     }
     const request = new Http2ServerRequest(stream, headers, {}, rawHeaders);
-    const response = new PiecewiseResponse(stream, received.exchange);
+    const response = new PiecewiseResponse(stream, received.exchange, onWritten);
     // A caller that goes on sending after its answer would keep the stream, and with it a shutdown, waiting. The response
     // sends its trailers on this very event, and the reset must not overtake them.
     stream.on("wantTrailers", () => stopReceiving(stream));
@@ -72,7 +81,7 @@ export function createHttp2Front({ reception, services, limits, counters, onSess
     });
     connection.session = session;
     onSession?.(session);
-    session.on("error", (error) => countMalformed(counters, error));
+    session.on("error", (error) => countMalformed(connections.counters, error));
     session.once("remoteSettings", () => {
       connection.awaiting = "request";
     });

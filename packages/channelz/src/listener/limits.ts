@@ -16,7 +16,7 @@ export interface ListenLimits {
   readonly maxMessageBytes: number;
   /** Milliseconds for a TLS handshake, and then for the first bytes that tell HTTP/1.1 from HTTP/2. Default 5000. */
   readonly prefaceTimeoutMs: number;
-  /** Milliseconds for the headers of an HTTP/1.1 request, and for the settings that open HTTP/2. Default 10000. */
+  /** Milliseconds for the headers of a request, and for the settings that open HTTP/2. Default 10000. */
   readonly headersTimeoutMs: number;
   /** Milliseconds from a request's headers to the end of its body; checked at least once a second. Default 15000. */
   readonly requestTimeoutMs: number;
@@ -25,6 +25,11 @@ export interface ListenLimits {
    * than 32 KiB of it. Default 30000.
    */
   readonly stallTimeoutMs: number;
+  /**
+   * Bytes of responses that may wait in this process for clients to read them, of all connections together. Above it, the connections
+   * of the slowest clients are closed. Default 268435456 (256 MiB).
+   */
+  readonly maxUnreadBytes: number;
   /** Milliseconds that a connection may stay without a request, and that a caller's stream of messages may stay open. Default 300000. */
   readonly idleTimeoutMs: number;
 }
@@ -38,6 +43,7 @@ const defaults: ListenLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,
   stallTimeoutMs: 30_000,
+  maxUnreadBytes: 268_435_456,
   idleTimeoutMs: 300_000,
 };
 

@@ -1,6 +1,6 @@
 import { Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
 import { pieceBytes, piecesFor, sendOneByOne } from "../service/write-in-pieces.js";
-import type { Exchange } from "./connections.js";
+import type { Exchange } from "./connection.js";
 
 type OnWritten = (error: Error) => void;
 
@@ -8,9 +8,12 @@ type OnWritten = (error: Error) => void;
 export class PiecewiseResponse extends Http2ServerResponse {
   readonly #exchange: Exchange;
 
-  constructor(stream: ServerHttp2Stream, exchange: Exchange) {
+  readonly #onWritten: () => void;
+
+  constructor(stream: ServerHttp2Stream, exchange: Exchange, onWritten: () => void) {
     super(stream);
     this.#exchange = exchange;
+    this.#onWritten = onWritten;
   }
 
   /** As Node's. What `end` is given comes here as well. */
@@ -21,13 +24,17 @@ export class PiecewiseResponse extends Http2ServerResponse {
     if (!(given.length > pieceBytes)) {
       this.#exchange.given += given.length;
       if (this.stream.writableLength > pieceBytes) sendOneByOne(this.stream);
-      return super.write(given, encoding, callback);
+      const isTaken = super.write(given, encoding, callback);
+      this.#onWritten();
+      return isTaken;
     }
     const bytes = typeof given === "string" ? Buffer.from(given, typeof second === "string" ? second : "utf8") : given;
     this.#exchange.given += bytes.length;
     const pieces = piecesFor(this.stream, bytes);
     const last = pieces.pop() as Uint8Array;
     for (const piece of pieces) super.write(piece);
-    return super.write(last, encoding, callback);
+    const isTaken = super.write(last, encoding, callback);
+    this.#onWritten();
+    return isTaken;
   }
 }

@@ -1,7 +1,8 @@
 import type { Socket } from "node:net";
 import { createServer, type Server, type TLSSocket } from "node:tls";
 import { ChannelzError } from "../errors.js";
-import type { Connection, Connections } from "./connections.js";
+import type { Connection } from "./connection.js";
+import type { Connections } from "./connections.js";
 import type { FollowPace } from "./followed-files.js";
 import type { ListenLimits } from "./limits.js";
 import type { ListenTls } from "./listen-tls.js";

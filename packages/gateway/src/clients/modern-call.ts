@@ -68,6 +68,8 @@ export function createModernCall(options: ModernCallOptions): ModernCall {
         caller.look = nothing;
         // Between two requests nobody hears: what is told then waits for the next.
         caller.outlet = undefined;
+        // The response may wait long for its client. The result must not wait with it.
+        done = undefined;
         then(came);
       };
       caller.look();

@@ -1,4 +1,4 @@
-import { TransientMap } from "@wirescope/tool-server";
+import { TransientSet } from "@wirescope/tool-server";
 import { encodeMessage } from "../rpc/encode-message.js";
 import type { RpcAnswer, RpcMessage } from "../rpc/json-rpc.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
@@ -29,17 +29,8 @@ export interface EventStream {
 
 const keepAliveMs = 15_000;
 
-/** What may wait for clients that do not read, in bytes. The listener ends a stream that stays so. */
-export interface WaitingLimits {
-  /** For one of them. */
-  readonly each: number;
-  /** For all of them; past that it is lost for those who do not keep up, and for no others. */
-  readonly together: number;
-  /** Who has no more than this waiting keeps up. */
-  readonly keptUp: number;
-}
-
-const defaultLimits: WaitingLimits = { each: 8 * 1024 * 1024, together: 256 * 1024 * 1024, keptUp: 64 * 1024 };
+/** Bytes that may wait for a client that does not read. The listener bounds all clients together, and ends a stream that stays so. */
+const maxUnreadBytes = 8 * 1024 * 1024;
 
 const streamHeaders = {
   "content-type": "text/event-stream",
@@ -47,35 +38,16 @@ const streamHeaders = {
   "x-accel-buffering": "no",
 };
 
-export function createEventStreams(limits: WaitingLimits = defaultLimits): EventStreams {
-  /** The streams, with what waited for each when that was last looked at. */
-  const open = new TransientMap<HttpResponse, number>();
-  let together = 0;
+export function createEventStreams(maxBytes: number = maxUnreadBytes): EventStreams {
+  const open = new TransientSet<HttpResponse>();
 
-  const count = (response: HttpResponse, waiting: number): void => {
-    const before = open.get(response);
-    if (before === undefined || before === waiting) return;
-    open.set(response, waiting);
-    together += waiting - before;
-  };
-  const forget = (response: HttpResponse): void => {
-    count(response, 0);
-    open.delete(response);
-  };
-  const hasRoom = ({ writableLength }: HttpResponse): boolean =>
-    writableLength <= limits.each && (together <= limits.together || writableLength <= limits.keptUp);
+  const hasRoom = ({ writableLength }: HttpResponse): boolean => writableLength <= maxBytes;
   const write = (response: HttpResponse, text: string): void => {
-    if (response.writableEnded || response.destroyed) return;
-    response.write(text);
-    count(response, response.writableLength);
+    if (!response.writableEnded && !response.destroyed) response.write(text);
   };
 
   const timer = setInterval(() => {
-    for (const response of [...open.keys()]) {
-      const { writableLength } = response;
-      if (writableLength === 0) write(response, ": keep-alive\n\n");
-      else count(response, writableLength);
-    }
+    for (const response of [...open]) if (response.writableLength === 0) write(response, ": keep-alive\n\n");
   }, keepAliveMs);
   timer.unref();
 
@@ -86,9 +58,8 @@ export function createEventStreams(limits: WaitingLimits = defaultLimits): Event
     open(response, headers = {}) {
       response.writeHead(200, { ...streamHeaders, ...headers });
       response.flushHeaders?.();
-      open.set(response, 0);
-      response.on("drain", () => count(response, response.writableLength));
-      response.once("close", () => forget(response));
+      open.add(response);
+      response.once("close", () => open.delete(response));
       return {
         get isOpen() {
           return open.has(response) && !response.writableEnded;
@@ -106,14 +77,14 @@ export function createEventStreams(limits: WaitingLimits = defaultLimits): Event
         },
         sendEvent: (type, data) => write(response, `event: ${type}\ndata: ${data}\n\n`),
         end() {
-          forget(response);
+          open.delete(response);
           response.end();
         },
       };
     },
     close() {
       clearInterval(timer);
-      for (const response of open.keys()) response.end();
+      for (const response of [...open]) response.end();
       open.clear();
     },
   };

@@ -18,7 +18,7 @@ export interface HttpResponse {
   write(text: string): boolean;
   end(): unknown;
   end(body: string): unknown;
-  on(event: "close" | "drain", listener: () => void): unknown;
+  on(event: "close", listener: () => void): unknown;
   once(event: "close", listener: () => void): unknown;
   destroy(): unknown;
 }

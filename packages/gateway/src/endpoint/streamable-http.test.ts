@@ -85,7 +85,9 @@ describe("the older era", () => {
     const stream = await fetch(gateway.endpoint, { headers: { ...headers, accept: "text/event-stream" } });
     expect(stream.status).toBe(200);
     expect((await fetch(gateway.endpoint, { method: "DELETE", headers })).status).toBe(200);
-    expect(await stream.text()).toBe("");
+    // On a slow machine the servers may connect meanwhile, and their lists change.
+    const listChanged = /event: message\ndata: \{"jsonrpc":"2\.0","method":"notifications\/\w+\/list_changed"\}\n\n/g;
+    expect((await stream.text()).replaceAll(listChanged, "")).toBe("");
     expect(await told(await post(gateway, call(1), session))).toEqual([404, -32_001, 1]);
     expect((await fetch(gateway.endpoint, { method: "DELETE", headers })).status).toBe(404);
   });

@@ -1,0 +1,55 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import type { Waiting } from "./waiting-list.js";
+
+/** What is waited for on a connection that has no open request; `us` where the peer has done its part. */
+export type Awaiting = "preface" | "us" | "settings" | "request";
+
+/** One accepted connection, from the first byte to the last. */
+export interface Connection extends Waiting<Connection> {
+  /** What its bytes go through before they are encrypted, if they are. */
+  socket: Socket;
+  /** What was accepted. */
+  readonly wire: Socket;
+  session: ServerHttp2Session | undefined;
+  awaiting: Awaiting;
+  /** Requests whose answer has not been taken: over HTTP/1.1 one at the most, but for callers who do not wait. */
+  readonly exchanges: Exchange[];
+  hasRequested: boolean;
+  /** Bytes that waited for its client when they were last measured. */
+  unreadBytes: number;
+  /** Since when some have been waiting, in the time of `performance.now()`. */
+  unreadSince: number;
+  /** Over HTTP/2: the last stream whose headers are known to be complete. */
+  lastStreamId: number;
+  /** Over HTTP/2: since when a PING has not been answered that asks whether headers are complete. */
+  pingedAt: number | undefined;
+  /** Over HTTP/1.1: refuses the request whose body is late, after the responses that are due before it. */
+  refuseLateBody: (() => void) | undefined;
+  /** Since when it waits: it was accepted, was made to wait for us, or its last request ended. In the time of `performance.now()`. */
+  idleSince: number;
+}
+
+/** The request and the response of an exchange over HTTP/1.1. */
+export interface Http1Pair {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** A request that has begun and whose answer has not been taken yet. */
+export interface Exchange {
+  readonly connection: Connection;
+  readonly stream: ServerHttp2Stream | undefined;
+  readonly http1: Http1Pair | undefined;
+  readonly startedAt: number;
+  /** How long the body may take. */
+  readonly receiveTimeoutMs: number;
+  /** Since when the caller has taken nothing of what lies ready. */
+  stalledSince: number | undefined;
+  /** What the answer has been given, in bytes, where that is counted: over HTTP/2, but for answers that are given at once. */
+  given: number;
+  /** What the caller had taken when that was last looked at, in bytes from any beginning. */
+  taken: number;
+  isGivenUp: boolean;
+}
