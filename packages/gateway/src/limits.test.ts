@@ -79,19 +79,20 @@ test.each([
   ["a new session for each request", { token: undefined }],
   ["a new session for each request, and an Authorization header that nobody checks", { token: false }],
 ] as const)("clientRate is not avoided by %s", async (_, { token }) => {
-  const gateway = await startTestGateway({}, { limits: { clientRate: 5 }, listen: { token } });
-  const statuses: number[] = [];
-  for (let id = 0; id < 14; id += 1) {
-    const client = token === false ? { ...gateway, token: `of client ${id}` } : gateway;
-    const { session } = await begin(client, `client ${id}`);
-    statuses.push((await post(client, { jsonrpc: "2.0", id, method: "ping" }, session)).status);
-  }
-  expect(statuses.slice(0, 10)).toEqual(Array(10).fill(200));
+  const gateway = await startTestGateway({}, { limits: { clientRate: 1 }, listen: { token } });
+  const statuses = await Promise.all(
+    Array.from({ length: 30 }, async (_, id) => {
+      const client = token === false ? { ...gateway, token: `of client ${id}` } : gateway;
+      const { session } = await begin(client, `client ${id}`);
+      return (await post(client, { jsonrpc: "2.0", id, method: "ping" }, session)).status;
+    }),
+  );
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(2);
   expect(statuses).toContain(429);
 });
 
 test("clientRate is not avoided by another name in each request, or another spelling of the token", async () => {
-  const gateway = await startTestGateway({}, { limits: { clientRate: 5 } });
+  const gateway = await startTestGateway({}, { limits: { clientRate: 1 } });
   const statuses = await Promise.all(
     Array.from({ length: 30 }, async (_, id) => {
       const _meta = {
@@ -107,7 +108,7 @@ test("clientRate is not avoided by another name in each request, or another spel
       return (await post(gateway, { jsonrpc: "2.0", id, method: "tools/list", params: { _meta } }, headers)).status;
     }),
   );
-  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(10);
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(2);
   expect(statuses).toContain(429);
 });
 

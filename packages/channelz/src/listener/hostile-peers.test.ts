@@ -130,7 +130,7 @@ test("[CZ-D-LISTEN-1] a TLS handshake that never comes is cut off", async () => 
 });
 
 test("[CZ-D-LISTEN-1] a body that never comes ends the request: 408 over HTTP/1.1, a reset over HTTP/2", async () => {
-  const listener = await start({ headersTimeoutMs: 60, requestTimeoutMs: 60 });
+  const listener = await start({ headersTimeoutMs: 5000, requestTimeoutMs: 400 });
   const socket = await open(listener);
   socket.write(
     `POST ${getServers} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{`,

@@ -105,7 +105,7 @@ test("[CZ-D-LISTEN-9] a caller that takes a large answer slowly gets it whole, o
 test("[CZ-D-LISTEN-9] a caller that takes a large answer slowly gets it whole, over HTTP/1.1, with TLS and without", async () => {
   const size = 32 * 1024 * 1024;
   const answers = { "/one": (response: NodeResponse) => void response.end(Buffer.alloc(size)) };
-  const limits = { stallTimeoutMs: 1000 };
+  const limits = { stallTimeoutMs: 3000 };
   const [plain, encrypted] = await Promise.all([
     start(limits, answers),
     start(limits, answers, { tls: createCertificate("slow") }),
@@ -117,7 +117,7 @@ test("[CZ-D-LISTEN-9] a caller that takes a large answer slowly gets it whole, o
     cleanups.push(() => socket.destroy());
     socket.pause();
     socket.write("GET /one HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    const { length } = await readSlowly(socket, 2000, 12_000);
+    const { length } = await readSlowly(socket, 4500, 5000);
     return length > size;
   });
   expect(await Promise.all(read)).toEqual([true, true]);
