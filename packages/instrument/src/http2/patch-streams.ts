@@ -1,4 +1,5 @@
 import type { Http2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
+import { unreadChunks } from "./stream-internals.js";
 import { type StreamCounters, StreamTracker } from "./stream-tracker.js";
 
 const trackerKey = Symbol("wirescope.tracker");
@@ -64,6 +65,10 @@ export function trackStream(
     return undefined;
   }
   (stream as unknown as StreamMethods)[trackerKey] = tracker;
+  // What was read from a socket before Node's HTTP/2 got it is delivered before a server hears of the stream.
+  if (!counters.isClient && stream.readableLength > 0) {
+    for (const chunk of unreadChunks(stream)) tracker.received(stream, chunk);
+  }
   return tracker;
 }
 

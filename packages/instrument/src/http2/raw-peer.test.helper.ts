@@ -25,7 +25,8 @@ export const frameTypes = { data: 0, headers: 1, rstStream: 3, settings: 4, ping
 export const endStream = 0x1;
 export const endHeaders = 0x4;
 
-const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/** What a client sends first. */
+export const clientPreface: Buffer = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 /** POST / over http at authority "a", by indexes of HPACK's static table. */
 export const requestHeaders: Buffer = Buffer.from([0x83, 0x86, 0x84, 0x41, 0x01, 0x61]);
 /** Status 200. */
@@ -38,11 +39,21 @@ export function errorCode(code: number): Buffer {
   return payload;
 }
 
+/** A frame as it is on the wire. */
+export function frameOf(type: number, flags: number, streamId: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
+  const header = Buffer.alloc(9);
+  header.writeUIntBE(payload.length, 0, 3);
+  header[3] = type;
+  header[4] = flags;
+  header.writeUInt32BE(streamId, 5);
+  return Buffer.concat([header, payload]);
+}
+
 /** Connects to a server as a raw client; the preface and the settings are exchanged. */
 export async function rawClient(port: number): Promise<RawPeer> {
   const socket = connect(port, "127.0.0.1");
   await once(socket, "connect");
-  socket.write(preface);
+  socket.write(clientPreface);
   const peer = rawPeer(socket, 0);
   peer.write(frameTypes.settings, 0, 0);
   return peer;
@@ -54,7 +65,7 @@ export async function rawServer(): Promise<{ port: number; peer: Promise<RawPeer
   const sockets: Socket[] = [];
   const peer = once(server, "connection").then(([socket]: Socket[]) => {
     sockets.push(socket!);
-    const raw = rawPeer(socket!, preface.length);
+    const raw = rawPeer(socket!, clientPreface.length);
     raw.write(frameTypes.settings, 0, 0);
     return raw;
   });
@@ -96,13 +107,8 @@ function rawPeer(socket: Socket, skippedBytes: number): RawPeer {
   });
   const peer: RawPeer = {
     frames,
-    write(type, flags, streamId, payload = Buffer.alloc(0)) {
-      const head = Buffer.alloc(9);
-      head.writeUIntBE(payload.length, 0, 3);
-      head[3] = type;
-      head[4] = flags;
-      head.writeUInt32BE(streamId, 5);
-      socket.write(Buffer.concat([head, payload]));
+    write(type, flags, streamId, payload) {
+      socket.write(frameOf(type, flags, streamId, payload));
     },
     frame: (fits) =>
       new Promise((resolve) => {

@@ -5,6 +5,19 @@ interface Handle {
   readonly bytesWritten?: unknown;
 }
 
+interface ReadableState {
+  /** A list, or from Node 22 on an array. */
+  readonly buffer?: Iterable<unknown>;
+  readonly ended?: boolean;
+}
+
+/** The chunks that a stream received before anybody read it, and null at its end. */
+export function* unreadChunks(stream: Http2Stream): Generator<unknown, void, undefined> {
+  const { buffer, ended } = (stream as { readonly _readableState?: ReadableState })._readableState ?? {};
+  if (buffer !== undefined) yield* buffer;
+  if (ended === true) yield null;
+}
+
 /** Whether the end-of-stream bit was sent, by what the library beneath Node knows. To be asked before the stream is destroyed. */
 export function hasSentEndOfStream(stream: Http2Stream): boolean {
   return (stream.state as { readonly localClose?: number }).localClose === 1;
