@@ -30,6 +30,11 @@ export function connectionOf(
   return connection;
 }
 
+/** A client is about to destroy this socket of its own accord: what it gives as the error is no failure of the connection. */
+export function abandonConnection(socket: (Socket & Opened) | null | undefined): void {
+  socket?.[connectionKey]?.abandon();
+}
+
 /** A connection that a client opened, from the first attempt to its end. */
 export class ClientConnection implements ExchangeHolder {
   readonly #socket: Socket & Opened;
@@ -44,6 +49,7 @@ export class ClientConnection implements ExchangeHolder {
   /** HTTP/1.1 has one exchange at a time on a connection, and Node does not ask before it is answered. */
   #exchange: ExchangeTracker | undefined;
   #cause: string | undefined;
+  #isAbandoned = false;
 
   constructor(socket: Socket & Opened, channel: ClientChannel, path: string | undefined) {
     this.#socket = socket;
@@ -74,6 +80,11 @@ export class ClientConnection implements ExchangeHolder {
     this.#share(channel);
     const subchannel = this.#subchannel;
     if (this.#handle !== undefined && subchannel !== undefined) exchange.connected(this.#handle, subchannel.handle);
+  }
+
+  abandon(): void {
+    const { destroyed, errored } = this.#socket;
+    if (!destroyed && !errored) this.#isAbandoned = true;
   }
 
   exchangeEnded(exchange: ExchangeTracker): void {
@@ -129,7 +140,7 @@ export class ClientConnection implements ExchangeHolder {
   };
 
   readonly #onError = (error: Error): void => {
-    this.#cause ??= causeOf(error);
+    if (!this.#isAbandoned) this.#cause ??= causeOf(error);
   };
 
   readonly #onClose = (): void => {

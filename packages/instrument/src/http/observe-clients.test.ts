@@ -1,5 +1,12 @@
 import { EventEmitter, once } from "node:events";
-import { type Agent, type ClientRequest, createServer, type RequestOptions, request } from "node:http";
+import {
+  type Agent,
+  type ClientRequest,
+  createServer,
+  type IncomingMessage,
+  type RequestOptions,
+  request,
+} from "node:http";
 import { createServer as createHttpsServer, Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { connect, type Socket } from "node:net";
 import { createRegistry, type Registry } from "@wirescope/channelz";
@@ -9,6 +16,7 @@ import { callsOf, eventually, stateOf, statesOf } from "./both-ends.test.helper.
 import { ask, channelsOf, ended, hello, keepAlive, subchannelsOf } from "./client-requests.test.helper.js";
 import { type HttpClientsObservation, type ObserveHttpClientsOptions, observeHttpClients } from "./observe-clients.js";
 
+const responses = new WeakMap<ClientRequest, IncomingMessage>();
 let registry: Registry;
 let clients: HttpClientsObservation | undefined;
 
@@ -71,6 +79,47 @@ describe("channels", () => {
     const again = (await channelsOf(registry))[0]!;
     expect(stateOf(again)).toBe("READY");
     expect(statesOf(again).slice(2)).toEqual(["TRANSIENT_FAILURE -> CONNECTING", "CONNECTING -> READY"]);
+  });
+
+  test.each<[string, (asked: ClientRequest, controller: AbortController) => void]>([
+    ["its signal is aborted", (_asked, controller) => controller.abort()],
+    ["its time-out destroys the request", (asked) => asked.destroy(new Error("timeout of 1000ms exceeded"))],
+    ["it destroys the response", (asked) => responses.get(asked)!.destroy(new Error("unexpected content"))],
+  ])("a healthy target is not TRANSIENT_FAILURE because a client gives a call up: %s", async (_way, giveUp) => {
+    observe();
+    const server = await listening(createServer((_asked, response) => void response.write("the first half")));
+    const controller = new AbortController();
+    const asked = request({ host: "127.0.0.1", port: portOf(server), signal: controller.signal });
+    const over = ended(asked);
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    responses.set(asked, response);
+    giveUp(asked, controller);
+    await over;
+    await eventually(async () => expect(stateOf((await channelsOf(registry))[0]!)).toBe("IDLE"));
+    const [channel] = await channelsOf(registry);
+    expect(callsOf(channel!)).toEqual([1, 0, 1]);
+    expect(statesOf(channel!)).toEqual(["IDLE -> CONNECTING", "CONNECTING -> READY", "READY -> IDLE"]);
+  });
+
+  test("a connection that a client gives up before it is made is not a failure either", async () => {
+    observe();
+    const asked = request({ host: "127.0.0.1", port: portOf(await hello()) });
+    const over = ended(asked);
+    // Before Node assigns the socket to the request.
+    asked.destroy(new Error("changed its mind"));
+    expect(await over).toMatchObject({ message: "changed its mind" });
+    await eventually(async () => {
+      const [channel] = await channelsOf(registry);
+      expect(statesOf(channel!)).toEqual(["IDLE -> CONNECTING", "CONNECTING -> IDLE"]);
+    });
+  });
+
+  test("[CZ-D-STATE-4] a connection that is reset during a call is TRANSIENT_FAILURE with its cause", async () => {
+    observe();
+    const server = await listening(createServer((asked) => void asked.socket.resetAndDestroy()));
+    await ask({ host: "127.0.0.1", port: portOf(server) });
+    await eventually(async () => expect(stateOf((await channelsOf(registry))[0]!)).toBe("TRANSIENT_FAILURE"));
+    expect(statesOf((await channelsOf(registry))[0]!).at(-1)).toBe("READY -> TRANSIENT_FAILURE: read ECONNRESET");
   });
 
   test("a name that is not known fails without an address", async () => {

@@ -2,7 +2,7 @@ import { Agent, ClientRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { isClaimed } from "../claimed-sockets.js";
 import type { ClientChannel } from "./client-channel.js";
-import { connectionOf } from "./client-connection.js";
+import { abandonConnection, connectionOf } from "./client-connection.js";
 import { beginExchange, type ExchangeTracker, exchangeKey, type Followed } from "./exchange-tracker.js";
 import { patchMessages } from "./patch-messages.js";
 
@@ -24,11 +24,17 @@ export interface RequestTarget extends Owned {
 /** Finds the channel of requests that belong to none in particular. */
 export type ChannelFinder = (request: ClientRequest, target: RequestTarget) => ClientChannel;
 
+/** On a request: the socket that it was given, which Node assigns a turn later. */
+const givenSocketKey = Symbol("wirescope.given-socket");
+
 interface Requested extends Followed {
+  [givenSocketKey]?: Socket;
   readonly socket: Socket | null;
+  readonly destroyed: boolean;
   readonly socketPath?: string;
   onSocket(socket: (Socket & Owned) | null | undefined, error?: unknown): void;
   emit(event: string | symbol, ...args: unknown[]): boolean;
+  destroy(error?: Error): this;
 }
 
 interface AgentMethods {
@@ -70,7 +76,7 @@ function patchAgent(prototype: AgentMethods): void {
 }
 
 function patchRequest(prototype: Requested): void {
-  const { onSocket, emit } = prototype;
+  const { onSocket, emit, destroy } = prototype;
 
   prototype.onSocket = function (socket, error) {
     if (socket) {
@@ -79,8 +85,16 @@ function patchRequest(prototype: Requested): void {
       const exchange = this[exchangeKey];
       // Before anything happens on it, so that every attempt to connect is seen.
       if (exchange !== undefined) connectionOf(socket, channelOf(exchange), this.socketPath || undefined);
+      this[givenSocketKey] = socket;
+      if (this.destroyed) abandonConnection(socket);
     }
     return onSocket.call(this, socket, error);
+  };
+
+  // By the application, its signal or its time-out: what goes wrong on the wire reaches the socket first.
+  prototype.destroy = function (error) {
+    if (!this.destroyed) abandonConnection(this.socket ?? this[givenSocketKey]);
+    return destroy.call(this, error);
   };
 
   prototype.emit = function (event) {

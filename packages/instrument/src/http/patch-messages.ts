@@ -1,4 +1,6 @@
 import { IncomingMessage, OutgoingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { abandonConnection } from "./client-connection.js";
 import { exchangeKey, type Followed, type WriteCallback } from "./exchange-tracker.js";
 
 interface OutgoingMethods extends Followed {
@@ -9,6 +11,10 @@ interface OutgoingMethods extends Followed {
 }
 
 interface IncomingMethods extends Followed {
+  readonly complete: boolean;
+  readonly readableEnded: boolean;
+  readonly socket: Socket | null;
+  _destroy(error: Error | null, callback: WriteCallback): void;
   push(chunk: unknown, encoding?: BufferEncoding): boolean;
 }
 
@@ -49,8 +55,13 @@ function patchOutgoing(prototype: OutgoingMethods): void {
 }
 
 function patchIncoming(prototype: IncomingMethods): void {
-  const { push } = prototype;
+  const { push, _destroy } = prototype;
 
+  prototype._destroy = function (error, callback) {
+    // A response that is destroyed before its end takes its connection along.
+    if (!this.readableEnded || !this.complete) abandonConnection(this.socket);
+    _destroy.call(this, error, callback);
+  };
   prototype.push = function (chunk, encoding) {
     this[exchangeKey]?.received(this as unknown as IncomingMessage, chunk);
     return push.call(this, chunk, encoding);
