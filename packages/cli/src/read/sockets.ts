@@ -18,13 +18,8 @@ export async function readSockets({
   signal,
 }: ReadTask<ListValues & { readonly server: string | undefined }>): Promise<void> {
   const serverId = values.server === undefined ? undefined : parseId(values.server, "--server");
-  // A table shows nothing that is expensive to obtain; JSON shows everything.
-  const walk = walkAllSockets(source, {
-    serverId,
-    signal,
-    summary: !values.json,
-    maxObjects: parseLimit(values.limit),
-  });
+  // Not as summaries: those leave out the security of a connection, which is a column of the table.
+  const walk = walkAllSockets(source, { serverId, signal, maxObjects: parseLimit(values.limit) });
   const { items: sockets, stoppedBy } = await readUntilStopped(walk);
   if (values.json) screen.print(formatJson(sockets.map(socketToJson)));
   else if (sockets.length === 0) screen.print("No sockets.");
