@@ -11,13 +11,16 @@ export const stateNumbers: Readonly<Record<ConnectivityState, number>> = {
   SHUTDOWN: 5,
 };
 
-/** gRPC's connectivity semantics. UNKNOWN is where nothing is known yet, so any state may follow it. */
+/**
+ * gRPC's connectivity semantics. Any state may follow UNKNOWN. A channel that picks the first address stays in
+ * TRANSIENT_FAILURE while it connects again, and goes from there to READY (gRFC A62).
+ */
 const edges: Readonly<Record<ConnectivityState, readonly ConnectivityState[]>> = {
   UNKNOWN: ["IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"],
   IDLE: ["CONNECTING", "SHUTDOWN"],
   CONNECTING: ["READY", "TRANSIENT_FAILURE", "IDLE", "SHUTDOWN"],
   READY: ["TRANSIENT_FAILURE", "IDLE", "SHUTDOWN"],
-  TRANSIENT_FAILURE: ["CONNECTING", "SHUTDOWN"],
+  TRANSIENT_FAILURE: ["CONNECTING", "READY", "SHUTDOWN"],
   SHUTDOWN: [],
 };
 

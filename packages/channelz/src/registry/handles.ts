@@ -110,14 +110,19 @@ abstract class ChannelLikeHandle extends CallCounter<ChannelRecord> {
   }
 
   /**
-   * Tells a change of connectivity, with its cause where there is one; logged as an event. An edge that gRPC's semantics do
-   * not have is taken all the same, and logged as a warning. Without effect where the state is the same, or after close.
+   * Reports a change of connectivity, with its cause if there is one; logged as an event. An edge that gRPC's semantics do
+   * not have is taken all the same, and logged as a warning, except that SHUTDOWN is final: what follows it is logged as
+   * ignored. Without effect if the state is the same, or after close.
    */
   setState(state: ConnectivityState, cause = ""): void {
     checkState(state);
     const { record } = this;
     const from = record.state;
     if (from === state || record.lifecycle !== "live") return;
+    if (from === "SHUTDOWN") {
+      this.store.log(record, "warning", `SHUTDOWN -> ${state} ignored, because SHUTDOWN is final`);
+      return;
+    }
     record.state = state;
     const isExpected = isExpectedTransition(from, state, record.kind === "subchannel");
     const severity = !isExpected || state === "TRANSIENT_FAILURE" ? "warning" : "info";
@@ -146,7 +151,7 @@ abstract class ChannelLikeHandle extends CallCounter<ChannelRecord> {
     checkChild(child);
     if (child.store !== this.store || !unlinkRecords(this.record, child.record)) return false;
     if (child.record instanceof ChannelRecord) {
-      this.store.log(this.record, "info", `Unlinked ${nameRecord(child.record)}`, child.record);
+      this.store.logChild(this.record, "info", "Unlinked", child.record);
     }
     return true;
   }
@@ -283,5 +288,5 @@ function checkChild(child: unknown): void {
 /** Links a child, and logs it with the parent. */
 export function adopt(store: Store, parent: ChannelRecord, child: ChannelRecord | SocketRecord, verb: string): void {
   if (!linkRecords(parent, child) || !(child instanceof ChannelRecord)) return;
-  store.log(parent, "info", `${verb} ${nameRecord(child)}`, child);
+  store.logChild(parent, "info", verb, child);
 }

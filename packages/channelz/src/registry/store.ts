@@ -97,11 +97,32 @@ export class Store {
     this.#liveSockets += 1;
   }
 
-  /** Logs an event to an object that lives; a closed one has said its last. */
-  log(record: ChannelRecord | ServerRecord, severity: TraceSeverity, description: string, child?: ChannelRecord): void {
+  /** Logs an event to an object that lives; a closed one has said its last. Events with the same key repeat each other. */
+  log(
+    record: ChannelRecord | ServerRecord,
+    severity: TraceSeverity,
+    description: string,
+    child?: ChannelRecord,
+    key?: string,
+  ): void {
     if (record.lifecycle !== "live") return;
     const owner = record instanceof ChannelRecord ? record : undefined;
-    this.#traces.add(owner, record.trace, this.clock.now(), severity, description, child);
+    this.#traces.add(owner, record.trace, this.clock.now(), severity, description, child, key);
+  }
+
+  /** Logs to its parent what happened to a child. The same for a later child with that target, or a later socket, repeats it. */
+  logChild(
+    parent: ChannelRecord | ServerRecord,
+    severity: TraceSeverity,
+    verb: string,
+    child: ChannelRecord | SocketRecord,
+    reason = "",
+  ): void {
+    const because = becauseOf(reason);
+    const ref = child instanceof ChannelRecord ? child : undefined;
+    // The name of a socket is often its address, which no other has.
+    const like = ref === undefined ? "socket" : `${ref.kind} ${ref.name} ${ref.target}`;
+    this.log(parent, severity, `${verb} ${nameRecord(child)}${because}`, ref, `${verb} ${like}${because}`);
   }
 
   /** Gives a record its row of counters, on first use. */
@@ -127,7 +148,7 @@ export class Store {
     const { owner } = record;
     if (owner === null) return;
     // A socket has no trace of its own, so what there is to say goes to its owner's.
-    if (owner !== undefined && reason !== "") this.log(owner, severity, `Closed ${nameRecord(record)}: ${reason}`);
+    if (owner !== undefined && reason !== "") this.logChild(owner, severity, "Closed", record, reason);
     const wasConnection = owner?.sockets?.delete(record.id);
     if (wasConnection === false && owner instanceof ServerRecord) owner.listenSockets.delete(record.id);
     record.close();
@@ -142,7 +163,7 @@ export class Store {
     for (const child of [...childChannels(record)]) unlinkRecords(record, child);
     for (const parent of [...record.parents]) {
       unlinkRecords(parent, record);
-      this.log(parent, severity, `Closed ${nameRecord(record)}${becauseOf(reason)}`, record);
+      this.logChild(parent, severity, "Closed", record, reason);
     }
     const before = record.state;
     record.state = "SHUTDOWN";

@@ -99,11 +99,62 @@ describe("a trace", () => {
     const old = registry.addChannel();
     old.trace("early");
     const busy = Array.from({ length: 10 }, () => registry.addChannel());
-    for (let round = 0; round < 30; round += 1) for (const channel of busy) channel.trace("x".repeat(100));
+    for (let round = 0; round < 30; round += 1) for (const channel of busy) channel.trace(`${round} `.padEnd(100, "x"));
     expect(registry.size.traceBytes).toBeLessThanOrEqual(10_000);
     expect(registry.size.traceEvents).toBeGreaterThan(20);
     const trace = (await registry.getChannel(old.id)).channel!.data!.trace!;
     expect([trace.numEventsLogged, trace.events.length]).toEqual([2n, 0]);
+  });
+
+  test("[CZ-D-TRACE-6] keeps the cause of an outage through any number of attempts: repetitions are counted, not appended", async () => {
+    let time = 1_700_000_000_000;
+    const registry = createRegistry({ maxTraceEvents: 32, clock: { now: () => time } });
+    const channel = registry.addChannel();
+    channel.setState("CONNECTING");
+    channel.setState("READY");
+    channel.setState("TRANSIENT_FAILURE", "the certificate expired");
+    for (let attempt = 0; attempt < 100; attempt += 1) {
+      time += 1000;
+      const child = registry.addSubchannel({ parent: channel, target: "127.0.0.1:1" });
+      channel.setState("CONNECTING");
+      child.close("refused");
+      channel.setState("TRANSIENT_FAILURE", "refused");
+    }
+    const { numEventsLogged, events } = (await registry.getChannel(channel.id)).channel!.data!.trace!;
+    const last = `subchannel ${channel.id + 100} (127.0.0.1:1)`;
+    expect(events.map(({ description }) => description)).toEqual([
+      "Created",
+      "IDLE -> CONNECTING",
+      "CONNECTING -> READY",
+      "READY -> TRANSIENT_FAILURE: the certificate expired",
+      `Created subchannel ${channel.id + 1} (127.0.0.1:1)`,
+      "TRANSIENT_FAILURE -> CONNECTING",
+      `Closed subchannel ${channel.id + 1} (127.0.0.1:1): refused`,
+      "CONNECTING -> TRANSIENT_FAILURE: refused",
+      `Created ${last} (repeated 99 times)`,
+      "TRANSIENT_FAILURE -> CONNECTING (repeated 99 times)",
+      `Closed ${last}: refused (repeated 99 times)`,
+      "CONNECTING -> TRANSIENT_FAILURE: refused (repeated 99 times)",
+    ]);
+    expect(numEventsLogged).toBe(404n);
+    const times = events.map(({ timestamp }) => timestampMs(timestamp!) - 1_700_000_000_000);
+    expect(times).toEqual([0, 0, 0, 0, 1000, 1000, 1000, 1000, 100_000, 100_000, 100_000, 100_000]);
+    expect(registry.size.traceEvents).toBeLessThan(1000);
+  });
+
+  test("[CZ-D-TRACE-6] does not fold what differs in severity, nor what is about children that live", async () => {
+    const registry = createRegistry();
+    const channel = registry.addChannel();
+    for (const severity of ["info", "warning", "info", "warning", "info"] as const) channel.trace("same", { severity });
+    const children = [1, 2, 3].map(() => registry.addSubchannel({ parent: channel, target: "a:1" }));
+    const events = await eventsOf(registry, channel.id);
+    expect(events.map(({ description, severity }) => [description, severity]).slice(1)).toEqual([
+      ["same", 1],
+      ["same", 2],
+      ["same", 2],
+      ["same (repeated 2 times)", 1],
+      ...children.map(({ id }) => [`Created subchannel ${id} (a:1)`, 1]),
+    ]);
   });
 
   test("takes no severity and no state that there is not", () => {
@@ -135,11 +186,11 @@ describe("a state", () => {
     IDLE: ["CONNECTING", "SHUTDOWN"],
     CONNECTING: ["READY", "TRANSIENT_FAILURE", "IDLE", "SHUTDOWN"],
     READY: ["TRANSIENT_FAILURE", "IDLE", "SHUTDOWN"],
-    TRANSIENT_FAILURE: ["CONNECTING", "SHUTDOWN"],
+    TRANSIENT_FAILURE: ["CONNECTING", "READY", "SHUTDOWN"],
     SHUTDOWN: [],
   };
 
-  test("[CZ-D-STATE-1] [CZ-D-STATE-2] [CZ-D-STATE-3] [CZ-D-STATE-4] [CZ-D-STATE-5] changes along the edges of gRPC, and elsewhere with a warning, and each change is an event with its cause", async () => {
+  test("[CZ-D-STATE-1] [CZ-D-STATE-2] [CZ-D-STATE-3] [CZ-D-STATE-4] [CZ-D-STATE-5] changes along the edges of gRPC, elsewhere with a warning, and never out of SHUTDOWN; each change is an event with its cause", async () => {
     const registry = createRegistry();
     for (const kind of ["channel", "subchannel"] as const) {
       for (const from of all) {
@@ -149,7 +200,7 @@ describe("a state", () => {
           node.setState("UNKNOWN");
           node.setState(from);
           node.setState(to, "the cause");
-          expect(node.state).toBe(to);
+          expect(node.state).toBe(from === "SHUTDOWN" ? from : to);
           const told =
             kind === "channel"
               ? (await registry.getChannel(node.id)).channel!.data!
@@ -157,6 +208,13 @@ describe("a state", () => {
           const last = told.trace!.events.at(-1)!;
           if (from === to) {
             expect(last.description).not.toContain("the cause");
+            continue;
+          }
+          if (from === "SHUTDOWN") {
+            expect(last).toMatchObject({
+              description: `SHUTDOWN -> ${to} ignored, because SHUTDOWN is final`,
+              severity: 2,
+            });
             continue;
           }
           const isBackOff = kind === "subchannel" && from === "TRANSIENT_FAILURE" && to === "IDLE";
@@ -199,7 +257,7 @@ describe("what a trace event refers to", () => {
     const bottom = registry.addSubchannel({ parent: middle });
     bottom.close();
     middle.close();
-    for (let i = 0; i < 3; i += 1) top.trace("more");
+    for (let i = 0; i < 3; i += 1) top.trace(`more ${i}`);
     expect(await isFound(registry, middle.id)).toBe(true);
     top.trace("more");
     expect(await isFound(registry, middle.id)).toBe(false);

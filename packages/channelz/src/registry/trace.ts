@@ -8,6 +8,8 @@ export const severityNumbers: Readonly<Record<TraceSeverity, number>> = { unknow
 
 /** A longer description is cut: one event must not use up what all share. */
 const maxDescriptionLength = 1024;
+/** How many of the latest events are searched for an earlier occurrence. */
+const maxLookBack = 64;
 /** What an event costs besides its text, about. */
 const eventOverheadBytes = 96;
 
@@ -17,6 +19,10 @@ export interface TraceEvent {
   readonly severity: TraceSeverity;
   readonly time: number;
   readonly child: ChannelRecord | undefined;
+  /** What two events have in common if one repeats the other. */
+  readonly key: string;
+  /** How often the event occurred since its first occurrence, which is an event of its own: 0 for that one. */
+  readonly repetitions: number;
   /** Whether the event keeps its child from being forgotten. */
   readonly retainsChild: boolean;
   older: TraceEvent | undefined;
@@ -44,6 +50,9 @@ export interface TraceBounds {
 /**
  * Keeps the traces of all objects within their bounds: so many events an object, so many bytes together. Beyond, the
  * oldest event goes: of the object, or of all.
+ *
+ * Repetitions are counted rather than appended, or the attempts of an outage would push its cause out of the trace: an event
+ * is kept as its first occurrence, with its time, and once more as its latest, with the number of times it was repeated.
  *
  * An event that refers to a child retains it: the child can be looked up although it closed, and so can what the child's own
  * events refer to. `onRelease` hears of each child when the last event about it is gone.
@@ -73,16 +82,24 @@ export class TraceLog {
     severity: TraceSeverity,
     description: string,
     child?: ChannelRecord,
+    same: string = description,
   ): void {
     trace.logged += 1;
     if (this.#bounds.maxEventsPerObject === 0) return;
+    const key = same.length > maxDescriptionLength ? cut(same, maxDescriptionLength) : same;
+    const earlier = latestOccurrence(trace, severity, key);
+    const repetitions = earlier === undefined ? 0 : earlier.repetitions + 1;
+    const times = repetitions > 1 ? ` (repeated ${repetitions} times)` : "";
+    const room = maxDescriptionLength - times.length;
     const retainsChild = child !== undefined && !(owner !== undefined && retains(child, owner));
     const event: TraceEvent = {
       trace,
-      description: description.length > maxDescriptionLength ? cut(description) : description,
+      description: (description.length > room ? cut(description, room) : description) + times,
       severity,
       time,
       child,
+      key,
+      repetitions,
       retainsChild,
       older: this.#newest,
       newer: undefined,
@@ -94,6 +111,7 @@ export class TraceLog {
     this.#events += 1;
     this.#bytes += bytesOf(event);
     trace.events.push(event);
+    if (repetitions > 1) this.#drop(earlier!);
     if (trace.events.length > this.#bounds.maxEventsPerObject) this.#drop(trace.events[0]!);
     while (this.#bytes > this.#bounds.maxBytes && this.#oldest !== undefined) this.#drop(this.#oldest);
   }
@@ -105,9 +123,8 @@ export class TraceLog {
 
   #drop(event: TraceEvent): void {
     const { events } = event.trace;
-    // The oldest or, when a trace is cleared, the newest of its owner: never one in the middle.
     if (events[0] === event) events.shift();
-    else events.pop();
+    else events.splice(events.lastIndexOf(event), 1);
     if (event.older === undefined) this.#oldest = event.newer;
     else event.older.newer = event.newer;
     if (event.newer === undefined) this.#newest = event.older;
@@ -120,6 +137,16 @@ export class TraceLog {
       if (child.retainedBy === 0) this.#onRelease(child);
     }
   }
+}
+
+/** The latest event that another with this key repeats. That of a living child is not repeated: it has a name of its own. */
+function latestOccurrence({ events }: Trace, severity: TraceSeverity, key: string): TraceEvent | undefined {
+  const oldest = Math.max(0, events.length - maxLookBack);
+  for (let i = events.length - 1; i >= oldest; i -= 1) {
+    const event = events[i]!;
+    if (event.key === key && event.severity === severity && event.child?.lifecycle !== "live") return event;
+  }
+  return undefined;
 }
 
 /**
@@ -140,10 +167,11 @@ function retains(from: ChannelRecord, sought: ChannelRecord): boolean {
 }
 
 function bytesOf(event: TraceEvent): number {
-  return eventOverheadBytes + event.description.length;
+  const { description, key } = event;
+  return eventOverheadBytes + description.length + (key === description ? 0 : key.length);
 }
 
-function cut(description: string): string {
+function cut(description: string, length: number): string {
   // Through a buffer, since a slice would keep the whole of the long string alive.
-  return `${Buffer.from(description.slice(0, maxDescriptionLength - 1)).toString()}…`;
+  return `${Buffer.from(description.slice(0, length - 1)).toString()}…`;
 }

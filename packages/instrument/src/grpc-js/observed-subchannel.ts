@@ -20,7 +20,11 @@ export class ObservedSubchannel implements Observed {
   readonly #address: SubchannelAddress;
   readonly #channelTarget: string;
   readonly #parents = new Set<ChannelHandle>();
-  readonly #sessions = new Set<ClientHttp2Session>();
+  /** Channels that stopped using it while calls may be in flight. */
+  readonly #formerParents = new Set<ChannelHandle>();
+  readonly #sessions = new Map<ClientHttp2Session, Transport>();
+  /** Those that received GOAWAY: they take no new calls, but the ones in flight go on. */
+  readonly #draining = new Set<ClientHttp2Session>();
   #nestedTarget: string | undefined;
   #nested: ChannelHandle | undefined;
   #isReleased = false;
@@ -43,13 +47,17 @@ export class ObservedSubchannel implements Observed {
   addParent(parent: ChannelHandle): void {
     parent.link(this.handle);
     this.#parents.add(parent);
+    this.#formerParents.delete(parent);
     this.#showNestedUnder(parent);
   }
 
   removeParent(parent: ChannelHandle): void {
     this.#parents.delete(parent);
     if (this.#nested !== undefined) parent.unlink(this.#nested);
-    parent.unlink(this.handle);
+    // grpc-js drops a subchannel at the first sign of its end. What still carries calls must not vanish from the tree.
+    const isDraining = this.#draining.size > 0 || this.#parents.size === 0;
+    if (isDraining && this.#hasCalls()) this.#formerParents.add(parent);
+    else parent.unlink(this.handle);
   }
 
   /** Shows a connection, with the calls that are already under way on it. */
@@ -58,11 +66,10 @@ export class ObservedSubchannel implements Observed {
     for (let call = 0; call < transport.activeCalls.size; call += 1) this.handle.callStarted();
     const { session } = transport;
     if (session.destroyed) return;
-    this.#sessions.add(session);
-    session.once("close", () => {
-      this.#sessions.delete(session);
-      this.#closeIfUnused();
-    });
+    this.#sessions.set(session, transport);
+    // Before grpc-js hears of it, and drops the subchannel.
+    session.prependOnceListener("goaway", () => void this.#draining.add(session));
+    session.once("close", () => this.#sessionClosed(session));
     observeTransportSession(this.#registry, session, this.handle, {
       target: this.#channelTarget,
       host: transport.remoteName ?? undefined,
@@ -107,9 +114,23 @@ export class ObservedSubchannel implements Observed {
   }
 
   end(reason: string): void {
-    for (const session of this.#sessions) stopObserving(session, reason);
+    for (const session of this.#sessions.keys()) stopObserving(session, reason);
     this.#nested?.close(reason);
     this.handle.close(reason);
+  }
+
+  #hasCalls(): boolean {
+    return [...this.#sessions.values()].some(({ activeCalls }) => activeCalls.size > 0);
+  }
+
+  #sessionClosed(session: ClientHttp2Session): void {
+    this.#sessions.delete(session);
+    this.#draining.delete(session);
+    if (this.#draining.size === 0) {
+      for (const parent of this.#formerParents) parent.unlink(this.handle);
+      this.#formerParents.clear();
+    }
+    this.#closeIfUnused();
   }
 
   #closeIfUnused(): void {

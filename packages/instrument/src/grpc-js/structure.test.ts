@@ -272,3 +272,41 @@ test("a GOAWAY with an error is a warning in the trace of the subchannel", async
   });
   raw.close();
 });
+
+test("a connection that received GOAWAY stays in the tree, with its counters, until the last call on it has ended", async () => {
+  const { server, target } = await serve();
+  const client = connect(target);
+  const call = client.chat();
+  const texts: string[] = [];
+  call.on("data", ({ text }) => texts.push(text));
+  call.on("error", () => {});
+  call.write({ text: "before" });
+  await eventually(() => expect(texts).toEqual(["before"]));
+  server.drain(target, 600_000);
+  await eventually(async () => expect(stateOf(await onlyChannel())).toBe(State.IDLE));
+  call.write({ text: "after" });
+  await eventually(() => expect(texts).toEqual(["before", "after"]));
+  const { subchannel, client: socket } = await readEnds(registry);
+  expect(events(subchannel.data!.trace)).toContain("GOAWAY with NO_ERROR");
+  expect(socket.data).toMatchObject({ streamsStarted: 1n, messagesReceived: 2n });
+  call.end();
+  await eventually(async () => expect((await onlyChannel()).subchannelRef).toEqual([]));
+  const { subchannel: gone } = await registry.getSubchannel(subchannel.ref!.subchannelId);
+  expect(calls(gone!)).toEqual([1n, 1n, 0n]);
+});
+
+test("[CZ-D-STATE-1] a channel that recovers from an outage logs no unexpected change of state", async () => {
+  const { server, target } = await serve();
+  const client = connect(target);
+  await unary(client);
+  server.forceShutdown();
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    expect(await unary(client)).toMatchObject({ code: grpc.status.UNAVAILABLE });
+  }
+  await eventually(async () => expect(stateOf(await onlyChannel())).toBe(State.TRANSIENT_FAILURE));
+  await serve(target);
+  await eventually(async () => expect(await unary(client)).toMatchObject({ code: grpc.status.OK }));
+  const channel = await onlyChannel();
+  expect(stateOf(channel)).toBe(State.READY);
+  expect(events(channel.data!.trace).filter((event) => event.includes("unexpected"))).toEqual([]);
+});
