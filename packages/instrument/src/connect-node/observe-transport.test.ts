@@ -243,6 +243,29 @@ describe("over HTTP/1.1", () => {
     await eventually(async () => expect((await channels()).map(stateOf)).toEqual(["IDLE", "IDLE"]));
   });
 
+  // Connect destroys the response, and with it the connection, in both cases.
+  test.each([
+    ["an application error", "fail 2", undefined],
+    ["the client's own time-out", "hang 2", 50],
+  ])("a healthy target is not TRANSIENT_FAILURE after %s", async (_what, value, timeoutMs) => {
+    const options = { baseUrl: server.baseUrl, httpVersion: "1.1", nodeOptions: { agent } } as const;
+    for (const create of [createConnectTransport, createGrpcWebTransport]) {
+      const client = createClient(Echo, create(observeTransport(registry, options)));
+      const read = async (): Promise<void> => {
+        for await (const _ of client.serverStream({ value }, timeoutMs === undefined ? {} : { timeoutMs }));
+      };
+      await failureOf(read());
+    }
+    await eventually(async () => {
+      const all = await channels();
+      expect(all.map((channel) => [callsOf(channel), stateOf(channel)])).toEqual([
+        [[1, 0, 1], "IDLE"],
+        [[1, 0, 1], "IDLE"],
+      ]);
+      expect(all.flatMap(traceOf).join()).not.toContain("TRANSIENT_FAILURE");
+    });
+  });
+
   test("beside all other requests of the process, those of a transport belong to its channel", async () => {
     const clients = observeHttpClients(registry);
     onTestFinished(() => clients.stop());
