@@ -8,6 +8,7 @@ import {
 } from "@wirescope/channelz";
 import type { connectionOptions } from "./connection-options.js";
 import { parseDuration } from "./duration.js";
+import { isAddressOf } from "./gateway-target.js";
 import type { Io } from "./io.js";
 import type { OptionValues } from "./options.js";
 import { findGateway } from "./up/gateway-file.js";
@@ -17,25 +18,28 @@ import { UsageError } from "./usage-error.js";
 const defaultTarget = "127.0.0.1:4690";
 
 /**
- * Connects to the peer that the options and the environment name, else to the gateway of this user that runs. Throws a UsageError,
- * or what connectChannelz throws.
+ * Connects to the peer that the options and the environment name, else to the running gateway of this user. The gateway gets its
+ * token also if they name its address on this machine. Throws a UsageError, or what connectChannelz throws.
  */
 export async function connectByOptions(
   values: OptionValues<typeof connectionOptions>,
   env: Io["env"],
 ): Promise<ChannelzConnection> {
   const named = values.target ?? (env.WIRESCOPE_TARGET || undefined);
-  const running = named === undefined ? await findGateway(env) : undefined;
+  const running = await findGateway(env, ({ channelz }) => named === undefined || isAddressOf(channelz, named));
+  const headers = values.header.map(parseHeader);
+  const isAuthorized = headers.some(([name]) => name.toLowerCase() === "authorization");
   const options: ConnectChannelzOptions = {
     tls: tlsOf(values),
-    token: tokenOf(values, env) ?? running?.token,
+    token: tokenOf(values, env) ?? (isAuthorized ? undefined : running?.token),
     allowInsecureToken: values["allow-insecure-token"],
-    headers: values.header.map(parseHeader),
+    headers,
     package: packageOf(values.package),
     timeoutMs: values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout"),
   };
   try {
-    return connectChannelz(named ?? running?.channelz ?? defaultTarget, options);
+    // The gateway's own address, not the name by which the user calls it: another process may listen on ::1.
+    return connectChannelz(running?.channelz ?? named ?? defaultTarget, options);
   } catch (error) {
     throw error instanceof TypeError ? new UsageError(error.message) : error;
   }

@@ -13,7 +13,7 @@ export const connectionOptions = {
   "token-file": {
     type: "string",
     placeholder: "file",
-    help: "send the bearer token in this file; default WIRESCOPE_TOKEN",
+    help: "send the bearer token in this file; default WIRESCOPE_TOKEN, else that of the running gateway if it is the target",
   },
   "allow-insecure-token": { type: "boolean", help: "send the token in clear to another machine" },
   header: { type: "string", multiple: true, placeholder: "'name: value'", help: "send this header" },

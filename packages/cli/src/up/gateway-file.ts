@@ -70,11 +70,14 @@ function textOf(path: string): string | undefined {
 /**
  * The gateway of this user that is running; undefined if there is none. A process with its id is not enough: both the id and the
  * port may belong to another program by now. Over http the gateway has to prove itself; over https its certificate does, when
- * a token is sent.
+ * a token is sent. One that the caller does not mean is not asked.
  */
-export async function findGateway(env: Io["env"]): Promise<RunningGateway | undefined> {
+export async function findGateway(
+  env: Io["env"],
+  isMeant: (gateway: RunningGateway) => boolean = () => true,
+): Promise<RunningGateway | undefined> {
   const found = readGatewayFile(env);
-  if (found === undefined || !isAlive(found.pid)) return undefined;
+  if (found === undefined || !isAlive(found.pid) || !isMeant(found)) return undefined;
   if (found.endpoint.startsWith("https:")) return found;
   return found.proofKey !== undefined && (await hasProofKey(found.endpoint, found.proofKey)) ? found : undefined;
 }
