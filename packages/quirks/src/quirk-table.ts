@@ -150,6 +150,16 @@ export const quirkTable = {
     seen: "attacks (CVE-2025-6514, CVE-2026-51997)",
     client: "refuses it, or takes the url apart and writes it anew; and starts the browser without a shell.",
   },
+  "endpoint-other-origin": {
+    what: "The authorization endpoint is at another origin than the issuer.",
+    seen: "attacks that borrow the sign-in page of an honest service, and honest services that use two hosts",
+    client: "shows the origin, and opens nothing before a person confirmed it.",
+  },
+  "endpoint-with-parameters": {
+    what: "The authorization endpoint carries parameters of its own, among them `scope=admin` and `prompt=none`.",
+    seen: "attacks; servers that choose a tenant or a policy by the query",
+    client: "keeps those that OAuth does not define, and drops all others.",
+  },
   "device-http": {
     what: "The device endpoint is of http on another machine.",
     seen: "servers behind a proxy, and attacks (CVE-2026-108716)",

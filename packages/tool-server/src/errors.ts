@@ -51,6 +51,8 @@ export type ToolServerErrorCode =
   | "REGISTRATION_REFUSED"
   /** The server names another authorization server than before. */
   | "ISSUER_CHANGED"
+  /** The page to sign in at is at another origin than the authorization server, and nobody confirmed that. */
+  | "AUTHORIZATION_ORIGIN_UNCONFIRMED"
   /** Neither the server nor the proxy before it can be reached: name, port, TLS. */
   | "SERVER_UNREACHABLE"
   /** The server answered 401: it wants to know who asks, or does not accept what it was told. */
@@ -98,6 +100,10 @@ export interface ToolServerErrorDetails {
   /** The exit of a child and the last lines of its standard error. */
   readonly exit?: ProcessExit | undefined;
   readonly stderr?: readonly string[] | undefined;
+  /** The authorization server that was used before, and the one that the server names now. */
+  readonly issuerChange?: { readonly from: string; readonly to: string } | undefined;
+  /** The authorization server, and the other origin at which it wants a person to sign in. */
+  readonly foreignOrigin?: { readonly issuer: string; readonly origin: string } | undefined;
 }
 
 /** The one error of this package: guard on `code`, read `message`, look at `cause`. Its message never holds a secret. */

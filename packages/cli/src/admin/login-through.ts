@@ -14,6 +14,7 @@ export interface LoginOptions {
   readonly device: boolean;
   readonly scope: readonly string[];
   readonly json: boolean;
+  readonly confirmedOrigin: string | undefined;
 }
 
 /** Signs in the gateway that runs, and tells how that went. Gives the exit code. */
@@ -21,7 +22,7 @@ export async function loginThrough(
   gateway: AdminAtHand,
   io: Io,
   screen: Screen,
-  { name, device: isByDevice, scope: scopes, json: isJson }: LoginOptions,
+  { name, device: isByDevice, scope: scopes, json: isJson, confirmedOrigin }: LoginOptions,
 ): Promise<number> {
   assertScopes(scopes);
   const interruption = new AbortController();
@@ -31,7 +32,7 @@ export async function loginThrough(
   process.once("SIGINT", onInterrupt);
   try {
     const { signal } = interruption;
-    const server = await signInThrough(gateway, io, { server: name, isByDevice, scopes, signal });
+    const server = await signInThrough(gateway, io, { server: name, isByDevice, scopes, confirmedOrigin, signal });
     const { authentication, state, failure, serverName, serverVersion, protocolVersion } = server;
     const oauth = authentication?.oauth && oauthOf(authentication.oauth);
     if (!isJson) {

@@ -10,6 +10,8 @@ export interface SignInThroughOptions {
   readonly server: string;
   readonly isByDevice: boolean;
   readonly scopes: readonly string[];
+  /** The origin of the page to sign in at that the command line accepts. */
+  readonly confirmedOrigin: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -19,28 +21,34 @@ export async function signInThrough(
   io: Io,
   options: SignInThroughOptions,
 ): Promise<Server> {
-  try {
-    return await signIn(client, io, options, "");
-  } catch (error) {
-    const change = readAdminError(error).failure?.issuerChange;
-    const person = personAtTerminal(io);
-    if (
-      change === undefined ||
-      !(await person.confirmIssuer?.({ server: options.server, ...change }, options.signal))
-    ) {
-      throw options.signal.aborted ? options.signal.reason : failureFrom(error, url);
+  const { server, signal } = options;
+  const person = personAtTerminal(io);
+  let confirmed: Confirmed = { confirmedIssuer: "", confirmedOrigin: options.confirmedOrigin ?? "" };
+  for (;;) {
+    try {
+      return await signIn(client, io, options, confirmed);
+    } catch (error) {
+      const { issuerChange, foreignOrigin } = readAdminError(error).failure ?? {};
+      if (issuerChange !== undefined && (await person.confirmIssuer?.({ server, ...issuerChange }, signal))) {
+        confirmed = { ...confirmed, confirmedIssuer: issuerChange.to };
+      } else if (foreignOrigin !== undefined && (await person.confirmOrigin?.({ server, ...foreignOrigin }, signal))) {
+        confirmed = { ...confirmed, confirmedOrigin: foreignOrigin.origin };
+      } else throw signal.aborted ? signal.reason : failureFrom(error, url);
     }
-    return await signIn(client, io, options, change.to).catch((again: unknown) => {
-      throw options.signal.aborted ? options.signal.reason : failureFrom(again, url);
-    });
   }
+}
+
+/** What the person agreed to so far. */
+interface Confirmed {
+  readonly confirmedIssuer: string;
+  readonly confirmedOrigin: string;
 }
 
 async function signIn(
   client: AdminClient,
   io: Io,
   { server, isByDevice, scopes, signal }: SignInThroughOptions,
-  confirmedIssuer: string,
+  confirmed: Confirmed,
 ): Promise<Server> {
   const over = new AbortController();
   const person = personAtTerminal(io);
@@ -50,7 +58,7 @@ async function signIn(
     if (reply !== undefined) await client.completeSignIn({ signInId: prompt.signInId, address: reply.pasted });
   };
   try {
-    for await (const { event } of client.signIn({ server, way, scopes: [...scopes], confirmedIssuer }, { signal })) {
+    for await (const { event } of client.signIn({ server, way, scopes: [...scopes], ...confirmed }, { signal })) {
       if (event.case === "done" && event.value.server !== undefined) return event.value.server;
       if (event.case === "waiting") io.stderr.write(`${printableText(event.value.message)}\n`);
       // How the sign-in ends is told by the stream, however the person's part of it ended.

@@ -14,6 +14,11 @@ export const loginCommand: Command = defineServerCommand({
   options: {
     scope: { type: "string", multiple: true, placeholder: "name", help: "ask for this permission too" },
     device: { type: "boolean", help: "sign in on another device, with a code, where the server has that" },
+    "authorization-origin": {
+      type: "string",
+      placeholder: "origin",
+      help: "accept that the page to sign in at is at this origin, like https://login.example.com, and not at that of the authorization server",
+    },
   },
   notes: [
     "It shows the permissions that will be asked for, opens the browser and waits for its answer on this machine.",
@@ -25,6 +30,7 @@ export const loginCommand: Command = defineServerCommand({
     const [name = ""] = positionals;
     const session = await servers.oauth(name);
     assertScopes(values.scope);
+    const confirmedOrigin = readOrigin(values["authorization-origin"]);
     if (session === undefined) {
       throw new UsageError(`${name} brings its own credential, so there is nothing to sign in to. See wirescope auth.`);
     }
@@ -39,7 +45,7 @@ export const loginCommand: Command = defineServerCommand({
       if (session.isMachine) await session.replace(undefined, parseResourceChallenge(undefined), interruption.signal);
       else {
         const wish = { way: values.device ? "device" : undefined, scopes: values.scope } as const;
-        await session.signIn(personAtTerminal(io), wish, interruption.signal);
+        await session.signIn(personAtTerminal(io, confirmedOrigin), wish, interruption.signal);
       }
     } finally {
       process.removeListener("SIGINT", onInterrupt);
@@ -62,7 +68,16 @@ export const loginCommand: Command = defineServerCommand({
     async use({ gateway, screen, io, values, positionals }) {
       const [name = ""] = positionals;
       const { loginThrough } = await import("../admin/login-through.js");
-      return loginThrough(gateway, io, screen, { name, ...values });
+      const confirmedOrigin = readOrigin(values["authorization-origin"]);
+      return loginThrough(gateway, io, screen, { name, confirmedOrigin, ...values });
     },
   },
 });
+
+function readOrigin(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const origin = URL.canParse(text) ? new URL(text).origin : "null";
+  if (origin === "null")
+    throw new UsageError("--authorization-origin takes an origin, like https://login.example.com.");
+  return origin;
+}

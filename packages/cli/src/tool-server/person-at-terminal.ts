@@ -12,16 +12,23 @@ const reasons: Readonly<Record<SignInRequest["reason"], string>> = {
 
 /**
  * Lets the person at the terminal sign in: shows what will be asked for, opens the browser, and takes a pasted address. Where
- * several servers ask, one comes after the other.
+ * several servers ask, one comes after the other. `confirmedOrigin` is a page's origin that the command line accepts.
  */
-export function personAtTerminal(io: Io): SignIn {
+export function personAtTerminal(io: Io, confirmedOrigin?: string): SignIn {
   const say = (text = ""): void => {
     io.stderr.write(`${printableText(text)}\n`);
   };
   let last: Promise<unknown> = Promise.resolve();
 
-  const show = ({ server, issuer, reason, scopes, newScopes, vault }: SignInRequest): void => {
+  const confirm = async (question: string, signal: AbortSignal): Promise<boolean> => {
+    const answer = await io.ask?.(question, signal);
+    return answer !== undefined && /^y(?:es)?$/i.test(answer.trim());
+  };
+
+  const show = ({ server, issuer, reason, scopes, newScopes, vault, way }: SignInRequest): void => {
     say(`Sign in to ${server} with ${issuer}, ${reasons[reason]}.`);
+    const { origin } = new URL(way.url);
+    if (origin !== new URL(issuer).origin) say(`The page to sign in at is at ${origin}.`);
     if (scopes.length > 0) {
       say("It will be asked for these permissions:");
       // At a first sign-in all of them are.
@@ -60,8 +67,13 @@ export function personAtTerminal(io: Io): SignIn {
     async confirmIssuer({ server, from, to }, signal) {
       say(`${server} wants another authorization server than before: ${to} in place of ${from}.`);
       say("That is a move of its operator, or somebody who wants your credentials.");
-      const answer = await io.ask?.("Sign in there? [y/N] ", signal);
-      return answer !== undefined && /^y(?:es)?$/i.test(answer.trim());
+      return confirm("Sign in there? [y/N] ", signal);
+    },
+    async confirmOrigin({ server, issuer, origin }, signal) {
+      if (origin === confirmedOrigin) return true;
+      say(`${server} signs in with ${issuer}, which sends you to a page of another origin: ${origin}`);
+      say("Many services use two hosts. A hostile server does the same to get at your account at the other one.");
+      return confirm(`Do ${new URL(issuer).host} and ${new URL(origin).host} belong together? [y/N] `, signal);
     },
   };
 }

@@ -13,6 +13,7 @@ const statuses: Partial<Record<ToolServerErrorCode, Code>> = {
   SIGN_IN_NEEDED: Code.FailedPrecondition,
   SIGN_IN_FAILED: Code.FailedPrecondition,
   ISSUER_CHANGED: Code.FailedPrecondition,
+  AUTHORIZATION_ORIGIN_UNCONFIRMED: Code.FailedPrecondition,
   REGISTRATION_REFUSED: Code.FailedPrecondition,
   TOKEN_REFUSED: Code.FailedPrecondition,
   APPROVALS_UNREADABLE: Code.FailedPrecondition,
@@ -22,18 +23,8 @@ const statuses: Partial<Record<ToolServerErrorCode, Code>> = {
   VAULT_KEY_WRONG: Code.FailedPrecondition,
 };
 
-/** The authorization server that was used before, and the one that is named now. */
-export interface ChangedIssuer {
-  readonly from: string;
-  readonly to: string;
-}
-
 /** Any failure as one of the service: with a status, a message that says what to do, and the code as its detail. */
-export function adminErrorOf(
-  error: unknown,
-  redact: (text: string) => string,
-  changedIssuer?: ChangedIssuer | undefined,
-): ConnectError {
+export function adminErrorOf(error: unknown, redact: (text: string) => string): ConnectError {
   if (error instanceof ConnectError) return error;
   if (!ToolServerError.is(error)) {
     const why = error instanceof Error ? error.message : String(error);
@@ -41,11 +32,14 @@ export function adminErrorOf(
     return new ConnectError(redact(`This should not have happened: ${why}`), Code.Internal);
   }
   const message = redact(error.message);
-  const { from, to } = changedIssuer ?? {};
+  const { issuerChange, foreignOrigin } = error.details;
   const failure = {
     code: error.code,
     message,
-    ...(from !== undefined && to !== undefined && { issuerChange: { from: redact(from), to: redact(to) } }),
+    ...(issuerChange && { issuerChange: { from: redact(issuerChange.from), to: redact(issuerChange.to) } }),
+    ...(foreignOrigin && {
+      foreignOrigin: { issuer: redact(foreignOrigin.issuer), origin: redact(foreignOrigin.origin) },
+    }),
   };
   return new ConnectError(message, statuses[error.code] ?? Code.Unavailable, undefined, [
     { desc: FailureSchema, value: failure },

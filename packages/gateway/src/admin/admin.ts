@@ -17,7 +17,7 @@ import type { Implementation } from "../rpc/protocol.js";
 import type { PluginServers } from "../upstream/plugin-servers.js";
 import type { Upstream } from "../upstream/upstream.js";
 import type { Upstreams } from "../upstream/upstreams.js";
-import { adminErrorOf, type ChangedIssuer } from "./admin-error.js";
+import { adminErrorOf } from "./admin-error.js";
 import { createAdministratorCheck } from "./administrator.js";
 import { approve, judgeUpstream } from "./approve.js";
 import { createChanges } from "./changes.js";
@@ -126,11 +126,10 @@ export function createAdmin(options: AdminOptions): Admin {
     upstream: Upstream,
     request: Parameters<typeof signInStream>[0]["request"],
     context: HandlerContext,
-    onIssuerChanged: (change: ChangedIssuer) => void,
   ): AsyncGenerator<SignInResponse> {
     const session = await sessionOf(upstream);
     const signal = AbortSignal.any([context.signal, stopping.signal]);
-    for await (const response of signInStream({ request, session, signIns, signal, onIssuerChanged })) {
+    for await (const response of signInStream({ request, session, signIns, signal })) {
       yield redactMessage(response, redact, (field) => neededWhole.has(field));
     }
     await upstream.reconnect();
@@ -154,14 +153,11 @@ export function createAdmin(options: AdminOptions): Admin {
         return watchServers(read, changes, AbortSignal.any([context.signal, stopping.signal]));
       },
       async *signIn(request, context) {
-        let change: ChangedIssuer | undefined;
         try {
           assertAdministrator(context);
-          yield* signIn(upstreams.find(request.server), request, context, (told) => {
-            change = told;
-          });
+          yield* signIn(upstreams.find(request.server), request, context);
         } catch (error) {
-          throw adminErrorOf(error, redact, change);
+          throw adminErrorOf(error, redact);
         }
       },
       completeSignIn: ({ signInId, address }, context) =>

@@ -8,7 +8,6 @@ import {
   SignInResponseSchema,
   SignInWay,
 } from "../gen/wirescope/v1/admin_pb.js";
-import type { ChangedIssuer } from "./admin-error.js";
 import { timeOf } from "./messages/server-message.js";
 import type { ShownSignIn, SignIns } from "./sign-ins.js";
 
@@ -17,7 +16,6 @@ export interface SignInStreamOptions {
   readonly session: OAuthSession;
   readonly signIns: SignIns;
   readonly signal: AbortSignal;
-  readonly onIssuerChanged: (change: ChangedIssuer) => void;
 }
 
 const ways = {
@@ -28,7 +26,7 @@ const ways = {
 
 /** Tells what a person has to do, until the sign-in has ended; throws why it failed. The signal calls it off. */
 export async function* signInStream(options: SignInStreamOptions): AsyncGenerator<SignInResponse> {
-  const { request, session, signIns, signal, onIssuerChanged } = options;
+  const { request, session, signIns, signal } = options;
   const told: SignInResponse["event"][] = [];
   let wake = (): void => {};
   let isOver = false;
@@ -41,10 +39,10 @@ export async function* signInStream(options: SignInStreamOptions): AsyncGenerato
       way: ways[request.way as keyof typeof ways],
       scopes: request.scopes,
       confirmedIssuer: request.confirmedIssuer,
+      confirmedOrigin: request.confirmedOrigin,
       signal,
       onShown: (shown) => tell({ case: "prompt", value: promptOf(shown) }),
       onWaiting: () => tell(waiting),
-      onIssuerChanged,
     })
     .finally(() => {
       isOver = true;

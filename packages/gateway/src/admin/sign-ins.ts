@@ -7,7 +7,6 @@ import {
   type SignInRequest,
   ToolServerError,
 } from "@wirescope/tool-server";
-import type { ChangedIssuer } from "./admin-error.js";
 
 /** What a person is shown, and the name of the sign-in that it belongs to. */
 export interface ShownSignIn {
@@ -20,13 +19,13 @@ export interface SignInRun {
   readonly scopes: readonly string[];
   /** The authorization server that the person agreed to, should it be another than before. */
   readonly confirmedIssuer: string;
+  /** The origin that the person agreed to sign in at, if it is not that of the authorization server. */
+  readonly confirmedOrigin: string;
   readonly signal: AbortSignal;
   /** A person has to do something. Called again for each who joins. */
   onShown(shown: ShownSignIn): void;
   /** A sign-in is under way of which nothing can be shown. */
   onWaiting(): void;
-  /** The server names another authorization server, and nobody agreed to that. */
-  onIssuerChanged(change: ChangedIssuer): void;
 }
 
 /** The sign-ins that are asked for through the service. */
@@ -51,7 +50,7 @@ export function createSignIns(onChanged: () => void): SignIns {
   const answers = new Map<string, (reply: SignInReply) => void>();
   const failures = new Map<string, ToolServerError>();
 
-  const person = (current: UnderWay, { confirmedIssuer, onIssuerChanged }: SignInRun): SignIn => ({
+  const person = (current: UnderWay, { confirmedIssuer, confirmedOrigin }: SignInRun): SignIn => ({
     begin(request, signal) {
       const shown = { id: randomUUID(), request };
       current.shown = shown;
@@ -67,11 +66,9 @@ export function createSignIns(onChanged: () => void): SignIns {
         else signal.addEventListener("abort", onOver, { once: true });
       });
     },
-    async confirmIssuer(change) {
-      if (change.to === confirmedIssuer) return true;
-      onIssuerChanged(change);
-      return false;
-    },
+    // What nobody confirmed fails, and the failure says what to confirm.
+    confirmIssuer: async ({ to }) => to === confirmedIssuer,
+    confirmOrigin: async ({ origin }) => origin === confirmedOrigin,
   });
 
   const join = async (current: UnderWay, session: OAuthSession, run: SignInRun): Promise<void> => {

@@ -39,7 +39,11 @@ export function serverMetadata({ quirks, origin, issuer, scopes }: MetadataFacts
       ? "file:///bin/sh"
       : has("endpoint-shell")
         ? `${origin}/authorize/$(touch%20pwned)`
-        : `${origin}/authorize`,
+        : has("endpoint-other-origin")
+          ? `${origin.replace("127.0.0.1", "localhost")}/authorize`
+          : has("endpoint-with-parameters")
+            ? `${origin}/authorize?tenant=acme&scope=admin&Scope=admin&scope%5B%5D=admin&prompt=none&request_uri=urn%3Ax`
+            : `${origin}/authorize`,
     token_endpoint: has("endpoint-http")
       ? "http://as.example/token"
       : has("endpoint-metadata-service")

@@ -8,6 +8,7 @@ const personCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCod
   "SIGN_IN_NEEDED",
   "SIGN_IN_FAILED",
   "ISSUER_CHANGED",
+  "AUTHORIZATION_ORIGIN_UNCONFIRMED",
   "NOT_TRUSTED",
   "CHILD_NOT_RUNNABLE",
   "CREDENTIAL_UNUSABLE",

@@ -61,6 +61,8 @@ const expectations: Readonly<Record<Exclude<Quirk, "metadata-silent" | "answer-w
   "endpoint-metadata-service": unusable("AUTHORIZATION_SERVER_INVALID"),
   "endpoint-file": unusable("AUTHORIZATION_SERVER_INVALID"),
   "endpoint-shell": unusable("AUTHORIZATION_SERVER_INVALID"),
+  "endpoint-other-origin": unusable("AUTHORIZATION_ORIGIN_UNCONFIRMED"),
+  "endpoint-with-parameters": works,
   "device-http": unusable("AUTHORIZATION_SERVER_INVALID"),
   "registration-absent": unusable("REGISTRATION_REFUSED"),
   "registration-refused": unusable("REGISTRATION_REFUSED"),

@@ -11,6 +11,7 @@ export { parseResourceChallenge, type ResourceChallenge } from "./session/resour
 export type { OAuthSessionOptions } from "./session/session-options.js";
 export type { SignInWish } from "./session/session-sign-in.js";
 export type {
+  ForeignOrigin,
   IssuerChange,
   SignIn,
   SignInReason,

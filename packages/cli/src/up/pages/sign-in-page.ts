@@ -1,6 +1,6 @@
 import type { Gateway, HttpHandler } from "@wirescope/gateway";
-import type { SignIn } from "@wirescope/tool-server";
-import { pageHeaders } from "./html.js";
+import type { ForeignOrigin, SignIn } from "@wirescope/tool-server";
+import { html, pageHeaders, pageOf } from "./html.js";
 import type { PageAccess } from "./page-access.js";
 import { type PageResponse, sendMessage, withAccess } from "./send-page.js";
 
@@ -18,14 +18,26 @@ export function createSignInPage(gateway: () => Gateway, access: PageAccess): Ht
     const server = query.get("server") ?? "";
     const url = underWay.get(server);
     if (url !== undefined) sendOn(response, url);
-    else await signIn(gateway(), server, response, underWay);
+    else {
+      const confirmLink = (origin: string): string =>
+        `${signInPathOf(access, server)}&${new URLSearchParams({ origin })}`;
+      await signIn(gateway(), { server, confirmedOrigin: query.get("origin"), confirmLink }, response, underWay);
+    }
   });
+}
+
+interface SignInQuery {
+  readonly server: string;
+  /** The origin that the person agreed to sign in at, by a link of the page that asks. */
+  readonly confirmedOrigin: string | null;
+  /** Begins a sign-in again that may go to this origin. */
+  confirmLink(origin: string): string;
 }
 
 /** Sends the browser on to the authorization server, whose answer comes back to a port of the sign-in's own. */
 async function signIn(
   gateway: Gateway,
-  server: string,
+  { server, confirmedOrigin, confirmLink }: SignInQuery,
   response: PageResponse,
   underWay: Map<string, string>,
 ): Promise<void> {
@@ -43,6 +55,13 @@ async function signIn(
       isAnswered = true;
       return undefined;
     },
+    async confirmOrigin(page) {
+      if (page.origin === confirmedOrigin) return true;
+      // This sign-in ends; the link begins another one.
+      if (!isAnswered) askForOrigin(response, page, confirmLink(page.origin));
+      isAnswered = true;
+      return false;
+    },
   };
   try {
     const session = await gateway.oauth(server);
@@ -56,6 +75,15 @@ async function signIn(
   } finally {
     underWay.delete(server);
   }
+}
+
+function askForOrigin(response: PageResponse, { server, issuer, origin }: ForeignOrigin, link: string): void {
+  const body = html`<h1>Sign in to ${server}</h1>
+<p>Its authorization server wants you to sign in at a page of another origin.</p>
+<dl><dt>Authorization server</dt><dd><code>${issuer}</code></dd><dt>Page to sign in at</dt><dd><code>${origin}</code></dd></dl>
+<p>Many services use two hosts. A hostile server does the same to get at your account at the other one. Go on only if you know that both belong together.</p>
+<p class="todo"><a href="${link}">They belong together: sign in at ${origin}</a></p>`;
+  response.writeHead(200, pageHeaders).end(pageOf("Wirescope", body));
 }
 
 function sendOn(response: PageResponse, url: string): void {

@@ -3,6 +3,7 @@ import type { OAuthContext } from "../oauth-context.js";
 import { tellEvent } from "../oauth-event.js";
 import { oauthFailure, peerText, urlText } from "../oauth-failure.js";
 import { parseEndpoint } from "../requests/endpoint-rules.js";
+import { withoutOAuthParameters } from "../requests/oauth-parameters.js";
 import type { DiscoveryBudget } from "./discovery-budget.js";
 import { textList } from "./json-fields.js";
 
@@ -63,11 +64,11 @@ export function parseAuthorizationServer(
     if (json[field] === undefined || json[field] === null) continue;
     const endpoint = parseEndpoint(json[field], rules);
     if (typeof endpoint === "string") return `its ${field} cannot be used: ${endpoint}`;
-    found[name] = endpoint;
+    found[name] = withoutOAuthParameters(endpoint);
   }
   return {
     issuer,
-    tokenEndpoint,
+    tokenEndpoint: withoutOAuthParameters(tokenEndpoint),
     authorizationEndpoint: found.authorizationEndpoint,
     registrationEndpoint: found.registrationEndpoint,
     revocationEndpoint: found.revocationEndpoint,

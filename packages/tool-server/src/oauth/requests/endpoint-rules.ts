@@ -4,8 +4,9 @@ import type { OAuthContext } from "../oauth-context.js";
 type Rules = Pick<OAuthContext, "addresses" | "allowInsecureLoopback">;
 
 // What a browser is started with goes through the hands of systems that split and expand: what they could take for their own
-// stays out of the path. The query is written anew by us, which encodes it.
+// stays out of the host and the path. The query is written anew by us, which encodes it.
 const plainPath = /^[\w\-.~%/:@+=,;!*]*$/;
+const plainHost = /^(?:[a-z\d._-]+|\[[\da-f:.]+\])$/;
 const longestUrl = 4096;
 
 /**
@@ -29,6 +30,7 @@ export function endpointDefect(url: URL, { addresses, allowInsecureLoopback }: R
   }
   if (url.username !== "" || url.password !== "") return "it carries a user name or password";
   if (url.hash !== "") return "it has a fragment";
+  if (!plainHost.test(url.hostname)) return "its host has characters that no host name has";
   if (!plainPath.test(url.pathname)) return "its path has characters that no endpoint needs";
   return addresses.hostDefect(url);
 }

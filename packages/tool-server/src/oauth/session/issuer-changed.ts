@@ -11,5 +11,6 @@ export function issuerChanged(context: OAuthContext, from: string, to: string): 
     context,
     "ISSUER_CHANGED",
     `${change}. Somebody may want your sign-in for themselves. Ask its operator; where that is meant, sign in again and confirm it.`,
+    { details: { issuerChange: { from, to } } },
   );
 }

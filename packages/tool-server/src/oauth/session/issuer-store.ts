@@ -1,13 +1,21 @@
 import type { Vault, VaultKey } from "../../vault/vault.js";
-import { textOf } from "../discovery/json-fields.js";
+import { textList, textOf } from "../discovery/json-fields.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-failure.js";
 
-/** The authorization server of a tool server, pinned by the first sign-in: only who signs in again can change it. */
+/** What a sign-in settled about the authorization server. */
+export interface IssuerPin {
+  /** The issuer, exactly as it was published. */
+  readonly issuer: string;
+  /** Origins other than the issuer's at which the user agreed to sign in. */
+  readonly confirmedOrigins: readonly string[];
+}
+
+/** The authorization server of a tool server, pinned by the first sign-in: only another sign-in can change it. */
 export interface IssuerStore {
-  /** The issuer, exactly as it was published; undefined before the first sign-in. */
-  read(): Promise<string | undefined>;
-  write(issuer: string): Promise<void>;
+  /** Undefined before the first sign-in. */
+  read(): Promise<IssuerPin | undefined>;
+  write(pin: IssuerPin): Promise<void>;
 }
 
 export function createIssuerStore(
@@ -15,19 +23,20 @@ export function createIssuerStore(
   vault: Vault,
   key: VaultKey,
 ): IssuerStore {
-  const read = async (): Promise<string | undefined> => {
-    const entry = await vault.get(key);
-    if (entry === undefined) return undefined;
-    const issuer = textOf(entry.value.issuer);
-    if (issuer !== undefined) return issuer;
-    const message =
-      "what the vault keeps of its authorization server is of a form that this version does not know. Sign in again.";
-    throw oauthFailure(context, "VAULT_UNREADABLE", message);
-  };
   return {
-    read,
-    async write(issuer) {
-      if ((await vault.get(key))?.value.issuer !== issuer) await vault.put(key, { issuer });
+    async read() {
+      const entry = await vault.get(key);
+      if (entry === undefined) return undefined;
+      const issuer = textOf(entry.value.issuer);
+      if (issuer !== undefined) return { issuer, confirmedOrigins: textList(entry.value.confirmedOrigins) ?? [] };
+      const message =
+        "what the vault keeps of its authorization server is of a form that this version does not know. Sign in again.";
+      throw oauthFailure(context, "VAULT_UNREADABLE", message);
+    },
+    async write({ issuer, confirmedOrigins }) {
+      const value = { issuer, ...(confirmedOrigins.length === 0 ? {} : { confirmedOrigins: [...confirmedOrigins] }) };
+      const kept = (await vault.get(key))?.value;
+      if (JSON.stringify(kept) !== JSON.stringify(value)) await vault.put(key, value);
     },
   };
 }

@@ -45,7 +45,7 @@ export interface OAuthSession {
   owe(scopes: readonly string[]): void;
   /**
    * Lets a person sign in; whoever asks while one is under way joins it, and of several processes one asks. Rejects with
-   * SIGN_IN_FAILED, ISSUER_CHANGED, AUTHORIZATION_SERVER_INVALID, REGISTRATION_REFUSED or TOKEN_REFUSED.
+   * SIGN_IN_FAILED, ISSUER_CHANGED, AUTHORIZATION_ORIGIN_UNCONFIRMED, AUTHORIZATION_SERVER_INVALID, REGISTRATION_REFUSED or TOKEN_REFUSED.
    */
   signIn(signIn: SignIn, wish?: SignInWish, signal?: AbortSignal): Promise<HeldToken>;
   /** Revokes the tokens where the server can, wipes them here, and tries an old one to prove that it is refused. */
@@ -110,7 +110,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     if (isClosed) throw credentialClosed(context.server);
     // Who finds nothing goes without a token, and looks again when that is refused.
     if (isLookedUp && !isFresh) return active?.manager;
-    const issuer = options.issuer ?? (await issuers.read());
+    const issuer = options.issuer ?? (await issuers.read())?.issuer;
     isLookedUp = true;
     return issuer === undefined ? undefined : managerOf(issuer);
   };
@@ -150,7 +150,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       const found = await manager?.replace(refused, signal);
       if (found !== undefined || acquirer === undefined || manager !== undefined) return found;
       const server = await acquirer.discover(challenge, signal);
-      await issuers.write(server.issuer);
+      await issuers.write({ issuer: server.issuer, confirmedOrigins: [] });
       return managerOf(server.issuer).replace(refused, signal);
     },
     rest: (refused) => active?.manager.rest(refused),

@@ -8,6 +8,7 @@ import type { OAuthContext } from "../oauth-context.js";
 import { tellEvent } from "../oauth-event.js";
 import { oauthFailure } from "../oauth-failure.js";
 import type { ClientStore } from "../registration/client-store.js";
+import { createConfirmOrigin } from "../sign-in/confirm-origin.js";
 import { performSignIn } from "../sign-in/perform-sign-in.js";
 import type { SignIn, SignInReason } from "../sign-in/sign-in.js";
 import type { TokenManager } from "../tokens/token-manager.js";
@@ -86,15 +87,17 @@ async function signInAlone(
   }
   const told = wish.challenge === undefined ? await askForChallenge(context, signal) : undefined;
   const challenge = told ?? wish.challenge ?? parseResourceChallenge(undefined);
+  const pin = await issuers.read();
   const discovery = await discover(context, {
     resourceMetadata: challenge.resourceMetadata,
     isAsked: told?.isAsked,
-    knownIssuer: await issuers.read(),
+    knownIssuer: pin?.issuer,
     pinnedIssuer: options.issuer,
     signal,
   });
   const { server } = discovery;
   await confirmIssuer(context, discovery, options, signIn, signal);
+  const confirmed = new Set(pin?.issuer === server.issuer ? pin.confirmedOrigins : []);
   const manager = managerOf(server.issuer);
   const previous = refused?.record ?? (await heldBefore(manager));
   const selected = selectScopes({
@@ -121,6 +124,11 @@ async function signInAlone(
         discovery,
         clients,
         signIn,
+        // Who names the authorization server in the configuration trusts what it publishes.
+        confirmOrigin:
+          options.issuer === undefined
+            ? createConfirmOrigin(context, server.issuer, signIn, confirmed)
+            : async () => undefined,
         scopes,
         newScopes: scopesBeyond(previous?.requestedScopes ?? [], scopes),
         reason,
@@ -132,7 +140,7 @@ async function signInAlone(
       way,
     ),
   );
-  await issuers.write(server.issuer);
+  await issuers.write({ issuer: server.issuer, confirmedOrigins: [...confirmed] });
   const held = await manager.keep(record);
   tellEvent(context, "sign-in-done", doneText(record));
   return held;

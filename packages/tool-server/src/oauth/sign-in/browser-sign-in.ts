@@ -13,6 +13,8 @@ import type { SignInContext, SignInOutcome } from "./sign-in-context.js";
 export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcome> {
   const { context, discovery, clients, redirect, signal } = flow;
   const { server, resource } = discovery;
+  // First of all: also the question whether a client is still known goes to that endpoint.
+  if (server.authorizationEndpoint !== undefined) await flow.confirmOrigin(server.authorizationEndpoint, signal);
   const known = await clients.find(server);
   const receiver = await openCallbackReceiver(context, {
     ...redirect,

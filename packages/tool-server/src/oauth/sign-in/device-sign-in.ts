@@ -64,6 +64,7 @@ export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome
   const over = new AbortController();
   const both = AbortSignal.any([signal, over.signal]);
   const { url, completeUrl, userCode, expiresAt } = authorization;
+  for (const page of [url, completeUrl]) if (page !== undefined) await flow.confirmOrigin(new URL(page), signal);
   try {
     const begun = flow.signIn.begin(
       {

@@ -6,6 +6,7 @@ import type { TokenOutcome } from "../grants/token-request.js";
 import type { OAuthContext } from "../oauth-context.js";
 import type { ClientStore } from "../registration/client-store.js";
 import type { OAuthClient } from "../registration/oauth-client.js";
+import type { ConfirmOrigin } from "./confirm-origin.js";
 import type { SignIn, SignInRequest } from "./sign-in.js";
 
 /** What one sign-in of a person works with, whichever way it goes. */
@@ -14,6 +15,7 @@ export interface SignInContext {
   readonly discovery: Discovery;
   readonly clients: ClientStore;
   readonly signIn: SignIn;
+  readonly confirmOrigin: ConfirmOrigin;
   readonly scopes: readonly string[];
   readonly newScopes: readonly string[];
   readonly reason: SignInRequest["reason"];

@@ -16,6 +16,11 @@ export interface SignIn {
    * ISSUER_CHANGED.
    */
   confirmIssuer?(change: IssuerChange, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Asks whether to sign in at a page that is at another origin than the authorization server. Default: no, and the sign-in
+   * fails with AUTHORIZATION_ORIGIN_UNCONFIRMED.
+   */
+  confirmOrigin?(page: ForeignOrigin, signal: AbortSignal): Promise<boolean>;
 }
 
 /** What a sign-in asks of a person. Nothing in it is secret, but for a url that must not be kept. */
@@ -54,6 +59,13 @@ export type SignInWay =
 /** The address that the browser was sent to, as the person copied it. */
 export interface SignInReply {
   readonly pasted: string;
+}
+
+/** That an authorization server wants a person to sign in at another origin than its own. */
+export interface ForeignOrigin {
+  readonly server: string;
+  readonly issuer: string;
+  readonly origin: string;
 }
 
 /** That a tool server names another authorization server than the one that was used before. */

@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file wirescope/v1/admin.proto.
  */
 export const file_wirescope_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("Chh3aXJlc2NvcGUvdjEvYWRtaW4ucHJvdG8SDHdpcmVzY29wZS52MSL6AgoGU2VydmVyEgwKBG5hbWUYASABKAkSFQoNY29uZmlndXJhdGlvbhgCIAEoCRIqCgl0cmFuc3BvcnQYAyABKA4yFy53aXJlc2NvcGUudjEuVHJhbnNwb3J0Eg4KBnRhcmdldBgEIAEoCRIuCgVzdGF0ZRgFIAEoDjIfLndpcmVzY29wZS52MS5Db25uZWN0aXZpdHlTdGF0ZRImCgdmYWlsdXJlGAYgASgLMhUud2lyZXNjb3BlLnYxLkZhaWx1cmUSNAoOYXV0aGVudGljYXRpb24YByABKAsyHC53aXJlc2NvcGUudjEuQXV0aGVudGljYXRpb24SFwoKdG9vbF9jb3VudBgIIAEoDUgAiAEBEhIKCmNoYW5uZWxfaWQYCSABKAMSEwoLc2VydmVyX25hbWUYCiABKAkSFgoOc2VydmVyX3ZlcnNpb24YCyABKAkSGAoQcHJvdG9jb2xfdmVyc2lvbhgMIAEoCUINCgtfdG9vbF9jb3VudCKFAQoHRmFpbHVyZRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaXNzdWVyX2NoYW5nZRgEIAEoCzIaLndpcmVzY29wZS52MS5Jc3N1ZXJDaGFuZ2UiKAoMSXNzdWVyQ2hhbmdlEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAkidAoOQXV0aGVudGljYXRpb24SKAoGbWV0aG9kGAEgASgOMhgud2lyZXNjb3BlLnYxLkF1dGhNZXRob2QSDwoHc3VtbWFyeRgCIAEoCRInCgVvYXV0aBgDIAEoCzIYLndpcmVzY29wZS52MS5PQXV0aFN0YXRlIqECCgpPQXV0aFN0YXRlEhEKCXNpZ25lZF9pbhgBIAEoCBISCgpzaWduaW5nX2luGAIgASgIEg4KBmlzc3VlchgDIAEoCRIPCgdhY2NvdW50GAQgASgJEg4KBnNjb3BlcxgFIAMoCRIvCgtleHBpcmVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLb2J0YWluX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXJlbmV3YWJsZRgIIAEoCBISCgp0b2tlbl90eXBlGAkgASgJEjIKDnBhdXNlX2VuZF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI7ChJMaXN0U2VydmVyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiVQoTTGlzdFNlcnZlcnNSZXNwb25zZRIlCgdzZXJ2ZXJzGAEgAygLMhQud2lyZXNjb3BlLnYxLlNlcnZlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiFQoTV2F0Y2hTZXJ2ZXJzUmVxdWVzdCJOChRXYXRjaFNlcnZlcnNSZXNwb25zZRIlCgdzZXJ2ZXJzGAEgAygLMhQud2lyZXNjb3BlLnYxLlNlcnZlchIPCgdyZW1vdmVkGAIgAygJIm8KDVNpZ25JblJlcXVlc3QSDgoGc2VydmVyGAEgASgJEiQKA3dheRgCIAEoDjIXLndpcmVzY29wZS52MS5TaWduSW5XYXkSDgoGc2NvcGVzGAMgAygJEhgKEGNvbmZpcm1lZF9pc3N1ZXIYBCABKAkioQEKDlNpZ25JblJlc3BvbnNlEiwKBnByb21wdBgBIAEoCzIaLndpcmVzY29wZS52MS5TaWduSW5Qcm9tcHRIABIuCgd3YWl0aW5nGAIgASgLMhsud2lyZXNjb3BlLnYxLlNpZ25JbldhaXRpbmdIABIoCgRkb25lGAMgASgLMhgud2lyZXNjb3BlLnYxLlNpZ25JbkRvbmVIAEIHCgVldmVudCLMAQoMU2lnbkluUHJvbXB0EhIKCnNpZ25faW5faWQYASABKAkSDgoGaXNzdWVyGAIgASgJEg4KBnNjb3BlcxgDIAMoCRISCgpuZXdfc2NvcGVzGAQgAygJEg8KB3N0b3JhZ2UYBSABKAkSLgoHYnJvd3NlchgGIAEoCzIbLndpcmVzY29wZS52MS5TaWduSW5Ccm93c2VySAASLAoGZGV2aWNlGAcgASgLMhoud2lyZXNjb3BlLnYxLlNpZ25JbkRldmljZUgAQgUKA3dheSIyCg1TaWduSW5Ccm93c2VyEgsKA3VybBgBIAEoCRIUCgxyZWRpcmVjdF91cmkYAiABKAkidQoMU2lnbkluRGV2aWNlEgsKA3VybBgBIAEoCRIRCgl1c2VyX2NvZGUYAiABKAkSFAoMY29tcGxldGVfdXJsGAMgASgJEi8KC2V4cGlyZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIgCg1TaWduSW5XYWl0aW5nEg8KB21lc3NhZ2UYASABKAkiMgoKU2lnbkluRG9uZRIkCgZzZXJ2ZXIYASABKAsyFC53aXJlc2NvcGUudjEuU2VydmVyIjwKFUNvbXBsZXRlU2lnbkluUmVxdWVzdBISCgpzaWduX2luX2lkGAEgASgJEg8KB2FkZHJlc3MYAiABKAkiGAoWQ29tcGxldGVTaWduSW5SZXNwb25zZSIgCg5TaWduT3V0UmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkieAoPU2lnbk91dFJlc3BvbnNlEigKBXdpcGVkGAEgAygLMhkud2lyZXNjb3BlLnYxLldpcGVkVG9rZW5zEikKBXByb29mGAIgASgLMhoud2lyZXNjb3BlLnYxLlNpZ25PdXRQcm9vZhIQCghwcm9ibGVtcxgDIAMoCSJ+CgtXaXBlZFRva2VucxIOCgZpc3N1ZXIYASABKAkSLgoMYWNjZXNzX3Rva2VuGAIgASgLMhgud2lyZXNjb3BlLnYxLlJldm9jYXRpb24SLwoNcmVmcmVzaF90b2tlbhgDIAEoCzIYLndpcmVzY29wZS52MS5SZXZvY2F0aW9uIrUBCgpSZXZvY2F0aW9uEjEKB291dGNvbWUYASABKA4yIC53aXJlc2NvcGUudjEuUmV2b2NhdGlvbi5PdXRjb21lEg4KBnJlYXNvbhgCIAEoCSJkCgdPdXRjb21lEhcKE09VVENPTUVfVU5TUEVDSUZJRUQQABITCg9PVVRDT01FX1JFVk9LRUQQARIXChNPVVRDT01FX1VOU1VQUE9SVEVEEAISEgoOT1VUQ09NRV9GQUlMRUQQAyKNAgoMU2lnbk91dFByb29mEjMKB291dGNvbWUYASABKA4yIi53aXJlc2NvcGUudjEuU2lnbk91dFByb29mLk91dGNvbWUSDgoGc3RhdHVzGAIgASgFEi8KC2V4cGlyZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YBCABKAkidwoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASEwoPT1VUQ09NRV9SRUZVU0VEEAESFAoQT1VUQ09NRV9BQ0NFUFRFRBACEhMKD09VVENPTUVfVU5DTEVBUhADEhMKD09VVENPTUVfTk9USElORxAEIiIKEFJlY29ubmVjdFJlcXVlc3QSDgoGc2VydmVyGAEgASgJIjkKEVJlY29ubmVjdFJlc3BvbnNlEiQKBnNlcnZlchgBIAEoCzIULndpcmVzY29wZS52MS5TZXJ2ZXIiJAoSR2V0QXBwcm92YWxSZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCSK+AQoTR2V0QXBwcm92YWxSZXNwb25zZRInCgVzdGF0ZRgBIAEoDjIYLndpcmVzY29wZS52MS5UcnVzdFN0YXRlEg4KBnJlYXNvbhgCIAEoCRITCgtmaW5nZXJwcmludBgDIAEoCRITCgtkZXNjcmlwdGlvbhgEIAMoCRItCgdjaGFuZ2VzGAUgAygLMhwud2lyZXNjb3BlLnYxLkFwcHJvdmFsQ2hhbmdlEhUKDXRoaXNfcnVuX29ubHkYBiABKAgiawoOQXBwcm92YWxDaGFuZ2USDQoFZmllbGQYASABKAkSDAoEcGF0aBgCIAEoCRITCgZiZWZvcmUYAyABKAlIAIgBARISCgVhZnRlchgEIAEoCUgBiAEBQgkKB19iZWZvcmVCCAoGX2FmdGVyIjUKDkFwcHJvdmVSZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCRITCgtmaW5nZXJwcmludBgCIAEoCSI3Cg9BcHByb3ZlUmVzcG9uc2USJAoGc2VydmVyGAEgASgLMhQud2lyZXNjb3BlLnYxLlNlcnZlciIgCg5FeHBsYWluUmVxdWVzdBIOCgZzZXJ2ZXIYASABKAki3wEKD0V4cGxhaW5SZXNwb25zZRIOCgZzZXJ2ZXIYASABKAkSKgoJdHJhbnNwb3J0GAIgASgOMhcud2lyZXNjb3BlLnYxLlRyYW5zcG9ydBIMCgR3ZWxsGAMgASgIEiMKBmNhdXNlcxgEIAMoCzITLndpcmVzY29wZS52MS5DYXVzZRIiCgVzdGVwcxgFIAMoCzITLndpcmVzY29wZS52MS5DaGVjaxIkCgdkZW1hbmRzGAYgAygLMhMud2lyZXNjb3BlLnYxLkNoZWNrEhMKC3Blcm1pc3Npb25zGAcgAygJInkKBUNhdXNlEgwKBGNvZGUYASABKAkSDQoFdGl0bGUYAiABKAkSDgoGd2VpZ2h0GAMgASgBEg8KB21lc3NhZ2UYBCABKAkSEAoIZXZpZGVuY2UYBSADKAkSIAoEbWVuZBgGIAEoCzISLndpcmVzY29wZS52MS5NZW5kImAKBE1lbmQSDAoEd2hhdBgBIAEoCRIPCgdjb21tYW5kGAIgASgJEgwKBGZpbGUYAyABKAkSDAoEbGluZRgEIAEoBRIOCgZjb2x1bW4YBSABKAUSDQoFd3JpdGUYBiABKAkisgEKBUNoZWNrEgwKBG5hbWUYASABKAkSLAoHb3V0Y29tZRgCIAEoDjIbLndpcmVzY29wZS52MS5DaGVjay5PdXRjb21lEhAKCGV2aWRlbmNlGAMgAygJIlsKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEg4KCk9VVENPTUVfT0sQARISCg5PVVRDT01FX0ZBSUxFRBACEhMKD09VVENPTUVfU0tJUFBFRBADKnsKCVRyYW5zcG9ydBIZChVUUkFOU1BPUlRfVU5TUEVDSUZJRUQQABISCg5UUkFOU1BPUlRfSFRUUBABEhEKDVRSQU5TUE9SVF9TU0UQAhIXChNUUkFOU1BPUlRfV0VCU09DS0VUEAMSEwoPVFJBTlNQT1JUX1NURElPEAQq4AEKEUNvbm5lY3Rpdml0eVN0YXRlEiIKHkNPTk5FQ1RJVklUWV9TVEFURV9VTlNQRUNJRklFRBAAEhsKF0NPTk5FQ1RJVklUWV9TVEFURV9JRExFEAESIQodQ09OTkVDVElWSVRZX1NUQVRFX0NPTk5FQ1RJTkcQAhIcChhDT05ORUNUSVZJVFlfU1RBVEVfUkVBRFkQAxIoCiRDT05ORUNUSVZJVFlfU1RBVEVfVFJBTlNJRU5UX0ZBSUxVUkUQBBIfChtDT05ORUNUSVZJVFlfU1RBVEVfU0hVVERPV04QBSqkAQoKQXV0aE1ldGhvZBIbChdBVVRIX01FVEhPRF9VTlNQRUNJRklFRBAAEhQKEEFVVEhfTUVUSE9EX05PTkUQARIXChNBVVRIX01FVEhPRF9IRUFERVJTEAISFgoSQVVUSF9NRVRIT0RfSEVMUEVSEAMSGwoXQVVUSF9NRVRIT0RfRU5WSVJPTk1FTlQQBBIVChFBVVRIX01FVEhPRF9PQVVUSBAFKlkKCVNpZ25JbldheRIbChdTSUdOX0lOX1dBWV9VTlNQRUNJRklFRBAAEhcKE1NJR05fSU5fV0FZX0JST1dTRVIQARIWChJTSUdOX0lOX1dBWV9ERVZJQ0UQAiqIAQoKVHJ1c3RTdGF0ZRIbChdUUlVTVF9TVEFURV9VTlNQRUNJRklFRBAAEhcKE1RSVVNUX1NUQVRFX1RSVVNURUQQARITCg9UUlVTVF9TVEFURV9ORVcQAhIXChNUUlVTVF9TVEFURV9DSEFOR0VEEAMSFgoSVFJVU1RfU1RBVEVfREVOSUVEEAQy4wUKDEFkbWluU2VydmljZRJXCgtMaXN0U2VydmVycxIgLndpcmVzY29wZS52MS5MaXN0U2VydmVyc1JlcXVlc3QaIS53aXJlc2NvcGUudjEuTGlzdFNlcnZlcnNSZXNwb25zZSIDkAIBElcKDFdhdGNoU2VydmVycxIhLndpcmVzY29wZS52MS5XYXRjaFNlcnZlcnNSZXF1ZXN0GiIud2lyZXNjb3BlLnYxLldhdGNoU2VydmVyc1Jlc3BvbnNlMAESRQoGU2lnbkluEhsud2lyZXNjb3BlLnYxLlNpZ25JblJlcXVlc3QaHC53aXJlc2NvcGUudjEuU2lnbkluUmVzcG9uc2UwARJbCg5Db21wbGV0ZVNpZ25JbhIjLndpcmVzY29wZS52MS5Db21wbGV0ZVNpZ25JblJlcXVlc3QaJC53aXJlc2NvcGUudjEuQ29tcGxldGVTaWduSW5SZXNwb25zZRJGCgdTaWduT3V0Ehwud2lyZXNjb3BlLnYxLlNpZ25PdXRSZXF1ZXN0Gh0ud2lyZXNjb3BlLnYxLlNpZ25PdXRSZXNwb25zZRJMCglSZWNvbm5lY3QSHi53aXJlc2NvcGUudjEuUmVjb25uZWN0UmVxdWVzdBofLndpcmVzY29wZS52MS5SZWNvbm5lY3RSZXNwb25zZRJXCgtHZXRBcHByb3ZhbBIgLndpcmVzY29wZS52MS5HZXRBcHByb3ZhbFJlcXVlc3QaIS53aXJlc2NvcGUudjEuR2V0QXBwcm92YWxSZXNwb25zZSIDkAIBEkYKB0FwcHJvdmUSHC53aXJlc2NvcGUudjEuQXBwcm92ZVJlcXVlc3QaHS53aXJlc2NvcGUudjEuQXBwcm92ZVJlc3BvbnNlEkYKB0V4cGxhaW4SHC53aXJlc2NvcGUudjEuRXhwbGFpblJlcXVlc3QaHS53aXJlc2NvcGUudjEuRXhwbGFpblJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("Chh3aXJlc2NvcGUvdjEvYWRtaW4ucHJvdG8SDHdpcmVzY29wZS52MSL6AgoGU2VydmVyEgwKBG5hbWUYASABKAkSFQoNY29uZmlndXJhdGlvbhgCIAEoCRIqCgl0cmFuc3BvcnQYAyABKA4yFy53aXJlc2NvcGUudjEuVHJhbnNwb3J0Eg4KBnRhcmdldBgEIAEoCRIuCgVzdGF0ZRgFIAEoDjIfLndpcmVzY29wZS52MS5Db25uZWN0aXZpdHlTdGF0ZRImCgdmYWlsdXJlGAYgASgLMhUud2lyZXNjb3BlLnYxLkZhaWx1cmUSNAoOYXV0aGVudGljYXRpb24YByABKAsyHC53aXJlc2NvcGUudjEuQXV0aGVudGljYXRpb24SFwoKdG9vbF9jb3VudBgIIAEoDUgAiAEBEhIKCmNoYW5uZWxfaWQYCSABKAMSEwoLc2VydmVyX25hbWUYCiABKAkSFgoOc2VydmVyX3ZlcnNpb24YCyABKAkSGAoQcHJvdG9jb2xfdmVyc2lvbhgMIAEoCUINCgtfdG9vbF9jb3VudCK6AQoHRmFpbHVyZRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaXNzdWVyX2NoYW5nZRgEIAEoCzIaLndpcmVzY29wZS52MS5Jc3N1ZXJDaGFuZ2USMwoOZm9yZWlnbl9vcmlnaW4YBSABKAsyGy53aXJlc2NvcGUudjEuRm9yZWlnbk9yaWdpbiIvCg1Gb3JlaWduT3JpZ2luEg4KBmlzc3VlchgBIAEoCRIOCgZvcmlnaW4YAiABKAkiKAoMSXNzdWVyQ2hhbmdlEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAkidAoOQXV0aGVudGljYXRpb24SKAoGbWV0aG9kGAEgASgOMhgud2lyZXNjb3BlLnYxLkF1dGhNZXRob2QSDwoHc3VtbWFyeRgCIAEoCRInCgVvYXV0aBgDIAEoCzIYLndpcmVzY29wZS52MS5PQXV0aFN0YXRlIqECCgpPQXV0aFN0YXRlEhEKCXNpZ25lZF9pbhgBIAEoCBISCgpzaWduaW5nX2luGAIgASgIEg4KBmlzc3VlchgDIAEoCRIPCgdhY2NvdW50GAQgASgJEg4KBnNjb3BlcxgFIAMoCRIvCgtleHBpcmVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLb2J0YWluX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXJlbmV3YWJsZRgIIAEoCBISCgp0b2tlbl90eXBlGAkgASgJEjIKDnBhdXNlX2VuZF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI7ChJMaXN0U2VydmVyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiVQoTTGlzdFNlcnZlcnNSZXNwb25zZRIlCgdzZXJ2ZXJzGAEgAygLMhQud2lyZXNjb3BlLnYxLlNlcnZlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiFQoTV2F0Y2hTZXJ2ZXJzUmVxdWVzdCJOChRXYXRjaFNlcnZlcnNSZXNwb25zZRIlCgdzZXJ2ZXJzGAEgAygLMhQud2lyZXNjb3BlLnYxLlNlcnZlchIPCgdyZW1vdmVkGAIgAygJIokBCg1TaWduSW5SZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCRIkCgN3YXkYAiABKA4yFy53aXJlc2NvcGUudjEuU2lnbkluV2F5Eg4KBnNjb3BlcxgDIAMoCRIYChBjb25maXJtZWRfaXNzdWVyGAQgASgJEhgKEGNvbmZpcm1lZF9vcmlnaW4YBSABKAkioQEKDlNpZ25JblJlc3BvbnNlEiwKBnByb21wdBgBIAEoCzIaLndpcmVzY29wZS52MS5TaWduSW5Qcm9tcHRIABIuCgd3YWl0aW5nGAIgASgLMhsud2lyZXNjb3BlLnYxLlNpZ25JbldhaXRpbmdIABIoCgRkb25lGAMgASgLMhgud2lyZXNjb3BlLnYxLlNpZ25JbkRvbmVIAEIHCgVldmVudCLMAQoMU2lnbkluUHJvbXB0EhIKCnNpZ25faW5faWQYASABKAkSDgoGaXNzdWVyGAIgASgJEg4KBnNjb3BlcxgDIAMoCRISCgpuZXdfc2NvcGVzGAQgAygJEg8KB3N0b3JhZ2UYBSABKAkSLgoHYnJvd3NlchgGIAEoCzIbLndpcmVzY29wZS52MS5TaWduSW5Ccm93c2VySAASLAoGZGV2aWNlGAcgASgLMhoud2lyZXNjb3BlLnYxLlNpZ25JbkRldmljZUgAQgUKA3dheSIyCg1TaWduSW5Ccm93c2VyEgsKA3VybBgBIAEoCRIUCgxyZWRpcmVjdF91cmkYAiABKAkidQoMU2lnbkluRGV2aWNlEgsKA3VybBgBIAEoCRIRCgl1c2VyX2NvZGUYAiABKAkSFAoMY29tcGxldGVfdXJsGAMgASgJEi8KC2V4cGlyZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIgCg1TaWduSW5XYWl0aW5nEg8KB21lc3NhZ2UYASABKAkiMgoKU2lnbkluRG9uZRIkCgZzZXJ2ZXIYASABKAsyFC53aXJlc2NvcGUudjEuU2VydmVyIjwKFUNvbXBsZXRlU2lnbkluUmVxdWVzdBISCgpzaWduX2luX2lkGAEgASgJEg8KB2FkZHJlc3MYAiABKAkiGAoWQ29tcGxldGVTaWduSW5SZXNwb25zZSIgCg5TaWduT3V0UmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkieAoPU2lnbk91dFJlc3BvbnNlEigKBXdpcGVkGAEgAygLMhkud2lyZXNjb3BlLnYxLldpcGVkVG9rZW5zEikKBXByb29mGAIgASgLMhoud2lyZXNjb3BlLnYxLlNpZ25PdXRQcm9vZhIQCghwcm9ibGVtcxgDIAMoCSJ+CgtXaXBlZFRva2VucxIOCgZpc3N1ZXIYASABKAkSLgoMYWNjZXNzX3Rva2VuGAIgASgLMhgud2lyZXNjb3BlLnYxLlJldm9jYXRpb24SLwoNcmVmcmVzaF90b2tlbhgDIAEoCzIYLndpcmVzY29wZS52MS5SZXZvY2F0aW9uIrUBCgpSZXZvY2F0aW9uEjEKB291dGNvbWUYASABKA4yIC53aXJlc2NvcGUudjEuUmV2b2NhdGlvbi5PdXRjb21lEg4KBnJlYXNvbhgCIAEoCSJkCgdPdXRjb21lEhcKE09VVENPTUVfVU5TUEVDSUZJRUQQABITCg9PVVRDT01FX1JFVk9LRUQQARIXChNPVVRDT01FX1VOU1VQUE9SVEVEEAISEgoOT1VUQ09NRV9GQUlMRUQQAyKNAgoMU2lnbk91dFByb29mEjMKB291dGNvbWUYASABKA4yIi53aXJlc2NvcGUudjEuU2lnbk91dFByb29mLk91dGNvbWUSDgoGc3RhdHVzGAIgASgFEi8KC2V4cGlyZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YBCABKAkidwoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASEwoPT1VUQ09NRV9SRUZVU0VEEAESFAoQT1VUQ09NRV9BQ0NFUFRFRBACEhMKD09VVENPTUVfVU5DTEVBUhADEhMKD09VVENPTUVfTk9USElORxAEIiIKEFJlY29ubmVjdFJlcXVlc3QSDgoGc2VydmVyGAEgASgJIjkKEVJlY29ubmVjdFJlc3BvbnNlEiQKBnNlcnZlchgBIAEoCzIULndpcmVzY29wZS52MS5TZXJ2ZXIiJAoSR2V0QXBwcm92YWxSZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCSK+AQoTR2V0QXBwcm92YWxSZXNwb25zZRInCgVzdGF0ZRgBIAEoDjIYLndpcmVzY29wZS52MS5UcnVzdFN0YXRlEg4KBnJlYXNvbhgCIAEoCRITCgtmaW5nZXJwcmludBgDIAEoCRITCgtkZXNjcmlwdGlvbhgEIAMoCRItCgdjaGFuZ2VzGAUgAygLMhwud2lyZXNjb3BlLnYxLkFwcHJvdmFsQ2hhbmdlEhUKDXRoaXNfcnVuX29ubHkYBiABKAgiawoOQXBwcm92YWxDaGFuZ2USDQoFZmllbGQYASABKAkSDAoEcGF0aBgCIAEoCRITCgZiZWZvcmUYAyABKAlIAIgBARISCgVhZnRlchgEIAEoCUgBiAEBQgkKB19iZWZvcmVCCAoGX2FmdGVyIjUKDkFwcHJvdmVSZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCRITCgtmaW5nZXJwcmludBgCIAEoCSI3Cg9BcHByb3ZlUmVzcG9uc2USJAoGc2VydmVyGAEgASgLMhQud2lyZXNjb3BlLnYxLlNlcnZlciIgCg5FeHBsYWluUmVxdWVzdBIOCgZzZXJ2ZXIYASABKAki3wEKD0V4cGxhaW5SZXNwb25zZRIOCgZzZXJ2ZXIYASABKAkSKgoJdHJhbnNwb3J0GAIgASgOMhcud2lyZXNjb3BlLnYxLlRyYW5zcG9ydBIMCgR3ZWxsGAMgASgIEiMKBmNhdXNlcxgEIAMoCzITLndpcmVzY29wZS52MS5DYXVzZRIiCgVzdGVwcxgFIAMoCzITLndpcmVzY29wZS52MS5DaGVjaxIkCgdkZW1hbmRzGAYgAygLMhMud2lyZXNjb3BlLnYxLkNoZWNrEhMKC3Blcm1pc3Npb25zGAcgAygJInkKBUNhdXNlEgwKBGNvZGUYASABKAkSDQoFdGl0bGUYAiABKAkSDgoGd2VpZ2h0GAMgASgBEg8KB21lc3NhZ2UYBCABKAkSEAoIZXZpZGVuY2UYBSADKAkSIAoEbWVuZBgGIAEoCzISLndpcmVzY29wZS52MS5NZW5kImAKBE1lbmQSDAoEd2hhdBgBIAEoCRIPCgdjb21tYW5kGAIgASgJEgwKBGZpbGUYAyABKAkSDAoEbGluZRgEIAEoBRIOCgZjb2x1bW4YBSABKAUSDQoFd3JpdGUYBiABKAkisgEKBUNoZWNrEgwKBG5hbWUYASABKAkSLAoHb3V0Y29tZRgCIAEoDjIbLndpcmVzY29wZS52MS5DaGVjay5PdXRjb21lEhAKCGV2aWRlbmNlGAMgAygJIlsKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEg4KCk9VVENPTUVfT0sQARISCg5PVVRDT01FX0ZBSUxFRBACEhMKD09VVENPTUVfU0tJUFBFRBADKnsKCVRyYW5zcG9ydBIZChVUUkFOU1BPUlRfVU5TUEVDSUZJRUQQABISCg5UUkFOU1BPUlRfSFRUUBABEhEKDVRSQU5TUE9SVF9TU0UQAhIXChNUUkFOU1BPUlRfV0VCU09DS0VUEAMSEwoPVFJBTlNQT1JUX1NURElPEAQq4AEKEUNvbm5lY3Rpdml0eVN0YXRlEiIKHkNPTk5FQ1RJVklUWV9TVEFURV9VTlNQRUNJRklFRBAAEhsKF0NPTk5FQ1RJVklUWV9TVEFURV9JRExFEAESIQodQ09OTkVDVElWSVRZX1NUQVRFX0NPTk5FQ1RJTkcQAhIcChhDT05ORUNUSVZJVFlfU1RBVEVfUkVBRFkQAxIoCiRDT05ORUNUSVZJVFlfU1RBVEVfVFJBTlNJRU5UX0ZBSUxVUkUQBBIfChtDT05ORUNUSVZJVFlfU1RBVEVfU0hVVERPV04QBSqkAQoKQXV0aE1ldGhvZBIbChdBVVRIX01FVEhPRF9VTlNQRUNJRklFRBAAEhQKEEFVVEhfTUVUSE9EX05PTkUQARIXChNBVVRIX01FVEhPRF9IRUFERVJTEAISFgoSQVVUSF9NRVRIT0RfSEVMUEVSEAMSGwoXQVVUSF9NRVRIT0RfRU5WSVJPTk1FTlQQBBIVChFBVVRIX01FVEhPRF9PQVVUSBAFKlkKCVNpZ25JbldheRIbChdTSUdOX0lOX1dBWV9VTlNQRUNJRklFRBAAEhcKE1NJR05fSU5fV0FZX0JST1dTRVIQARIWChJTSUdOX0lOX1dBWV9ERVZJQ0UQAiqIAQoKVHJ1c3RTdGF0ZRIbChdUUlVTVF9TVEFURV9VTlNQRUNJRklFRBAAEhcKE1RSVVNUX1NUQVRFX1RSVVNURUQQARITCg9UUlVTVF9TVEFURV9ORVcQAhIXChNUUlVTVF9TVEFURV9DSEFOR0VEEAMSFgoSVFJVU1RfU1RBVEVfREVOSUVEEAQy4wUKDEFkbWluU2VydmljZRJXCgtMaXN0U2VydmVycxIgLndpcmVzY29wZS52MS5MaXN0U2VydmVyc1JlcXVlc3QaIS53aXJlc2NvcGUudjEuTGlzdFNlcnZlcnNSZXNwb25zZSIDkAIBElcKDFdhdGNoU2VydmVycxIhLndpcmVzY29wZS52MS5XYXRjaFNlcnZlcnNSZXF1ZXN0GiIud2lyZXNjb3BlLnYxLldhdGNoU2VydmVyc1Jlc3BvbnNlMAESRQoGU2lnbkluEhsud2lyZXNjb3BlLnYxLlNpZ25JblJlcXVlc3QaHC53aXJlc2NvcGUudjEuU2lnbkluUmVzcG9uc2UwARJbCg5Db21wbGV0ZVNpZ25JbhIjLndpcmVzY29wZS52MS5Db21wbGV0ZVNpZ25JblJlcXVlc3QaJC53aXJlc2NvcGUudjEuQ29tcGxldGVTaWduSW5SZXNwb25zZRJGCgdTaWduT3V0Ehwud2lyZXNjb3BlLnYxLlNpZ25PdXRSZXF1ZXN0Gh0ud2lyZXNjb3BlLnYxLlNpZ25PdXRSZXNwb25zZRJMCglSZWNvbm5lY3QSHi53aXJlc2NvcGUudjEuUmVjb25uZWN0UmVxdWVzdBofLndpcmVzY29wZS52MS5SZWNvbm5lY3RSZXNwb25zZRJXCgtHZXRBcHByb3ZhbBIgLndpcmVzY29wZS52MS5HZXRBcHByb3ZhbFJlcXVlc3QaIS53aXJlc2NvcGUudjEuR2V0QXBwcm92YWxSZXNwb25zZSIDkAIBEkYKB0FwcHJvdmUSHC53aXJlc2NvcGUudjEuQXBwcm92ZVJlcXVlc3QaHS53aXJlc2NvcGUudjEuQXBwcm92ZVJlc3BvbnNlEkYKB0V4cGxhaW4SHC53aXJlc2NvcGUudjEuRXhwbGFpblJlcXVlc3QaHS53aXJlc2NvcGUudjEuRXhwbGFpblJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * A server behind the gateway, as of now.
@@ -138,6 +138,13 @@ export type Failure = Message<"wirescope.v1.Failure"> & {
    * @generated from field: wirescope.v1.IssuerChange issuer_change = 4;
    */
   issuerChange?: IssuerChange | undefined;
+
+  /**
+   * Set if the code is AUTHORIZATION_ORIGIN_UNCONFIRMED.
+   *
+   * @generated from field: wirescope.v1.ForeignOrigin foreign_origin = 5;
+   */
+  foreignOrigin?: ForeignOrigin | undefined;
 };
 
 /**
@@ -146,6 +153,30 @@ export type Failure = Message<"wirescope.v1.Failure"> & {
  */
 export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
   messageDesc(file_wirescope_v1_admin, 1);
+
+/**
+ * That an authorization server wants a person to sign in at another origin than its own.
+ *
+ * @generated from message wirescope.v1.ForeignOrigin
+ */
+export type ForeignOrigin = Message<"wirescope.v1.ForeignOrigin"> & {
+  /**
+   * @generated from field: string issuer = 1;
+   */
+  issuer: string;
+
+  /**
+   * @generated from field: string origin = 2;
+   */
+  origin: string;
+};
+
+/**
+ * Describes the message wirescope.v1.ForeignOrigin.
+ * Use `create(ForeignOriginSchema)` to create a new message.
+ */
+export const ForeignOriginSchema: GenMessage<ForeignOrigin> = /*@__PURE__*/
+  messageDesc(file_wirescope_v1_admin, 2);
 
 /**
  * That a server names another authorization server than the one that was used before.
@@ -169,7 +200,7 @@ export type IssuerChange = Message<"wirescope.v1.IssuerChange"> & {
  * Use `create(IssuerChangeSchema)` to create a new message.
  */
 export const IssuerChangeSchema: GenMessage<IssuerChange> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 2);
+  messageDesc(file_wirescope_v1_admin, 3);
 
 /**
  * How a server is signed in to.
@@ -202,7 +233,7 @@ export type Authentication = Message<"wirescope.v1.Authentication"> & {
  * Use `create(AuthenticationSchema)` to create a new message.
  */
 export const AuthenticationSchema: GenMessage<Authentication> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 3);
+  messageDesc(file_wirescope_v1_admin, 4);
 
 /**
  * What is known of a sign-in by OAuth.
@@ -286,7 +317,7 @@ export type OAuthState = Message<"wirescope.v1.OAuthState"> & {
  * Use `create(OAuthStateSchema)` to create a new message.
  */
 export const OAuthStateSchema: GenMessage<OAuthState> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 4);
+  messageDesc(file_wirescope_v1_admin, 5);
 
 /**
  * @generated from message wirescope.v1.ListServersRequest
@@ -312,7 +343,7 @@ export type ListServersRequest = Message<"wirescope.v1.ListServersRequest"> & {
  * Use `create(ListServersRequestSchema)` to create a new message.
  */
 export const ListServersRequestSchema: GenMessage<ListServersRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 5);
+  messageDesc(file_wirescope_v1_admin, 6);
 
 /**
  * @generated from message wirescope.v1.ListServersResponse
@@ -336,7 +367,7 @@ export type ListServersResponse = Message<"wirescope.v1.ListServersResponse"> & 
  * Use `create(ListServersResponseSchema)` to create a new message.
  */
 export const ListServersResponseSchema: GenMessage<ListServersResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 6);
+  messageDesc(file_wirescope_v1_admin, 7);
 
 /**
  * @generated from message wirescope.v1.WatchServersRequest
@@ -349,7 +380,7 @@ export type WatchServersRequest = Message<"wirescope.v1.WatchServersRequest"> & 
  * Use `create(WatchServersRequestSchema)` to create a new message.
  */
 export const WatchServersRequestSchema: GenMessage<WatchServersRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 7);
+  messageDesc(file_wirescope_v1_admin, 8);
 
 /**
  * @generated from message wirescope.v1.WatchServersResponse
@@ -375,7 +406,7 @@ export type WatchServersResponse = Message<"wirescope.v1.WatchServersResponse"> 
  * Use `create(WatchServersResponseSchema)` to create a new message.
  */
 export const WatchServersResponseSchema: GenMessage<WatchServersResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 8);
+  messageDesc(file_wirescope_v1_admin, 9);
 
 /**
  * @generated from message wirescope.v1.SignInRequest
@@ -405,6 +436,14 @@ export type SignInRequest = Message<"wirescope.v1.SignInRequest"> & {
    * @generated from field: string confirmed_issuer = 4;
    */
   confirmedIssuer: string;
+
+  /**
+   * The origin that the person agreed to sign in at if it is not that of the authorization server. Without it such a sign-in fails with
+   * AUTHORIZATION_ORIGIN_UNCONFIRMED.
+   *
+   * @generated from field: string confirmed_origin = 5;
+   */
+  confirmedOrigin: string;
 };
 
 /**
@@ -412,7 +451,7 @@ export type SignInRequest = Message<"wirescope.v1.SignInRequest"> & {
  * Use `create(SignInRequestSchema)` to create a new message.
  */
 export const SignInRequestSchema: GenMessage<SignInRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 9);
+  messageDesc(file_wirescope_v1_admin, 10);
 
 /**
  * @generated from message wirescope.v1.SignInResponse
@@ -453,7 +492,7 @@ export type SignInResponse = Message<"wirescope.v1.SignInResponse"> & {
  * Use `create(SignInResponseSchema)` to create a new message.
  */
 export const SignInResponseSchema: GenMessage<SignInResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 10);
+  messageDesc(file_wirescope_v1_admin, 11);
 
 /**
  * What a person is shown, and where they go.
@@ -519,7 +558,7 @@ export type SignInPrompt = Message<"wirescope.v1.SignInPrompt"> & {
  * Use `create(SignInPromptSchema)` to create a new message.
  */
 export const SignInPromptSchema: GenMessage<SignInPrompt> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 11);
+  messageDesc(file_wirescope_v1_admin, 12);
 
 /**
  * @generated from message wirescope.v1.SignInBrowser
@@ -545,7 +584,7 @@ export type SignInBrowser = Message<"wirescope.v1.SignInBrowser"> & {
  * Use `create(SignInBrowserSchema)` to create a new message.
  */
 export const SignInBrowserSchema: GenMessage<SignInBrowser> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 12);
+  messageDesc(file_wirescope_v1_admin, 13);
 
 /**
  * @generated from message wirescope.v1.SignInDevice
@@ -583,7 +622,7 @@ export type SignInDevice = Message<"wirescope.v1.SignInDevice"> & {
  * Use `create(SignInDeviceSchema)` to create a new message.
  */
 export const SignInDeviceSchema: GenMessage<SignInDevice> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 13);
+  messageDesc(file_wirescope_v1_admin, 14);
 
 /**
  * @generated from message wirescope.v1.SignInWaiting
@@ -602,7 +641,7 @@ export type SignInWaiting = Message<"wirescope.v1.SignInWaiting"> & {
  * Use `create(SignInWaitingSchema)` to create a new message.
  */
 export const SignInWaitingSchema: GenMessage<SignInWaiting> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 14);
+  messageDesc(file_wirescope_v1_admin, 15);
 
 /**
  * @generated from message wirescope.v1.SignInDone
@@ -621,7 +660,7 @@ export type SignInDone = Message<"wirescope.v1.SignInDone"> & {
  * Use `create(SignInDoneSchema)` to create a new message.
  */
 export const SignInDoneSchema: GenMessage<SignInDone> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 15);
+  messageDesc(file_wirescope_v1_admin, 16);
 
 /**
  * @generated from message wirescope.v1.CompleteSignInRequest
@@ -645,7 +684,7 @@ export type CompleteSignInRequest = Message<"wirescope.v1.CompleteSignInRequest"
  * Use `create(CompleteSignInRequestSchema)` to create a new message.
  */
 export const CompleteSignInRequestSchema: GenMessage<CompleteSignInRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 16);
+  messageDesc(file_wirescope_v1_admin, 17);
 
 /**
  * @generated from message wirescope.v1.CompleteSignInResponse
@@ -658,7 +697,7 @@ export type CompleteSignInResponse = Message<"wirescope.v1.CompleteSignInRespons
  * Use `create(CompleteSignInResponseSchema)` to create a new message.
  */
 export const CompleteSignInResponseSchema: GenMessage<CompleteSignInResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 17);
+  messageDesc(file_wirescope_v1_admin, 18);
 
 /**
  * @generated from message wirescope.v1.SignOutRequest
@@ -675,7 +714,7 @@ export type SignOutRequest = Message<"wirescope.v1.SignOutRequest"> & {
  * Use `create(SignOutRequestSchema)` to create a new message.
  */
 export const SignOutRequestSchema: GenMessage<SignOutRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 18);
+  messageDesc(file_wirescope_v1_admin, 19);
 
 /**
  * @generated from message wirescope.v1.SignOutResponse
@@ -708,7 +747,7 @@ export type SignOutResponse = Message<"wirescope.v1.SignOutResponse"> & {
  * Use `create(SignOutResponseSchema)` to create a new message.
  */
 export const SignOutResponseSchema: GenMessage<SignOutResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 19);
+  messageDesc(file_wirescope_v1_admin, 20);
 
 /**
  * @generated from message wirescope.v1.WipedTokens
@@ -737,7 +776,7 @@ export type WipedTokens = Message<"wirescope.v1.WipedTokens"> & {
  * Use `create(WipedTokensSchema)` to create a new message.
  */
 export const WipedTokensSchema: GenMessage<WipedTokens> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 20);
+  messageDesc(file_wirescope_v1_admin, 21);
 
 /**
  * What became of a token at its authorization server.
@@ -763,7 +802,7 @@ export type Revocation = Message<"wirescope.v1.Revocation"> & {
  * Use `create(RevocationSchema)` to create a new message.
  */
 export const RevocationSchema: GenMessage<Revocation> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 21);
+  messageDesc(file_wirescope_v1_admin, 22);
 
 /**
  * @generated from enum wirescope.v1.Revocation.Outcome
@@ -801,7 +840,7 @@ export type Revocation_Outcome = (typeof Revocation_Outcome)[keyof typeof Revoca
  * Describes the enum wirescope.v1.Revocation.Outcome.
  */
 export const Revocation_OutcomeSchema: GenEnum<Revocation_Outcome> = /*@__PURE__*/
-  enumDesc(file_wirescope_v1_admin, 21, 0);
+  enumDesc(file_wirescope_v1_admin, 22, 0);
 
 /**
  * @generated from message wirescope.v1.SignOutProof
@@ -839,7 +878,7 @@ export type SignOutProof = Message<"wirescope.v1.SignOutProof"> & {
  * Use `create(SignOutProofSchema)` to create a new message.
  */
 export const SignOutProofSchema: GenMessage<SignOutProof> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 22);
+  messageDesc(file_wirescope_v1_admin, 23);
 
 /**
  * @generated from enum wirescope.v1.SignOutProof.Outcome
@@ -888,7 +927,7 @@ export type SignOutProof_Outcome = (typeof SignOutProof_Outcome)[keyof typeof Si
  * Describes the enum wirescope.v1.SignOutProof.Outcome.
  */
 export const SignOutProof_OutcomeSchema: GenEnum<SignOutProof_Outcome> = /*@__PURE__*/
-  enumDesc(file_wirescope_v1_admin, 22, 0);
+  enumDesc(file_wirescope_v1_admin, 23, 0);
 
 /**
  * @generated from message wirescope.v1.ReconnectRequest
@@ -905,7 +944,7 @@ export type ReconnectRequest = Message<"wirescope.v1.ReconnectRequest"> & {
  * Use `create(ReconnectRequestSchema)` to create a new message.
  */
 export const ReconnectRequestSchema: GenMessage<ReconnectRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 23);
+  messageDesc(file_wirescope_v1_admin, 24);
 
 /**
  * @generated from message wirescope.v1.ReconnectResponse
@@ -922,7 +961,7 @@ export type ReconnectResponse = Message<"wirescope.v1.ReconnectResponse"> & {
  * Use `create(ReconnectResponseSchema)` to create a new message.
  */
 export const ReconnectResponseSchema: GenMessage<ReconnectResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 24);
+  messageDesc(file_wirescope_v1_admin, 25);
 
 /**
  * @generated from message wirescope.v1.GetApprovalRequest
@@ -939,7 +978,7 @@ export type GetApprovalRequest = Message<"wirescope.v1.GetApprovalRequest"> & {
  * Use `create(GetApprovalRequestSchema)` to create a new message.
  */
 export const GetApprovalRequestSchema: GenMessage<GetApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 25);
+  messageDesc(file_wirescope_v1_admin, 26);
 
 /**
  * @generated from message wirescope.v1.GetApprovalResponse
@@ -992,7 +1031,7 @@ export type GetApprovalResponse = Message<"wirescope.v1.GetApprovalResponse"> & 
  * Use `create(GetApprovalResponseSchema)` to create a new message.
  */
 export const GetApprovalResponseSchema: GenMessage<GetApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 26);
+  messageDesc(file_wirescope_v1_admin, 27);
 
 /**
  * One difference between what was approved and what is there now.
@@ -1032,7 +1071,7 @@ export type ApprovalChange = Message<"wirescope.v1.ApprovalChange"> & {
  * Use `create(ApprovalChangeSchema)` to create a new message.
  */
 export const ApprovalChangeSchema: GenMessage<ApprovalChange> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 27);
+  messageDesc(file_wirescope_v1_admin, 28);
 
 /**
  * @generated from message wirescope.v1.ApproveRequest
@@ -1056,7 +1095,7 @@ export type ApproveRequest = Message<"wirescope.v1.ApproveRequest"> & {
  * Use `create(ApproveRequestSchema)` to create a new message.
  */
 export const ApproveRequestSchema: GenMessage<ApproveRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 28);
+  messageDesc(file_wirescope_v1_admin, 29);
 
 /**
  * @generated from message wirescope.v1.ApproveResponse
@@ -1075,7 +1114,7 @@ export type ApproveResponse = Message<"wirescope.v1.ApproveResponse"> & {
  * Use `create(ApproveResponseSchema)` to create a new message.
  */
 export const ApproveResponseSchema: GenMessage<ApproveResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 29);
+  messageDesc(file_wirescope_v1_admin, 30);
 
 /**
  * @generated from message wirescope.v1.ExplainRequest
@@ -1092,7 +1131,7 @@ export type ExplainRequest = Message<"wirescope.v1.ExplainRequest"> & {
  * Use `create(ExplainRequestSchema)` to create a new message.
  */
 export const ExplainRequestSchema: GenMessage<ExplainRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 30);
+  messageDesc(file_wirescope_v1_admin, 31);
 
 /**
  * @generated from message wirescope.v1.ExplainResponse
@@ -1149,7 +1188,7 @@ export type ExplainResponse = Message<"wirescope.v1.ExplainResponse"> & {
  * Use `create(ExplainResponseSchema)` to create a new message.
  */
 export const ExplainResponseSchema: GenMessage<ExplainResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 31);
+  messageDesc(file_wirescope_v1_admin, 32);
 
 /**
  * One thing that may be wrong.
@@ -1199,7 +1238,7 @@ export type Cause = Message<"wirescope.v1.Cause"> & {
  * Use `create(CauseSchema)` to create a new message.
  */
 export const CauseSchema: GenMessage<Cause> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 32);
+  messageDesc(file_wirescope_v1_admin, 33);
 
 /**
  * How to mend something.
@@ -1249,7 +1288,7 @@ export type Mend = Message<"wirescope.v1.Mend"> & {
  * Use `create(MendSchema)` to create a new message.
  */
 export const MendSchema: GenMessage<Mend> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 33);
+  messageDesc(file_wirescope_v1_admin, 34);
 
 /**
  * Something that was looked at, and how it was.
@@ -1278,7 +1317,7 @@ export type Check = Message<"wirescope.v1.Check"> & {
  * Use `create(CheckSchema)` to create a new message.
  */
 export const CheckSchema: GenMessage<Check> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 34);
+  messageDesc(file_wirescope_v1_admin, 35);
 
 /**
  * @generated from enum wirescope.v1.Check.Outcome
@@ -1316,7 +1355,7 @@ export type Check_Outcome = (typeof Check_Outcome)[keyof typeof Check_Outcome] |
  * Describes the enum wirescope.v1.Check.Outcome.
  */
 export const Check_OutcomeSchema: GenEnum<Check_Outcome> = /*@__PURE__*/
-  enumDesc(file_wirescope_v1_admin, 34, 0);
+  enumDesc(file_wirescope_v1_admin, 35, 0);
 
 /**
  * How a server is reached.

@@ -1,0 +1,66 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Gateway, startGateway } from "@wirescope/gateway";
+import { createMemoryVault, createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { expect, onTestFinished, test } from "vitest";
+import { createPageAccess } from "./page-access.js";
+import { createSignInPage, signInPathOf } from "./sign-in-page.js";
+
+/** A tool server that is its own authorization server, and has people sign in at another name of this machine. */
+async function startToolServer(): Promise<{ issuer: string; foreign: string }> {
+  const server = createServer((request, response) => {
+    const answers: Readonly<Record<string, object>> = {
+      "/.well-known/oauth-protected-resource/mcp": { resource: `${issuer}/mcp`, authorization_servers: [issuer] },
+      "/.well-known/oauth-authorization-server": {
+        issuer,
+        authorization_endpoint: `${foreign}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        registration_endpoint: `${issuer}/register`,
+        code_challenge_methods_supported: ["S256"],
+      },
+      "/register": { client_id: "us", token_endpoint_auth_method: "none" },
+    };
+    const body = answers[request.url ?? ""];
+    response.writeHead(body === undefined ? 401 : request.method === "POST" ? 201 : 200).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const issuer = `http://127.0.0.1:${port}`;
+  const foreign = `http://localhost:${port}`;
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { issuer, foreign };
+}
+
+test("a page to sign in at that is at another origin is shown, and followed only by the link that confirms it", async () => {
+  const { issuer, foreign } = await startToolServer();
+  const access = createPageAccess();
+  const secrets = createSecretRegistry();
+  const text = JSON.stringify({ mcpServers: { notes: { type: "http", url: `${issuer}/mcp` } } });
+  const gateway: Gateway = await startGateway({
+    plugins: [
+      {
+        configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
+        variables: {},
+        pluginRoot: process.cwd(),
+        assertTrusted: async () => {},
+        oauth: { vault: createMemoryVault(), allowInsecureLoopback: true },
+      },
+    ],
+    secrets,
+    pages: { [signInPathOf(access)]: createSignInPage(() => gateway, access) },
+  });
+  onTestFinished(() => gateway.close({ graceMs: 0 }));
+  const { searchParams } = new URL(access.linkTo("http://gateway", access.basePath));
+  const cookie = access.redeem(searchParams.get("ticket") ?? "", false)?.cookie.split(";")[0] ?? "";
+  const link = `${gateway.url}${signInPathOf(access, "notes")}`;
+  const page = await (await fetch(link, { redirect: "manual", headers: { cookie } })).text();
+  expect(page).toContain(`<code>${issuer}</code>`);
+  expect(page).toContain(`<code>${foreign}</code>`);
+  const next = /<a href="([^"]+)"/.exec(page)?.[1]?.replaceAll("&#38;", "&") ?? "";
+  const confirmed = await fetch(new URL(next, link), { redirect: "manual", headers: { cookie } });
+  expect(confirmed.status).toBe(303);
+  expect(confirmed.headers.get("location")).toContain(`${foreign}/authorize?response_type=code`);
+});

@@ -1,0 +1,127 @@
+import { expect, test } from "vitest";
+import { startBareIssuer } from "./bare-issuer.test.helper.js";
+import { createOAuthWorld, type OAuthWorld } from "./oauth-world.test.helper.js";
+import { withoutOAuthParameters } from "./requests/oauth-parameters.js";
+import type { ForeignOrigin, SignIn } from "./sign-in/sign-in.js";
+
+/** A hostile authorization server that sends people to the page of an honest one, and asks for more than the client does. */
+async function createMixUp(): Promise<OAuthWorld> {
+  const world = await createOAuthWorld();
+  const honest = world.authorization.origin;
+  const hostile = await startBareIssuer(({ path }, self) =>
+    path.startsWith("/.well-known/")
+      ? [
+          200,
+          {
+            issuer: self,
+            authorization_endpoint: `${honest}/authorize?scope=admin`,
+            token_endpoint: `${self}/token`,
+            registration_endpoint: `${self}/register`,
+            code_challenge_methods_supported: ["S256"],
+          },
+        ]
+      : [201, { client_id: "the-honest-client", redirect_uris: [] }],
+  );
+  world.tool.authorizationServers = [hostile];
+  return world;
+}
+
+/** A person who is asked about another origin, and gives this answer. */
+function createDecider(person: SignIn, answer: boolean): { signIn: SignIn; asked: ForeignOrigin[] } {
+  const asked: ForeignOrigin[] = [];
+  const signIn: SignIn = {
+    ...person,
+    async confirmOrigin(page) {
+      asked.push(page);
+      return answer;
+    },
+  };
+  return { signIn, asked };
+}
+
+test.each([
+  ["nobody can be asked", undefined],
+  ["the person says no", false],
+] as const)(
+  "[TS-D-OAUTH-5] a hostile authorization server cannot borrow the page of an honest one: nothing reaches it if %s",
+  async (_, answer) => {
+    const world = await createMixUp();
+    const { signIn, asked } = createDecider(world.person, answer ?? false);
+    const failed = world.session().signIn(answer === undefined ? world.person : signIn);
+    const [issuer] = world.tool.authorizationServers;
+    const { origin } = world.authorization;
+    await expect(failed).rejects.toMatchObject({
+      code: "AUTHORIZATION_ORIGIN_UNCONFIRMED",
+      message: expect.stringContaining(`wirescope login notes --authorization-origin ${origin}`),
+      details: { foreignOrigin: { issuer, origin } },
+    });
+    expect(asked).toEqual(answer === undefined ? [] : [{ server: "notes", issuer, origin }]);
+    expect(world.asked).toEqual([]);
+    expect(world.authorization.requests).toEqual([]);
+  },
+);
+
+test("another origin that a person confirmed is used and remembered", async () => {
+  const world = await createOAuthWorld(["endpoint-other-origin"]);
+  const { signIn, asked } = createDecider(world.person, true);
+  await world.session().signIn(signIn);
+  expect(asked.map(({ origin }) => origin)).toEqual([world.authorization.origin.replace("127.0.0.1", "localhost")]);
+  // Also of another process, and if nobody could be asked.
+  await world.session().signIn(world.person);
+  expect(world.asked).toHaveLength(2);
+  world.authorization.quirks.delete("endpoint-other-origin");
+  await world.session().signIn(world.person);
+  expect(asked).toHaveLength(1);
+});
+
+test("the page of an authorization server that the configuration names is not asked about", async () => {
+  const world = await createOAuthWorld(["endpoint-other-origin"]);
+  await world.session({ issuer: world.authorization.issuer }).signIn(world.person);
+  expect(world.asked).toHaveLength(1);
+});
+
+test("the page for a device code is confirmed as well, before the code is shown", async () => {
+  const world = await createOAuthWorld();
+  const issuer = await startBareIssuer(({ path }, self) =>
+    path.startsWith("/.well-known/")
+      ? [200, { issuer: self, token_endpoint: `${self}/token`, device_authorization_endpoint: `${self}/device` }]
+      : [200, { device_code: "d", user_code: "ABCD", verification_uri: `${world.authorization.origin}/device` }],
+  );
+  world.tool.authorizationServers = [issuer];
+  await expect(world.session({ client: { clientId: "us" } }).signIn(world.person)).rejects.toMatchObject({
+    code: "AUTHORIZATION_ORIGIN_UNCONFIRMED",
+  });
+  expect(world.asked).toEqual([]);
+});
+
+test("[TS-D-OAUTH-5] parameters of OAuth in the query of an endpoint never reach the authorization server", async () => {
+  const world = await createOAuthWorld(["endpoint-with-parameters"]);
+  await world.session().signIn(world.person);
+  const request = world.authorization.requests.find(({ path }) => path === "/authorize");
+  expect(request?.query.getAll("scope")).toEqual(["notes:read offline_access"]);
+  expect(request?.query.get("tenant")).toBe("acme");
+  expect([...(request?.query.keys() ?? [])].filter((name) => /^(Scope|scope\[\]|request_uri)$/.test(name))).toEqual([]);
+  expect(request?.query.get("prompt")).toBe("consent");
+});
+
+test.each([
+  ["https://as/a?scope=admin", "https://as/a"],
+  ["https://as/a?p=policy&SCOPE=admin&tenant=x", "https://as/a?p=policy&tenant=x"],
+  ["https://as/a?scope[]=a&scope[x]=b&client.id=c&response%20type=token", "https://as/a"],
+  ["https://as/a?scopes=x&my_state=y", "https://as/a?scopes=x&my_state=y"],
+])("%s is used as %s", (endpoint, used) => {
+  expect(withoutOAuthParameters(new URL(endpoint)).href).toBe(used);
+});
+
+test("an endpoint whose host a shell would act on is not used", async () => {
+  const world = await createOAuthWorld();
+  const issuer = await startBareIssuer((_, self) => [
+    200,
+    { issuer: self, token_endpoint: `${self}/token`, authorization_endpoint: "https://a;id/authorize" },
+  ]);
+  world.tool.authorizationServers = [issuer];
+  await expect(world.session().signIn(world.person)).rejects.toMatchObject({
+    code: "AUTHORIZATION_SERVER_INVALID",
+    message: expect.stringContaining("its host has characters"),
+  });
+});

@@ -1,0 +1,87 @@
+import { type Quirks, startQuirks } from "@wirescope/quirks";
+import { expect, onTestFinished, test } from "vitest";
+import { type Answerer, type Run, startGateway } from "./command.test.helper.js";
+import { browsingPerson, createLoginWorld, type LoginWorld, urlToldIn } from "./login-world.test.helper.js";
+
+interface OriginWorld {
+  readonly world: LoginWorld;
+  readonly quirks: Quirks;
+  /** Where the page to sign in at is: not at the origin of the authorization server. */
+  readonly foreign: string;
+  /** Signs in as this person; else as a browser that follows the url, with nobody at the terminal. */
+  login(person: Answerer | undefined, ...more: readonly string[]): Promise<Run>;
+}
+
+/** `isThrough` tells whether a gateway runs, which the commands then sign in. */
+async function createOriginWorld(isThrough: boolean): Promise<OriginWorld> {
+  const quirks = await startQuirks({ quirks: ["endpoint-other-origin"] });
+  onTestFinished(() => quirks.close());
+  const world = await createLoginWorld();
+  world.configure({ notes: { type: "http", url: quirks.tool.url } });
+  const { env, folder, shared } = world;
+  if (isThrough) await startGateway(["--port", "0", "--log", "off", "--trust", ...shared], { env, cwd: folder });
+  return {
+    world,
+    quirks,
+    foreign: quirks.authorization.origin.replace("127.0.0.1", "localhost"),
+    login(person, ...more) {
+      let told = "";
+      const onStderr = (text: string): void => {
+        told += text;
+        if (person === undefined && /^ {2}http/m.test(text)) void fetch(urlToldIn(told)).catch(() => {});
+      };
+      const trust = isThrough ? [] : ["--trust"];
+      return world.run(["login", "notes", ...trust, ...more], { person, onStderr });
+    },
+  };
+}
+
+/** A person who gives this answer about the origin, and else does what they are asked. */
+function deciding(word: string): Answerer {
+  const browse = browsingPerson();
+  return (question, ...rest) =>
+    question.includes("belong together") ? Promise.resolve(word) : browse(question, ...rest);
+}
+
+test.each([
+  ["by itself", false],
+  ["through the gateway", true],
+])(
+  "login %s asks about a page to sign in at that is at another origin, and opens nothing without a yes",
+  async (_, isThrough) => {
+    const { quirks, foreign, login } = await createOriginWorld(isThrough);
+    const no = await login(deciding(""));
+    expect(no.code).toBe(1);
+    expect(no.stderr).toContain(
+      `notes signs in with ${quirks.authorization.issuer}, which sends you to a page of another origin: ${foreign}\n`,
+    );
+    expect(no.stderr).not.toContain("Open this in a browser");
+    expect(quirks.authorization.count("/authorize")).toBe(0);
+    const yes = await login(deciding("y"));
+    expect(yes.stderr).toContain(`The page to sign in at is at ${foreign}.\n`);
+    expect(yes.code).toBe(0);
+  },
+);
+
+test.each([
+  ["by itself", false],
+  ["through the gateway", true],
+])(
+  "login %s with nobody at the terminal names the option that accepts the origin, and the option works",
+  async (_, isThrough) => {
+    const { quirks, foreign, login } = await createOriginWorld(isThrough);
+    const advice = `wirescope login notes --authorization-origin ${foreign}`;
+    const refused = await login(undefined);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(advice);
+    const other = await login(undefined, "--authorization-origin", "https://login.example.com");
+    expect(other.stderr).toContain(advice);
+    expect(quirks.authorization.count("/authorize")).toBe(0);
+    const accepted = await login(undefined, "--authorization-origin", foreign);
+    expect(accepted.code).toBe(0);
+    expect(await login(undefined, "--authorization-origin", "login")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--authorization-origin takes an origin"),
+    });
+  },
+);
