@@ -9,6 +9,8 @@ export interface AdminAtHand {
   readonly client: AdminClient;
   /** Where the gateway is, for people. */
   readonly url: string;
+  /** Ends the connection to it, without which the process may not end. */
+  close(): void;
 }
 
 /** The options that say whether a command is about the gateway that runs. */

@@ -1,5 +1,5 @@
 import { readAdminError } from "@wirescope/gateway/admin";
-import { connectAdmin } from "@wirescope/gateway/admin/node";
+import { openAdminConnection } from "@wirescope/gateway/admin/node";
 import { ToolServerError, type ToolServerErrorCode } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
 import { readPem } from "../tool-server/read-pem.js";
@@ -16,11 +16,12 @@ export async function askGateway(
   io: Io,
 ): Promise<AdminAtHand | undefined> {
   const url = new URL(endpoint).origin;
-  const client = connectAdmin(url, { token, adminToken, ca: readPem(values.ca, "--ca") });
+  const { client, close } = openAdminConnection(url, { token, adminToken, ca: readPem(values.ca, "--ca") });
   try {
     await client.listServers({ pageSize: 1 }, { timeoutMs: answerMs });
-    return { client, url };
+    return { client, url, close };
   } catch (error) {
+    close();
     const { status, message } = readAdminError(error);
     if (status === "Unauthenticated") throw failureFrom(error, url);
     const what =

@@ -64,7 +64,11 @@ export function defineServerCommand<T extends OptionTable>(spec: {
         const gateway = await openAdmin(common, io, through);
         if (gateway !== undefined) {
           const screen = createScreen(io, common["no-color"]);
-          return through.use({ gateway, screen, io, values, positionals });
+          try {
+            return await through.use({ gateway, screen, io, values, positionals });
+          } finally {
+            gateway.close();
+          }
         }
       }
       // Loaded late: the commands that read Channelz start without it.

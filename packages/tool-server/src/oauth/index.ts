@@ -6,7 +6,7 @@ export type { IdentityProvider, MachineGrant } from "./grants/machine-grant.js";
 export { defaultOAuthLimits, type OAuthContext, type OAuthLimits } from "./oauth-context.js";
 export type { OAuthEvent, OAuthEventKind } from "./oauth-event.js";
 export type { ClientAuthentication, ConfiguredClient } from "./registration/oauth-client.js";
-export { createOAuthSession, type OAuthSession } from "./session/oauth-session.js";
+export { createOAuthSession, type OAuthSession, type TokenChange } from "./session/oauth-session.js";
 export { parseResourceChallenge, type ResourceChallenge } from "./session/resource-challenge.js";
 export type { OAuthSessionOptions } from "./session/session-options.js";
 export type { SignInWish } from "./session/session-sign-in.js";

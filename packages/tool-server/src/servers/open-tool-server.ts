@@ -6,7 +6,7 @@ import type { ConnectionFacts, TransportFacts } from "../diagnostics/facts.js";
 import { createFollow } from "../diagnostics/follow.js";
 import { createTell } from "../diagnostics/tell.js";
 import { createHttpClient } from "../http/create-http-client.js";
-import type { OAuthSession } from "../oauth/session/oauth-session.js";
+import type { OAuthSession, TokenChange } from "../oauth/session/oauth-session.js";
 import { type Clock, systemClock } from "../process/clock.js";
 import { isLauncher } from "../process/launchers.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
@@ -128,10 +128,21 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
       return opened;
     },
     async dispose() {
+      stopWatching?.();
       await credential.dispose();
       await oauth?.close();
       await http?.close();
     },
   });
+  // Who connects when it is used looks into the vault then.
+  const stopWatching = options.isEager ? oauth?.watch((change) => followTokens(connection, change)) : undefined;
   return { connection, oauth };
+}
+
+/** Has a connection notice what another process did with its tokens. How that ends is in its state. */
+function followTokens(connection: Connection, change: TokenChange): void {
+  if (change === "signed-out") {
+    // The server refuses it from now on, and whoever watches the connection sees that.
+    if (connection.state === "READY") void connection.ping().catch(() => {});
+  } else if (connection.state !== "READY") void connection.connect().catch(() => {});
 }

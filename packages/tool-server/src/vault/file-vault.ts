@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { removeLeftovers } from "../files/durable-file.js";
 import { steadyClock } from "../files/steady-clock.js";
+import { watchFolder } from "../files/watch-folder.js";
 import type { Clock } from "../process/clock.js";
 import { type EntryFolder, openEntryFolder } from "./entry-folder.js";
 import { createFolderLocks } from "./folder-locks.js";
@@ -9,8 +10,9 @@ import { openPrivateFolder } from "./private-folder.js";
 import type { Vault, VaultKey } from "./vault.js";
 import { createVaultActivity } from "./vault-activity.js";
 import { asVaultFailure } from "./vault-failure.js";
-import { createHeader, isVaultFolder, unlockHeader } from "./vault-header.js";
+import { createHeader, entryEnding, isVaultFolder, unlockHeader } from "./vault-header.js";
 import { describeVaultKey, storageIdOf } from "./vault-key.js";
+import { createVaultListeners } from "./vault-listeners.js";
 
 export interface FileVaultOptions {
   /** The folder, which is made where it is not there. Nothing else should rest in it. */
@@ -19,6 +21,8 @@ export interface FileVaultOptions {
   readonly key: KeySource;
   /** For locks. Default a steady one. */
   readonly clock?: Clock;
+  /** Whether the system is asked to report changes; else the folder is only looked at now and then. Default true. */
+  readonly usesEvents?: boolean;
 }
 
 const leftoverAgeMs = 60 * 60 * 1000;
@@ -49,6 +53,9 @@ export async function openFileVault(options: FileVaultOptions): Promise<Vault> {
   let entries: EntryFolder | undefined = openEntryFolder(path, header, warn);
   const kind = source.from === "keychain" ? "keychain" : "file";
   const activity = createVaultActivity();
+  const listeners = createVaultListeners((notify) =>
+    watchFolder(path, { isMeant: (name) => name.endsWith(entryEnding), usesEvents: options.usesEvents }, notify),
+  );
   const use = <T>(operation: (folder: EntryFolder) => Promise<T>): Promise<T> =>
     activity.run(() =>
       operation(entries as EntryFolder).catch((error: unknown) => {
@@ -76,7 +83,9 @@ export async function openFileVault(options: FileVaultOptions): Promise<Vault> {
       activity.runTask((closing) =>
         locks.run(storageIdOf(key), task, { ...lockOptions, closing, subject: describeVaultKey(key) }),
       ),
+    watch: listeners.add,
     async dispose() {
+      listeners.clear();
       await activity.close();
       // The key is reached through these alone.
       entries = undefined;

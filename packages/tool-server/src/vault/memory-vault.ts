@@ -7,6 +7,7 @@ import { jsonOf } from "./json-object.js";
 import type { Vault, VaultEntry, VaultKey } from "./vault.js";
 import { createVaultActivity } from "./vault-activity.js";
 import { describeVaultKey, storageIdOf } from "./vault-key.js";
+import { createVaultListeners } from "./vault-listeners.js";
 
 export interface MemoryVaultOptions {
   /** Why it is not a better one, for the warning. */
@@ -18,6 +19,7 @@ export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
   const entries = new Map<string, { readonly key: VaultKey; readonly text: string; readonly revision: string }>();
   const turns = createTurnQueue();
   const activity = createVaultActivity();
+  const listeners = createVaultListeners();
   const warning = [
     options.because,
     "Tokens are kept in memory only: when this process ends, every server has to be signed in to again.",
@@ -42,12 +44,15 @@ export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
       activity.run(async () => {
         const entry = { key: { ...key }, text: jsonOf(value), revision: randomUUID() };
         entries.set(storageIdOf(key), entry);
+        listeners.notify();
         return { value: JSON.parse(entry.text), revision: entry.revision } satisfies VaultEntry;
       }),
     deleteIf: (key, expectedRevision) =>
       activity.run(async () => {
         const id = storageIdOf(key);
-        return entries.get(id)?.revision === expectedRevision && entries.delete(id);
+        const isDeleted = entries.get(id)?.revision === expectedRevision && entries.delete(id);
+        if (isDeleted) listeners.notify();
+        return isDeleted;
       }),
     list: () =>
       activity.run(async () => ({ keys: [...entries.values()].map(({ key }) => ({ ...key })), unreadable: [] })),
@@ -69,7 +74,9 @@ export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
             ),
         });
       }),
+    watch: listeners.add,
     async dispose() {
+      listeners.clear();
       await activity.close();
       entries.clear();
     },

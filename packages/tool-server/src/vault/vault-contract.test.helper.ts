@@ -49,6 +49,19 @@ export function describeVaultContract(
       expect(await vault.get(keyOf())).toEqual(put);
     });
 
+    test("reports entries that are put and deleted to those who watch", async () => {
+      const vault = await start();
+      let seen: string | undefined = "nothing";
+      const stop = vault.watch(async () => {
+        seen = (await vault.get(keyOf()))?.revision;
+      });
+      const { revision } = await vault.put(keyOf(), { a: 1 });
+      await expect.poll(() => seen, { timeout: 20_000 }).toBe(revision);
+      expect(await vault.deleteIf(keyOf(), revision)).toBe(true);
+      await expect.poll(() => seen, { timeout: 20_000 }).toBeUndefined();
+      stop();
+    });
+
     test("keeps more than a keychain's item can hold, whole", async () => {
       const vault = await start();
       const value = { access: "a".repeat(20_000), refresh: "r".repeat(20_000) };

@@ -85,6 +85,11 @@ export interface Vault {
    * The task's signal aborts when the caller's does, or when the lock was lost to others.
    */
   withLock<T>(key: VaultKey, task: (signal: AbortSignal) => Promise<T>, options?: LockOptions): Promise<T>;
+  /**
+   * Calls `listener` when entries may have changed, by this process or another: within a second, and once for several changes.
+   * It must not throw. Returns how to stop; `dispose` stops all. Keeps no process alive.
+   */
+  watch(listener: () => void): () => void;
   /** Gives no further lock, waits for the tasks that run and for what they write, then forgets the key material. Not for a task to call. */
   dispose(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import type { OAuthDescription } from "../../credentials/credential.js";
 import { credentialClosed } from "../../credentials/credential-closed.js";
 import { createSingleFlight, type SingleFlight } from "../../credentials/single-flight.js";
+import { ToolServerError } from "../../errors.js";
 import { mostScopes, unionOf } from "../authorization/scopes.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { discoverIssuer } from "../discovery/discover.js";
@@ -54,9 +55,17 @@ export interface OAuthSession {
   status(): Promise<OAuthDescription>;
   /** The same, as far as it is known without. */
   describe(): OAuthDescription;
+  /**
+   * Watches the vault, and calls `listener` when another process has signed in, renewed the token or signed out; the session
+   * uses what is there by then. What this process does at the same time may be reported as well. Returns how to stop.
+   */
+  watch(listener: (change: TokenChange) => void): () => void;
   /** Ends what is under way; a renewal that began comes to its end first. */
   close(): Promise<void>;
 }
+
+/** What another process did with the tokens of a session. */
+export type TokenChange = "signed-in" | "renewed" | "signed-out";
 
 /** The metadata of an issuer is believed for so long. */
 const metadataMs = 600_000;
@@ -134,6 +143,16 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     return descriptionOf(held, pausedUntil);
   };
 
+  /** Takes over what the vault has by now; undefined if nothing changed. */
+  const follow = async (): Promise<TokenChange | undefined> => {
+    const before = active?.manager.describe().held?.revision;
+    const manager = await pinned(true);
+    await manager?.reload();
+    const after = manager?.describe().held?.revision;
+    if (before === after) return undefined;
+    return after === undefined ? "signed-out" : before === undefined ? "signed-in" : "renewed";
+  };
+
   return {
     context,
     isMachine: acquirer !== undefined,
@@ -191,6 +210,26 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       return descriptionOf(held, manager.describe().pausedUntil);
     },
     describe,
+    watch(listener) {
+      let isStopped = false;
+      let looking = Promise.resolve();
+      const look = async (): Promise<void> => {
+        try {
+          const change = isStopped || isClosed ? undefined : await follow();
+          if (change !== undefined && !isStopped) listener(change);
+        } catch (error) {
+          // What cannot be read is reported to the next request that needs it.
+          if (!ToolServerError.is(error) && !isClosed) throw error;
+        }
+      };
+      const stop = vault.watch(() => {
+        looking = looking.then(look);
+      });
+      return () => {
+        isStopped = true;
+        stop();
+      };
+    },
     async close() {
       isClosed = true;
       const reason = credentialClosed(context.server);

@@ -80,7 +80,10 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
   const look = async (): Promise<void> => {
     const before = adopted;
     const found = await store.read();
-    if (adopted === before) adopt(found);
+    if (adopted !== before) return;
+    // Other tokens are not bound by the failures of these.
+    if (found?.revision !== held?.revision) failure = undefined;
+    adopt(found);
   };
   const isResting = (token: HeldToken): boolean => resting?.revision === token.revision && clock.now() < resting.until;
   const canRenew = (token: HeldToken): boolean => acquire !== undefined || token.record.refreshToken !== undefined;

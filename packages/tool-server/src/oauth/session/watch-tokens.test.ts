@@ -1,0 +1,60 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openFileVault } from "../../vault/file-vault.js";
+import { keyFromVariable } from "../../vault/key-from-bytes.js";
+import { temporaryFolder } from "../../vault/temporary-folder.test.helper.js";
+import type { Vault } from "../../vault/vault.js";
+import { createOAuthWorld } from "../oauth-world.test.helper.js";
+import { parseResourceChallenge } from "./resource-challenge.js";
+
+const patience = { timeout: 20_000, interval: 20 };
+const noChallenge = parseResourceChallenge(undefined);
+
+/** Two processes of one vault, as far as it can tell. */
+async function openTwice(): Promise<readonly [Vault, Vault]> {
+  const directory = join(await temporaryFolder(), "vault");
+  const key = keyFromVariable("KEY", { KEY: randomBytes(32).toString("base64") });
+  const vaults = [await openFileVault({ directory, key }), await openFileVault({ directory, key })] as const;
+  onTestFinished(() => Promise.all(vaults.map((vault) => vault.dispose())).then(() => undefined));
+  return vaults;
+}
+
+test("[TS-D-OAUTH-6] a session notices that another process signs in, renews the token and signs out, and uses what is there", async () => {
+  const world = await createOAuthWorld();
+  const [here, there] = await openTwice();
+  const watching = world.session({ vault: here });
+  const other = world.session({ vault: there });
+  const changes: string[] = [];
+  const stop = watching.watch((change) => changes.push(change));
+  expect(await watching.current()).toBeUndefined();
+
+  const first = await other.signIn(world.person);
+  await expect.poll(() => changes, patience).toEqual(["signed-in"]);
+  expect((await watching.current())?.revision).toBe(first.revision);
+
+  const second = await other.replace(first, noChallenge);
+  await expect.poll(() => changes, patience).toEqual(["signed-in", "renewed"]);
+  expect(watching.atHand()?.revision).toBe(second?.revision);
+
+  await other.signOut();
+  await expect.poll(() => changes, patience).toEqual(["signed-in", "renewed", "signed-out"]);
+  expect(watching.atHand()).toBeNull();
+  // It did nothing of that by itself.
+  expect(world.authorization.count("/token", "refresh_token")).toBe(1);
+  stop();
+});
+
+test("the pause after a failed renewal does not hold for tokens of another process", async () => {
+  const world = await createOAuthWorld(["refresh-failing"]);
+  const [here, there] = await openTwice();
+  const watching = world.session({ vault: here });
+  const first = await watching.signIn(world.person);
+  await expect(watching.replace(first, noChallenge)).rejects.toMatchObject({ code: "SERVER_FAILED" });
+  expect(watching.describe().pausedUntil).toBeDefined();
+  const changes: string[] = [];
+  watching.watch((change) => changes.push(change));
+  await world.session({ vault: there }).signIn(world.person);
+  await expect.poll(() => changes, patience).toEqual(["renewed"]);
+  expect(watching.describe().pausedUntil).toBeUndefined();
+});
