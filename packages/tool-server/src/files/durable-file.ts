@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { link, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, link, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 const temporaryEnding = ".tmp";
@@ -17,13 +17,7 @@ export function temporaryNameOf(path: string): string {
 export async function writeDurably(path: string, text: string, signal?: AbortSignal): Promise<void> {
   const temporary = temporaryNameOf(path);
   try {
-    const file = await open(temporary, "wx", 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeAndSync(await open(temporary, "wx", 0o600), text);
     signal?.throwIfAborted();
     await rename(temporary, path);
   } catch (error) {
@@ -31,6 +25,54 @@ export async function writeDurably(path: string, text: string, signal?: AbortSig
     throw error;
   }
   await syncFolder(dirname(path));
+}
+
+/** Space on the disk for a file that is written later. */
+export interface ReservedFile {
+  /** Replaces the file as `writeDurably` does, within the space that was reserved. */
+  write(text: string): Promise<void>;
+  /** Gives the space back, unless it was used. */
+  release(): Promise<void>;
+}
+
+/**
+ * Reserves the space that it takes to replace a file, by writing that many bytes. Rejects if the disk has no room; then nothing was
+ * changed. A file system that never overwrites in place, such as Btrfs, may still run out of space.
+ */
+export async function reserveFile(path: string, bytes: number): Promise<ReservedFile> {
+  const temporary = temporaryNameOf(path);
+  const remove = (): Promise<void> => rm(temporary, { force: true });
+  try {
+    await writeAndSync(await open(temporary, "wx", 0o600), Buffer.alloc(bytes, "."));
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  return {
+    async write(text) {
+      const file = await open(temporary, "r+");
+      try {
+        const content = Buffer.from(text);
+        await file.write(content, 0, content.length, 0);
+        await file.truncate(content.length);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(temporary, path);
+      await syncFolder(dirname(path));
+    },
+    release: remove,
+  };
+}
+
+async function writeAndSync(file: FileHandle, content: string | Buffer): Promise<void> {
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
 /** Deletes a file for good: it would not be back after a loss of power. */

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { readdir } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ToolServerError } from "../errors.js";
-import { keepAside, removeDurably, writeDurably } from "../files/durable-file.js";
+import { keepAside, removeDurably, reserveFile, writeDurably } from "../files/durable-file.js";
 import { isJsonObject, jsonOf, parseJsonObject } from "./json-object.js";
 import { keyWrong } from "./key-source.js";
 import { readPrivateFile, type Warn } from "./private-folder.js";
@@ -20,9 +20,15 @@ interface StoredEntry extends VaultEntry {
 export interface EntryFolder {
   read(key: VaultKey): Promise<VaultEntry | undefined>;
   write(key: VaultKey, value: JsonObject): Promise<VaultEntry>;
+  /** Reserves the space for one `write`; `release` gives back what was not used. */
+  reserve(key: VaultKey): Promise<{ write(value: JsonObject): Promise<VaultEntry>; release(): Promise<void> }>;
+  setAside(key: VaultKey): Promise<void>;
   removeIf(key: VaultKey, expectedRevision: string): Promise<boolean>;
   list(): Promise<VaultListing>;
 }
+
+/** Enough for the largest set of tokens that was ever met, encrypted, several times over. */
+const reservedBytes = 64 * 1024;
 
 /** Opens the entries; `warn` is told of files that others could read. */
 export function openEntryFolder(folder: string, header: UnlockedHeader, warn: Warn): EntryFolder {
@@ -53,27 +59,57 @@ export function openEntryFolder(folder: string, header: UnlockedHeader, warn: Wa
     throw keyWrong(`The vault ${folder} was set up anew while it was in use.`, "Start again, with its new key.");
   };
 
+  const write = async (
+    key: VaultKey,
+    value: JsonObject,
+    writeFile: (path: string, text: string) => Promise<void>,
+  ): Promise<VaultEntry> => {
+    const id = storageIdOf(key);
+    const path = pathOf(id);
+    const entry: StoredEntry = { key, value: JSON.parse(jsonOf(value)), revision: randomUUID() };
+    const sealed = sealText(header.entryKey, boundTo(id), JSON.stringify(entry));
+    await ensureSameVault();
+    try {
+      if (!(await isReadable(() => load(id)))) {
+        warn(`${path} could not be read, and is kept aside as ${await keepAside(path)}.`);
+      }
+      await writeFile(path, sealed);
+    } catch (error) {
+      throw asVaultFailure(path, "written", error);
+    }
+    return { value: entry.value, revision: entry.revision };
+  };
+
   return {
     async read(key) {
       const stored = await load(storageIdOf(key));
       if (stored === undefined) await ensureSameVault();
       return stored && { value: stored.value, revision: stored.revision };
     },
-    async write(key, value) {
-      const id = storageIdOf(key);
-      const path = pathOf(id);
-      const entry: StoredEntry = { key, value: JSON.parse(jsonOf(value)), revision: randomUUID() };
-      const sealed = sealText(header.entryKey, boundTo(id), JSON.stringify(entry));
-      await ensureSameVault();
+    write: (key, value) => write(key, value, writeDurably),
+    async reserve(key) {
+      const path = pathOf(storageIdOf(key));
       try {
-        if (!(await isReadable(() => load(id)))) {
-          warn(`${path} could not be read, and is kept aside as ${await keepAside(path)}.`);
-        }
-        await writeDurably(path, sealed);
+        const reserved = await reserveFile(path, reservedBytes);
+        const fits = (text: string): boolean => Buffer.byteLength(text) <= reservedBytes;
+        return {
+          write: (value) =>
+            write(key, value, (_, text) => (fits(text) ? reserved.write(text) : writeDurably(path, text))),
+          release: reserved.release,
+        };
       } catch (error) {
         throw asVaultFailure(path, "written", error);
       }
-      return { value: entry.value, revision: entry.revision };
+    },
+    async setAside(key) {
+      const path = pathOf(storageIdOf(key));
+      try {
+        const aside = await keepAside(path);
+        await rm(path, { recursive: true, force: true });
+        warn(`${path} could not be used, and is kept aside as ${aside}.`);
+      } catch (error) {
+        throw asVaultFailure(path, "written", error);
+      }
     },
     async removeIf(key, expectedRevision) {
       const id = storageIdOf(key);

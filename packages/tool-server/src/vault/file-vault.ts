@@ -77,6 +77,16 @@ export async function openFileVault(options: FileVaultOptions): Promise<Vault> {
     },
     get: (key) => use((folder) => folder.read(key)),
     put: (key, value) => change(key, (folder) => folder.write(key, value)),
+    reserve: (key, task) =>
+      change(key, async (folder) => {
+        const reserved = await folder.reserve(key);
+        try {
+          return await task(reserved.write);
+        } finally {
+          await reserved.release();
+        }
+      }),
+    setAside: (key) => change(key, (folder) => folder.setAside(key)),
     deleteIf: (key, expectedRevision) => change(key, (folder) => folder.removeIf(key, expectedRevision)),
     list: () => use((folder) => folder.list()),
     withLock: (key, task, lockOptions = {}) =>

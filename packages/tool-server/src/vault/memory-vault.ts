@@ -28,6 +28,13 @@ export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
       ? "Use a keychain, or give a key for an encrypted file, as WIRESCOPE_VAULT_KEY_FILE."
       : undefined,
   ];
+  const put: Vault["put"] = (key, value) =>
+    activity.run(async () => {
+      const entry = { key: { ...key }, text: jsonOf(value), revision: randomUUID() };
+      entries.set(storageIdOf(key), entry);
+      listeners.notify();
+      return { value: JSON.parse(entry.text), revision: entry.revision } satisfies VaultEntry;
+    });
   return {
     kind: "memory",
     describe: () => ({
@@ -40,13 +47,9 @@ export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
         const entry = entries.get(storageIdOf(key));
         return entry && { value: JSON.parse(entry.text), revision: entry.revision };
       }),
-    put: (key, value) =>
-      activity.run(async () => {
-        const entry = { key: { ...key }, text: jsonOf(value), revision: randomUUID() };
-        entries.set(storageIdOf(key), entry);
-        listeners.notify();
-        return { value: JSON.parse(entry.text), revision: entry.revision } satisfies VaultEntry;
-      }),
+    put,
+    reserve: (key, task) => task((value) => put(key, value)),
+    setAside: (key) => activity.run(async () => void entries.delete(storageIdOf(key))),
     deleteIf: (key, expectedRevision) =>
       activity.run(async () => {
         const id = storageIdOf(key);

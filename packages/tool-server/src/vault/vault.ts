@@ -74,6 +74,13 @@ export interface Vault {
    * be read is kept aside, not overwritten. Takes no part in `withLock`: who reads, decides and puts holds the lock.
    */
   put(key: VaultKey, value: JsonObject): Promise<VaultEntry>;
+  /**
+   * Makes sure that one `put` of up to 64 KiB will find space, then runs `task` with that `put`. Rejects before the task if there is no
+   * space. Nobody else puts or deletes this entry meanwhile.
+   */
+  reserve<T>(key: VaultKey, task: (put: (value: JsonObject) => Promise<VaultEntry>) => Promise<T>): Promise<T>;
+  /** Moves an entry out of the way, whatever is in it, and keeps it under another name; `describe` then warns of it. */
+  setAside(key: VaultKey): Promise<void>;
   /** Deletes what rests there only if it still is the writing that `expectedRevision` names; tells whether it did. */
   deleteIf(key: VaultKey, expectedRevision: string): Promise<boolean>;
   /** Which entries there are, of all profiles. */

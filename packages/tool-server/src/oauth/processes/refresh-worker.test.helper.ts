@@ -68,13 +68,16 @@ const http = createHttpClient({
 const plain = await openFileVault({ directory, key: keyFromVariable("WORKER_KEY") });
 const vault: Vault = {
   ...plain,
-  async put(key, value) {
-    isRefreshing = key.item === "tokens";
-    if (isRefreshing) await step("answered");
-    const entry = await plain.put(key, value);
-    if (isRefreshing) await step("durable");
-    return entry;
-  },
+  reserve: (key, task) =>
+    plain.reserve(key, (put) =>
+      task(async (value) => {
+        isRefreshing = key.item === "tokens";
+        if (isRefreshing) await step("answered");
+        const entry = await put(value);
+        if (isRefreshing) await step("durable");
+        return entry;
+      }),
+    ),
 };
 const session = createOAuthSession({
   server: "notes",

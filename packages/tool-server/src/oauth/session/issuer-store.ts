@@ -9,6 +9,8 @@ export interface IssuerPin {
   readonly issuer: string;
   /** Origins other than the issuer's at which the user agreed to sign in. */
   readonly confirmedOrigins: readonly string[];
+  /** The permissions that the last sign-in asked for: they outlive its tokens, until somebody signs out. */
+  readonly requestedScopes: readonly string[];
 }
 
 /** The authorization server of a tool server, pinned by the first sign-in: only another sign-in can change it. */
@@ -28,13 +30,20 @@ export function createIssuerStore(
       const entry = await vault.get(key);
       if (entry === undefined) return undefined;
       const issuer = textOf(entry.value.issuer);
-      if (issuer !== undefined) return { issuer, confirmedOrigins: textList(entry.value.confirmedOrigins) ?? [] };
+      if (issuer !== undefined) {
+        const { confirmedOrigins, requestedScopes } = entry.value;
+        return {
+          issuer,
+          confirmedOrigins: textList(confirmedOrigins) ?? [],
+          requestedScopes: textList(requestedScopes) ?? [],
+        };
+      }
       const message =
         "what the vault keeps of its authorization server is of a form that this version does not know. Sign in again.";
       throw oauthFailure(context, "VAULT_UNREADABLE", message);
     },
-    async write({ issuer, confirmedOrigins }) {
-      const value = { issuer, ...(confirmedOrigins.length === 0 ? {} : { confirmedOrigins: [...confirmedOrigins] }) };
+    async write({ issuer, confirmedOrigins, requestedScopes }) {
+      const value = { issuer, confirmedOrigins: [...confirmedOrigins], requestedScopes: [...requestedScopes] };
       const kept = (await vault.get(key))?.value;
       if (JSON.stringify(kept) !== JSON.stringify(value)) await vault.put(key, value);
     },

@@ -169,7 +169,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       const found = await manager?.replace(refused, signal);
       if (found !== undefined || acquirer === undefined || manager !== undefined) return found;
       const server = await acquirer.discover(challenge, signal);
-      await issuers.write({ issuer: server.issuer, confirmedOrigins: [] });
+      await issuers.write({ issuer: server.issuer, confirmedOrigins: [], requestedScopes: [] });
       return managerOf(server.issuer).replace(refused, signal);
     },
     rest: (refused) => active?.manager.rest(refused),
@@ -201,7 +201,10 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       owed = [];
       // What is being renewed is to be wiped as well.
       await manager?.close(credentialClosed(context.server));
-      return signOut({ context, options, clients, serverOf }, signal);
+      const report = await signOut({ context, options, clients, serverOf }, signal);
+      const pin = await issuers.read().catch(() => undefined);
+      if (pin !== undefined && pin.requestedScopes.length > 0) await issuers.write({ ...pin, requestedScopes: [] });
+      return report;
     },
     async status() {
       const manager = await pinned(true);

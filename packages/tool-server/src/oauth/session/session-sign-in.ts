@@ -19,7 +19,7 @@ import { askForChallenge } from "./ask-for-challenge.js";
 import { issuerChanged } from "./issuer-changed.js";
 import type { IssuerStore } from "./issuer-store.js";
 import { parseResourceChallenge, type ResourceChallenge } from "./resource-challenge.js";
-import { type OAuthSessionOptions, vaultKeyOf } from "./session-options.js";
+import { type OAuthSessionOptions, type SessionItem, vaultKeyOf } from "./session-options.js";
 
 /** What a sign-in is for. */
 export interface SignInWish {
@@ -87,7 +87,13 @@ async function signInAlone(
   }
   const told = wish.challenge === undefined ? await askForChallenge(context, signal) : undefined;
   const challenge = told ?? wish.challenge ?? parseResourceChallenge(undefined);
-  const pin = await issuers.read();
+  const { vault } = options;
+  const setAside = (item: SessionItem, issuer = ""): Promise<void> => vault.setAside(vaultKeyOf(options, issuer, item));
+  // A sign-in replaces what is damaged, and would fail at it for ever otherwise.
+  const pin = await readable(
+    () => issuers.read(),
+    () => setAside("issuer"),
+  );
   const discovery = await discover(context, {
     resourceMetadata: challenge.resourceMetadata,
     isAsked: told?.isAsked,
@@ -99,12 +105,25 @@ async function signInAlone(
   await confirmIssuer(context, discovery, options, signIn, signal);
   const confirmed = new Set(pin?.issuer === server.issuer ? pin.confirmedOrigins : []);
   const manager = managerOf(server.issuer);
-  const previous = refused?.record ?? (await heldBefore(manager));
+  const before =
+    refused?.record ??
+    (
+      await readable(
+        () => manager.reload(),
+        async () => undefined,
+      )
+    )?.record;
+  const previousScopes = before?.requestedScopes ?? (pin?.issuer === server.issuer ? pin.requestedScopes : []);
+  await readable(
+    () => vault.get(vaultKeyOf(options, server.issuer, "client")),
+    () => setAside("client", server.issuer),
+  );
+  await manager.assertSpace();
   const selected = selectScopes({
     challenged: challenge.scopes,
     configured: options.scopes ?? [],
     resourceScopes: discovery.resourceScopes,
-    previous: discovery.changedFrom === undefined ? (previous?.requestedScopes ?? []) : [],
+    previous: discovery.changedFrom === undefined ? previousScopes : [],
     server,
   });
   const scopes = unionOf(selected, wish.scopes ?? []);
@@ -130,7 +149,7 @@ async function signInAlone(
             ? createConfirmOrigin(context, server.issuer, signIn, confirmed)
             : async () => undefined,
         scopes,
-        newScopes: scopesBeyond(previous?.requestedScopes ?? [], scopes),
+        newScopes: scopesBeyond(previousScopes, scopes),
         reason,
         key: isBound ? await createProofKey(context) : undefined,
         redirect: options.redirect ?? {},
@@ -140,19 +159,20 @@ async function signInAlone(
       way,
     ),
   );
-  await issuers.write({ issuer: server.issuer, confirmedOrigins: [...confirmed] });
+  await issuers.write({ issuer: server.issuer, confirmedOrigins: [...confirmed], requestedScopes: scopes });
   const held = await manager.keep(record);
   tellEvent(context, "sign-in-done", doneText(record));
   return held;
 }
 
-/** What was granted before; what cannot be read is replaced by the sign-in. */
-async function heldBefore(manager: TokenManager): Promise<TokenRecord | undefined> {
+/** What the vault has; undefined if it is damaged, after `onDamaged` dealt with that. */
+async function readable<T>(read: () => Promise<T>, onDamaged: () => Promise<void>): Promise<T | undefined> {
   try {
-    return (await manager.reload())?.record;
+    return await read();
   } catch (error) {
-    if (ToolServerError.is(error, "VAULT_UNREADABLE")) return undefined;
-    throw error;
+    if (!ToolServerError.is(error, "VAULT_UNREADABLE")) throw error;
+    await onDamaged();
+    return undefined;
   }
 }
 

@@ -42,6 +42,7 @@ function createSlowStore(): TokenStore & {
       kept = undefined;
       return true;
     },
+    reserve: <T>(task: (write: (written: TokenRecord) => Promise<HeldToken>) => Promise<T>) => task(self.write),
     alone: <T>(task: () => Promise<T>) => task(),
     manager: () =>
       createTokenManager({

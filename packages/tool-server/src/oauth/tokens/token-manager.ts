@@ -30,6 +30,8 @@ export interface TokenManager {
   rest(refused: HeldToken): void;
   /** Keeps the tokens of a sign-in. Resolves once they are durable. */
   keep(record: TokenRecord): Promise<HeldToken>;
+  /** Rejects with VAULT_UNREADABLE if there is no space for tokens now. */
+  assertSpace(): Promise<void>;
   /** What is held, without a look into the vault. */
   describe(): TokenManagerState;
   /** Begins nothing any more, and waits for what is under way: a renewed token must not be lost. */
@@ -93,9 +95,13 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     resting = { revision, count, until: clock.now() + backOffMs(count, firstRestMs, longestRestMs) };
   };
 
-  const save = async (record: TokenRecord, replaces: string | undefined): Promise<HeldToken> => {
+  const save = async (
+    record: TokenRecord,
+    replaces: string | undefined,
+    write: TokenStore["write"] = store.write,
+  ): Promise<HeldToken> => {
     unsaved = { record, replaces };
-    const saved = await store.write(record);
+    const saved = await write(record);
     unsaved = undefined;
     failure = undefined;
     adopt(saved);
@@ -127,8 +133,12 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
       tellEvent(options, "refreshed", "A new token was obtained.");
       return save(record, found?.revision);
     }
-    const renewal = await renewPatiently(options, found.record);
-    if (renewal.kind === "tokens") return save(renewal.record, found.revision);
+    // The old refresh token may be of no use once the new one was given, so there has to be a place for that first.
+    const renewal = await store.reserve(async (write) => {
+      const given = await renewPatiently(options, found.record);
+      return given.kind === "tokens" ? save(given.record, found.revision, write) : given;
+    });
+    if (!("kind" in renewal)) return renewal;
     settle({ outcome: "failed", code: renewal.failure.code });
     if (renewal.kind === "dead" && (await store.remove(found))) return adopt(undefined);
     if (renewal.kind === "dead") {
@@ -214,6 +224,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
         return saved;
       });
     },
+    assertSpace: () => store.reserve(async () => undefined),
     describe() {
       const until = Math.max(failure?.until ?? 0, held !== undefined && isResting(held) ? (resting?.until ?? 0) : 0);
       return { held, pausedUntil: until > clock.now() ? until : undefined };

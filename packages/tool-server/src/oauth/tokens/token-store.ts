@@ -1,5 +1,5 @@
 import { ToolServerError } from "../../errors.js";
-import type { Vault, VaultEntry, VaultKey } from "../../vault/vault.js";
+import type { JsonObject, Vault, VaultEntry, VaultKey } from "../../vault/vault.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-failure.js";
 import { type TokenRecord, tokenRecordOf, tokenRecordToJson } from "./token-record.js";
@@ -15,6 +15,11 @@ export interface TokenStore {
   read(): Promise<HeldToken | undefined>;
   /** Resolves once they are durable. */
   write(record: TokenRecord): Promise<HeldToken>;
+  /**
+   * Makes sure that there is space for new tokens, then runs `task`, which gets how to write them. Rejects before the task if there
+   * is none.
+   */
+  reserve<T>(task: (write: (record: TokenRecord) => Promise<HeldToken>) => Promise<T>): Promise<T>;
   /** Deletes them where they still are the ones that are meant. */
   remove(held: HeldToken): Promise<boolean>;
   /** Runs a task that nobody else runs at the same time, in any process. The task is not cut off once it began. */
@@ -39,22 +44,24 @@ export function createTokenStore(
       "the tokens in the vault are of a form that this version does not know. Sign out and in again, or use the version that wrote them.",
     );
   };
+  const write = async (record: TokenRecord, put: (json: JsonObject) => Promise<VaultEntry>): Promise<HeldToken> => {
+    const json = tokenRecordToJson(record);
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const { revision } = await put(json);
+        return { record, revision };
+      } catch (error) {
+        if (tries === writeTries || !ToolServerError.is(error, "VAULT_UNREADABLE")) throw error;
+      }
+    }
+  };
   return {
     async read() {
       const entry = await vault.get(key);
       return entry === undefined ? undefined : heldOf(entry);
     },
-    async write(record) {
-      const json = tokenRecordToJson(record);
-      for (let tries = 1; ; tries += 1) {
-        try {
-          const { revision } = await vault.put(key, json);
-          return { record, revision };
-        } catch (error) {
-          if (tries === writeTries || !ToolServerError.is(error, "VAULT_UNREADABLE")) throw error;
-        }
-      }
-    },
+    write: (record) => write(record, (json) => vault.put(key, json)),
+    reserve: (task) => vault.reserve(key, (put) => task((record) => write(record, put))),
     remove: ({ revision }) => vault.deleteIf(key, revision),
     alone: (task, signal) =>
       vault.withLock(key, task, { waitMs: lockWaitMs, ...(signal === undefined ? {} : { signal }) }),

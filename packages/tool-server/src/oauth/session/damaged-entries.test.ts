@@ -1,0 +1,65 @@
+import { randomBytes } from "node:crypto";
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openFileVault } from "../../vault/file-vault.js";
+import { keyFromVariable } from "../../vault/key-from-bytes.js";
+import { temporaryFolder } from "../../vault/temporary-folder.test.helper.js";
+import type { Vault } from "../../vault/vault.js";
+import { storageIdOf } from "../../vault/vault-key.js";
+import { createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
+import { parseResourceChallenge } from "./resource-challenge.js";
+import { type SessionItem, vaultKeyOf } from "./session-options.js";
+
+interface DamagedWorld extends OAuthWorld {
+  readonly directory: string;
+  readonly vault: Vault;
+}
+
+/** A user who signed in once, and a vault of whose entries one was damaged since. */
+async function createDamagedWorld(item: SessionItem): Promise<DamagedWorld> {
+  const world = await createOAuthWorld();
+  const directory = join(await temporaryFolder(), "vault");
+  const key = keyFromVariable("KEY", { KEY: randomBytes(32).toString("base64") });
+  const vault = await openFileVault({ directory, key });
+  onTestFinished(() => vault.dispose());
+  const session = world.session({ vault });
+  await session.signIn(world.person);
+  await session.close();
+  const issuer = item === "issuer" ? "" : world.authorization.issuer;
+  const options = { server: "notes", url: world.tool.url, profile: "test" } as Parameters<typeof vaultKeyOf>[0];
+  await writeFile(join(directory, `${storageIdOf(vaultKeyOf(options, issuer, item))}.token`), "no longer what it was");
+  return { ...world, directory, vault };
+}
+
+test.each(["issuer", "client", "tokens"] as const)(
+  "a sign-in sets a damaged entry aside, says so before the browser opens, and goes on (%s)",
+  async (item) => {
+    const { directory, vault, session, person, asked } = await createDamagedWorld(item);
+    const held = await session({ vault }).signIn(person);
+    expect((await session({ vault }).current())?.revision).toBe(held.revision);
+    const aside = (await readdir(directory)).filter((name) => name.includes(".corrupt-"));
+    expect(aside).toHaveLength(1);
+    // That of the tokens is set aside when the new ones are written.
+    if (item !== "tokens")
+      expect(asked.at(-1)?.vault.warning).toContain(`kept aside as ${join(directory, aside[0] ?? "")}`);
+  },
+);
+
+test("a damaged entry is left as it is by everything but a sign-in", async () => {
+  const { directory, vault, session } = await createDamagedWorld("issuer");
+  await expect(session({ vault }).current()).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
+  expect((await readdir(directory)).filter((name) => name.includes(".corrupt-"))).toEqual([]);
+});
+
+test("permissions that were granted are asked for again after the tokens died, and not after a sign-out", async () => {
+  const world = await createOAuthWorld(["refresh-dead"]);
+  const session = world.session();
+  const held = await session.signIn(world.person, { scopes: ["notes:write"] });
+  expect(await session.replace(held, parseResourceChallenge(undefined))).toBeUndefined();
+  await world.session().signIn(world.person);
+  expect(world.asked[1]).toMatchObject({ scopes: world.asked[0]?.scopes, newScopes: [] });
+  await world.session().signOut();
+  await world.session().signIn(world.person);
+  expect(world.asked[2]?.scopes).not.toContain("notes:write");
+});
