@@ -93,8 +93,10 @@ function nothingSent({ credential, server }: RefusalFacts, challenges: readonly 
   ];
   const wish = asked.length === 0 ? "" : ` The server asks for ${asked.join(" or ")}.`;
   const place = kind === "environment" ? "in its env" : "in headers or headersHelper";
-  const advice =
-    kind === "oauth" ? `Nobody has signed in: wirescope login ${server ?? "<server>"}` : `Give the entry one ${place}.`;
+  const isOAuth = kind === "oauth" && challenges.some(({ scheme }) => scheme === "bearer" || scheme === "dpop");
+  const advice = isOAuth
+    ? `Nobody has signed in: wirescope login ${server ?? "<server>"}`
+    : `Give the entry one ${place}.`;
   return {
     cause: "nothing-sent",
     weight: "explains",

@@ -40,6 +40,40 @@ async function explainWorld(
   return explained;
 }
 
+describe("a server that wants an API key", () => {
+  const refuse = (headers: Readonly<Record<string, string>>) =>
+    startHostileServer((request, response) => {
+      const isTool = request.url === "/mcp";
+      response.writeHead(isTool ? 401 : 404, { "content-type": "application/json", ...(isTool ? headers : {}) });
+      response.end(JSON.stringify({ error: "Missing X-API-Key \u001b[31m header" }));
+    });
+
+  test.each([
+    ["without a challenge", {}],
+    ["with a challenge of another kind", { "www-authenticate": 'ApiKey realm="api"' }],
+  ])("%s is not taken for one that is signed in to by OAuth, and what it said is quoted", async (_, headers) => {
+    const world = await createOAuthWorld();
+    const server = await refuse(headers);
+    const explained = await explainWorld(world, {}, server.url.href);
+    expect(firstOf(explained)).toMatchObject({
+      cause: "nothing-sent",
+      mend: { what: expect.stringContaining("Give the entry a credential") },
+    });
+    expect(codesOf(explained)).not.toContain("sign-in-needed");
+    expect(codesOf(explained)).not.toContain("registration-refused");
+    const evidence = firstOf(explained).evidence.join(" ");
+    expect(evidence).toContain("Missing X-API-Key");
+    expect(evidence).not.toContain("\u001b");
+  });
+
+  test("with a challenge of Bearer, or with metadata, is one to sign in to", async () => {
+    const world = await createOAuthWorld(["resource-challenge-silent"]);
+    expect(firstOf(await explainWorld(world))).toMatchObject({ cause: "sign-in-needed" });
+    const server = await refuse({ "www-authenticate": "Bearer" });
+    expect(codesOf(await explainWorld(world, {}, server.url.href))).toContain("sign-in-needed");
+  });
+});
+
 describe("a sign-in", () => {
   test("that nobody has made is asked for, and nothing but metadata is looked at", async () => {
     const world = await createOAuthWorld();

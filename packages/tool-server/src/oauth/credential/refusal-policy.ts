@@ -57,6 +57,14 @@ export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | unde
   ): Promise<RefusalDecision> => {
     if (reason === "step-up") session.owe(challenge.scopes);
     const advice = `Sign in with: ${login}${reason === "step-up" ? scopeOptions(challenge.scopes) : ""}`;
+    if (signIn === undefined && reason === "first" && !challenge.isOAuth) {
+      // A server that wants an API key answers the same, so nothing is said to be known that is not.
+      const key = "If it wants an API key, give the entry a header for that.";
+      return giveUpWith(
+        "UNAUTHORIZED",
+        `The server answered 401, and does not say how to sign in. ${key} If it takes OAuth: ${login}`,
+      );
+    }
     if (signIn === undefined) return giveUpWith("SIGN_IN_NEEDED", `${why} ${advice}`);
     if (pause !== undefined && clock.now() < pause.until) {
       return giveUpWith("SIGN_IN_NEEDED", `${why} ${pause.why} ${advice}`);

@@ -43,7 +43,14 @@ test("a server that cannot be asked has no wish; who gives up gets their reason"
   const world = await createOAuthWorld();
   const { context } = world.session();
   await world.tool.close();
-  const none = { isAsked: undefined, resourceMetadata: [], scopes: [], error: undefined, wantsProof: false };
+  const none = {
+    isAsked: undefined,
+    isOAuth: false,
+    resourceMetadata: [],
+    scopes: [],
+    error: undefined,
+    wantsProof: false,
+  };
   expect(await askForChallenge(context)).toEqual(none);
   await expect(askForChallenge(context, AbortSignal.abort("enough"))).rejects.toBe("enough");
 });

@@ -3,6 +3,8 @@ import { parseScopes } from "../authorization/scopes.js";
 
 /** What a tool server asks for when it refuses a request. */
 export interface ResourceChallenge {
+  /** Whether it asks for a token at all, by a challenge of Bearer or DPoP. */
+  readonly isOAuth: boolean;
   /** The urls of its metadata, as they are written, in order and over all challenges. */
   readonly resourceMetadata: readonly string[];
   /** The permissions that the request needs. */
@@ -19,6 +21,7 @@ export function parseResourceChallenge(header: string | undefined): ResourceChal
   const parameterOf = (name: string): string | undefined =>
     found.map(({ parameters }) => parameters.get(name)).find((value) => value !== undefined && value !== "");
   return {
+    isOAuth: found.length > 0,
     resourceMetadata: found.flatMap(({ resourceMetadata }) => resourceMetadata),
     scopes: parseScopes(parameterOf("scope")),
     error: parameterOf("error"),

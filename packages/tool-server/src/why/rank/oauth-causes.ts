@@ -5,6 +5,7 @@ import type { OAuthFacts } from "../oauth-facts.js";
 import { refusalEvidence } from "./evidence.js";
 import { clientMend, mendBy } from "./mends.js";
 import { metadataCauses } from "./metadata-causes.js";
+import { hasOAuthEvidence } from "./oauth-evidence.js";
 
 /** A token that was obtained so lately is new: one that is refused then will be refused again. */
 const newMs = 600_000;
@@ -14,6 +15,7 @@ export function oauthCauses(facts: WalkFacts): Cause[] {
   const { oauth, attempt } = facts;
   if (oauth === undefined) return [];
   const refusal = attempt?.refusal;
+  if (!hasOAuthEvidence(facts)) return vaultCauses(facts, oauth);
   return [
     ...vaultCauses(facts, oauth),
     ...(refusal === undefined ? [] : [...metadataCauses(facts, oauth), ...clientCauses(facts, oauth)]),

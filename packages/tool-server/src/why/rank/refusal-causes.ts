@@ -5,6 +5,7 @@ import type { AttemptFacts, RefusalFacts, WalkFacts } from "../facts.js";
 import { refusalEvidence } from "./evidence.js";
 import { approvalHint, audienceHint, expiryHint, scopeHint, wordsOfRefusal } from "./hints.js";
 import { mendBy, mendField, mendVariable, shellWord } from "./mends.js";
+import { hasOAuthEvidence } from "./oauth-evidence.js";
 import { tenantCauses } from "./tenant-causes.js";
 import { tokenCauses } from "./token-causes.js";
 
@@ -13,7 +14,7 @@ export function refusalCauses(facts: WalkFacts): Cause[] {
   const { attempt } = facts;
   const refusal = attempt?.refusal;
   if (attempt === undefined || refusal === undefined) return [];
-  const isByOAuth = attempt.credential === "oauth";
+  const isByOAuth = attempt.credential === "oauth" && hasOAuthEvidence(facts);
   const found = isByOAuth ? [] : refusal.findings.flatMap((finding) => causeOf(facts, refusal, finding));
   const isBare = !refusal.carriesCredential && refusal.status === 401;
   const rest = isByOAuth ? [] : [isBare ? nothingSent(facts) : general(facts, refusal)];
@@ -76,7 +77,12 @@ function general(facts: WalkFacts, { status }: RefusalFacts): Cause {
 
 function nothingSent(facts: WalkFacts): Cause {
   const asked = facts.attempt?.refusal?.challenge?.schemes ?? [];
-  const wish = asked.length === 0 ? "" : ` It asks for ${asked.join(" or ")}.`;
+  const wish =
+    asked.length > 0
+      ? ` It asks for ${asked.join(" or ")}.`
+      : facts.attempt?.credential === "oauth"
+        ? " It offers no sign-in by OAuth, neither by a challenge nor by metadata: it may want an API key."
+        : "";
   return {
     cause: "nothing-sent",
     weight: 0.95,
