@@ -14,6 +14,10 @@ export const loginCommand: Command = defineServerCommand({
   options: {
     scope: { type: "string", multiple: true, placeholder: "name", help: "ask for this permission too" },
     device: { type: "boolean", help: "sign in on another device, with a code, where the server has that" },
+    "create-vault-key": {
+      type: "boolean",
+      help: "if there is no keychain and no key, generate a key and keep the tokens in an encrypted file",
+    },
     "authorization-origin": {
       type: "string",
       placeholder: "origin",
@@ -26,6 +30,7 @@ export const loginCommand: Command = defineServerCommand({
     "Over SSH, paste the address that the browser ends at, or give --device.",
     "A client that was registered by hand, scopes and more: wirescope/oauth.json of your configuration folder.",
   ],
+  keyCreation: (values) => (values["create-vault-key"] ? "always" : "ask"),
   async use({ servers, screen, io, values, positionals }) {
     const [name = ""] = positionals;
     const session = await servers.oauth(name);

@@ -22,7 +22,7 @@ import { printDebug } from "./debug-printer.js";
 import { gatewayAtHand } from "./gateway-at-hand.js";
 import { lostEntries } from "./lost-entries.js";
 import { readOAuthFile } from "./oauth-file.js";
-import { openVault } from "./open-vault.js";
+import { type KeyCreation, openVault } from "./open-vault.js";
 import { personAtTerminal } from "./person-at-terminal.js";
 import { readPem } from "./read-pem.js";
 import { redactingConnection } from "./redacting-connection.js";
@@ -49,6 +49,7 @@ export interface ConfiguredServers extends AsyncDisposable {
 export async function openConfiguredServers(
   values: OptionValues<typeof serverOptions>,
   io: Io,
+  keyCreation: KeyCreation = "never",
 ): Promise<ConfiguredServers> {
   const asksPerson = io.ask !== undefined;
   const gateway = values.endpoint ? await gatewayAtHand(io) : undefined;
@@ -66,7 +67,7 @@ export async function openConfiguredServers(
   const idleTimeoutMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
   // A keychain may ask a person, or take its time: where nobody signs in it is left alone.
   const needsVault = configuration.entries.some(usesOAuth);
-  const vault = needsVault ? await openVault(values.vault, io, secrets) : unneededVault();
+  const vault = needsVault ? await openVault(values.vault, io, secrets, keyCreation) : unneededVault();
   const servers = createToolServers({
     oauth: {
       vault,

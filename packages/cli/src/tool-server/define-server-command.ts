@@ -6,6 +6,7 @@ import { type OptionTable, type OptionValues, parseOptions } from "../options.js
 import { createScreen, type Screen } from "../output/screen.js";
 import { UsageError } from "../usage-error.js";
 import type { ConfiguredServers } from "./configured-servers.js";
+import type { KeyCreation } from "./open-vault.js";
 import { adminOptions, serverOptions } from "./server-options.js";
 
 /** What a command that uses tool servers works with. */
@@ -38,6 +39,8 @@ export function defineServerCommand<T extends OptionTable>(spec: {
   readonly options: T;
   readonly notes?: readonly string[];
   use(context: ServerContext<T>): Promise<number>;
+  /** Whether a key for the encrypted file may be generated. Default: never. */
+  keyCreation?(values: OptionValues<T & typeof serverOptions>): KeyCreation;
   /** Where the command is about the gateway that runs. Default: it never is. */
   readonly through?: ThroughGateway<T>;
 }): Command {
@@ -74,7 +77,7 @@ export function defineServerCommand<T extends OptionTable>(spec: {
       // Loaded late: the commands that read Channelz start without it.
       const { openConfiguredServers } = await import("./configured-servers.js");
       const { redactingIo } = await import("./redacting-io.js");
-      await using servers = await openConfiguredServers(common, io);
+      await using servers = await openConfiguredServers(common, io, spec.keyCreation?.(values));
       const safeIo = redactingIo(io, servers.secrets);
       const screen = createScreen(safeIo, common["no-color"]);
       try {

@@ -1,20 +1,63 @@
 import {
   chooseVault,
   defaultVaultDirectory,
+  type KeySource,
   keyFromEnvironment,
+  keyFromFile,
   type SecretRegistry,
   type Vault,
 } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";
+import { createVaultKey, findVaultKey, vaultKeyPath } from "./vault-key-file.js";
 
 const kinds = ["auto", "keychain", "file", "memory"] as const;
 
-/** The vault that the option or the environment names, else the best that can be had. Throws a UsageError for an unknown kind. */
-export async function openVault(option: string | undefined, { env }: Io, secrets: SecretRegistry): Promise<Vault> {
-  const named = option ?? (env.WIRESCOPE_VAULT || "auto");
+/** Whether a key for the encrypted file may be generated: never, if the person at the terminal says yes, or in any case. */
+export type KeyCreation = "never" | "ask" | "always";
+
+/**
+ * The vault that the option or the environment names, else the best that can be had. If that would be one in memory for lack of a key, a
+ * key is generated as `creation` says. Throws a UsageError for an unknown kind.
+ */
+export async function openVault(
+  option: string | undefined,
+  io: Io,
+  secrets: SecretRegistry,
+  creation: KeyCreation = "never",
+): Promise<Vault> {
+  const named = option ?? (io.env.WIRESCOPE_VAULT || "auto");
   const kind = kinds.find((each) => each === named);
   if (kind === undefined) throw new UsageError(`WIRESCOPE_VAULT is one of ${kinds.join(", ")}, not "${named}".`);
-  const key = keyFromEnvironment(env, { secrets });
-  return chooseVault({ kind, directory: defaultVaultDirectory(env), secrets, ...(key === undefined ? {} : { key }) });
+  const open = (key: KeySource | undefined): Promise<Vault> =>
+    chooseVault({ kind, directory: defaultVaultDirectory(io.env), secrets, ...(key === undefined ? {} : { key }) });
+  const key = keyFromEnvironment(io.env, { secrets }) ?? generatedKey(io, secrets);
+  if (key !== undefined || creation === "never" || kind === "memory" || kind === "keychain") return open(key);
+  if (kind === "auto") {
+    const vault = await open(undefined);
+    if (vault.kind !== "memory" || !(await mayCreate(io, creation))) return vault;
+    await vault.dispose();
+  } else if (!(await mayCreate(io, creation))) return open(undefined);
+  io.stderr.write(`A key for the encrypted file was generated: ${createVaultKey(io)}\n`);
+  return open(generatedKey(io, secrets));
+}
+
+function generatedKey(io: Io, secrets: SecretRegistry): KeySource | undefined {
+  const path = findVaultKey(io);
+  return path === undefined ? undefined : keyFromFile(path, { secrets });
+}
+
+async function mayCreate(io: Io, creation: KeyCreation): Promise<boolean> {
+  if (creation === "always") return true;
+  const path = vaultKeyPath(io);
+  if (io.ask === undefined) {
+    io.stderr.write(
+      `wirescope: There is no keychain here and no key, so tokens last for this process only. To keep them encrypted, with a new key in ${path}: --create-vault-key\n`,
+    );
+    return false;
+  }
+  io.stderr.write(
+    `There is no keychain here and no key, so tokens would last for this process only. They can be kept encrypted, with a new key in ${path}: that protects a backup of one of the two, and not from who can read all files of yours.\n`,
+  );
+  return /^(?:y|yes)$/i.test((await io.ask("Generate a key and keep them? [y/N] ")).trim());
 }

@@ -1,0 +1,57 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Answerer, Run } from "./command.test.helper.js";
+import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
+
+/** Neither a keychain nor a key: that of a variable is taken away, and the kind is one that needs a key. */
+const withoutKey = { WIRESCOPE_VAULT: "file", WIRESCOPE_VAULT_KEY: undefined };
+const keyFile = ({ home }: LoginWorld): string => join(home, ".config", "wirescope", "vault.key");
+const login = ["login", "notes", "--trust"];
+
+async function expectKept(world: LoginWorld, { code, stderr }: Run): Promise<void> {
+  expect(code).toBe(0);
+  expect(stderr.indexOf(keyFile(world))).toBeLessThan(stderr.indexOf("Sign in to notes with"));
+  expect(statSync(keyFile(world)).mode & 0o777).toBe(0o600);
+  expect(stderr).not.toContain(readFileSync(keyFile(world), "utf8").trim());
+  // The next process finds the key, and the tokens by it.
+  const next = await world.run(["call", "notes", "read", "--trust"], { env: withoutKey });
+  expect(next).toMatchObject({ code: 0, stdout: "milk, eggs\n" });
+  expect(world.filesWith(world.authorization.issued)).toEqual([]);
+}
+
+test("login offers a generated key before the browser opens, and what it gave outlives the process", async () => {
+  const world = await createLoginWorld();
+  const browse = browsingPerson();
+  const questions: string[] = [];
+  const person: Answerer = (question, ...rest) => {
+    questions.push(question);
+    return browse(question, ...rest);
+  };
+  await expectKept(world, await world.run(login, { env: withoutKey, person }));
+  expect(questions[0]).toBe("Generate a key and keep them? [y/N] ");
+});
+
+test("login generates a key with nobody at the terminal only if the option says so", async () => {
+  const world = await createLoginWorld();
+  const refused = await world.run(login, { env: withoutKey });
+  expect(refused.stderr).toContain("--create-vault-key");
+  expect(existsSync(keyFile(world))).toBe(false);
+  const person = browsingPerson();
+  await expectKept(world, await world.run([...login, "--create-vault-key"], { env: withoutKey, person }));
+});
+
+// A keychain of this machine would be used, and must not be touched by a test.
+const mayHaveKeychain = process.platform !== "linux" || process.env.DBUS_SESSION_BUS_ADDRESS !== undefined;
+
+test.skipIf(mayHaveKeychain)("login says that tokens last for this process only, if a key is not wanted", async () => {
+  const world = await createLoginWorld();
+  const browse = browsingPerson();
+  const person: Answerer = (question, ...rest) =>
+    question.startsWith("Generate a key") ? Promise.resolve("") : browse(question, ...rest);
+  const env = { WIRESCOPE_VAULT: "", WIRESCOPE_VAULT_KEY: undefined };
+  const { code, stderr } = await world.run(login, { env, person });
+  expect(code).toBe(0);
+  expect(stderr.indexOf("tokens would last for this process only")).toBeLessThan(stderr.indexOf("Sign in to notes"));
+  expect(existsSync(keyFile(world))).toBe(false);
+});
