@@ -11,6 +11,7 @@ import { logoutCommand } from "./commands/logout.js";
 import { pageCommand } from "./commands/page.js";
 import { pingCommand } from "./commands/ping.js";
 import { promptsCommand } from "./commands/prompts.js";
+import { reconnectCommand } from "./commands/reconnect.js";
 import { resourcesCommand } from "./commands/resources.js";
 import { serversCommand } from "./commands/servers.js";
 import { showCommand } from "./commands/show.js";
@@ -37,6 +38,7 @@ export const commands: readonly Command[] = [
   promptsCommand,
   pingCommand,
   whyCommand,
+  reconnectCommand,
   loginCommand,
   logoutCommand,
   authCommand,

@@ -27,6 +27,8 @@ import type { upOptions } from "./up-options.js";
 /** Reads the configurations of a gateway, at its start and whenever one has changed. */
 export interface PluginReader {
   readonly files: readonly string[];
+  /** The environment files that variables are read from, in addition to the environment. */
+  readonly envFiles: readonly string[];
   /** Throws a UsageError that names the place where a file cannot be used. */
   read(): Promise<readonly PluginServers[]>;
   /** The configuration that a server is in, as it was read last; of several, the first. */
@@ -55,8 +57,10 @@ export function createPluginReader(
   const isSilent = { ...io, ask: undefined, stderr: { write: () => {} } };
   let last: readonly PluginServers[] = [];
   let passedOver: readonly Finding[] = [];
+  const envFiles = values["env-file"].map((each) => resolve(each));
   return {
     files,
+    envFiles,
     fileOf: (server) =>
       last.find(({ configuration }) => configuration.entries.some(({ name }) => name === server))?.configurationPath,
     toDo: (commands) => [
@@ -68,7 +72,6 @@ export function createPluginReader(
       })),
     ],
     async read() {
-      const envFiles = values["env-file"].map((each) => resolve(each));
       const { variables, findings } = await readable(() => readVariables(envFiles, io.env));
       last = await Promise.all(
         files.map(async (file): Promise<PluginServers> => {

@@ -165,7 +165,7 @@ async function serve(
     }
   };
   const stopWatching = [
-    watchFiles([...files, settings.file], () => void reload()),
+    watchFiles([...files, settings.file, ...reader.envFiles], () => void reload()),
     watchFiles([approvalsOf(io).path], () => void reconnectUntrusted(gateway)),
   ];
   const takeBack = announce(gateway, files, values, io, proofKey);

@@ -203,7 +203,11 @@ export function createAdmin(options: AdminOptions): Admin {
         answer(async () => {
           // This starts the program of a stdio server, and helpers.
           assertAdministrator(context);
-          return redactMessage(explanationToMessage(await explain(upstreams.find(server))), redact);
+          const upstream = upstreams.find(server);
+          const explanation = await explain(upstream);
+          // What was just found to work is not left waiting for its next attempt.
+          if (explanation.isWell && upstream.status().state !== "READY") await upstream.reconnect();
+          return redactMessage(explanationToMessage(explanation), redact);
         }),
     });
   };

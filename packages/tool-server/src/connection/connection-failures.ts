@@ -16,7 +16,7 @@ const personCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCod
   "REDIRECT_REFUSED",
 ]);
 
-/** Whether a person has to mend it: trying again by itself would only knock at the door. */
+/** Whether only a person can fix it: another attempt soon after would fail in the same way. */
 export function needsPerson({ code }: ToolServerError): boolean {
   return personCodes.has(code);
 }

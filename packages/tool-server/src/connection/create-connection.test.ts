@@ -121,16 +121,22 @@ describe("a server that cannot be reached", () => {
     expect(connection.state).toBe("READY");
   });
 
-  test("what a person has to mend is not tried again by itself", async () => {
+  test("[TS-D-CONN-3] what only a person can fix is tried again too, after delays that are ten times as long", async () => {
     const { server, clock, connection } = setUp({
       isEager: true,
       startFailure: transportFailure("UNAUTHORIZED", true),
     });
+    for (const [round, delayMs] of [5000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000].entries()) {
+      await expect.poll(() => connection.state, waiting).toBe("TRANSIENT_FAILURE");
+      clock.advance(delayMs - 1);
+      expect([connection.state, server.opened]).toEqual(["TRANSIENT_FAILURE", round + 1]);
+      clock.advance(1);
+      await expect.poll(() => server.opened, waiting).toBe(round + 2);
+    }
     await expect.poll(() => connection.state, waiting).toBe("TRANSIENT_FAILURE");
-    clock.advance(3_600_000);
-    expect(server.opened).toBe(1);
     server.startFailure = undefined;
-    await connection.ping();
+    clock.advance(300_000);
+    await expect.poll(() => connection.state, waiting).toBe("READY");
   });
 });
 

@@ -44,7 +44,7 @@ export interface ConnectionOptions {
    * server. Default: nobody ever is.
    */
   readonly isPersonAsked?: (() => boolean) | undefined;
-  /** The delays between attempts to connect. Default 500 to 30,000. */
+  /** The delays between attempts to connect; ten times as long after a failure that only a person can fix. Default 500 to 30,000. */
   readonly backOff?: BackOffLimits | undefined;
   readonly random?: (() => number) | undefined;
   /** Ends what the connection was made of, after it closed. */

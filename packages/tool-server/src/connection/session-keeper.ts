@@ -39,6 +39,12 @@ export interface SessionKeeperOptions {
   readonly random: () => number;
 }
 
+/**
+ * How much longer the delays are after a failure that only a person can fix. The fix may be made where nobody tells this
+ * process, such as a key that the server accepts again, so it is tried again; but not so often that it looks like guessing.
+ */
+const refusalFactor = 10;
+
 /** A pause that a call waits for, rather than failing at once. */
 const patienceMs = 2000;
 
@@ -46,6 +52,8 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   const { facts, open, redact, clock, isEager, random } = options;
   let state: ConnectionState = { kind: "idle" };
   const backOff = createBackOff(options.backOff, clock, random);
+  const { firstMs, maxMs } = options.backOff;
+  const refusals = createBackOff({ firstMs: firstMs * refusalFactor, maxMs: maxMs * refusalFactor }, clock, random);
   /** Calls that wait until a failure has rested. */
   const resting = new Set<() => void>();
 
@@ -62,8 +70,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   };
 
   const fail = (error: ToolServerError, pauseMs: number): void => {
-    const isRetried = isEager && !needsPerson(error);
-    const callOff = isRetried ? clock.after(pauseMs, () => void begin()) : () => {};
+    const callOff = isEager ? clock.after(pauseMs, () => void begin()) : () => {};
     setState({ kind: "failing", error, retryAt: clock.now() + pauseMs, callOff }, error.message);
   };
 
@@ -76,13 +83,14 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
           throw closedConnection(facts.name);
         }
         backOff.opened();
+        refusals.opened();
         setState({ kind: "ready", session: opened });
         return opened;
       },
       (error: ToolServerError) => {
         if (state.kind !== "connecting" || state.session !== session) throw closedConnection(facts.name);
         const failure = ToolServerError.is(error) ? redactFailure(error, redact) : error;
-        fail(failure, backOff.ended());
+        fail(failure, (needsPerson(failure) ? refusals : backOff).ended());
         throw failure;
       },
     );
@@ -131,7 +139,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     begin: () => void begin(),
     lose(session, failure) {
       if (state.kind !== "ready" || state.session !== session) return;
-      const pauseMs = backOff.ended();
+      const pauseMs = (failure !== undefined && needsPerson(failure) ? refusals : backOff).ended();
       const reason = failure?.message ?? "The server ended the connection.";
       if (pauseMs === 0 && failure?.code !== "SERVER_UNREACHABLE") {
         setState({ kind: "idle" }, reason);

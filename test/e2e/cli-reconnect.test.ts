@@ -1,0 +1,152 @@
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createUserFolder, type Run, runCommand, type StartedGateway, startGateway } from "./command.test.helper.js";
+
+const patience = { timeout: 30_000, interval: 50 };
+
+/** A server with one tool that accepts one token, which may change. */
+interface TicketServer {
+  readonly url: string;
+  accepted: string;
+}
+
+async function startTicketServer(): Promise<TicketServer> {
+  const state = { url: "", accepted: "" };
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      if (request.headers.authorization !== `Bearer ${state.accepted}`) return response.writeHead(401).end();
+      if (request.method !== "POST") return response.writeHead(405).end();
+      const { id, method } = JSON.parse(Buffer.concat(chunks).toString());
+      if (id === undefined) return response.writeHead(202).end();
+      const results: Record<string, object> = {
+        initialize: {
+          protocolVersion: "2025-06-18",
+          capabilities: { tools: {} },
+          serverInfo: { name: "tickets", version: "2.0" },
+        },
+        "tools/list": { tools: [{ name: "search", inputSchema: { type: "object" } }] },
+      };
+      const result = results[method];
+      const answer = result === undefined ? { error: { code: -32601, message: "Method not found" } } : { result };
+      response.writeHead(200, { "content-type": "application/json" });
+      return response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  return state;
+}
+
+interface World {
+  readonly tickets: TicketServer;
+  readonly up: StartedGateway;
+  /** Writes the token into the environment file of the gateway. */
+  setToken(token: string): void;
+  run(argv: readonly string[]): Promise<Run>;
+  /** How many tools a client of the gateway gets. */
+  tools(): Promise<number>;
+}
+
+/** A gateway whose one server refuses the token of its environment file. */
+async function startRefused(): Promise<World> {
+  const tickets = await startTicketServer();
+  tickets.accepted = "token-that-is-accepted-1";
+  const { folder, home, file, configure } = createUserFolder();
+  configure({
+    tickets: { type: "http", url: tickets.url, headers: { Authorization: "Bearer ${TICKETS_TOKEN}" } },
+  });
+  const envFile = join(folder, "gateway.env");
+  const setToken = (token: string): void => writeFileSync(envFile, `TICKETS_TOKEN=${token}\n`);
+  setToken("token-that-is-refused-1");
+  const env = { PATH: process.env.PATH ?? "", HOME: home };
+  const shared = ["--config", file];
+  const options = ["--port", "0", "--log", "off", "--trust", "--allow-insecure-loopback", "--env-file", envFile];
+  const up = await startGateway([...options, ...shared], { env, cwd: folder });
+  return {
+    tickets,
+    up,
+    setToken,
+    run: (argv) => runCommand([...argv, ...shared], { env }),
+    async tools() {
+      const response = await fetch(up.endpoint, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${up.token}`,
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          "mcp-protocol-version": "2026-07-28",
+          "mcp-method": "tools/list",
+        },
+        body: JSON.stringify({
+          jsonrpc: "2.0",
+          id: 1,
+          method: "tools/list",
+          params: {
+            _meta: {
+              "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+              "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+              "io.modelcontextprotocol/clientCapabilities": {},
+            },
+          },
+        }),
+      });
+      return (await response.json()).result.tools.length;
+    },
+  };
+}
+
+test("reconnect makes the running gateway try a server again that had refused its token, and tells how that ended", async () => {
+  const { tickets, run, tools } = await startRefused();
+  const refused = await run(["reconnect", "tickets"]);
+  expect(refused).toMatchObject({ code: 1, stderr: "" });
+  expect(refused.stdout).toMatch(
+    /^tickets is not connected\. The server "tickets" refused .* Next: wirescope why tickets\n$/,
+  );
+  expect(JSON.parse((await run(["reconnect", "--json"])).stdout).servers).toMatchObject({
+    tickets: { isConnected: false, failure: { code: "UNAUTHORIZED" } },
+  });
+  tickets.accepted = "token-that-is-refused-1";
+  expect(await run(["reconnect"])).toEqual({ code: 0, stdout: "tickets is connected: tickets 2.0\n", stderr: "" });
+  await expect.poll(tools, patience).toBe(1);
+  expect(JSON.parse((await run(["reconnect", "tickets", "--json"])).stdout).servers).toEqual({
+    tickets: { isConnected: true },
+  });
+  expect(await run(["reconnect", "ticket"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("There are: tickets."),
+  });
+});
+
+test("a server that why finds to work is connected by the gateway too", async () => {
+  const { tickets, run, tools } = await startRefused();
+  expect(await tools()).toBe(0);
+  tickets.accepted = "token-that-is-refused-1";
+  expect((await run(["why", "tickets"])).stdout).toContain("tickets works.");
+  await expect.poll(tools, patience).toBe(1);
+});
+
+test("a token that changes in the environment file of a running gateway is used at once", async () => {
+  const { setToken, tools } = await startRefused();
+  expect(await tools()).toBe(0);
+  setToken("token-that-is-accepted-1");
+  await expect.poll(tools, patience).toBe(1);
+});
+
+test("reconnect without a gateway that runs says how to start one", async () => {
+  const { home, file, configure } = createUserFolder();
+  configure({});
+  const env = { PATH: process.env.PATH ?? "", HOME: home };
+  expect(await runCommand(["reconnect", "--config", file], { env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("Start one: wirescope up"),
+  });
+});
