@@ -29,7 +29,7 @@ export const callCommand: Command = defineServerCommand({
     const progress = createProgressLine(io);
     const interruption = new AbortController();
     const onInterrupt = (): void => interruption.abort();
-    process.once("SIGINT", onInterrupt);
+    process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);
     const result = await connection
       .callTool(
         { name, arguments: parseCallArguments(words, tool.inputSchema) },
@@ -37,7 +37,7 @@ export const callCommand: Command = defineServerCommand({
       )
       .finally(() => {
         progress.end();
-        process.removeListener("SIGINT", onInterrupt);
+        process.off("SIGINT", onInterrupt).off("SIGTERM", onInterrupt);
       });
     if (values.json) {
       screen.print(formatJson(jsonOf(result)));

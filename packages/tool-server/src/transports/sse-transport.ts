@@ -4,6 +4,7 @@ import { ToolServerError } from "../errors.js";
 import { createEventStreamParser, type StreamEvent } from "../http/event-stream.js";
 import type { HttpAnswer } from "../http/http-client.js";
 import { sendWithinOrigin } from "../http/redirects.js";
+import { waitAtMost } from "../process/clock.js";
 import { printableText } from "../process/printable-text.js";
 import { TransientSet } from "../transient-set.js";
 import { answerFailure } from "./answer-failure.js";
@@ -22,6 +23,17 @@ const eventStream = "text/event-stream";
 const maxConcurrentReplies = 4;
 const advice = "Check that the url is one of HTTP with SSE, as in /sse; a server of Streamable HTTP has the type http.";
 
+/** How long notifications that are on their way may delay the close, in milliseconds. */
+const farewellMs = 1000;
+
+/** A message on its way; that of a request has an id. */
+interface Post {
+  readonly id: RequestId | undefined;
+  readonly controller: AbortController;
+  /** Resolves when the server took it. */
+  readonly taken: Promise<void>;
+}
+
 /**
  * A transport over HTTP with SSE, as servers spoke before Streamable HTTP: one stream of events from the server, whose first
  * says where messages are posted to. `start` resolves with that event, and rejects as the client of HTTP does, with
@@ -35,7 +47,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   const life = createTransportLife(server);
   const calledOff = new AbortController();
   /** The messages on their way, those of requests with their ids. */
-  const posts = new TransientSet<{ readonly id: RequestId | undefined; readonly controller: AbortController }>();
+  const posts = new TransientSet<Post>();
   const strays = createJsonRpcStrays(context, "its stream of events", "A tool server sends JSON-RPC there.");
   const replies = createReplyQueue({
     clock,
@@ -144,17 +156,19 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     if (endpoint === undefined) throw new TypeError("The transport has not started yet.");
     callOff(cancelledIdOf(message));
     const id = requestIdOf(message);
-    const sent = { id, controller: new AbortController() };
+    const controller = new AbortController();
+    const taken = postMessage(context, {
+      endpoint,
+      body: JSON.stringify(message),
+      headers: protocolHeaders,
+      signal: controller.signal,
+      // Nobody else limits what waits for no answer.
+      headTimeoutMs: id === undefined ? limits.connectMs : undefined,
+    });
+    const sent: Post = { id, controller, taken };
     posts.add(sent);
     try {
-      await postMessage(context, {
-        endpoint,
-        body: JSON.stringify(message),
-        headers: protocolHeaders,
-        signal: sent.controller.signal,
-        // Nobody else limits what waits for no answer.
-        headTimeoutMs: id === undefined ? limits.connectMs : undefined,
-      });
+      await taken;
     } catch (error) {
       // Whoever does not know the session never will again, and answers would come by its stream.
       // That is told first, for this call was not taken, and others may have been.
@@ -184,6 +198,9 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       return "method" in message ? post(message) : replies.send(JSON.stringify(message).length, () => post(message));
     },
     async close() {
+      // A notification that is on its way still arrives, such as that a call was cancelled.
+      const notices = [...posts].filter(({ id }) => id === undefined).map(({ taken }) => taken);
+      if (!life.isOver && notices.length > 0) await waitAtMost(clock, farewellMs, Promise.allSettled(notices));
       end();
       await reading;
     },

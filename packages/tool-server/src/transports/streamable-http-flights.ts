@@ -6,6 +6,8 @@ import { connectionOver } from "./transport-life.js";
 
 /** A message on its way, or a stream that is open. It is the signal that it was called off by. */
 export interface Flight extends CancelSignal {
+  /** That of the request; undefined for a notification or a response. */
+  readonly id: RequestId | undefined;
   /** The same for those who need a signal of the platform; made when it is asked for. */
   readonly signal: AbortSignal;
   /** Whether it may have arrived. */
@@ -24,8 +26,8 @@ export interface Flights {
   begin(id: RequestId | undefined, requestSignal: AbortSignal | undefined): Flight;
   /** Ends the one of a request that was called off. */
   callOff(id: RequestId): void;
-  /** Resolves once none but this is in flight. */
-  idle(but: Flight): Promise<void>;
+  /** Resolves once none of these is in flight. */
+  idle(isAwaited: (flight: Flight) => boolean): Promise<void>;
   /** Ends all, for this failure or because this side closes; resolves once those who wait for them were told. */
   callOffAll(failure: ToolServerError | undefined): Promise<void>;
 }
@@ -46,10 +48,10 @@ export function createFlights(server: string): Flights {
     callOff(id) {
       for (const flight of flights) if (flight.id === id) flight.callOff("It was called off.");
     },
-    idle(but) {
+    idle(isAwaited) {
       return new Promise((resolve) => {
         const check = (): void => {
-          if ([...flights].some((flight) => flight !== but)) return;
+          if ([...flights].some(isAwaited)) return;
           waiting.delete(check);
           resolve();
         };

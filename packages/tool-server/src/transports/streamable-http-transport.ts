@@ -12,6 +12,7 @@ import type { ToolServerError } from "../errors.js";
 import type { HttpAnswer, HttpRequest } from "../http/http-client.js";
 import { followWithinOrigin, isRedirect } from "../http/redirects.js";
 import { createBackOff } from "../process/back-off.js";
+import { waitAtMost } from "../process/clock.js";
 import { cancelledIdOf, parseMessages, requestIdOf } from "./json-rpc.js";
 import { createDelivery } from "./message-delivery.js";
 import { askAgain } from "./refusal.js";
@@ -61,7 +62,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     onStalled: () => void end(repliesNotTaken(server, limits.stallMs)),
   });
   let closing: Promise<void> | undefined;
-  let isListening = false;
+  let listening: Flight | undefined;
 
   const session: HttpSession = {
     context,
@@ -132,13 +133,13 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   };
 
   const listen = (): void => {
-    if (isListening) return;
-    isListening = true;
+    if (listening !== undefined) return;
     const flight = flights.begin(undefined, undefined);
+    listening = flight;
     const lose = (failure: ToolServerError): void => {
       tell(facts, "warning", failure.message);
       // Calls in flight may still be answered.
-      void flights.idle(flight).then(() => end(failure));
+      void flights.idle((other) => other !== flight).then(() => end(failure));
     };
     const onFailure = (failure: ToolServerError): void => {
       tell(facts, "warning", `Listening to the server failed: ${failure.message}`);
@@ -215,6 +216,9 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     if (life.end(failure)) {
       replies.end();
       closing = (async () => {
+        // A notification that is on its way still arrives, such as that a call was cancelled.
+        const notices = flights.idle((flight) => flight.id === undefined && flight !== listening);
+        if (failure === undefined) await waitAtMost(clock, farewellMs, notices);
         // Each hears of its own end before the SDK ends them all alike.
         await flights.callOffAll(life.failure);
         await farewell();
