@@ -92,7 +92,7 @@ describe.each(pairs)("through the gateway from a server of the %s era to a clien
   test("resources and templates are listed, and read by the uris that the server gave them", async () => {
     const client = await connect(await startRich(era), mode);
     const { resources } = await client.listResources();
-    expect(resources.map(({ uri }) => uri)).toEqual(["notes://rich/all", "shared://everywhere"]);
+    expect(resources.map(({ uri }) => uri)).toEqual(["notes://rich/all", "shared://everywhere", "wirescope://status"]);
     const { resourceTemplates } = await client.listResourceTemplates();
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(["notes://rich/{id}/text"]);
     const read = async (uri: string) => (await client.readResource({ uri })).contents[0];

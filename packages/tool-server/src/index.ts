@@ -8,6 +8,9 @@ export type {
   ResourceTemplateType,
   Tool,
 } from "@modelcontextprotocol/client";
+export { createNetworkLink, type NetworkLink, type NetworkLinkOptions } from "./bridge/network-link.js";
+export { createPipeTransport } from "./bridge/pipe-transport.js";
+export { type RelayOptions as ForwardStdioOptions, relay as forwardStdio } from "./bridge/relay.js";
 export { type BridgeOptions, runBridge } from "./bridge/run-bridge.js";
 export { type CheckOptions, type CheckReport, checkConfiguration } from "./configuration/check-configuration.js";
 export {
@@ -60,6 +63,7 @@ export {
   substituteEntry,
   type Variables,
   type VariableUse,
+  variableUses,
 } from "./substitution/substitute-entry.js";
 export { parseTemplate, type Template, type TemplatePart, type VariableReference } from "./substitution/template.js";
 export { TransientMap } from "./transient-map.js";

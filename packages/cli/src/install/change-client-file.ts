@@ -3,6 +3,7 @@ import type { Io } from "../io.js";
 import { readJsoncMember } from "../jsonc/edit-jsonc.js";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
+import { jsonOf } from "../tool-server/json-of.js";
 import { findGateway } from "../up/gateway-file.js";
 import { UsageError } from "../usage-error.js";
 import { type EntryFields, httpEntry, stdioEntry, withEntry, withoutEntry } from "./client-entry.js";
@@ -10,6 +11,7 @@ import { type ClientFile, makePrivate, readClientFile, replaceClientFile } from 
 import type { McpClient, Place, Scope } from "./clients.js";
 import { assertNotItself, gatewayCommand } from "./gateway-command.js";
 import type { InstallValues } from "./install-options.js";
+import { findMissingVariables, type MissingVariable, missingVariablesNotes } from "./missing-variables.js";
 import { type Preview, previewChange } from "./preview-change.js";
 
 interface Surroundings {
@@ -24,6 +26,7 @@ interface Wish {
   readonly entry: EntryFields | undefined;
   readonly hasToken: boolean;
   readonly notes: readonly string[];
+  readonly missing: readonly MissingVariable[];
 }
 
 const mostRounds = 10;
@@ -55,8 +58,8 @@ export async function changeClientFile(
     const finish = (isWritten: boolean): void => {
       if (!values.json) return;
       const diff = (change === "none" ? [] : preview.lines).map(({ sign, text }) => `${sign}${text}`);
-      const facts = { client: client.id, scope, file: file.path, name, change, isWritten };
-      screen.print(formatJson({ ...facts, line: change === "none" ? null : preview.line, diff }));
+      const facts = { client: client.id, scope, file: file.path, name, change, isWritten, missing: wish.missing };
+      screen.print(formatJson(jsonOf({ ...facts, line: change === "none" ? null : preview.line, diff })));
     };
 
     if (change === "none") {
@@ -65,6 +68,7 @@ export async function changeClientFile(
           ? `${name} is not in ${file.path}. Nothing to change.`
           : `${name} is in ${file.path} already. Nothing to change.`,
       );
+      for (const note of missingVariablesNotes(wish.missing)) say(note);
       if (wish.hasToken && !values["dry-run"] && (await makePrivate(file.path))) {
         say("It holds a token, so now only you can read it.");
       }
@@ -85,7 +89,7 @@ export async function changeClientFile(
     }
     if (await replaceClientFile(file, after, wish.hasToken)) {
       say(wish.entry === undefined ? `${name} is taken out of ${file.path}.` : `${name} is in ${file.path}.`);
-      for (const note of wish.notes) say(note);
+      for (const note of [...wish.notes, ...missingVariablesNotes(wish.missing)]) say(note);
       say(wish.entry === undefined ? `Restart ${client.title} if it still shows it.` : client.next);
       finish(true);
       return 0;
@@ -98,7 +102,7 @@ export async function changeClientFile(
   return 1;
 }
 
-const removal: Wish = { entry: undefined, hasToken: false, notes: [] };
+const removal: Wish = { entry: undefined, hasToken: false, notes: [], missing: [] };
 
 async function wishOf(
   client: McpClient,
@@ -122,7 +126,8 @@ async function wishOf(
       ),
       `Servers that you have not approved stay out; wirescope trust ${asConfigured} shows them.`,
     ];
-    return { entry: stdioEntry(client, gateway), hasToken: false, notes };
+    const missing = await findMissingVariables(gateway.configurations, values["env-file"], io.env);
+    return { entry: stdioEntry(client, gateway), hasToken: false, notes, missing };
   }
   if (client.http === undefined) {
     throw new UsageError(
@@ -143,7 +148,7 @@ async function wishOf(
       "The token is a new one at each start of the gateway. Start it with --token-file <file>, and install once more, to keep one.",
     );
   }
-  return { entry: httpEntry(client.http(running.endpoint), token), hasToken: token !== undefined, notes };
+  return { entry: httpEntry(client.http(running.endpoint), token), hasToken: token !== undefined, notes, missing: [] };
 }
 
 function show(

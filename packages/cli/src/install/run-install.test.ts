@@ -365,3 +365,35 @@ test("what is not known is printed to be put in by hand", async () => {
   expect(codex.stdout).toContain(`[mcp_servers.wirescope]\ncommand = "${process.execPath}"\nargs = ["`);
   expect(codex.stdout).toMatch(/^codex mcp add wirescope -- .* up --stdio --config /m);
 });
+
+describe("variables that the servers need", () => {
+  const reference = (name: string): string => `\${${name}}`;
+  beforeEach(() => {
+    const env = {
+      A: reference("SET_HERE"),
+      B: reference("SET_NOWHERE"),
+      C: reference("IN_FILE"),
+      D: reference("X:-y"),
+    };
+    write(configuration, JSON.stringify({ mcpServers: { notes: { command: "node", env } } }));
+  });
+  const run = (...more: string[]): Promise<Run> =>
+    install(["cursor", "--yes", "--env-file", write(join(folder, "a.env"), "IN_FILE=1\n"), ...more], {
+      place: { env: { ...place.env, SET_HERE: "1" } },
+    });
+
+  test("and that no environment file sets are listed, with the servers that need them", async () => {
+    const { stdout } = await run();
+    expect(stdout).toContain("  SET_HERE (notes): set in this shell only\n  SET_NOWHERE (notes): not set\n");
+    expect(stdout).not.toMatch(/IN_FILE| {2}X /);
+    // Also if there is nothing to change.
+    expect((await run()).stdout).toContain("  SET_NOWHERE (notes): not set\n");
+  });
+
+  test("are in the JSON too", async () => {
+    expect(JSON.parse((await run("--json")).stdout).missing).toEqual([
+      { name: "SET_HERE", servers: ["notes"], isSetHere: true },
+      { name: "SET_NOWHERE", servers: ["notes"], isSetHere: false },
+    ]);
+  });
+});

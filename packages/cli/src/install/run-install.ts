@@ -7,6 +7,7 @@ import { JsoncError } from "../jsonc/jsonc-text.js";
 import { formatJson } from "../output/json.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import { renderTable } from "../output/table.js";
+import { jsonOf } from "../tool-server/json-of.js";
 import { UsageError } from "../usage-error.js";
 import { changeClientFile } from "./change-client-file.js";
 import { ClientFileError } from "./client-file.js";
@@ -14,6 +15,7 @@ import { type McpClient, mcpClients, type Place } from "./clients.js";
 import { gatewayCommand } from "./gateway-command.js";
 import type { InstallValues } from "./install-options.js";
 import { type ClientRow, listClients } from "./list-clients.js";
+import { findMissingVariables, missingVariablesNotes } from "./missing-variables.js";
 import { byHand, snippetFor } from "./snippet.js";
 
 /** Installs the gateway in a client, or lists the clients. Gives the exit code. */
@@ -108,6 +110,7 @@ async function showByHand(
     throw new UsageError(`--http and --remove are for clients whose file is changed: ${known()}.`);
   }
   const gateway = await gatewayCommand(values, place);
+  const missing = await findMissingVariables(gateway.configurations, values["env-file"], io.env);
   if (!isKnown) {
     const near = suggest(named, [...mcpClients.map(({ id }) => id), ...byHand]);
     const hint = near === undefined ? "" : ` Did you mean ${near}?`;
@@ -116,8 +119,12 @@ async function showByHand(
   }
   if (values.json) {
     const { command, args } = gateway;
-    screen.print(formatJson({ client: isKnown ? named : null, name, entry: { command, args: [...args] } }));
-  } else screen.printAll(snippetFor(named, name, gateway, place).map((line) => printableText(line)));
+    screen.print(formatJson(jsonOf({ client: isKnown ? named : null, name, entry: { command, args }, missing })));
+  } else {
+    const notes = missingVariablesNotes(missing);
+    const lines = [...snippetFor(named, name, gateway, place), ...(notes.length === 0 ? [] : ["", ...notes])];
+    screen.printAll(lines.map((line) => printableText(line)));
+  }
   return isKnown ? 0 : 2;
 }
 

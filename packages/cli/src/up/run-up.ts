@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Readable, Writable } from "node:stream";
 import { type Gateway, type GatewayListener, startGateway } from "@wirescope/gateway";
 import {
   createSecretRegistry,
@@ -33,6 +34,7 @@ import { createStatusPage } from "./pages/status-page.js";
 import { createPluginReader } from "./read-plugins.js";
 import { createServerCommands, type ServerCommands } from "./server-commands.js";
 import { createSettingsReader } from "./settings-reader.js";
+import type { StdioLog } from "./stdio/run-stdio.js";
 import { assertNothingToListenTo } from "./stdio-options.js";
 import type { ToDo } from "./to-do.js";
 import { toolListsToDo } from "./tool-lists.js";
@@ -60,7 +62,24 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
   const files = values.demo ? [] : await filesOf(values.config);
   const demo = files.length === 0 ? await openDemo() : undefined;
   try {
-    return await serve(demo === undefined ? files : [demo.file], demo, values, io, { program, stop: stop.signal });
+    const pipes = { input: process.stdin, output: process.stdout };
+    const run = { program, stop: stop.signal, pipes };
+    if (!values.stdio || demo !== undefined) {
+      return await serve(demo === undefined ? files : [demo.file], demo, values, io, run);
+    }
+    assertNothingToListenTo(values);
+    const { runStdio } = await import("./stdio/run-stdio.js");
+    await runStdio({
+      files,
+      values,
+      io,
+      ...pipes,
+      stop: stop.signal,
+      runOwn: (input, output, signal) =>
+        serve(files, undefined, values, io, { program, stop: signal, pipes: { input, output } }),
+      log: createStdioLog(values, io),
+    });
+    return 0;
   } catch (error) {
     const hint = await listenHint(error, io);
     if (hint === undefined || !(error instanceof Error)) throw error;
@@ -80,6 +99,8 @@ async function openDemo(): Promise<DemoPlugin> {
 interface Run {
   readonly program: string;
   readonly stop: AbortSignal;
+  /** The one client of a gateway that does not listen. */
+  readonly pipes: { readonly input: Readable; readonly output: Writable };
 }
 
 async function serve(
@@ -87,7 +108,7 @@ async function serve(
   demo: DemoPlugin | undefined,
   given: OptionValues<typeof upOptions>,
   io: Io,
-  { program, stop }: Run,
+  { program, stop, pipes }: Run,
 ): Promise<number> {
   // The demonstration is ours: it is trusted, on this machine, and its tokens are nobody's.
   const values =
@@ -171,7 +192,7 @@ async function serve(
   const takeBack = announce(gateway, files, values, io, proofKey);
   try {
     const ended = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
-    const client = isPiped ? gateway.serveStdio(process.stdin, process.stdout) : undefined;
+    const client = isPiped ? gateway.serveStdio(pipes.input, pipes.output) : undefined;
     if (!isPiped && !stop.aborted) {
       await Promise.race([settled(gateway), ended]);
       const more = [...reader.toDo(commands), ...toolListsToDo(tools, gateway.servers(), commands)];
@@ -202,6 +223,18 @@ async function filesOf(named: readonly string[]): Promise<string[]> {
 function logForm(values: OptionValues<typeof upOptions>, io: Io): "pretty" | "json" | "off" {
   if (values.log === "json" || values.log === "off" || values.log === "pretty") return values.log;
   return io.stderr.isTTY ? "pretty" : "json";
+}
+
+function createStdioLog(values: OptionValues<typeof upOptions>, io: Io): StdioLog {
+  const form = logForm(values, io);
+  const silent = (): void => {};
+  if (form === "off") return { note: silent, problem: silent };
+  if (form === "json") {
+    const log = createEventLog(io, form);
+    return { note: silent, problem: (reason) => log({ kind: "defect", reason }) };
+  }
+  const say = (text: string): void => void io.stderr.write(`wirescope: ${text}\n`);
+  return { note: say, problem: say };
 }
 
 function announce(

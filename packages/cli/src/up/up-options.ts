@@ -51,7 +51,11 @@ const ownOptions = {
     help: "offer only these tools of a server; * stands for any text",
   },
   deny: { type: "string", multiple: true, placeholder: "server:tool", help: "do not offer these tools of a server" },
-  stdio: { type: "boolean", help: "serve one client on standard input and output, and listen nowhere" },
+  stdio: {
+    type: "boolean",
+    help: "serve one client on standard input and output: by the running gateway of the configuration, else by one of its own, which listens nowhere",
+  },
+  standalone: { type: "boolean", help: "with --stdio: by a gateway of its own in any case" },
   log: {
     type: "string",
     choices: ["pretty", "json", "off"],

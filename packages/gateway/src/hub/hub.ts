@@ -11,6 +11,7 @@ import { createLogLimit } from "./log-limit.js";
 import { complete, getPrompt, listPrompts } from "./prompts.js";
 import { createResourceRoutes, type ResourceRoutes } from "./resource-routes.js";
 import { readResource, subscribeResource, unsubscribeResource } from "./resources.js";
+import { readStatus, statusResource, statusUri, unavailableText } from "./status.js";
 import { callTool, listTools } from "./tools.js";
 
 /** All servers as one: what a client asks is asked of the server that has it. */
@@ -18,7 +19,7 @@ export interface Hub {
   readonly info: Implementation;
   readonly routes: ResourceRoutes;
   readonly capabilities: JsonObject;
-  /** What the servers say of how they are used. */
+  /** What the servers say of how they are used, and which are not available. */
   instructions(): string;
   /** Whether there is such a method in an era, besides those that the transport answers itself. */
   has(method: string, era: Era): boolean;
@@ -54,9 +55,10 @@ export function createHub({ info, upstreams, notices, sessions }: HubOptions): H
     "tools/call": (params, caller) => callTool(upstreams(), routes, params, caller),
     "prompts/list": onePage(() => listPrompts(upstreams())),
     "prompts/get": (params, caller) => getPrompt(upstreams(), routes, params, caller),
-    "resources/list": onePage(async () => ({ resources: await routes.list() })),
+    "resources/list": onePage(async () => ({ resources: [...(await routes.list()), statusResource] })),
     "resources/templates/list": onePage(async () => ({ resourceTemplates: await routes.listTemplates() })),
-    "resources/read": (params, caller) => readResource(routes, params, caller),
+    "resources/read": async (params, caller) =>
+      params.uri === statusUri ? readStatus(upstreams()) : readResource(routes, params, caller),
     "completion/complete": (params, caller) => complete(upstreams(), routes, params, caller),
   };
   const legacy: Readonly<Record<string, Method>> = {
@@ -104,7 +106,7 @@ export function createHub({ info, upstreams, notices, sessions }: HubOptions): H
         description?.instructions === undefined ? [] : [`## ${name}\n\n${shortened(description.instructions)}`],
       );
       const intro = "Tools and prompts of several servers, named server__name.";
-      return [intro, ...parts].join("\n\n");
+      return [intro, unavailableText(upstreams()) ?? [], ...parts].flat().join("\n\n");
     },
     has: (method, era) => Object.hasOwn(tables[era], method),
     perform(method, params, caller) {

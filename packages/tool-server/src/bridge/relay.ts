@@ -20,7 +20,14 @@ export interface RelayOptions {
   /** What may be behind it where the server ends the connection and was never heard, as a sentence. */
   readonly hint: string;
   readonly onProblem: (text: string) => void;
+  /** Whether the server may be replaced by another: its session is begun again at once, and the client asks for all lists again. */
+  readonly isReplaceable?: boolean | undefined;
+  /** Gets how to open another transport now. */
+  readonly onStarted?: ((reopen: () => void) => void) | undefined;
 }
+
+/** How much may wait for a client that does not read before nothing more is read from it, in bytes. */
+const maxUnreadBytes = 8 * 1024 * 1024;
 
 /** What a request of JSON-RPC is answered with that failed on the way, by convention. */
 const failedOnTheWay = -32_000;
@@ -40,11 +47,15 @@ interface OpenRequest {
 export async function relay(options: RelayOptions): Promise<void> {
   const { openTransport, input, output, messageBytes, redact, hint, onProblem } = options;
   const open = new TransientMap<RequestId, OpenRequest>();
-  let hasStreams = false;
+  let transport: ToolTransport | undefined;
   let wasHeard = false;
 
   const write = (message: object): void => {
     output.write(`${JSON.stringify(message)}\n`);
+    // A client that does not read is not read either, so that responses do not pile up here.
+    if (output.writableLength < maxUnreadBytes || input.isPaused()) return;
+    input.pause();
+    output.once("drain", () => input.resume());
   };
   const refuse = (id: RequestId, error: unknown): void => {
     if (!open.delete(id)) return;
@@ -55,8 +66,7 @@ export async function relay(options: RelayOptions): Promise<void> {
   };
   const upstream = createUpstream({
     openTransport() {
-      const transport = openTransport();
-      hasStreams = transport.hasPerRequestStream === true;
+      transport = openTransport();
       return transport;
     },
     onMessage(message) {
@@ -69,14 +79,22 @@ export async function relay(options: RelayOptions): Promise<void> {
       for (const id of requests) refuse(id, failure);
     },
     onProblem,
+    isEager: options.isReplaceable,
+    onReopened() {
+      if (!options.isReplaceable) return;
+      for (const list of ["tools", "prompts", "resources"]) {
+        write({ jsonrpc: "2.0", method: `notifications/${list}/list_changed` });
+      }
+    },
   });
+  options.onStarted?.(upstream.reopen);
 
   const callOff = (id: RequestId, message: JSONRPCMessage): void => {
     const request = open.get(id);
     open.delete(id);
     request?.controller.abort();
     // Where each request has a stream of its own, the newer era calls it off by the end of that; the older one is told.
-    if (!hasStreams || request?.isModern !== true) tell(message);
+    if (transport?.hasPerRequestStream !== true || request?.isModern !== true) tell(message);
   };
   const tell = (message: JSONRPCMessage): void => {
     upstream.send(message).catch((error: unknown) => onProblem(messageOf(error)));

@@ -1,5 +1,8 @@
 import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
+import { isRepeatable } from "../connection/connection-failures.js";
 import { ToolServerError } from "../errors.js";
+import { createBackOff } from "../process/back-off.js";
+import { systemClock } from "../process/clock.js";
 import { TransientSet } from "../transient-set.js";
 import { answeredIdOf, requestIdOf } from "../transports/json-rpc.js";
 import type { ToolTransport } from "../transports/transport.js";
@@ -12,12 +15,21 @@ export interface UpstreamOptions {
   readonly onLost: (requests: Iterable<RequestId>, failure: ToolServerError) => void;
   /** What went wrong and concerns no request. */
   readonly onProblem: (text: string) => void;
+  /**
+   * Whether a session of the client is begun again as soon as its transport has ended, and not only with the next message, so
+   * that the client hears what the server says by itself. Default false.
+   */
+  readonly isEager?: boolean | undefined;
+  /** The session of the client goes on over another transport: what it knows of the server may have changed. */
+  readonly onReopened?: (() => void) | undefined;
 }
 
 /** The way to a server, over one transport after the other. */
 export interface Upstream {
   /** Sends a message of the client on, over a new transport where there is none. Rejects with a ToolServerError. */
   send(message: JSONRPCMessage, signal?: AbortSignal): Promise<void>;
+  /** Opens another transport now. Requests in flight end over the one before. */
+  reopen(): void;
   close(): Promise<void>;
 }
 
@@ -41,6 +53,9 @@ interface Handshake {
   readonly done: JSONRPCMessage | undefined;
 }
 
+/** The delays before a session is begun again by itself, in milliseconds. */
+const reopening = { firstMs: 200, maxMs: 10_000 };
+
 /** The id of a handshake that is repeated. No client has it. */
 const ownId = "wirescope-bridge-handshake";
 
@@ -49,8 +64,11 @@ const ownId = "wirescope-bridge-handshake";
  * is sent once more over a new one, for it was not taken. A session of the older era begins as the client began it; what else
  * the client had told the old one, such as its subscriptions, is not repeated.
  */
-export function createUpstream({ openTransport, onMessage, onLost, onProblem }: UpstreamOptions): Upstream {
+export function createUpstream(options: UpstreamOptions): Upstream {
+  const { openTransport, onMessage, onLost, onProblem, onReopened, isEager = false } = options;
   const links = new Set<Link>();
+  const backOff = createBackOff(reopening, systemClock);
+  let cancelReopening = (): void => {};
   /** The link that is there, or comes. */
   let current: Promise<Link> | undefined;
   let live: Link | undefined;
@@ -85,10 +103,12 @@ export function createUpstream({ openTransport, onMessage, onLost, onProblem }: 
     const over = new Promise<ToolServerError>((resolve) => {
       transport.onclose = () => {
         const failure = transport.failure ?? lost();
+        const wasLive = live === link;
         retire(link);
         links.delete(link);
         onLost([...link.open], failure);
         resolve(failure);
+        if (wasLive) reopenLater();
       };
     });
     const link: Link = { transport, open: new TransientSet(), onHandshake: undefined, over, isRetired: false };
@@ -101,15 +121,24 @@ export function createUpstream({ openTransport, onMessage, onLost, onProblem }: 
     const link = createLink();
     try {
       await link.transport.start();
+      const isAgain = handshake?.done !== undefined;
       if (handshake?.done !== undefined) await repeatHandshake(link, handshake.request, handshake.done);
       if (link.isRetired) throw await link.over;
+      if (isAgain) onReopened?.();
     } catch (error) {
       current = undefined;
       await link.transport.close();
+      reopenLater();
       throw error;
     }
+    backOff.opened();
     live = link;
     return link;
+  };
+  const reopenLater = (): void => {
+    if (!isEager || isClosed || handshake?.done === undefined) return;
+    cancelReopening();
+    cancelReopening = systemClock.after(backOff.ended(), () => void ensure().catch(() => {}));
   };
   /** The link to use, which is opened where there is none. */
   const ensure = async (): Promise<Link> => {
@@ -131,15 +160,28 @@ export function createUpstream({ openTransport, onMessage, onLost, onProblem }: 
           return;
         } catch (error) {
           if (id !== undefined) link.open.delete(id);
-          const isForgotten = ToolServerError.is(error, "SESSION_LOST") && error.details.wasSent === false;
-          if (isForgotten) retire(link);
+          const failure = ToolServerError.is(error) ? error : undefined;
+          if (failure?.code === "SESSION_LOST" || failure?.code === "SERVER_UNREACHABLE") retire(link);
           endIfDone(link);
-          if (!isForgotten || isRepeated || handshake?.done === undefined) throw error;
+          const method = "method" in message ? message.method : "";
+          // In the middle of a handshake only its beginning can be repeated.
+          const canBegin = handshake?.done !== undefined || handshake === undefined || message === handshake.request;
+          if (!isRepeated && canBegin && failure !== undefined && isRepeatable(failure, method)) continue;
+          if (link.isRetired) reopenLater();
+          throw error;
         }
       }
     },
+    reopen() {
+      if (live === undefined || isClosed) return;
+      const before = live;
+      retire(before);
+      endIfDone(before);
+      if (handshake?.done !== undefined) void ensure().catch(() => {});
+    },
     async close() {
       isClosed = true;
+      cancelReopening();
       await Promise.all([...links].map(({ transport }) => transport.close()));
     },
   };

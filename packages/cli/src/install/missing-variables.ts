@@ -1,0 +1,49 @@
+import {
+  neededVariables,
+  parseConfiguration,
+  parseEnvFile,
+  readConfigurationFile,
+  type Variables,
+  variableUses,
+} from "@wirescope/tool-server";
+
+/** A variable without a default that the servers need, and that no environment file of the entry sets. */
+export interface MissingVariable {
+  readonly name: string;
+  readonly servers: readonly string[];
+  /** Whether this shell has it: a client that is not started from this shell does not. */
+  readonly isSetHere: boolean;
+}
+
+/** The variables that a client may not have. What cannot be read has none: `check` says what is wrong with it. */
+export async function findMissingVariables(
+  configurations: readonly string[],
+  envFiles: readonly string[],
+  env: Variables,
+): Promise<readonly MissingVariable[]> {
+  const texts = await Promise.all(configurations.map((file) => readConfigurationFile(file).catch(() => "{}")));
+  const uses = texts.flatMap((text) => parseConfiguration(text).entries.flatMap(variableUses));
+  const given = await Promise.all(
+    envFiles.map(async (file) => parseEnvFile(await readConfigurationFile(file).catch(() => ""), file).variables),
+  );
+  return neededVariables(uses)
+    .filter(({ name, isRequired }) => isRequired && !given.some((variables) => variables[name]))
+    .map(({ name, uses: own }) => ({
+      name,
+      servers: [...new Set(own.map(({ server }) => server))],
+      isSetHere: Boolean(env[name]),
+    }));
+}
+
+/** What to know of them, a line each; nothing if there are none. */
+export function missingVariablesNotes(missing: readonly MissingVariable[]): string[] {
+  if (missing.length === 0) return [];
+  return [
+    "These variables are needed and not set by --env-file:",
+    ...missing.map(({ name, servers, isSetHere }) => {
+      const where = isSetHere ? "set in this shell only" : "not set";
+      return `  ${name} (${servers.join(", ")}): ${where}`;
+    }),
+    "The client has them while a gateway with them runs (wirescope up), or if you write them into a file and install again with --env-file <file>.",
+  ];
+}

@@ -1,0 +1,124 @@
+import { PassThrough, type Readable, type Writable } from "node:stream";
+import {
+  createNetworkLink,
+  createPipeTransport,
+  createSecretRegistry,
+  ToolServerError,
+  type ToolTransport,
+} from "@wirescope/tool-server";
+import type { Io } from "../../io.js";
+import { readPem } from "../../tool-server/read-pem.js";
+import type { RunningGateway } from "../gateway-file.js";
+
+/** A way to a gateway: to one that runs, or to one in this process. */
+export interface GatewayLink {
+  readonly transport: ToolTransport;
+  /** The process that runs the gateway; undefined if it is this one. */
+  readonly pid: number | undefined;
+  /** Stops the gateway if it is in this process, which lets calls in flight end. */
+  stop(): Promise<void>;
+  /** Ends it, and the gateway too if it is in this process. */
+  close(): Promise<void>;
+}
+
+/** A link to a running gateway; undefined if it does not respond or does not accept its token. */
+export async function linkToRunning(
+  running: RunningGateway,
+  ca: string | undefined,
+  io: Io,
+): Promise<GatewayLink | undefined> {
+  const { askGateway } = await import("../../admin/ask-gateway.js");
+  const admin = await askGateway(running, { endpoint: false, ca }, io).catch(() => undefined);
+  if (admin === undefined) return undefined;
+  const { pid, endpoint, token } = running;
+  const secrets = createSecretRegistry();
+  if (token !== undefined) secrets.add(token);
+  const link = createNetworkLink({
+    url: new URL(endpoint),
+    type: "http",
+    tls: { ca: readPem(ca, "--ca") },
+    headers: token === undefined ? [] : [{ name: "Authorization", value: `Bearer ${token}`, variables: [] }],
+    // The gateway is this user's own: no proxy is between.
+    variables: {},
+    secrets,
+  });
+  const transport = link.openTransport();
+  return {
+    transport,
+    pid,
+    stop: async () => {},
+    async close() {
+      await transport.close();
+      await link.close();
+    },
+  };
+}
+
+/** Runs a gateway that serves one client over these streams, until the signal aborts or the client has gone. */
+export type RunGateway = (input: Readable, output: Writable, stop: AbortSignal) => Promise<unknown>;
+
+/** A link to a gateway that is started in this process. `onFailed` is called if it cannot start. */
+export function linkToOwn(run: RunGateway, onFailed: (error: unknown) => void): GatewayLink {
+  const [toGateway, fromGateway] = [new PassThrough(), new PassThrough()];
+  const stop = new AbortController();
+  const transport = createPipeTransport("gateway", fromGateway, toGateway);
+  const running: Promise<void> = run(toGateway, fromGateway, stop.signal)
+    .then(() => {}, onFailed)
+    .finally(() => fromGateway.destroy());
+  return {
+    transport,
+    pid: undefined,
+    stop() {
+      stop.abort();
+      return running;
+    },
+    async close() {
+      stop.abort();
+      await transport.close();
+      await running;
+    },
+  };
+}
+
+/** A transport that finds its gateway when it starts. `onMessage` is called with each message of the gateway. */
+export function createGatewayTransport(open: () => Promise<GatewayLink>, onMessage: () => void): ToolTransport {
+  let link: GatewayLink | undefined;
+  let isClosed = false;
+  const transport: ToolTransport = {
+    kind: "http",
+    get hasPerRequestStream() {
+      return link?.transport.hasPerRequestStream === true;
+    },
+    get failure() {
+      return link?.transport.failure;
+    },
+    async start() {
+      const opened = await open();
+      link = opened;
+      if (isClosed) {
+        await opened.close();
+        throw new ToolServerError("CONNECTION_CLOSED", "The client has gone.");
+      }
+      opened.transport.onmessage = (message, extra) => {
+        onMessage();
+        transport.onmessage?.(message, extra);
+      };
+      opened.transport.onerror = (error) => transport.onerror?.(error);
+      opened.transport.onclose = () => {
+        void opened.close();
+        transport.onclose?.();
+      };
+      await opened.transport.start();
+    },
+    async send(message, options) {
+      if (link === undefined) throw new TypeError("The transport has not started yet.");
+      return link.transport.send(message, options);
+    },
+    async close() {
+      isClosed = true;
+      await link?.close();
+    },
+    setProtocolVersion: (version) => link?.transport.setProtocolVersion?.(version),
+  };
+  return transport;
+}

@@ -1,0 +1,114 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { forwardStdio } from "@wirescope/tool-server";
+import type { Io } from "../../io.js";
+import type { OptionValues } from "../../options.js";
+import { gatewayFile } from "../gateway-file.js";
+import type { upOptions } from "../up-options.js";
+import { watchFiles } from "../watch-files.js";
+import { findAttachable } from "./attachable-gateway.js";
+import { createGatewayTransport, type GatewayLink, linkToOwn, linkToRunning, type RunGateway } from "./gateway-link.js";
+
+/** Logs what concerns no server and no call. */
+export interface StdioLog {
+  note(text: string): void;
+  problem(text: string): void;
+}
+
+export interface StdioOptions {
+  readonly files: readonly string[];
+  readonly values: OptionValues<typeof upOptions>;
+  readonly io: Io;
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly stop: AbortSignal;
+  /** Runs a gateway of its own. */
+  readonly runOwn: RunGateway;
+  readonly log: StdioLog;
+}
+
+/** Bounds memory alone: the gateway answers a message that exceeds its own limit, which is less, with an error. */
+const maxMessageBytes = 64 * 1024 * 1024;
+
+/**
+ * Connects the client on these streams to the running gateway of the configuration, or to one in this process if none runs. When
+ * the gateway stops, or another starts, the session of the client goes on there. Resolves when the client has gone or the signal
+ * aborts. Rejects if no gateway could be started at all.
+ */
+export async function runStdio(options: StdioOptions): Promise<void> {
+  const { files, values, io, input, output, stop, runOwn, log } = options;
+  let link: GatewayLink | undefined;
+  let hasWorked = false;
+  let reopen = (): void => {};
+  let fail = (_: unknown): void => {};
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  failed.catch(() => {});
+
+  const open = async (): Promise<GatewayLink> => {
+    const running = await findAttachable(files, values, io);
+    const attached = running && (await linkToRunning(running, values.ca, io));
+    link = attached ?? linkToOwn(runOwn, onFailed);
+    const where = attached === undefined ? "a gateway of its own" : `the running gateway at ${running?.endpoint}`;
+    log.note(`The client is connected to ${where}.`);
+    return link;
+  };
+  const onFailed = (error: unknown): void => {
+    // A client that worked before is not lost by this: it is tried again.
+    if (hasWorked) log.problem(`The gateway stopped: ${error instanceof Error ? error.message : String(error)}`);
+    else fail(error);
+  };
+  // Opened before the first message, so that what is wrong is said at once, and servers connect meanwhile.
+  let first: Promise<GatewayLink> | undefined = open();
+  first.catch(onFailed);
+  const next = (): Promise<GatewayLink> => {
+    const opening = first ?? open();
+    first = undefined;
+    return opening;
+  };
+  const onMessage = (): void => {
+    hasWorked = true;
+  };
+
+  makeWatchable(gatewayFile(io.env));
+  const follow = async (): Promise<void> => {
+    const running = await findAttachable(files, values, io);
+    if (link !== undefined && running?.pid !== link.pid) reopen();
+  };
+  const stopWatching = watchFiles([gatewayFile(io.env)], () => void follow());
+  const onStop = (): void => void (link?.stop() ?? Promise.resolve()).then(() => input.destroy());
+  if (stop.aborted) onStop();
+  else stop.addEventListener("abort", onStop, { once: true });
+  try {
+    const forwarding = forwardStdio({
+      openTransport: () => createGatewayTransport(next, onMessage),
+      input,
+      output,
+      messageBytes: maxMessageBytes,
+      redact: (text) => text,
+      hint: "",
+      onProblem: log.problem,
+      isReplaceable: true,
+      onStarted: (given) => {
+        reopen = given;
+      },
+    });
+    await Promise.race([forwarding, failed]);
+  } finally {
+    stop.removeEventListener("abort", onStop);
+    stopWatching();
+    input.destroy();
+    await (await first?.catch(() => undefined))?.close();
+  }
+}
+
+/** A folder that does not exist cannot be watched. */
+function makeWatchable(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  } catch {
+    // Then no gateway can leave word there either.
+  }
+}
