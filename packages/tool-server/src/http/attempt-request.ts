@@ -4,7 +4,7 @@ import type { Clock } from "../process/clock.js";
 import type { CancelSignal } from "./cancel-signal.js";
 import { Exchange, type ExchangeOwner } from "./exchange.js";
 import type { HttpAnswer, HttpRequest } from "./http-client.js";
-import type { HttpSocket } from "./http-socket.js";
+import type { HttpConnection } from "./http-connection.js";
 import type { RequestPlace } from "./request-place.js";
 
 /** Where attempts get their sockets. */
@@ -16,12 +16,15 @@ export interface AttemptHost {
   /** Throws a TypeError where it cannot be sent. */
   placeOf(request: HttpRequest): RequestPlace;
   /** One that is idle. */
-  take(request: HttpRequest, origin: string): HttpSocket | undefined;
-  open(request: HttpRequest, signal: CancelSignal | undefined): Promise<HttpSocket>;
+  take(request: HttpRequest, origin: string): HttpConnection | undefined;
+  /** A new one; or one that became idle while there were as many as allowed. */
+  open(request: HttpRequest, origin: string, signal: CancelSignal | undefined): Promise<HttpConnection>;
+  /** Takes back a connection whose response was read to its end. */
+  giveBack(connection: HttpConnection): void;
 }
 
 /**
- * Sends a request, on a socket that is idle or on a new one, and once more on a new one where the first was dead and that is safe.
+ * Sends a request, on an idle connection or on a new one, and once more on a new one if the first was dead and that is safe.
  * Resolves with the head of the answer; one promise for it, whatever it takes, for each more would be paid by every call.
  */
 export function attemptRequest(
@@ -76,9 +79,9 @@ class Attempt implements ExchangeOwner {
   }
 
   begin(): void {
-    const socket = this.#host.take(this.#request, this.#place.origin);
-    if (socket === undefined) this.#beginAnew();
-    else this.#send(socket);
+    const connection = this.#host.take(this.#request, this.#place.origin);
+    if (connection === undefined) this.#open();
+    else this.#send(connection);
   }
 
   onWritten(wire: SocketWire): void {
@@ -99,20 +102,27 @@ class Attempt implements ExchangeOwner {
     if (this.#isLast || !isRepeatable || !ToolServerError.is(failure, "CONNECTION_LOST")) this.#reject(failure);
     else {
       this.#isLast = true;
-      this.#beginAnew();
+      this.#open();
     }
   }
 
-  #beginAnew(): void {
-    this.#host.open(this.#request, this.signal).then((socket) => this.#send(socket), this.#reject);
+  onComplete(connection: HttpConnection): void {
+    this.#host.giveBack(connection);
   }
 
-  #send(socket: HttpSocket): void {
+  #open(): void {
+    const { origin } = this.#place;
+    this.#host.open(this.#request, origin, this.signal).then((connection) => this.#send(connection), this.#reject);
+  }
+
+  #send(connection: HttpConnection): void {
     if (this.signal?.aborted) {
-      socket.wire.end("The request that it was opened for was called off.");
+      connection.wire.end("The request that it was opened for was called off.");
       this.#reject(this.signal.reason);
       return;
     }
-    socket.send(this.#place.head, this.#request.body, new Exchange(this, socket));
+    const { method, headers, body = null } = this.#request;
+    const exchange = new Exchange(this, connection);
+    connection.client.dispatch({ method, path: this.#place.path, headers, body }, exchange);
   }
 }

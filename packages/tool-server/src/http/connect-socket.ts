@@ -1,9 +1,8 @@
 import { lookup as systemLookup } from "node:dns";
-import { isIP, type LookupFunction, connect as netConnect, type Socket, type TcpNetConnectOpts } from "node:net";
+import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import * as tls from "node:tls";
 import type { Clock } from "../process/clock.js";
 import { ConnectObstacle, type ConnectStage, connectFailure } from "./connect-failure.js";
-import { connectDirect } from "./direct-socket.js";
 import type { SocketOptions } from "./http-client.js";
 import { hostOf, portOf } from "./loopback.js";
 import type { ProxyServer } from "./proxy-settings.js";
@@ -33,13 +32,11 @@ const keepAliveMs = 15_000;
 /** Whom to reach, and for whom. */
 export interface ConnectRequest extends SocketOptions {
   readonly leg: string;
-  /** Whether a socket that neither passes a proxy nor is secured may be a direct one. Default false. */
-  readonly mayBeDirect?: boolean;
 }
 
 /** A socket to the host of a url, secured where its scheme says so. Rejects with SERVER_UNREACHABLE, or a signal's reason. */
 export async function connectSocket(url: URL, request: ConnectRequest, settings: ConnectSettings): Promise<Socket> {
-  const { leg, signal, isAddressAllowed, mayBeDirect = false } = request;
+  const { leg, signal, isAddressAllowed } = request;
   const { closing, clock, connectMs } = settings;
   const proxy = settings.proxyFor(url);
   const [host, port] = [hostOf(url.hostname), portOf(url)];
@@ -61,8 +58,7 @@ export async function connectSocket(url: URL, request: ConnectRequest, settings:
     closing.throwIfAborted();
     if (isIP(host) !== 0 && isAddressAllowed?.(host, host) === false) throw refusedAddress([host], host);
     const lookup = guarded(settings.lookup ?? systemLookup, proxy === undefined ? isAddressAllowed : undefined);
-    const connect = mayBeDirect && proxy === undefined && url.protocol === "http:" ? connectDirect : netConnect;
-    socket = await reach(connect, proxy?.host ?? host, proxy?.port ?? port, lookup, attempt.signal);
+    socket = await reach(proxy?.host ?? host, proxy?.port ?? port, lookup, attempt.signal);
     if (proxy !== undefined) {
       if (proxy.isSecure) {
         stage = "securing";
@@ -104,13 +100,7 @@ export function nameOf(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-async function reach(
-  connect: (options: TcpNetConnectOpts) => Socket,
-  host: string,
-  port: number,
-  lookup: LookupFunction,
-  signal: AbortSignal,
-): Promise<Socket> {
+async function reach(host: string, port: number, lookup: LookupFunction, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
   const socket = connect({ host, port, lookup, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs });
   return settleSocket(socket, "connect", signal);

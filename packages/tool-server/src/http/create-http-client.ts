@@ -8,12 +8,14 @@ import { type AttemptHost, attemptRequest } from "./attempt-request.js";
 import type { CancelSignal } from "./cancel-signal.js";
 import { type ConnectSettings, connectSocket, nameOf } from "./connect-socket.js";
 import type { HttpAnswer, HttpClient, HttpRequest, SocketOptions } from "./http-client.js";
+import { createHttpConnection, type HttpConnection } from "./http-connection.js";
 import { hostOf, portOf } from "./loopback.js";
 import { proxyFor } from "./proxy-settings.js";
 import { createPlaces } from "./request-place.js";
 import { createSocketPool } from "./socket-pool.js";
 import { type OpenWire, openWire } from "./socket-wire.js";
 import { createTlsContexts, type TlsContexts, type TlsSettings } from "./tls-settings.js";
+import { loadClient } from "./undici.js";
 
 export interface HttpClientOptions {
   /** The name of the tool server, for messages. */
@@ -51,7 +53,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   } = options;
   const { clock = systemClock, lookup } = options;
   const redact = (text: string): string => secrets.redact(text);
-  const pool = createSocketPool(idleMs, redact);
+  const pool = createSocketPool();
   const opened = new Set<OpenWire>();
   const life = new AbortController();
   // Each connection that is being made listens to it.
@@ -77,12 +79,34 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
   const defaultLeg = `the server ${JSON.stringify(server)}`;
 
-  const reach = async (url: URL, options: SocketOptions, mayBeDirect: boolean): Promise<Socket> => {
+  const reach = async (url: URL, options: SocketOptions): Promise<Socket> => {
     const { leg = defaultLeg, signal, isAddressAllowed } = options;
-    const socket = await connectSocket(url, { leg, signal, isAddressAllowed, mayBeDirect }, settings);
+    const socket = await connectSocket(url, { leg, signal, isAddressAllowed }, settings);
     if (closed === undefined) return socket;
     socket.destroy();
     throw closed;
+  };
+
+  const connect = async (
+    request: HttpRequest,
+    origin: string,
+    signal: CancelSignal | undefined,
+    place: { release(): void },
+  ): Promise<HttpConnection> => {
+    const { url } = request;
+    const owner = transport();
+    try {
+      // First: an error of a connected socket that nobody listens to ends the process.
+      const client = await loadClient();
+      const socket = await reach(url, { ...request, signal });
+      const options = { origin, remoteName: remoteNameOf(url), transport: owner, redact, idleMs };
+      const connection = createHttpConnection(client, socket, options);
+      pool.add(connection);
+      return connection;
+    } catch (error) {
+      place.release();
+      throw error;
+    }
   };
 
   const host: AttemptHost = {
@@ -90,12 +114,18 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     redact,
     defaultLeg,
     placeOf: createPlaces(),
-    async open(request, signal) {
-      const { url } = request;
-      const owner = transport();
-      const socket = await reach(url, { ...request, signal }, true);
-      return pool.add(socket, { origin: url.origin, remoteName: remoteNameOf(url), transport: owner });
+    async open(request, origin, signal) {
+      // What signs in, or answers the server, must not wait for calls that wait for it.
+      const usesReserve = request.usesReserve === true || request.leg !== undefined;
+      for (;;) {
+        const place = pool.claim(origin, usesReserve);
+        if (place !== undefined) return connect(request, origin, signal, place);
+        await pool.vacancy(origin, [signal, life.signal]);
+        const idle = host.take(request, origin);
+        if (idle !== undefined) return idle;
+      }
     },
+    giveBack: pool.giveBack,
     take({ url, isAddressAllowed }, origin) {
       const socket = pool.take(origin, transport());
       if (socket === undefined || isAddressAllowed === undefined || settings.proxyFor(url) !== undefined) return socket;
@@ -134,7 +164,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     async openSocket(url, socketOptions = {}) {
       if (closed !== undefined) throw closed;
       const owner = transport();
-      const socket = await reach(url, socketOptions, false);
+      const socket = await reach(url, socketOptions);
       const wire = openWire(socket, owner, remoteNameOf(url), redact);
       opened.add(wire);
       void wire.closed.then(() => opened.delete(wire));
@@ -144,9 +174,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       closed ??= closedError(server, false);
       life.abort(closed);
       const wires = [...opened];
-      for (const socket of [...pool.all()]) {
-        socket.abort(closedError(server, socket.isAsked), "Closed on this side.");
-        wires.push(socket.wire);
+      for (const { exchange, wire } of [...pool.all()]) {
+        exchange?.callOff(closedError(server, exchange.wasWritten));
+        wires.push(wire);
       }
       for (const wire of wires) wire.end("Closed on this side.");
       await Promise.all(wires.map((wire) => wire.closed));

@@ -1,13 +1,14 @@
+import { createParser } from "eventsource-parser";
 import { ToolServerError } from "../errors.js";
 import { BytePieces } from "./byte-pieces.js";
 
 /** One event of an event stream. */
 export interface StreamEvent {
-  /** Its type: `message` where the stream names none. */
+  /** Its type: `message` if the stream names none. */
   readonly type: string;
-  /** Its lines of data, joined by line feeds; empty where it had none. */
+  /** Its lines of data, joined by line feeds. */
   readonly data: string;
-  /** Its own id; undefined where it has none, empty where it takes back the last one. */
+  /** Its own id; undefined if it has none, empty if it takes back the last one. */
   readonly id: string | undefined;
 }
 
@@ -16,9 +17,9 @@ export interface EventStreamOptions {
   readonly subject?: string | undefined;
   /** The largest event that is read, in bytes. */
   readonly limitBytes: number;
-  /** Called for each event that has data or an id. */
+  /** Called for each event that has data, also if that is empty. */
   readonly onEvent: (event: StreamEvent) => void;
-  /** Called where the stream says how long to wait before coming back, in milliseconds. */
+  /** Called when the stream says how long to wait before reconnecting, in milliseconds. */
   readonly onRetry?: ((delayMs: number) => void) | undefined;
 }
 
@@ -28,113 +29,68 @@ export interface EventStreamParser {
   push(chunk: Buffer): void;
 }
 
-const lineFeed = 0x0a;
-const carriageReturn = 0x0d;
-const space = 0x20;
-const colon = 0x3a;
-const dataField: Buffer = Buffer.from("data:", "latin1");
-const byteOrderMark: Buffer = Buffer.from([0xef, 0xbb, 0xbf]);
+const [lineFeed, carriageReturn, byteOrderMark] = [0x0a, 0x0d, 0xfeff];
+/** The longest wait that is passed on has ten digits. */
+const maxRetryMs = 9_999_999_999;
 
 /** A parser at the start of a stream. An event that the end of the stream cuts off is dropped. */
 export function createEventStreamParser(options: EventStreamOptions): EventStreamParser {
   const { subject = "The server", limitBytes, onEvent, onRetry } = options;
-  /** The pieces of a line whose end has not come. */
+  /** The pieces of a line whose end has not come: the parser would keep each as a string, however short it is. */
   const pending = new BytePieces();
-  /** How large the event is so far, with the line that is pending. */
-  let eventBytes = 0;
+  let pendingBytes = 0;
+  let isFirst = true;
+  /** Whether the last line ended with a carriage return, whose line feed may follow. */
   let isAfterReturn = false;
-  let isFirstLine = true;
-  let type = "";
-  let id: string | undefined;
-  let data: string | undefined;
 
-  const count = (bytes: number): void => {
-    eventBytes += bytes;
-    if (eventBytes > limitBytes) {
-      const message = `${subject} sent an event of more than ${limitBytes} bytes. Ask for less, or raise the limit.`;
-      throw new ToolServerError("MESSAGE_TOO_LARGE", message, { details: { wasSent: true } });
-    }
+  const fail = (): never => {
+    const message = `${subject} sent an event of more than ${limitBytes} bytes. Ask for less, or raise the limit.`;
+    throw new ToolServerError("MESSAGE_TOO_LARGE", message, { details: { wasSent: true } });
   };
-
-  const addData = (value: string): void => {
-    data = data === undefined ? value : `${data}\n${value}`;
+  const parser = createParser({
+    maxBufferSize: limitBytes,
+    onEvent({ event = "message", data, id }) {
+      if (data.length > limitBytes) fail();
+      onEvent({ type: event, data, id });
+    },
+    onRetry(delayMs) {
+      if (delayMs <= maxRetryMs) onRetry?.(delayMs);
+    },
+    onError({ type }) {
+      if (type === "max-buffer-size-exceeded") fail();
+    },
+  });
+  const feed = (lines: Buffer): void => {
+    const text = lines.toString("utf8");
+    const start = isFirst && text.charCodeAt(0) === byteOrderMark ? 1 : 0;
+    isFirst = false;
+    isAfterReturn = lines.at(-1) === carriageReturn;
+    // The parser waits for what follows a carriage return, which may be the next event.
+    parser.feed(`${start === 0 ? text : text.slice(start)}${isAfterReturn ? "\n" : ""}`);
   };
-
-  const dispatch = (): void => {
-    const event =
-      data === undefined && id === undefined ? undefined : { type: type || "message", data: data ?? "", id };
-    type = "";
-    id = undefined;
-    data = undefined;
-    eventBytes = 0;
-    if (event !== undefined) onEvent(event);
-  };
-
-  const readField = (text: string): void => {
-    const at = text.indexOf(":");
-    const name = at === -1 ? text : text.slice(0, at);
-    const value = at === -1 ? "" : text.slice(text.charCodeAt(at + 1) === space ? at + 2 : at + 1);
-    if (name === "data") addData(value);
-    else if (name === "event") type = value;
-    else if (name === "id" && !value.includes("\0")) id = value;
-    else if (name === "retry" && /^\d{1,10}$/.test(value)) onRetry?.(Number(value));
-  };
-
-  /** A whole line, from `start` to before `end`. */
-  const readLine = (bytes: Buffer, from: number, end: number): void => {
-    let start = from;
-    if (isFirstLine) {
-      isFirstLine = false;
-      if (bytes.subarray(start, start + 3).equals(byteOrderMark)) start += 3;
-    }
-    if (start === end) {
-      dispatch();
-      return;
-    }
-    if (bytes[start] === colon) {
-      // A comment is part of no event, and keeps a stream alive for days.
-      eventBytes -= end - from;
-      return;
-    }
-    // By far the most common, and the only one that is large: nothing but its value becomes text.
-    if (end - start >= 5 && bytes.compare(dataField, 0, 5, start, start + 5) === 0) {
-      addData(bytes.toString("utf8", bytes[start + 5] === space && start + 5 < end ? start + 6 : start + 5, end));
-    } else {
-      readField(bytes.toString("utf8", start, end));
-    }
+  const hold = (piece: Buffer): void => {
+    pendingBytes += piece.length;
+    if (pendingBytes > limitBytes) fail();
+    pending.push(piece);
   };
 
   return {
-    push(chunk) {
-      let start = 0;
-      if (isAfterReturn && chunk.length > 0) {
-        isAfterReturn = false;
-        if (chunk[0] === lineFeed) start = 1;
+    push(piece) {
+      const chunk = isAfterReturn && piece[0] === lineFeed ? piece.subarray(1) : piece;
+      if (piece.length > 0) isAfterReturn = false;
+      if (chunk.length === 0) return;
+      const end = Math.max(chunk.lastIndexOf(lineFeed), chunk.lastIndexOf(carriageReturn)) + 1;
+      if (end === 0) return hold(chunk);
+      const lines = chunk.subarray(0, end);
+      if (pending.isEmpty) feed(lines);
+      else {
+        hold(lines);
+        feed(pending.take());
       }
-      let feed = chunk.indexOf(lineFeed, start);
-      let ret = chunk.indexOf(carriageReturn, start);
-      while (feed !== -1 || ret !== -1) {
-        const end = ret === -1 || (feed !== -1 && feed < ret) ? feed : ret;
-        count(end - start);
-        if (pending.isEmpty) {
-          readLine(chunk, start, end);
-        } else {
-          pending.push(chunk.subarray(start, end));
-          const line = pending.take();
-          readLine(line, 0, line.length);
-        }
-        start = end + 1;
-        if (end === ret) {
-          if (start === chunk.length) isAfterReturn = true;
-          else if (chunk[start] === lineFeed) start += 1;
-          ret = chunk.indexOf(carriageReturn, start);
-        }
-        if (feed !== -1 && feed < start) feed = chunk.indexOf(lineFeed, start);
-      }
-      if (start < chunk.length) {
-        count(chunk.length - start);
-        pending.push(start === 0 ? chunk : chunk.subarray(start));
-      }
+      pendingBytes = 0;
+      if (end === chunk.length) return;
+      isAfterReturn = false;
+      hold(chunk.subarray(end));
     },
   };
 }

@@ -1,6 +1,5 @@
 import { ToolServerError } from "../errors.js";
 import { printableText } from "../process/printable-text.js";
-import { AnswerDefect, SocketClosed } from "./answer-defect.js";
 import { codeOf, connectFailure, isClientCertificateAlert } from "./connect-failure.js";
 
 /** What is known of a request that broke. */
@@ -22,19 +21,22 @@ export function exchangeFailure(error: unknown, broken: BrokenExchange): Error {
   const { leg, remoteName, host, wasWritten: wasSent, hasHead, redact } = broken;
   if (ToolServerError.is(error)) return error;
   const subject = `${capitalized(leg)} (${remoteName})`;
-  const fail = (code: "NOT_A_TOOL_SERVER" | "MESSAGE_TOO_LARGE" | "CONNECTION_LOST", text: string): ToolServerError =>
-    new ToolServerError(code, redact(`${subject} ${text}`), { cause: error, details: { wasSent } });
-  const defect = error instanceof AnswerDefect ? error.kind : undefined;
-  if (!hasHead && defect === "malformed") {
+  // The error of the parser holds what the server sent.
+  const cause = isParserError(error) ? undefined : error;
+  const fail = (
+    failure: "NOT_A_TOOL_SERVER" | "MESSAGE_TOO_LARGE" | "CONNECTION_LOST",
+    text: string,
+  ): ToolServerError => new ToolServerError(failure, redact(`${subject} ${text}`), { cause, details: { wasSent } });
+  const code = codeOf(error);
+  if (!hasHead && (isParserError(error) || isUnaskedResponse(error))) {
     return fail(
       "NOT_A_TOOL_SERVER",
       "answered with something that is not HTTP/1.1. Check the host, the port and the scheme of the url.",
     );
   }
-  if (defect === "head-too-large") {
+  if (!hasHead && code === "UND_ERR_HEADERS_OVERFLOW") {
     return fail("MESSAGE_TOO_LARGE", "answered with headers that are too large to be read. Look into the server.");
   }
-  const code = codeOf(error);
   // With TLS 1.3 a server judges the client's certificate after the handshake, and before it reads anything.
   if (!hasHead && isClientCertificateAlert(code)) {
     const failed = { leg, remoteName, host, proxy: undefined, isProxyItself: false, error } as const;
@@ -53,10 +55,21 @@ export function exchangeFailure(error: unknown, broken: BrokenExchange): Error {
 }
 
 function describeBreak(error: unknown, code: string): string {
-  if (error instanceof AnswerDefect) return "its form is not that of HTTP";
-  if (error instanceof SocketClosed) return "it was closed";
+  if (isParserError(error) || code === "UND_ERR_HEADERS_OVERFLOW") return "its form is not that of HTTP";
+  if (code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH") return "its length is not what it said";
+  if (code.startsWith("UND_ERR_")) return "it was closed";
   if (code !== "") return code;
   return printableText(error instanceof Error ? error.message : String(error), 200);
+}
+
+/** Whether undici's parser found that the bytes are not HTTP. */
+export function isParserError(error: unknown): boolean {
+  return error instanceof Error && error.name === "HTTPParserError";
+}
+
+/** Whether a server switched to another protocol, or responded, without being asked. undici has one code for all errors of a socket. */
+export function isUnaskedResponse(error: unknown): boolean {
+  return codeOf(error) === "UND_ERR_SOCKET" && /^bad (upgrade|response)$/.test((error as Error).message);
 }
 
 function capitalized(text: string): string {

@@ -1,18 +1,21 @@
+import type { Dispatcher } from "undici";
 import { publisherOf } from "../diagnostics/channels.js";
 import type { SocketWire } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
 import type { Clock } from "../process/clock.js";
-import type { AnswerHead } from "./answer-head.js";
 import { BytePieces } from "./byte-pieces.js";
 import type { CancelSignal } from "./cancel-signal.js";
 import { type BrokenExchange, exchangeFailure } from "./exchange-failure.js";
 import type { AnswerHeaders, HttpAnswer } from "./http-client.js";
-import type { HttpSocket, SocketUser } from "./http-socket.js";
+import type { HttpConnection } from "./http-connection.js";
 
 /** How much of a body is kept before anybody reads it, in bytes; then the server has to wait. */
 const unreadBytes = 64 * 1024;
 /** In how many pieces: each takes far more than a byte, whatever its length. */
 const mostPieces = 256;
+
+/** How many interim responses (1xx) may come before the response. */
+const maxInterim = 16;
 
 /** How much of a body that nobody wants is read, and for how long, so that the socket can be used again. */
 const discardBytes = 64 * 1024;
@@ -39,20 +42,33 @@ export interface ExchangeOwner {
   /** Called once with the head; or once with what broke it before that, as it came. */
   onHead(answer: HttpAnswer): void;
   onHeadFailure(exchange: Exchange, error: unknown): void;
+  /** The whole response was received. undici closes the connection right after this if it cannot be used again. */
+  onComplete(connection: HttpConnection): void;
 }
 
-/** One request and its answer over one socket: what the socket tells as the exchange goes on, and what the caller reads. */
-export class Exchange implements HttpAnswer, SocketUser {
+type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/**
+ * One request and its response over one connection: what undici reports as the exchange goes on (`onRequest…` and `onResponse…`),
+ * and what the caller reads.
+ */
+export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   status = 0;
   readonly wire: SocketWire;
   /** Whether the request was written, so that it may have arrived. */
   wasWritten = false;
+  // Headers have a limit of their own, however they arrive.
+  fruitlessReads: number = Number.NEGATIVE_INFINITY;
 
   readonly #owner: ExchangeOwner;
-  readonly #socket: HttpSocket;
+  readonly #connection: HttpConnection;
+  #controller: Dispatcher.DispatchController | undefined;
   /** Why the caller gave up. */
   #calledOff: { readonly reason: unknown } | undefined;
-  #head: AnswerHead | undefined;
+  /** As undici gives them; undefined until the response has begun. */
+  #received: ResponseHeaders | undefined;
+  #headers: AnswerHeaders | undefined;
+  #interim = 0;
   #isOver = false;
   #failure: { readonly error: unknown } | undefined;
   #unread: Buffer[] = [];
@@ -65,19 +81,21 @@ export class Exchange implements HttpAnswer, SocketUser {
   #isAsked = false;
   readonly #onAbort = (): void => this.callOff(this.#owner.signal?.reason);
 
-  constructor(owner: ExchangeOwner, socket: HttpSocket) {
+  constructor(owner: ExchangeOwner, connection: HttpConnection) {
     this.#owner = owner;
-    this.#socket = socket;
-    this.wire = socket.wire.facts;
+    this.#connection = connection;
+    this.wire = connection.wire.facts;
+    connection.exchange = this;
     owner.signal?.addEventListener("abort", this.#onAbort);
   }
 
   get headers(): AnswerHeaders {
-    return this.#head?.headers ?? {};
+    this.#headers ??= headersOf(this.#received ?? {});
+    return this.#headers;
   }
 
   get contentType(): string {
-    return this.#head?.contentType ?? "";
+    return textOfHeader(this.#received?.["content-type"]);
   }
 
   /** Ends it, at any moment: whoever waits is rejected with `reason`. */
@@ -85,42 +103,53 @@ export class Exchange implements HttpAnswer, SocketUser {
     if (this.#isOver || this.#calledOff !== undefined) return;
     this.#calledOff = { reason };
     // What was not written yet is not written any more, and the socket can be used for something else.
-    if (this.wasWritten) this.#socket.abort(new Error("aborted"), "A request on it was called off.");
+    if (this.#controller !== undefined) this.#controller.abort(new Error("aborted"));
     else this.#fail(reason);
   }
 
-  onWriting(): boolean {
-    if (this.#calledOff !== undefined) return false;
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // undici then takes the request back, and the connection stays as it is.
+    if (this.#calledOff !== undefined) throw new Error("aborted");
+    this.#controller = controller;
     this.wasWritten = true;
     streamStarted(this.wire);
     this.#owner.onWritten(this.wire);
-    return true;
   }
 
-  onHead(head: AnswerHead): void {
-    this.status = head.status;
-    this.#head = head;
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
+    this.fruitlessReads = 0;
+    if (status < 200) {
+      this.#interim += 1;
+      if (this.#interim > maxInterim) controller.abort(this.#tooMuchInterim());
+      return;
+    }
+    this.status = status;
+    this.#received = headers;
     this.#owner.onHead(this);
   }
 
-  onBody(piece: Buffer): boolean {
+  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+    this.fruitlessReads = 0;
     if (this.#onChunk !== undefined) {
       this.#hand(piece);
-      return !this.#isHeld;
+      if (this.#isHeld) controller.pause();
+      return;
     }
-    this.#unread.push(piece);
+    this.#unread.push(ownBytes(piece));
     this.#unreadBytes += piece.length;
-    return this.#unreadBytes < unreadBytes && this.#unread.length < mostPieces;
+    if (this.#unreadBytes >= unreadBytes || this.#unread.length >= mostPieces) controller.pause();
   }
 
-  onComplete(): void {
+  onResponseEnd(): void {
     streamSucceeded(this.wire);
     this.#end();
+    this.#owner.onComplete(this.#connection);
     if (!this.#isHeld) this.#resolveBody?.();
   }
 
-  onError(error: Error): void {
+  onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
     if (this.wasWritten && !this.#isOver) streamFailed(this.wire);
+    if (this.#calledOff !== undefined && !this.wasWritten) this.#owner.onComplete(this.#connection);
     this.#fail(this.#calledOff === undefined ? error : this.#calledOff.reason);
   }
 
@@ -138,7 +167,7 @@ export class Exchange implements HttpAnswer, SocketUser {
     const read = this.read((chunk) => {
       bytes += chunk.length;
       if (bytes > limitBytes) throw this.#tooLarge(limitBytes);
-      pieces.push(chunk);
+      pieces.push(ownBytes(chunk));
     });
     return read.then(() => pieces.take().toString("utf8"));
   }
@@ -172,8 +201,8 @@ export class Exchange implements HttpAnswer, SocketUser {
 
   /** How long the body is, where the head says so; else 0. */
   #toldBytes(): number {
-    const framing = this.#head?.framing;
-    return framing?.kind === "length" ? framing.bytes : 0;
+    if (this.status === 204 || this.status === 304) return 0;
+    return Number(textOfHeader(this.#received?.["content-length"])) || 0;
   }
 
   /** Hands on what is there already, then lets more come. */
@@ -186,7 +215,7 @@ export class Exchange implements HttpAnswer, SocketUser {
     if (this.#isHeld || this.#unread.length > 0) return;
     if (this.#failure !== undefined) this.#rejectBody?.(this.#failure.error);
     else if (this.#isOver) this.#resolveBody?.();
-    else this.#socket.resume();
+    else this.#controller?.resume();
   }
 
   #hand(chunk: Buffer): void {
@@ -222,14 +251,16 @@ export class Exchange implements HttpAnswer, SocketUser {
   #fail(error: unknown): void {
     if (this.#isOver) return;
     const isOurs = this.#calledOff !== undefined;
-    this.#failure = { error: isOurs || this.#head === undefined ? error : this.failureOf(error) };
+    const hasHead = this.#received !== undefined;
+    this.#failure = { error: isOurs || !hasHead ? error : this.failureOf(error) };
     this.#end();
-    if (this.#head === undefined) this.#owner.onHeadFailure(this, error);
+    if (!hasHead) this.#owner.onHeadFailure(this, error);
     else if (!this.#isHeld && this.#unread.length === 0) this.#rejectBody?.(this.#failure.error);
   }
 
   #end(): void {
     this.#isOver = true;
+    this.#connection.exchange = undefined;
     this.#owner.signal?.removeEventListener("abort", this.#onAbort);
   }
 
@@ -241,10 +272,13 @@ export class Exchange implements HttpAnswer, SocketUser {
       host,
       remoteName: this.wire.remoteName,
       wasWritten: this.wasWritten,
-      hasHead: this.#head !== undefined,
+      hasHead: this.#received !== undefined,
       redact: (text) => this.#owner.redact(text),
     };
-    return exchangeFailure(error, broken);
+    // undici reports the last error of a socket; the first says more. A used connection may end at any time, for any reason.
+    const { wire, wasUsed } = this.#connection;
+    const first = this.wasWritten || !wasUsed ? (wire.error ?? error) : error;
+    return exchangeFailure(ToolServerError.is(error) ? error : first, broken);
   }
 
   #refuse(limitBytes: number): Promise<never> {
@@ -252,6 +286,12 @@ export class Exchange implements HttpAnswer, SocketUser {
     const error = this.#tooLarge(limitBytes);
     this.callOff(error);
     return Promise.reject(error);
+  }
+
+  #tooMuchInterim(): ToolServerError {
+    const { leg } = this.#owner;
+    const message = `${leg.charAt(0).toUpperCase()}${leg.slice(1)} (${this.wire.remoteName}) sent more than ${maxInterim} interim responses and no final one. Look into the server.`;
+    return new ToolServerError("MESSAGE_TOO_LARGE", message, { details: { wasSent: true } });
   }
 
   #tooLarge(limitBytes: number): ToolServerError {
@@ -265,6 +305,25 @@ function textOf(chunks: readonly Buffer[]): string {
   const [first] = chunks;
   if (first === undefined) return "";
   return (chunks.length === 1 ? first : Buffer.concat(chunks)).toString("utf8");
+}
+
+/** The bytes themselves if they are a small part of what was read: a view of one byte would keep all of it. */
+function ownBytes(piece: Buffer): Buffer {
+  return piece.length * 2 < piece.buffer.byteLength ? Buffer.from(piece) : piece;
+}
+
+function headersOf(received: ResponseHeaders): AnswerHeaders {
+  const headers: Record<string, string> = Object.create(null);
+  for (const name of Object.keys(received)) {
+    const value = received[name];
+    headers[name] = (name === "set-cookie" && Array.isArray(value) ? value.at(-1) : undefined) ?? textOfHeader(value);
+  }
+  return headers;
+}
+
+function textOfHeader(value: string | readonly string[] | undefined): string {
+  if (value === undefined) return "";
+  return typeof value === "string" ? value : value.join(", ");
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -46,6 +46,11 @@ export interface HttpRequest extends SocketOptions {
    * was never written always is. Default false.
    */
   readonly isSafe?: boolean;
+  /**
+   * Whether it may use one of the connections that are kept for what other requests may wait for, such as the response to a request
+   * of the server. Default false.
+   */
+  readonly usesReserve?: boolean | undefined;
   /** Called each time the request is written. */
   readonly onWritten?: ((wire: WireFacts) => void) | undefined;
 }

@@ -78,6 +78,50 @@ describe("a socket", () => {
   });
 });
 
+describe("the connections to one origin", () => {
+  test("are 256 at most: other requests wait for one, and what they may wait for itself has a reserve", async () => {
+    const held: (() => void)[] = [];
+    const server = await startHostileServer(({ url }, response) => {
+      if (url === "/reserved") response.end("now");
+      else held.push(() => response.end("late"));
+    });
+    const { http, published } = createTestClient();
+    const calls = Array.from({ length: 300 }, async () => (await http.send(get(server.url))).text(10));
+    await vi.waitFor(() => expect(held).toHaveLength(256), waiting);
+    const reserved = get(new URL("/reserved", server.url), { usesReserve: true });
+    expect(await (await http.send(reserved)).text(10)).toBe("now");
+
+    const controller = new AbortController();
+    const given = http.send(get(server.url, { signal: controller.signal }));
+    controller.abort(new RangeError("enough"));
+    await expect(given).rejects.toThrow("enough");
+
+    expect(server.connections).toBe(257);
+    for (const answer of held.splice(0)) answer();
+    await vi.waitFor(() => expect(held).toHaveLength(44), waiting);
+    for (const answer of held.splice(0)) answer();
+    expect(await Promise.all(calls)).toEqual(Array(300).fill("late"));
+    expect(server.connections).toBe(257);
+    expect(published.totals()).toMatchObject({ opened: 257, "stream-started": 301, "stream-succeeded": 301 });
+  });
+
+  test("that cannot be opened, or close, make room for others, and those that wait end with the client", async () => {
+    const server = await startHostileServer((request) => request.socket.destroy());
+    const { http } = createTestClient();
+    const lost = await Promise.all(Array.from({ length: 600 }, () => failureOf(http.send(post(server.url, "x")))));
+    expect(new Set(lost.map(({ code }) => code))).toEqual(new Set(["CONNECTION_LOST"]));
+    server.kill();
+    const refused = await Promise.all(Array.from({ length: 600 }, () => failureOf(http.send(post(server.url, "x")))));
+    expect(new Set(refused.map(({ code }) => code))).toEqual(new Set(["SERVER_UNREACHABLE"]));
+
+    const silent = await startHostileServer(() => {});
+    const waits = Array.from({ length: 300 }, () => failureOf(http.send(get(silent.url))));
+    await vi.waitFor(() => expect(silent.requests).toHaveLength(256), waiting);
+    await http.close();
+    for (const { code } of await Promise.all(waits)) expect(code).toBe("CONNECTION_CLOSED");
+  });
+});
+
 describe("a dead pooled socket after idling", () => {
   test("[TS-D-HTTP-3] never fails a request: it is sent on a fresh socket, once", async () => {
     const server = await startHostileServer((_, response) => response.end("x"));

@@ -1,90 +1,110 @@
-import type { Socket } from "node:net";
 import type { TransportFacts } from "../diagnostics/facts.js";
-import { HttpSocket, type OnIdle } from "./http-socket.js";
-import { openWire } from "./socket-wire.js";
+import type { CancelSignal } from "./cancel-signal.js";
+import type { HttpConnection } from "./http-connection.js";
 
-/** The sockets of one client, by origin. Those that are idle are used again, the youngest first. */
+/** How many connections there may be to one origin, and how many more for requests that others wait for. */
+const [maxConnections, reservedConnections] = [256, 16];
+
+/** The connections of one client, by origin. Those that are idle are used again, the youngest first. */
 export interface SocketPool {
-  /** An idle socket to an origin that belongs to this transport. Whoever takes it sends a request on it, or gives it back. */
-  take(origin: string, transport: TransportFacts): HttpSocket | undefined;
-  /** Takes in a socket, for a first request. */
-  add(socket: Socket, options: AddedSocket): HttpSocket;
-  /** Gives back a socket that nothing was sent on. */
-  giveBack(socket: HttpSocket): void;
+  /** An idle connection to an origin that belongs to this transport. Its caller sends a request on it, or gives it back. */
+  take(origin: string, transport: TransportFacts): HttpConnection | undefined;
+  /** Permission to open one more, or undefined if there are as many as allowed. The caller adds it, or calls `release`. */
+  claim(origin: string, usesReserve: boolean): { release(): void } | undefined;
+  /** Resolves when `take` or `claim` may succeed. Rejects with the reason of a signal. */
+  vacancy(origin: string, signals: readonly (CancelSignal | undefined)[]): Promise<void>;
+  /** Adds a connection that was claimed. */
+  add(connection: HttpConnection): void;
+  giveBack(connection: HttpConnection): void;
   /** All of them, idle or not. */
-  all(): Iterable<HttpSocket>;
+  all(): Iterable<HttpConnection>;
 }
 
-export interface AddedSocket {
-  readonly origin: string;
-  readonly remoteName: string;
-  readonly transport: TransportFacts;
+/** The connections to one origin. */
+interface OriginSockets {
+  /** With those that are being opened. */
+  count: number;
+  readonly idle: HttpConnection[];
+  readonly waiting: Set<() => void>;
 }
 
-/** How much of the time that a server keeps an idle socket it is used: what is written when the server ends it is lost. */
-const keptShare = 0.8;
-/** How long that may be, in milliseconds: what stands between may forget a silent connection, and tells nobody. */
-const longestKeptMs = 600_000;
+export function createSocketPool(): SocketPool {
+  const origins = new Map<string, OriginSockets>();
+  const pool = new Set<HttpConnection>();
 
-export function createSocketPool(idleMs: number, redact: (text: string) => string): SocketPool {
-  const idle = new Map<string, HttpSocket[]>();
-  const pool = new Set<HttpSocket>();
-  let timer: NodeJS.Timeout | undefined;
-  let wakesAt = Number.POSITIVE_INFINITY;
-
-  const putAside = (socket: HttpSocket): void => {
-    const sockets = idle.get(socket.origin);
-    if (sockets === undefined) idle.set(socket.origin, [socket]);
-    else sockets.push(socket);
-    if (socket.idleUntil < wakesAt) wakeAt(socket.idleUntil);
+  const at = (origin: string): OriginSockets => {
+    const known = origins.get(origin) ?? { count: 0, idle: [], waiting: new Set() };
+    origins.set(origin, known);
+    return known;
   };
-  const onIdle: OnIdle = (socket, wasUsed, keptMs) => {
-    const usableMs = keptMs === undefined ? idleMs : Math.min(keptMs, longestKeptMs) * keptShare;
-    // The server counts from its last answer.
-    if (wasUsed) socket.idleUntil = performance.now() + usableMs;
-    putAside(socket);
+  const wakeOne = ({ waiting }: OriginSockets): void => {
+    const [first] = waiting;
+    first?.();
   };
-  /** Ends those whose time is over, and looks again when that of the next is. */
-  const endIdle = (): void => {
-    const now = performance.now();
-    wakesAt = Number.POSITIVE_INFINITY;
-    let next = wakesAt;
-    for (const socket of [...idle.values()].flat()) {
-      if (socket.idleUntil <= now) socket.wire.end("It was idle.");
-      else next = Math.min(next, socket.idleUntil);
-    }
-    if (next !== Number.POSITIVE_INFINITY) wakeAt(next);
-  };
-  const wakeAt = (time: number): void => {
-    clearTimeout(timer);
-    wakesAt = time;
-    timer = setTimeout(endIdle, Math.ceil(time - performance.now())).unref();
+  const release = (origin: string): void => {
+    const sockets = at(origin);
+    sockets.count -= 1;
+    if (sockets.waiting.size > 0) wakeOne(sockets);
+    else if (sockets.count === 0) origins.delete(origin);
   };
 
   return {
     take(origin, transport) {
-      const sockets = idle.get(origin);
-      for (let socket = sockets?.pop(); socket !== undefined; socket = sockets?.pop()) {
-        if (socket.isGone) continue;
-        if (socket.wire.facts.transport !== transport) socket.wire.end("The transport that it belonged to has ended.");
-        else if (socket.idleUntil <= performance.now()) socket.wire.end("It was idle.");
-        else return socket;
+      const idle = origins.get(origin)?.idle;
+      for (let found = idle?.pop(); found !== undefined; found = idle?.pop()) {
+        const { socket, transport: owner } = found.wire.facts;
+        if (socket.destroyed) continue;
+        if (owner === transport) return found;
+        found.wire.end("The transport that it belonged to has ended.");
       }
       return undefined;
     },
-    add(socket, { origin, remoteName, transport }) {
-      const added = new HttpSocket(openWire(socket, transport, remoteName, redact), origin, onIdle);
-      pool.add(added);
-      socket.once("close", () => {
-        pool.delete(added);
-        const sockets = idle.get(origin);
-        const index = sockets?.indexOf(added) ?? -1;
-        if (index !== -1) sockets?.splice(index, 1);
-        if (sockets?.length === 0) idle.delete(origin);
-      });
-      return added;
+    claim(origin, usesReserve) {
+      const sockets = at(origin);
+      if (sockets.count >= maxConnections + (usesReserve ? reservedConnections : 0)) return undefined;
+      sockets.count += 1;
+      return { release: () => release(origin) };
     },
-    giveBack: putAside,
+    vacancy(origin, signals) {
+      const { waiting } = at(origin);
+      return new Promise((resolve, reject) => {
+        const settle = (): void => {
+          waiting.delete(onVacancy);
+          for (const signal of signals) signal?.removeEventListener("abort", onAbort);
+        };
+        const onVacancy = (): void => {
+          settle();
+          resolve();
+        };
+        const onAbort = (): void => {
+          settle();
+          reject(signals.find((signal) => signal?.aborted)?.reason);
+        };
+        waiting.add(onVacancy);
+        for (const signal of signals) signal?.addEventListener("abort", onAbort);
+      });
+    },
+    add(connection) {
+      const { origin, wire } = connection;
+      pool.add(connection);
+      wire.facts.socket.once("close", () => {
+        pool.delete(connection);
+        const { idle } = at(origin);
+        const index = idle.indexOf(connection);
+        if (index !== -1) idle.splice(index, 1);
+        release(origin);
+      });
+    },
+    giveBack(connection) {
+      const { origin, wire } = connection;
+      const { socket } = wire.facts;
+      const sockets = at(origin);
+      connection.wasUsed = true;
+      // A server that responds before it has read the request may not read the rest.
+      if (socket.writableLength > 0) wire.end("The server responded before it had read the request.");
+      else if (!socket.destroyed) sockets.idle.push(connection);
+      wakeOne(sockets);
+    },
     all: () => pool,
   };
 }

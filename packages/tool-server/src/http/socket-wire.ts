@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { publish } from "../diagnostics/channels.js";
 import type { SocketWire, TransportFacts } from "../diagnostics/facts.js";
+import { isParserError, isUnaskedResponse } from "./exchange-failure.js";
 
 const wires = new WeakMap<Socket, SocketWire>();
 
@@ -34,7 +35,7 @@ export function openWire(
   let error: Error | undefined;
   socket.on("error", (met) => {
     error ??= met;
-    reason ??= `It broke: ${met.message}`;
+    reason ??= reasonOf(met);
   });
   const closed = new Promise<void>((resolve) => {
     socket.once("close", () => {
@@ -53,4 +54,19 @@ export function openWire(
       socket.destroy();
     },
   };
+}
+
+/** What undici destroys a socket with, in our words. */
+const reasons: Readonly<Record<string, string>> = {
+  aborted: "A request on it was called off.",
+  reset: "The server takes one request for each connection.",
+  "socket idle timeout": "It was idle.",
+  "other side closed": "The server ended it.",
+  closed: "The server ended it.",
+};
+
+function reasonOf(error: Error): string {
+  if (isParserError(error)) return "The server does not speak HTTP as it should.";
+  if (isUnaskedResponse(error)) return "The server spoke without being asked.";
+  return reasons[error.message] ?? `It broke: ${error.message}`;
 }

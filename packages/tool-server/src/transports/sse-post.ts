@@ -38,6 +38,7 @@ export async function postMessage(context: NetworkContext, post: SsePost): Promi
           body,
           signal,
           headTimeoutMs,
+          usesReserve: headTimeoutMs !== undefined,
           onWritten: (wire) => publish("wire:message-sent", wire),
         },
         (text) => context.secrets.redact(text),

@@ -93,6 +93,8 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     },
     // Nobody else limits what waits for no answer.
     headTimeoutMs: requestIdOf(message) === undefined ? limits.connectMs : undefined,
+    // A call may wait for the response to a request of the server, and a cancellation must not wait for the call.
+    usesReserve: requestIdOf(message) === undefined,
   });
 
   /** What comes after an answer that is none yet: it sends the request elsewhere, or refuses the credential. */
