@@ -22,7 +22,7 @@ export const reconnectCommand: Command = {
     if (unexpected !== undefined) throw new UsageError(`reconnect takes no argument "${unexpected}".`);
     // Loaded late: the commands that read Channelz start without it.
     const { openAdmin } = await import("../admin/admin-at-hand.js");
-    const gateway = await openAdmin(values, io, { isChange: false });
+    const gateway = await openAdmin(values, io, { isChange: true });
     if (gateway === undefined) {
       throw new UsageError(
         "No gateway of yours runs with this configuration. Start one: wirescope up; or use the one that runs: --endpoint.",
