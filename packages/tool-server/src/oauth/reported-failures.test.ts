@@ -20,7 +20,9 @@ async function signedIn(quirks: readonly Quirk[] = [], vault?: (vault: Vault) =>
   const clock = createFakeClock(Date.now());
   // Requests are real, and take the time that they take, whatever this clock says.
   const limits = { requestMs: 1e9, discoveryMs: 1e9 };
-  const options = { clock, limits, ...(vault === undefined ? {} : { vault: vault(world.vault) }) };
+  const changed = vault?.(world.vault);
+  const reserve: Vault["reserve"] = (key, task) => task((value) => (changed ?? world.vault).put(key, value));
+  const options = { clock, limits, ...(changed === undefined ? {} : { vault: { ...changed, reserve } }) };
   await world.session(options).signIn(world.person);
   world.asked.length = 0;
   return { ...world, clock, options };

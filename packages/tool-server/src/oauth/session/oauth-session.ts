@@ -146,7 +146,11 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
   /** Takes over what the vault has by now; undefined if nothing changed. */
   const follow = async (): Promise<TokenChange | undefined> => {
     const before = active?.manager.describe().held?.revision;
-    const manager = await pinned(true);
+    const issuer = options.issuer ?? (await issuers.read())?.issuer;
+    // A sign-in of this session may be about to change the issuer, and leaves the session with what it gave.
+    if (signingIn !== undefined || isClosed) return undefined;
+    isLookedUp = true;
+    const manager = issuer === undefined ? undefined : managerOf(issuer);
     await manager?.reload();
     const after = manager?.describe().held?.revision;
     if (before === after) return undefined;

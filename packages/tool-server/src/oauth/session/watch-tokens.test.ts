@@ -58,3 +58,23 @@ test("the pause after a failed renewal does not hold for tokens of another proce
   await expect.poll(() => changes, patience).toEqual(["renewed"]);
   expect(watching.describe().pausedUntil).toBeUndefined();
 });
+
+test("what another process writes during a sign-in does not bring back the authorization server that the sign-in leaves", async () => {
+  const world = await createOAuthWorld();
+  const other = await createOAuthWorld();
+  const [here, there] = await openTwice();
+  const session = world.session({ vault: here });
+  await session.signIn(world.person);
+  session.watch(() => {});
+  world.tool.authorizationServers = [other.authorization.issuer];
+  await session.signIn({
+    async begin(request, signal) {
+      await there.put({ profile: "x", server: "x", resource: "x", issuer: "x", tenant: "x", item: "x" }, {});
+      // So long as it takes to notice it.
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      return world.person.begin(request, signal);
+    },
+    confirmIssuer: async () => true,
+  });
+  expect(session.describe()).toMatchObject({ isSignedIn: true, issuer: other.authorization.issuer });
+});
