@@ -53,6 +53,8 @@ describe("a sign-in", () => {
     expect(one.stdout).toMatch(/^renews itself +yes$/m);
     const { servers, vault } = JSON.parse((await world.run(["auth", "--json", "--trust"])).stdout);
     expect(vault.kind).toBe("file");
+    // Every part of the output agrees on the sign-in.
+    expect(servers.notes.credential).toEqual({ kind: "oauth", summary: `OAuth, signed in with ${issuer}` });
     expect(servers.notes.oauth).toMatchObject({ isSignedIn: true, account: "ada", issuer, canRefresh: true });
   });
 

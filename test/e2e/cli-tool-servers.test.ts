@@ -183,6 +183,6 @@ test("[TS-DIAG-1] --debug tells what happens, without secrets", async () => {
   });
   expect(stderr).toContain("signs in with variables of the process: API_TOKEN");
   expect(stderr).toMatch(/process \d+ /);
-  expect(stderr).toContain("everything: READY");
+  expect(stderr).toContain("everything: connected");
   expect(stderr).not.toContain("tok-8361");
 });

@@ -8,7 +8,7 @@ export interface AuthRow {
   readonly name: string;
   readonly credential?: Pick<CredentialDescription, "kind" | "summary"> | undefined;
   readonly oauth?: OAuthDescription | undefined;
-  readonly problem?: string | undefined;
+  readonly problem?: { readonly code: string | undefined; readonly message: string } | undefined;
 }
 
 /** How the gateway that runs is signed in to a server, or to all. */
@@ -16,7 +16,7 @@ export async function authRows(gateway: AdminAtHand, name: string | undefined): 
   const servers = await listServers(gateway, name);
   return servers.map(({ name: server, authentication, failure }): AuthRow => {
     if (authentication === undefined)
-      return { name: server, problem: failure?.message ?? `${server} is not open yet.` };
+      return { name: server, problem: failure ?? { code: undefined, message: `${server} is not connected yet.` } };
     const { method, summary, oauth } = authentication;
     return { name: server, credential: { kind: credentialKindOf(method), summary }, oauth: oauth && oauthOf(oauth) };
   });

@@ -5,6 +5,7 @@ import type { Io } from "../io.js";
 import { type Field, renderFields } from "../output/fields.js";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
+import { reasonText } from "../output/server-status.js";
 import { type Column, renderTable } from "../output/table.js";
 import { formatRelative, formatTime } from "../output/time.js";
 import { defineServerCommand } from "../tool-server/define-server-command.js";
@@ -19,16 +20,18 @@ export const authCommand: Command = defineServerCommand({
   options: {},
   notes: ["Nothing is connected to, and no token is ever shown."],
   async use({ servers, screen, io, values, positionals }) {
-    const { ToolServerError } = await import("@wirescope/tool-server");
+    const { oauthSummary, ToolServerError } = await import("@wirescope/tool-server");
     const rows: AuthRow[] = [];
     for (const name of servers.namesOf(positionals[0])) {
       try {
         const { facts } = await servers.open(name);
         const oauth = await (await servers.oauth(name))?.status();
-        rows.push({ name, credential: facts.credential(), oauth });
+        const { kind, summary } = facts.credential();
+        // The connection has not looked into the vault, so what it says of the sign-in is older.
+        rows.push({ name, credential: { kind, summary: oauth === undefined ? summary : oauthSummary(oauth) }, oauth });
       } catch (error) {
         if (!ToolServerError.is(error) || positionals.length > 0) throw error;
-        rows.push({ name, problem: error.message });
+        rows.push({ name, problem: error });
       }
     }
     const vault = servers.vault.describe();
@@ -51,9 +54,11 @@ function tell(
   head: { readonly json: object; readonly line: string },
   { screen, io, isJson, isOne }: { screen: Screen; io: Io; isJson: boolean; isOne: boolean },
 ): number {
-  const problems = rows.flatMap(({ problem }) => problem ?? []);
+  const problems = rows.flatMap(({ problem }) => problem?.message ?? []);
   if (isJson) {
-    const all = Object.fromEntries(rows.map(({ name, ...row }) => [name, row]));
+    const all = Object.fromEntries(
+      rows.map(({ name, problem, ...row }) => [name, { ...row, problem: problem?.message, code: problem?.code }]),
+    );
     screen.print(formatJson(jsonOf({ ...head.json, servers: all })));
   } else {
     screen.print(printableText(head.line));
@@ -110,7 +115,7 @@ function fieldsOf(row: AuthRow, { now }: Screen): Field[] {
 }
 
 function signInText({ credential, oauth, problem }: AuthRow, now: Date): string {
-  if (problem !== undefined) return "cannot be used, see below";
+  if (problem !== undefined) return problem.code === undefined ? "not connected" : reasonText(problem.code);
   if (oauth === undefined) return credential?.summary ?? "-";
   if (!oauth.isSignedIn) return "not signed in";
   return hasEnded(oauth, now) ? "expired" : "signed in";

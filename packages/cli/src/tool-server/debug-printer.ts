@@ -10,6 +10,7 @@ import type {
   WireFacts,
 } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
+import { stateText } from "../output/server-status.js";
 
 /**
  * Tells on standard error what tool servers do, until the returned function is called. All that they publish in words has
@@ -38,13 +39,13 @@ export function printDebug(io: Io, prefix: string): () => void {
     "connection:state": (message) => {
       const { subject, state, reason } = message as StateChange<ConnectionFacts>;
       sayHeaders(subject);
-      say(subject.name, `${state}${reason === undefined ? "" : `: ${reason}`}`);
+      say(subject.name, `${stateText(state)}${reason === undefined ? "" : `: ${reason}`}`);
     },
     "transport:state": (message) => {
       const { subject, state, reason } = message as StateChange<TransportFacts>;
       say(
         subject.connection.name,
-        `transport to ${subject.target} ${state}${reason === undefined ? "" : `: ${reason}`}`,
+        `transport to ${subject.target} ${stateText(state)}${reason === undefined ? "" : `: ${reason}`}`,
       );
     },
     "wire:opened": (message) =>

@@ -1,6 +1,7 @@
 import { printableText } from "@wirescope/channelz/printable-text";
 import type { GatewayEvent, GatewayListener } from "@wirescope/gateway";
 import type { Io } from "../io.js";
+import { stateText } from "../output/server-status.js";
 
 /**
  * Writes what happens in a gateway to standard error, a line each: for people, or as JSON for machines. The lines of one turn of the
@@ -38,7 +39,7 @@ function describe(event: GatewayEvent): string {
     case "session-closed":
       return `${event.client} ${event.kind === "session-opened" ? "came" : "left"}: ${event.reason}`;
     case "server-state":
-      return `${event.server} is ${event.state}${event.reason === undefined ? "" : `: ${event.reason}`}`;
+      return `${event.server}: ${stateText(event.state)}${event.reason === undefined ? "" : `: ${event.reason}`}`;
     case "left-out":
       return `${event.server} is left out of ${event.list}: ${event.reason}`;
     case "refused":

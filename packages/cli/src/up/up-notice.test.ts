@@ -1,20 +1,29 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Gateway, startGateway } from "@wirescope/gateway";
-import { createMemoryVault, createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import {
+  createMemoryVault,
+  createSecretRegistry,
+  type Entry,
+  parseConfiguration,
+  ToolServerError,
+} from "@wirescope/tool-server";
 import { expect, onTestFinished, test } from "vitest";
 import { createScreen } from "../output/screen.js";
 import { createServerCommands } from "./server-commands.js";
 import { upNotice } from "./up-notice.js";
 
-async function start(entries: object): Promise<Gateway> {
+async function start(
+  entries: object,
+  assertTrusted: (entry: Entry) => Promise<void> = async () => {},
+): Promise<Gateway> {
   const gateway = await startGateway({
     plugins: [
       {
         configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),
         variables: {},
         pluginRoot: process.cwd(),
-        assertTrusted: async () => {},
+        assertTrusted,
         oauth: { vault: createMemoryVault(), allowInsecureLoopback: true },
       },
     ],
@@ -86,4 +95,25 @@ test("a server that has not answered yet is named, so that nobody takes it for f
   });
   await expect.poll(() => gateway.servers()[0]?.state, { timeout: 20_000 }).toBe("CONNECTING");
   expect(noticeOf(gateway)).toContain("Still connecting: slow.");
+});
+
+test("a server that is not approved, lacks a variable or has an invalid entry is shown with that as its status", async () => {
+  const gateway = await start(
+    {
+      strange: { command: "x" },
+      unset: { command: "x", env: { TOKEN: "${SOME_TOKEN}" } },
+      wrong: { type: "http", url: "http://example.com/mcp" },
+    },
+    async ({ name }) => {
+      if (name === "strange") throw new ToolServerError("NOT_TRUSTED", "It is not approved.");
+    },
+  );
+  await expect
+    .poll(() => gateway.servers().every(({ failure }) => failure !== undefined), { timeout: 20_000 })
+    .toBe(true);
+  const notice = noticeOf(gateway);
+  expect(notice).toMatch(/^strange +not approved +-/m);
+  expect(notice).toMatch(/^unset +variable not usable +-/m);
+  expect(notice).toMatch(/^wrong +entry invalid +-/m);
+  expect(notice).not.toContain("TRANSIENT_FAILURE");
 });

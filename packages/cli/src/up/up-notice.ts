@@ -2,6 +2,7 @@ import { printableText } from "@wirescope/channelz/printable-text";
 import type { Gateway, ServerStatus } from "@wirescope/gateway";
 import { wrap } from "../check/wrap.js";
 import type { Screen } from "../output/screen.js";
+import { statusPaint, statusText } from "../output/server-status.js";
 import { type Column, renderTable } from "../output/table.js";
 import type { ServerCommands } from "./server-commands.js";
 import { type ToDo, toDoOf } from "./to-do.js";
@@ -71,11 +72,10 @@ function columns({ palette }: Screen): Column<ServerStatus>[] {
   return [
     { title: "SERVER", least: 8, text: ({ name }) => name, paint: () => palette.strong },
     {
-      title: "STATE",
-      least: 10,
-      text: ({ state }) => state,
-      paint: ({ state }) =>
-        state === "READY" ? palette.good : state === "TRANSIENT_FAILURE" ? palette.bad : palette.plain,
+      title: "STATUS",
+      least: 19,
+      text: statusText,
+      paint: (status) => statusPaint(status, palette),
     },
     { title: "TOOLS", align: "right", text: ({ tools }) => (tools === undefined ? "-" : String(tools)) },
     { title: "SIGNS IN WITH", least: 12, text: signsInWith },

@@ -1,5 +1,5 @@
 export type { RedirectOptions } from "./authorization/callback-receiver.js";
-export { createOAuthCredential, type OAuthCredentialOptions } from "./credential/oauth-credential.js";
+export { createOAuthCredential, type OAuthCredentialOptions, oauthSummary } from "./credential/oauth-credential.js";
 export type { AuthorizationServer } from "./discovery/authorization-server.js";
 export { type Discovery, type DiscoveryRequest, discover } from "./discovery/discover.js";
 export type { IdentityProvider, MachineGrant } from "./grants/machine-grant.js";

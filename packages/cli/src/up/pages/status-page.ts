@@ -1,5 +1,6 @@
 import type { Channel } from "@wirescope/channelz";
 import type { Gateway, HttpHandler, ServerStatus } from "@wirescope/gateway";
+import { statusText } from "../../output/server-status.js";
 import { formatRelative, timeOf } from "../../output/time.js";
 import type { ServerCommands } from "../server-commands.js";
 import { type ToDo, toDoOf } from "../to-do.js";
@@ -53,7 +54,7 @@ function serverPart(status: ServerStatus, channel: Channel | undefined, todo: To
     rows.push([state === "READY" ? "Failed before" : "Fails", failure.message]);
     rows.push(["Since", formatRelative(new Date(failure.at), now)]);
   }
-  return html`<section id="${name}"><h2>${name} <span class="state ${state}">${state}</span></h2>
+  return html`<section id="${name}"><h2>${name} <span class="state ${state}">${statusText(status)}</span></h2>
 ${todo === undefined ? html`` : toDoPart(todo)}
 <dl>${rows.map(([term, text]) => html`<dt>${term}</dt><dd>${text}</dd>`)}</dl>
 ${eventsPart(channel, now, todo !== undefined)}</section>

@@ -1,5 +1,11 @@
 import { setMaxListeners } from "node:events";
-import type { Credential, CredentialDescription, Refusal, RefusalDecision } from "../../credentials/credential.js";
+import type {
+  Credential,
+  CredentialDescription,
+  OAuthDescription,
+  Refusal,
+  RefusalDecision,
+} from "../../credentials/credential.js";
 import { credentialClosed } from "../../credentials/credential-closed.js";
 import { describeHeader } from "../../credentials/header-description.js";
 import {
@@ -137,10 +143,11 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
       const oauth = session.describe();
       const scheme = oauth.tokenType;
       const own = oauth.isSignedIn ? [{ name: "Authorization", from: "oauth", scheme, variables: [] } as const] : [];
-      const where = oauth.issuer === undefined ? "" : ` with ${oauth.issuer}`;
+      // Before the vault was read, nothing is known: "not signed in" would be a guess.
+      const isKnown = oauth.isSignedIn || session.atHand() !== undefined;
       return {
         kind: "oauth",
-        summary: oauth.isSignedIn ? `OAuth, signed in${where}` : `OAuth, not signed in${where}`,
+        summary: isKnown ? oauthSummary(oauth) : "OAuth",
         headers: [
           ...sources.map(({ name, value, variables }) => describeHeader(name, value, "configuration", variables)),
           ...own,
@@ -154,4 +161,9 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
       await Promise.all(working);
     },
   };
+}
+
+/** How a sign-in by OAuth is, in one line. */
+export function oauthSummary({ isSignedIn, issuer }: Pick<OAuthDescription, "isSignedIn" | "issuer">): string {
+  return `OAuth, ${isSignedIn ? "signed in" : "not signed in"}${issuer === undefined ? "" : ` with ${issuer}`}`;
 }
