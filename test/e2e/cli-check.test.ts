@@ -105,7 +105,7 @@ test("--json tells the same to scripts", async () => {
         severity: "error",
         rule: expect.any(String),
         message: 'API_TOKEN is not set, and headers.Authorization of the server "api" needs it.',
-        fix: expect.stringContaining("export API_TOKEN="),
+        fix: expect.stringContaining("Export API_TOKEN before"),
         file,
         line: 7,
         column: 26,

@@ -62,3 +62,21 @@ test("a key of another certificate is refused at the start, and another port is 
   expect(gateway.stderr).toContain(`The private key file "${join(folder, "key.pem")}" does not belong to`);
   expect(gateway.stderr).not.toContain("--port");
 });
+
+test("a command that does not trust the gateway's certificate advises --ca, which helps", async () => {
+  install("server");
+  const gateway = up();
+  await expect.poll(() => gateway.stdout, patience).toContain("\n");
+  const env = { HOME: join(folder, "home"), PATH: process.env.PATH };
+  const auth = async (...argv: string[]): Promise<RunningProcess> => {
+    const run = startCommand(["auth", "--endpoint", ...argv], { cwd: folder, env });
+    await run.ended;
+    return run;
+  };
+  const distrusting = await auth();
+  expect(distrusting.stderr).toContain("give the authority's certificate with --ca <file>.");
+  expect(distrusting.stderr).not.toContain("Start it again");
+  expect((await auth("--ca", certificate("ca"))).stdout).toContain("As the gateway at https://");
+  gateway.process.kill("SIGTERM");
+  expect(await gateway.ended).toBe(0);
+});

@@ -88,3 +88,21 @@ test("on every address without TLS it does not start, and says which options hel
   expect(await up.ended).toBe(2);
   expect(up.stderr).toContain("--cert <file> --key <file>");
 });
+
+test("a variable that is set in the environment file reaches the running gateway, as its advice says", async () => {
+  const entry = { command: process.execPath, args: [everything, "stdio"], env: { SOME_NAME: "${SOME_NAME}" } };
+  writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: { everything: entry } }));
+  const file = join(folder, "secrets.env");
+  writeFileSync(file, "");
+  const up = wirescope("up", "--port", "0", "--json", "--log", "json", "--trust", "--env-file", file);
+  await expect.poll(() => up.stdout, patience).toContain("\n");
+  const why = wirescope("why", "everything", "--endpoint");
+  await why.ended;
+  expect(why.stdout.replace(/\s+/g, " ")).toContain(
+    `Set SOME_NAME=… in ${file}. The gateway reads the file again when it changes.`,
+  );
+  writeFileSync(file, "SOME_NAME=ada\n");
+  await expect.poll(() => up.stderr, patience).toContain('"state":"READY"');
+  up.process.kill("SIGTERM");
+  expect(await up.ended).toBe(0);
+});

@@ -29,11 +29,23 @@ export async function askGateway(
         ? `The gateway at ${url} is of a version that cannot be administered.`
         : `The gateway at ${url} does not answer (${message}).`;
     if (!values.endpoint) {
-      io.stderr.write(`wirescope: ${what} This goes on without it.\n`);
+      const advice = isCertificateProblem(message) ? ` ${adviceFor(message)}` : "";
+      io.stderr.write(`wirescope: ${what}${advice} Continuing without it.\n`);
       return undefined;
     }
-    throw new ToolServerError("SERVER_UNREACHABLE", `${what} Start it again: wirescope up.`, { cause: error });
+    throw new ToolServerError("SERVER_UNREACHABLE", `${what} ${adviceFor(message)}`, { cause: error });
   }
+}
+
+/** A gateway whose certificate is of a private authority runs well: starting it again would not help. */
+function adviceFor(message: string): string {
+  return isCertificateProblem(message)
+    ? "Its certificate is not signed by a known authority: give the authority's certificate with --ca <file>."
+    : "Start it again: wirescope up.";
+}
+
+function isCertificateProblem(message: string): boolean {
+  return /self[- ]signed certificate|unable to (?:verify|get)|CERT_UNTRUSTED|UNABLE_TO_/i.test(message);
 }
 
 /** A failure of the gateway as the command would have failed by itself. */
@@ -41,7 +53,7 @@ export function failureFrom(error: unknown, url: string): Error {
   const { status, message, failure } = readAdminError(error);
   const code = failure?.code as ToolServerErrorCode | undefined;
   if (code) return new ToolServerError(code, message, { cause: error });
-  const again = "Start it again: wirescope up.";
+  const again = adviceFor(message);
   switch (status) {
     case "Unauthenticated":
       return new ToolServerError("UNAUTHORIZED", `The gateway at ${url} does not take its token any more. ${again}`, {

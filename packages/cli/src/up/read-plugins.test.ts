@@ -64,3 +64,20 @@ test("a line of an environment file that is passed over is left to do", async ()
     { server: file, problem: expect.stringMatching(/^2:1: The line is not /) },
   ]);
 });
+
+test("a person learns how a variable reaches the gateway that runs", async () => {
+  const entries = { mcpServers: { good: { command: "node" } } };
+  const file = join(folder, "secrets.env");
+  writeFileSync(file, "");
+  const adviceOf = async (...args: string[]): Promise<(name: string) => string> => {
+    const [plugin] = await readerOf([entries], ...args).read();
+    return plugin?.setVariable ?? (() => "");
+  };
+  expect((await adviceOf())("TOKEN")).toContain(
+    "stop it, export TOKEN, and start it again; or start it with --env-file",
+  );
+  expect((await adviceOf("--env-file", file))("TOKEN")).toBe(
+    `Set TOKEN=… in ${file}. The gateway reads the file again when it changes.`,
+  );
+  expect((await adviceOf("--env-file", file))("HOME")).toContain(`overrides ${file}`);
+});

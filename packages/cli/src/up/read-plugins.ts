@@ -86,6 +86,7 @@ export function createPluginReader(
             configurationPath: file,
             variables: { ...variables, ...extra },
             pluginRoot,
+            setVariable: variableAdvice(envFiles, io.env),
             // Nobody is asked here: what is not trusted stands in the list of what to do.
             assertTrusted: createTrustAsker({ file, pluginRoot, io: isSilent, isFlagged: values.trust }),
             trust: {
@@ -101,6 +102,19 @@ export function createPluginReader(
       passedOver = findings.filter(({ severity }) => severity === "error");
       return last;
     },
+  };
+}
+
+/** How a variable is set for a gateway that runs: its own environment cannot be changed, and counts before its files. */
+function variableAdvice(envFiles: readonly string[], env: Variables): (name: string) => string {
+  const file = envFiles.at(-1);
+  return (name) => {
+    if (file === undefined) {
+      return `The gateway keeps the variables it was started with: stop it, export ${name}, and start it again; or start it with --env-file <file>, which it reads again when the file changes.`;
+    }
+    return env[name] === undefined
+      ? `Set ${name}=… in ${file}. The gateway reads the file again when it changes.`
+      : `The gateway was started with ${name} in its environment, which overrides ${file}: stop it, export the new value or unset it, and start it again.`;
   };
 }
 

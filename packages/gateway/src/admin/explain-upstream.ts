@@ -39,6 +39,7 @@ export function explainUpstream(options: ExplainUpstreamOptions): Promise<Explan
     settings: { info },
     // What mends the gateway goes through it.
     commandArguments: ["--endpoint"],
+    setVariable: plugin.setVariable ?? ((name) => `Set ${name} where the gateway is started, and restart it.`),
     allowInsecureLoopback: oauth?.allowInsecureLoopback,
     lastFailure: options.signInFailure ?? errorOf(options.failure),
     judgeTrust: (entry) => plugin.trust?.judge(entry) ?? judge(plugin, entry),

@@ -4,6 +4,8 @@ import type { ApprovalSubject, Entry, ToolServersOptions, TrustJudgement } from 
 export interface PluginServers extends Omit<ToolServersOptions, "settings" | "isEager" | "secrets"> {
   /** The file of the configuration, as people are told of it. Default: they are not. */
   readonly configurationPath?: string | undefined;
+  /** How a variable is set for this gateway, in a sentence for people. Default: it has to be restarted with the variable. */
+  readonly setVariable?: ((name: string) => string) | undefined;
   /** Lets people see and give approvals through the gateway. Default: they cannot. */
   readonly trust?: PluginTrust | undefined;
 }

@@ -108,7 +108,10 @@ describe("what cannot be put in", () => {
       },
     ]);
     expect(() => resolveEntry(entryOf(withEntry(bearer)), context())).toThrow(
-      expect.objectContaining({ code: "VARIABLE_UNUSABLE", message: expect.stringContaining("export API_TOKEN=") }),
+      expect.objectContaining({
+        code: "VARIABLE_UNUSABLE",
+        message: expect.stringContaining("Export API_TOKEN before wirescope starts"),
+      }),
     );
   });
 

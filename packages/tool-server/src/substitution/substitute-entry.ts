@@ -186,17 +186,22 @@ function lookUp(
   const who = `${field.field} of the server ${JSON.stringify(field.server ?? "")}`;
   if (value === undefined) {
     const message = `${name} is not set, and ${who} needs it.`;
-    report("variable-unset", "error", field, message, `Set it: export ${name}=…, or --env-file.`);
+    report("variable-unset", "error", field, message, howToSet(name));
     return undefined;
   }
   if (isSecret && value !== fallback) registerSecret(value, field, secrets);
   if (value === "" && fallback === undefined) {
     const isError = isSecret || field.field === "url";
     const message = `${name} is set but empty, and ${who} needs it.`;
-    report("variable-empty", isError ? "error" : "warning", field, message, `Set it: export ${name}=…, or --env-file.`);
+    report("variable-empty", isError ? "error" : "warning", field, message, howToSet(name));
   }
   judgeValue(field, variable, value, report);
   return value;
+}
+
+/** Advice that holds for a command and for a gateway that runs: exporting a variable does not reach a process that has started. */
+function howToSet(name: string): string {
+  return `Export ${name} before wirescope starts, or set it in a file given with --env-file, which a gateway reads again when it changes.`;
 }
 
 /** Makes a value known, and the password that it holds where it is a URL or the credentials of Basic. */

@@ -205,3 +205,15 @@ describe("a helper", () => {
     expect(JSON.stringify(explained)).not.toContain("a-token-of-mine");
   });
 });
+
+test("for a gateway that runs, a variable is set by what reaches its process, not by export", async () => {
+  const entry = { type: "http", url: "https://a.example.com/mcp", headers: { Authorization: "Bearer ${API_TOKEN}" } };
+  const setVariable = (name: string): string => `Set ${name} in the file.`;
+  const cause = firstOf(await explainEntry(entry, { variables: {}, setVariable }));
+  expect(cause).toMatchObject({
+    cause: "variable-unset",
+    mend: { what: expect.stringMatching(/Set API_TOKEN in the file\.$/) },
+  });
+  expect(cause.mend.command).toBeUndefined();
+  expect(firstOf(await explainEntry(entry, { variables: {} })).mend.command).toBe("export API_TOKEN=…");
+});

@@ -2,7 +2,7 @@ import { redactValue } from "../connection/redact-failure.js";
 import { createServerSecrets } from "../servers/entry-secrets.js";
 import { demandsOf } from "./demands.js";
 import type { ExplainOptions } from "./explain-options.js";
-import type { Explanation } from "./explanation.js";
+import type { Explanation, Mend } from "./explanation.js";
 import type { WalkFacts } from "./facts.js";
 import { permissionsOf } from "./permissions.js";
 import { hasFailed, rankCauses } from "./rank/rank-causes.js";
@@ -15,7 +15,15 @@ export async function explainServer(options: ExplainOptions): Promise<Explanatio
   const secrets = entry === undefined ? options.secrets.scope() : createServerSecrets(entry, options.secrets);
   const facts = await walkServer({ ...options, secrets });
   // Everything was redacted when it was found; a secret that became known only later is caught here.
-  return redactValue(explain(facts), secrets.redact) as Explanation;
+  const explanation = explain(facts);
+  const causes = explanation.causes.map((cause) => ({ ...cause, mend: adviceFor(cause.mend, options) }));
+  return redactValue({ ...explanation, causes }, secrets.redact) as Explanation;
+}
+
+/** Says how a variable reaches the process that needs it. */
+function adviceFor(mend: Mend, { setVariable }: ExplainOptions): Mend {
+  if (mend.variable === undefined || setVariable === undefined) return mend;
+  return { ...mend, what: `${mend.what} ${setVariable(mend.variable)}`, command: undefined };
 }
 
 /** The explanation of what a walk found. */

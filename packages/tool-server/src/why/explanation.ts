@@ -48,6 +48,8 @@ export interface Mend {
   readonly place?: (Position & { readonly file: string }) | undefined;
   /** What to write there. */
   readonly write?: string | undefined;
+  /** The variable to set. How that is done depends on the process that needs it; see `ExplainOptions.setVariable`. */
+  readonly variable?: string | undefined;
 }
 
 /** One thing that may be wrong. Holds no secret. */

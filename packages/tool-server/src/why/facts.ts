@@ -12,6 +12,8 @@ import type { OAuthFacts } from "./oauth-facts.js";
  * and demands are made of this alone.
  */
 export interface WalkFacts {
+  /** Whether a gateway walks for itself, so that its own options and variables are meant. */
+  readonly isGateway: boolean;
   readonly server: string;
   /** Undefined where the entry cannot be understood. */
   readonly type: Entry["type"] | undefined;

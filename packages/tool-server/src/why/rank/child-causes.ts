@@ -93,7 +93,7 @@ function missing(facts: WalkFacts, child: ChildFacts): Cause[] {
       evidence: lastWords(child),
       mend: {
         ...mendField(facts, "entry", "Pass it on.", `"env": {"${variable}": "\${${variable}}"}`),
-        command: isSetHere ? undefined : `export ${variable}=…`,
+        ...(isSetHere ? {} : { command: `export ${variable}=…`, variable }),
       },
     };
   });

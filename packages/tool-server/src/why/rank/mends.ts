@@ -11,9 +11,9 @@ export function mendField({ file, places }: Place, field: string, what: string, 
   return { what, place, ...(write === undefined ? {} : { write }) };
 }
 
-/** By the value of a variable. */
-export function mendVariable(variable: string, what: string): Mend {
-  return { what, command: `export ${variable}=…` };
+/** By the value of a variable; `value` is an example, by default `…`. */
+export function mendVariable(variable: string, what: string, value = "…"): Mend {
+  return { what, command: `export ${variable}=${value}`, variable };
 }
 
 /** By a command of ours for the server. */

@@ -2,7 +2,7 @@ import { isClientCertificateAlert } from "../../http/connect-failure.js";
 import type { CauseCode } from "../cause-table.js";
 import type { Cause, Mend } from "../explanation.js";
 import type { CertificateFacts, NetworkFacts, NetworkFailure, WalkFacts } from "../facts.js";
-import { bridgeMend, mendField, mendVariable } from "./mends.js";
+import { bridgeMend, mendBy, mendField, mendVariable } from "./mends.js";
 
 /** Why there is no way to the host: settings, proxy, name, connection, TLS. */
 export function networkCauses(facts: WalkFacts): Cause[] {
@@ -92,14 +92,19 @@ function mendOf(facts: WalkFacts, network: NetworkFacts, cause: CauseCode): Mend
     case "proxy-unreachable":
       return mendVariable(proxy?.variable ?? "HTTPS_PROXY", "Correct the host and port of the proxy, or unset it.");
     case "proxy-credentials": {
-      const command = `export ${proxy?.variable ?? "HTTPS_PROXY"}=http://user:password@${proxy?.name ?? "host:port"}`;
-      return { what: "Put the user and the password of the proxy into its url.", command };
+      const value = `http://user:password@${proxy?.name ?? "host:port"}`;
+      return mendVariable(
+        proxy?.variable ?? "HTTPS_PROXY",
+        "Put the user and the password of the proxy into its url.",
+        value,
+      );
     }
     case "proxy-refuses":
-      return {
-        what: "Go past the proxy where that is allowed; else ask who runs it to let the host through.",
-        command: `export NO_PROXY=${host}`,
-      };
+      return mendVariable(
+        "NO_PROXY",
+        "Bypass the proxy if that is allowed; otherwise ask its operator to let the host through.",
+        host,
+      );
     case "name-unknown":
       return hostVariable === undefined
         ? mendField(facts, "url", "Correct the host in the url; check that this machine can look names up.")
@@ -111,10 +116,11 @@ function mendOf(facts: WalkFacts, network: NetworkFacts, cause: CauseCode): Mend
         `Start the server, or correct the port in the url: nothing listens at port ${port}.`,
       );
     case "connection-timeout":
-      return {
-        what: "Check the network, the VPN and the firewall; where a proxy is needed, name it.",
-        command: "export HTTPS_PROXY=http://host:port",
-      };
+      return mendVariable(
+        "HTTPS_PROXY",
+        "Check the network, the VPN and the firewall; if a proxy is needed, name it.",
+        "http://host:port",
+      );
     case "certificate-expired":
       return {
         what: "The certificate has to be renewed on the server. Check the clock of this machine too.",
@@ -124,10 +130,7 @@ function mendOf(facts: WalkFacts, network: NetworkFacts, cause: CauseCode): Mend
       return { what: "Set the clock of this machine.", command: "date -u" };
     case "certificate-self-signed":
     case "certificate-untrusted":
-      return {
-        what: "Where the authority is yours, trust it: name the file of its certificate, here or by --ca.",
-        command: "export NODE_EXTRA_CA_CERTS=/path/to/ca.pem",
-      };
+      return trustAuthority(facts);
     case "certificate-host-mismatch":
       return mendField(facts, "url", "Write a host into the url that the certificate names.");
     case "client-certificate-wanted":
@@ -139,6 +142,17 @@ function mendOf(facts: WalkFacts, network: NetworkFacts, cause: CauseCode): Mend
     default:
       return { what: "Look into the server, and at what stands between." };
   }
+}
+
+function trustAuthority(facts: WalkFacts): Mend {
+  const what = "If the authority is yours, trust it: give the file of its certificate with --ca";
+  return facts.isGateway
+    ? { what: `${what}, when you start the gateway.`, command: "wirescope up --ca /path/to/ca.pem" }
+    : mendBy(
+        { ...facts, commandArguments: [...facts.commandArguments, "--ca", "/path/to/ca.pem"] },
+        ["why"],
+        `${what}.`,
+      );
 }
 
 function variableOf({ failure }: NetworkFacts): string {

@@ -8,6 +8,7 @@ const base: WalkFacts = {
   type: "http",
   file: ".mcp.json",
   places: { entry: { line: 3, column: 5 }, url: { line: 5, column: 7 } },
+  isGateway: false,
   commandArguments: [],
   signInArguments: ["--profile", "work"],
   findings: [],

@@ -35,6 +35,7 @@ export function lookAtEntry(options: ExplainOptions): EntryLook {
       type: entry?.type,
       file: configurationPath,
       places: entry === undefined ? placesOfFindings(findings) : placesOf(entry),
+      isGateway: options.setVariable !== undefined,
       commandArguments: options.commandArguments ?? [],
       signInArguments: options.signInArguments ?? [],
       findings,
