@@ -49,6 +49,13 @@ describe("a helper", () => {
     expect(await codesOf(example("helper"))).toEqual(["error helper-not-executable"]);
   });
 
+  test("with Windows line ends is an error that names them", async () => {
+    await mkdir(join(root, "scripts"));
+    await writeFile(script(), "#!/bin/sh\r\necho\r\n", { mode: 0o755 });
+    const { findings } = await checkConfiguration(example("helper"), { pluginRoot: root, variables: {} });
+    expect(findings).toMatchObject([{ code: "helper-not-executable", fix: expect.stringContaining("CRLF") }]);
+  });
+
   test("[TS-D-SEC-3] is not run, and neither is a command", async () => {
     await mkdir(join(root, "scripts"));
     await writeFile(script(), `#!/bin/sh\ntouch ${root}/ran\n`, { mode: 0o755 });
@@ -205,6 +212,15 @@ describe("the file", () => {
     expect(await failure()).toContain("there is no such file");
     await writeFile(file, Uint8Array.of(0x7b, 0xff, 0x7d));
     expect(await failure()).toContain("it is not UTF-8");
+    for (const mark of ["\ufeff", ""]) {
+      await writeFile(file, Buffer.from(`${mark}{}`, "utf16le"));
+      expect(await failure()).toContain("it is UTF-16");
+    }
+    const converted = execFileSync("sh", ["-c", "iconv -f UTF-16 -t UTF-8"], {
+      input: Buffer.from("\ufeff{}", "utf16le"),
+    });
+    await writeFile(file, converted);
+    expect(await readConfigurationFile(file)).toBe("{}");
     await writeFile(file, "x".repeat(4 * 1_048_576 + 1));
     expect(await failure()).toContain("exceeds the limit of 4194304 bytes");
     await rm(file);

@@ -28,6 +28,7 @@ export async function findConfigurationFile(directory: string, pluginRoot?: stri
 export async function readConfigurationFile(file: string): Promise<string> {
   try {
     const bytes = await readBoundedFile(file, { maxBytes });
+    if (isUtf16(bytes)) throw Object.assign(new Error("UTF-16"), { code: "UTF-16" });
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
@@ -45,10 +46,19 @@ export async function readReadme(pluginRoot: string): Promise<string | undefined
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
   EACCES: "this user may not read it",
-  ERR_ENCODING_INVALID_ENCODED_DATA: "it is not UTF-8",
+  ERR_ENCODING_INVALID_ENCODED_DATA: "it is not UTF-8. Save it with that encoding",
+  "UTF-16":
+    "it is UTF-16, as Windows PowerShell writes by default. Save it as UTF-8; iconv -f UTF-16 -t UTF-8 converts it",
   ERR_NOT_A_FILE: "it is not a regular file",
   ERR_FILE_TOO_LARGE: `it exceeds the limit of ${maxBytes} bytes`,
 };
+
+/** By its byte-order mark, or by the zero byte beside its first character. */
+function isUtf16(bytes: Uint8Array): boolean {
+  const [first, second] = bytes;
+  if (first === undefined || second === undefined) return false;
+  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff) || (first === 0) !== (second === 0);
+}
 
 async function upToRepository(start: string): Promise<string[]> {
   const places: string[] = [];

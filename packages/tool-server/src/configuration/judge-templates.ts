@@ -2,8 +2,11 @@ import { literalOf, pluginRootVariable, variablesOf } from "../substitution/temp
 import type { TextField } from "./entry.js";
 import type { Report } from "./finding.js";
 
-/** Holds the variables of a field against how they are written and where they may stand. */
-export function judgeTemplate(field: TextField, report: Report): void {
+/**
+ * Holds the variables of a field against how they are written and where they may stand. `bridgeVariables` are the names in env of an
+ * entry that runs `wirescope bridge`, which replaces `$NAME` in its arguments itself: so a token does not become an argument.
+ */
+export function judgeTemplate(field: TextField, report: Report, bridgeVariables?: ReadonlySet<string>): void {
   for (const reason of new Set(field.template.malformed)) {
     report(
       "variable-malformed",
@@ -13,10 +16,21 @@ export function judgeTemplate(field: TextField, report: Report): void {
       "Write ${NAME} or ${NAME:-default}; no ${ is ever sent as it stands.",
     );
   }
-  const bare = /(?:^|\s)\$([A-Z_][A-Z0-9_]*)\b/.exec(literalOf(field.template))?.[1];
-  if (bare !== undefined) {
+  const literal = literalOf(field.template);
+  const bare = /(?:^|\s)\$([A-Z_][A-Z0-9_]*)\b/.exec(literal)?.[1];
+  if (bare !== undefined && bridgeVariables !== undefined && field.field.startsWith("args[")) {
+    if (!bridgeVariables.has(bare)) {
+      const message = `${field.field} has $${bare}, which the bridge takes from its environment, and env does not give it.`;
+      report("variable-malformed", "error", field, message, `Add "env": {"${bare}": "\${${bare}}"} to the entry.`);
+    }
+  } else if (bare !== undefined) {
     const message = `${field.field} has $${bare}, which is sent as it stands.`;
     report("variable-malformed", "error", field, message, `Write \${${bare}}.`);
+  }
+  const percent = /%([A-Z_][A-Z0-9_]{2,})%/.exec(literal)?.[1];
+  if (percent !== undefined) {
+    const message = `${field.field} has %${percent}%, the form of Windows, which is sent as it stands.`;
+    report("variable-malformed", "error", field, message, `Write \${${percent}}, which works on every system.`);
   }
   for (const { name } of variablesOf(field.template)) {
     if (isReserved(name)) {

@@ -486,3 +486,25 @@ describe("variables", () => {
     expect(ofEntry(networkEntry({ headersHelper: "${HELPER}" }))).toEqual(["warning variable-misplaced"]);
   });
 });
+
+describe("variables in another form", () => {
+  test("a bridge takes $NAME of its own arguments from env, so that a token is no argument", () => {
+    const args = ["bridge", "--header", "Authorization: Bearer $LEDGER_TOKEN", "https://ledger.example.com/mcp"];
+    const env = { LEDGER_TOKEN: "${LEDGER_TOKEN}" };
+    expect(ofEntry({ command: "wirescope", args, env })).toEqual([]);
+    expect(ofEntry({ command: "node", args: ["/opt/bin/wirescope.js", ...args], env })).toEqual([]);
+    const { findings } = parseConfiguration(withEntry({ command: "wirescope", args }));
+    expect(findings).toMatchObject([
+      { code: "variable-malformed", fix: 'Add "env": {"LEDGER_TOKEN": "${LEDGER_TOKEN}"} to the entry.' },
+    ]);
+    expect(ofEntry({ command: "other", args, env })).toEqual(["error variable-malformed"]);
+  });
+
+  test("%NAME% is reported with what to write", () => {
+    const { findings } = parseConfiguration(withEntry(networkEntry({ headers: { "X-API-Key": "%API_KEY%" } })));
+    expect(findings).toMatchObject([
+      { code: "variable-malformed", fix: "Write ${API_KEY}, which works on every system." },
+    ]);
+    expect(ofUrl("https://a.example.com/a%20b%2Fc")).toEqual([]);
+  });
+});

@@ -1,5 +1,5 @@
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
-import { type Entry, textFieldsOf } from "./entry.js";
+import { type Entry, type StdioEntry, textFieldsOf } from "./entry.js";
 import {
   collectFindings,
   type Finding,
@@ -121,8 +121,17 @@ function isEntry(value: JsonNode): boolean {
   return value.kind === "object" && value.members.some(({ key }) => key === "url" || key === "command");
 }
 
+/** Whether an entry runs `wirescope bridge`, by its name or by Node and its file. */
+function isBridge(entry: Entry): entry is StdioEntry {
+  if (entry.type !== "stdio") return false;
+  const words = [entry.command, ...entry.args].map(({ template }) => template.text);
+  const at = words.findIndex((word) => /(?:^|[\\/])wirescope(?:\.js|\.cmd|\.exe)?$/i.test(word));
+  return at !== -1 && words[at + 1] === "bridge";
+}
+
 function judgeEntry(entry: Entry, allowsLoopback: boolean, secrets: SecretRegistry, report: Report): void {
-  for (const field of textFieldsOf(entry)) judgeTemplate(field, report);
+  const bridgeVariables = isBridge(entry) ? new Set(entry.env.map(({ name }) => name)) : undefined;
+  for (const field of textFieldsOf(entry)) judgeTemplate(field, report, bridgeVariables);
   for (const secret of judgeSecrets(entry, report)) {
     // A short literal, such as "test", would take its letters out of every sentence.
     if (secret.length >= 8) secrets.add(secret);

@@ -1,4 +1,5 @@
 import { resolveCommand } from "../process/resolve-command.js";
+import { carriageReturnAdvice, hasCarriageReturn } from "../process/shebang.js";
 import type { Entry } from "./entry.js";
 import type { Report } from "./finding.js";
 
@@ -40,7 +41,12 @@ export async function judgeHelper(
   if (entry.type === "stdio" || entry.headersHelper === undefined || helper === undefined) return;
   // A helper is a path, also where it has no slash: it is not searched for.
   const found = await resolveCommand(helper.includes("/") ? helper : `./${helper}`, pluginRoot, "");
-  if (found.kind === "found") return;
+  if (found.kind === "found") {
+    if (!(await hasCarriageReturn(found.path))) return;
+    const message = "The helper cannot be run.";
+    report("helper-not-executable", "error", entry.headersHelper, message, carriageReturnAdvice(helper));
+    return;
+  }
   const isDirectory = found.kind === "not-executable" && found.isDirectory;
   if (found.kind === "not-executable" && !isDirectory) {
     const fix = "Make it executable with chmod +x, and keep that in git: git update-index --chmod=+x.";
@@ -49,7 +55,7 @@ export async function judgeHelper(
   }
   const message = isDirectory ? "The helper is a directory." : "The helper does not exist, or cannot be reached.";
   const fix = /\s/.test(helper)
-    ? "Write the path of a script alone: no shell takes arguments from it."
+    ? "Write the path of a script without arguments: no shell splits the line. Let a script of your own pass them."
     : "Write the path of a script, from the plugin's root: ${HOST_PLUGIN_ROOT}/scripts/headers.sh.";
   report("helper-missing", "error", entry.headersHelper, message, fix);
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, rm, writeFile } from "node:fs/promises";
@@ -359,7 +360,7 @@ describe("a helper that fails", () => {
       expect(world.runs()).toBe(runs);
       world.clock.advance(restMs);
     }
-    await world.write({});
+    await world.write({ Authorization: "Bearer fresh-token-2" });
     await credential.headers();
     expect(credential.describe().helper).toMatchObject({ failures: 0, pausedUntil: undefined, runs: 4 });
   });
@@ -397,3 +398,28 @@ describe("who no longer waits", () => {
 async function untilReport({ reports }: World, count: number): Promise<void> {
   while (reports.length < count) await new Promise((resolve) => setImmediate(resolve));
 }
+
+describe("a helper that cannot be run", () => {
+  const toUnix = (path: string): void => void execFileSync("sh", ["-c", "sed -i.bak 's/\\r$//' \"$0\"", path]);
+
+  test.each(["#!/bin/sh", "#!/usr/bin/env sh"])(
+    "because of Windows line ends in %j says so, and its advice works",
+    async (line) => {
+      const world = await createWorld();
+      const path = join(world.path, "helper.sh");
+      await writeFile(path, `${line}\r\necho '{"Authorization": "Bearer abc-def"}'\r\n`);
+      const failure = await failureFrom(world.credential());
+      expect(failure.code).toBe("HELPER_NOT_RUNNABLE");
+      expect(failure.message).toContain("Its lines end as on Windows (CRLF)");
+      expect(failure.message).toContain(`sed -i.bak 's/\\r$//' ${path}`);
+      toUnix(path);
+      expect(await world.credential().headers()).toMatchObject({ Authorization: "Bearer abc-def" });
+    },
+  );
+
+  test("because it has arguments says so", async () => {
+    const world = await createWorld();
+    const failure = await failureFrom(world.credential({ helper: "./helper.sh --verbose" }));
+    expect(failure.message).toContain("headersHelper is a path without arguments");
+  });
+});

@@ -34,6 +34,12 @@ export function parseHelperOutput(output: Uint8Array, helper: string): HeaderFie
   if (root.kind !== "object") {
     throw invalid(`wrote ${withArticle(root.kind)}, not an object`, 'Let it write {"Header-Name": "value"}.');
   }
+  if (root.members.length === 0) {
+    throw invalid(
+      "wrote an empty object, so there is nothing to sign in with",
+      'Let it write {"Header-Name": "value"}, or end with another code than 0 if it has no credential.',
+    );
+  }
   if (root.members.length > mostHeaders) {
     throw invalid(`wrote ${root.members.length} headers`, `Let it write ${mostHeaders} at most.`);
   }

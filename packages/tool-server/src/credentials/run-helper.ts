@@ -4,6 +4,7 @@ import type { Clock } from "../process/clock.js";
 import { printableText } from "../process/printable-text.js";
 import { describeOutcome, type ProcessOutcome } from "../process/process-outcome.js";
 import { runProcess } from "../process/run-process.js";
+import { carriageReturnAdvice, hasCarriageReturn } from "../process/shebang.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { isSecretName } from "../secrets/secret-names.js";
 import { findSecretShapes } from "../secrets/secret-shapes.js";
@@ -59,12 +60,15 @@ export async function runHelper(task: HelperTask, signal: AbortSignal): Promise<
     signal,
     redact: (text) => hideTokens(secrets.redact(text)),
   });
-  return { outcome, result: resultOf(outcome, task) };
+  const hasFailed = outcome.kind !== "exited" || outcome.code !== 0;
+  const isFromWindows = hasFailed && (await hasCarriageReturn(path));
+  return { outcome, result: resultOf(outcome, task, isFromWindows) };
 }
 
 function resultOf(
   outcome: ProcessOutcome,
   { server, path, secrets, tokens }: HelperTask,
+  isFromWindows: boolean,
 ): HeaderFields | ToolServerError {
   const helper = `The helper of the server ${JSON.stringify(server)} (${printableText(path, 500)})`;
   // Read whatever the outcome is: what a run that failed wrote may stand in its last words as well.
@@ -74,6 +78,7 @@ function resultOf(
     const words = stderr.length === 0 ? "." : `; its last words: "${secrets.redact(stderr.join(" | "))}".`;
     return new ToolServerError(code, `${helper} ${describeOutcome(outcome)}${words} ${advice}`);
   };
+  if (isFromWindows) return fail("HELPER_NOT_RUNNABLE", carriageReturnAdvice(printableText(path, 500)));
   switch (outcome.kind) {
     case "exited":
       return outcome.code === 0 && headers !== undefined
@@ -84,7 +89,12 @@ function resultOf(
     case "too-much-output":
       return fail("HELPER_OUTPUT_INVALID", "Let it write one JSON object of headers and nothing else.");
     case "not-found":
-      return fail("HELPER_NOT_RUNNABLE", "Check the path in headersHelper, and the first line of the script.");
+      return fail(
+        "HELPER_NOT_RUNNABLE",
+        /\s/.test(path)
+          ? "headersHelper is a path without arguments: write a script that passes them, and name that."
+          : "Check the path in headersHelper, and the first line of the script.",
+      );
     case "not-executable":
       return fail("HELPER_NOT_RUNNABLE", "Make it executable, with chmod +x.");
     case "not-started":

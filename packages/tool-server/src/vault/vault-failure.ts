@@ -30,6 +30,10 @@ export function vaultUnreadable(path: string, problem: string, advice: string, c
 /** A failure of the system as one of the vault; any other stays as it is. */
 export function asVaultFailure(path: string, verb: "read" | "written" | "locked", error: unknown): unknown {
   if (!(error instanceof Error && "syscall" in error)) return error;
-  const advice = "What was stored before is unchanged. Fix that, and try again.";
+  const { code } = error as NodeJS.ErrnoException;
+  const isNotWritable = code === "EROFS" || code === "EACCES" || code === "EPERM";
+  const advice = isNotWritable
+    ? "What was stored before is unchanged. Give this user access to it, or use another folder: set XDG_DATA_HOME."
+    : "What was stored before is unchanged. Fix that, and try again.";
   return vaultUnreadable(path, `cannot be ${verb}: ${systemReason(error)}`, advice, error);
 }

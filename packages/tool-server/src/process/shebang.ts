@@ -1,0 +1,24 @@
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+
+/**
+ * Whether the first line of a script names its interpreter and ends with a carriage return, as an editor of Windows writes it. The
+ * system then looks for an interpreter whose name ends with that character. Never rejects.
+ */
+export async function hasCarriageReturn(path: string): Promise<boolean> {
+  try {
+    await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(512), 0, 512, 0);
+    return /^#![^\n]*\r\n/.test(buffer.toString("latin1", 0, bytesRead));
+  } catch {
+    return false;
+  }
+}
+
+/** What is wrong with such a script, and what helps; `path` is the script. */
+export function carriageReturnAdvice(path: string): string {
+  return (
+    "Its lines end as on Windows (CRLF), so the interpreter in its first line is not found. Convert it: " +
+    `sed -i.bak 's/\\r$//' ${path}; and keep it so in git, with "*.sh text eol=lf" in .gitattributes.`
+  );
+}
