@@ -4,6 +4,7 @@ import { exitCode } from "../failure.js";
 import type { Io } from "../io.js";
 import { formatJson } from "../output/json.js";
 import { createScreen } from "../output/screen.js";
+import { shellWord } from "../shell-word.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import type { AdminAtHand } from "./admin-at-hand.js";
 import { failureFrom } from "./ask-gateway.js";
@@ -56,5 +57,5 @@ function failureOf(server: Server): { code: string | undefined; message: string 
 function lineOf(server: Server): string {
   const { name, serverName, serverVersion } = server;
   if (isConnected(server)) return `${name} is connected: ${serverName} ${serverVersion}`.trimEnd();
-  return `${name} is not connected. ${failureOf(server)?.message ?? ""} Next: wirescope why ${name}`;
+  return `${name} is not connected. ${failureOf(server)?.message ?? ""} Next: wirescope why ${shellWord(name)}`;
 }

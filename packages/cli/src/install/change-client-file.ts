@@ -3,6 +3,7 @@ import type { Io } from "../io.js";
 import { readJsoncMember } from "../jsonc/edit-jsonc.js";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
+import { shellWord } from "../shell-word.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import { findGateway } from "../up/gateway-file.js";
 import { UsageError } from "../usage-error.js";
@@ -115,7 +116,7 @@ async function wishOf(
     await assertNotItself(target, gateway.configurations);
     const own = Object.values(client.files(place));
     const twice = gateway.configurations.filter((file) => own.includes(file));
-    const asConfigured = gateway.configurations.map((file) => `--config ${file}`).join(" ");
+    const asConfigured = gateway.configurations.map((file) => `--config ${shellWord(file)}`).join(" ");
     const notes = [
       ...(scope === "project"
         ? ["The entry holds paths of this machine: others who use the project need their own."]

@@ -13,6 +13,7 @@ import {
 } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
+import { shellWord } from "../shell-word.js";
 import { approvalsOf, createTrustAsker, policyOf } from "../tool-server/ask-for-trust.js";
 import { assertReadable } from "../tool-server/assert-readable.js";
 import { readable, readVariables } from "../tool-server/configuration-input.js";
@@ -68,7 +69,7 @@ export function createPluginReader(
       ...passedOver.map(({ file = "", line, column, message, fix }) => ({
         server: file,
         problem: `${line}:${column}: ${message} ${fix} It is passed over.`,
-        command: `${commands.program} check --env-file ${file}`,
+        command: `${commands.program} check --env-file ${shellWord(file)}`,
       })),
     ],
     async read() {

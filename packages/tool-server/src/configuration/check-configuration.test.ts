@@ -54,6 +54,8 @@ describe("a helper", () => {
     await writeFile(script(), "#!/bin/sh\r\necho\r\n", { mode: 0o755 });
     const { findings } = await checkConfiguration(example("helper"), { pluginRoot: root, variables: {} });
     expect(findings).toMatchObject([{ code: "helper-not-executable", fix: expect.stringContaining("CRLF") }]);
+    // The path is complete, so that the command works in any folder.
+    expect(findings[0]?.fix).toContain(`sed -i.bak 's/\\r$//' ${script()};`);
   });
 
   test("[TS-D-SEC-3] is not run, and neither is a command", async () => {

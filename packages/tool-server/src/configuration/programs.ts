@@ -44,7 +44,7 @@ export async function judgeHelper(
   if (found.kind === "found") {
     if (!(await hasCarriageReturn(found.path))) return;
     const message = "The helper cannot be run.";
-    report("helper-not-executable", "error", entry.headersHelper, message, carriageReturnAdvice(helper));
+    report("helper-not-executable", "error", entry.headersHelper, message, carriageReturnAdvice(found.path));
     return;
   }
   const isDirectory = found.kind === "not-executable" && found.isDirectory;

@@ -1,4 +1,5 @@
 import { printableText } from "../process/printable-text.js";
+import { shellWord } from "../process/shell-word.js";
 import { isoOf, spanOf } from "../process/time-text.js";
 import { isPlaceholder } from "../secrets/placeholder.js";
 import { isTenantHeader } from "../secrets/secret-names.js";
@@ -95,7 +96,7 @@ function nothingSent({ credential, server }: RefusalFacts, challenges: readonly 
   const place = kind === "environment" ? "in its env" : "in headers or headersHelper";
   const isOAuth = kind === "oauth" && challenges.some(({ scheme }) => scheme === "bearer" || scheme === "dpop");
   const advice = isOAuth
-    ? `Nobody has signed in: wirescope login ${server ?? "<server>"}`
+    ? `Nobody has signed in: wirescope login ${server === undefined ? "<server>" : shellWord(server)}`
     : `Give the entry one ${place}.`;
   return {
     cause: "nothing-sent",

@@ -417,6 +417,19 @@ describe("a helper that cannot be run", () => {
     },
   );
 
+  test("because of Windows line ends gives a command that is safe to paste, whatever its name", async () => {
+    const world = await createWorld();
+    const helper = "./$(touch pasted); 'x' helper.sh";
+    await writeFile(join(world.path, helper), '#!/bin/sh\r\necho \'{"Authorization": "Bearer abc-def"}\'\r\n', {
+      mode: 0o755,
+    });
+    const { message } = await failureFrom(world.credential({ helper }));
+    const command = /Convert it: (.+); and keep it so in git/.exec(message)?.[1] ?? "";
+    execFileSync("sh", ["-c", command], { cwd: world.path });
+    expect(existsSync(join(world.path, "pasted"))).toBe(false);
+    expect(await world.credential({ helper }).headers()).toMatchObject({ Authorization: "Bearer abc-def" });
+  });
+
   test("because it has arguments says so", async () => {
     const world = await createWorld();
     const failure = await failureFrom(world.credential({ helper: "./helper.sh --verbose" }));

@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
+import { shellWord } from "./shell-word.js";
 
 /**
  * Whether the first line of a script names its interpreter and ends with a carriage return, as an editor of Windows writes it. The
@@ -19,6 +20,6 @@ export async function hasCarriageReturn(path: string): Promise<boolean> {
 export function carriageReturnAdvice(path: string): string {
   return (
     "Its lines end as on Windows (CRLF), so the interpreter in its first line is not found. Convert it: " +
-    `sed -i.bak 's/\\r$//' ${path}; and keep it so in git, with "*.sh text eol=lf" in .gitattributes.`
+    `sed -i.bak 's/\\r$//' ${shellWord(path)}; and keep it so in git, with "*.sh text eol=lf" in .gitattributes.`
   );
 }

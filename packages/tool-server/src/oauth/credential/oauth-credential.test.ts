@@ -1,6 +1,7 @@
 import { startHostileAuthorizationServer } from "@wirescope/quirks";
 import { describe, expect, test } from "vitest";
 import { describeCredentialContract } from "../../credentials/credential-contract.test.helper.js";
+import { startHostileServer } from "../../http/hostile-http-server.test.helper.js";
 import { createFakeClock } from "../../process/fake-clock.test.helper.js";
 import type { Vault } from "../../vault/vault.js";
 import { callTool, createOAuthWorld } from "../oauth-world.test.helper.js";
@@ -37,6 +38,41 @@ test("[TS-SEC-6] requests carry nothing until there is a token, and then Bearer 
       scopes: ["notes:read", "offline_access"],
       canRefresh: true,
     },
+  });
+});
+
+describe("a 401 without a challenge of OAuth", () => {
+  async function startKeyServer(challenge: Record<string, string>): Promise<string> {
+    const { url } = await startHostileServer(({ url }, response) =>
+      response.writeHead(url === "/mcp" ? 401 : 404, challenge).end("X-Api-Key is missing"),
+    );
+    return new URL("/mcp", url).href;
+  }
+
+  test.each([
+    ["without any", {}],
+    ["with one of another scheme", { "www-authenticate": 'ApiKey realm="notes"' }],
+  ] as const)("is UNAUTHORIZED (%s): nobody is said to need a sign-in", async (_, challenge) => {
+    const world = await createOAuthWorld();
+    const url = await startKeyServer({ ...challenge });
+    const call = await callTool({ url }, world.credential({ url }).credential);
+    expect(call).toMatchObject({ status: 401, attempts: 1, code: "UNAUTHORIZED" });
+    expect(call.reason).toBe(
+      "The server answered 401, and does not say how to sign in. If it wants an API key, give the entry a header for that. If it takes OAuth: wirescope login notes",
+    );
+  });
+
+  test("is SIGN_IN_NEEDED if the server asks for a token after all", async () => {
+    const world = await createOAuthWorld();
+    const url = await startKeyServer({ "www-authenticate": "Bearer" });
+    expect(await callTool({ url }, world.credential({ url }).credential)).toMatchObject({ code: "SIGN_IN_NEEDED" });
+  });
+
+  test("gives a command that is safe to paste, whatever the name of the server", async () => {
+    const world = await createOAuthWorld();
+    const url = await startKeyServer({});
+    const { reason } = await callTool({ url }, world.credential({ url, server: "notes; id" }).credential);
+    expect(reason).toContain("wirescope login 'notes; id'");
   });
 });
 

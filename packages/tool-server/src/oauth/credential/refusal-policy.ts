@@ -3,6 +3,7 @@ import { giveUp } from "../../credentials/refusal-rules.js";
 import { unfollowed } from "../../diagnostics/follow.js";
 import { ToolServerError, type ToolServerErrorCode } from "../../errors.js";
 import { backOffMs } from "../../process/back-off.js";
+import { shellWord } from "../../process/shell-word.js";
 import { mostScopes, scopesBeyond, unionOf } from "../authorization/scopes.js";
 import { peerText } from "../oauth-failure.js";
 import type { OAuthSession } from "../session/oauth-session.js";
@@ -41,7 +42,8 @@ export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | unde
   let renewed: string | undefined;
   /** The last token that a sign-in gave: who refuses that one will refuse the next. */
   let signedIn: string | undefined;
-  const login = `wirescope login ${context.server}`;
+  const name = shellWord(context.server);
+  const login = `wirescope login ${name}`;
 
   /** After a sign-in that led nowhere, nobody is asked again by themselves for a while. */
   const rest = (why: string): void => {
@@ -132,7 +134,7 @@ export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | unde
         );
         return giveUpWith(
           "SIGN_IN_NEEDED",
-          `The server answered 401, also to a token that was just obtained. If that stays, sign out and in again: wirescope logout ${context.server}`,
+          `The server answered 401, also to a token that was just obtained. If that stays, sign out and in again: wirescope logout ${name}`,
         );
       }
       try {

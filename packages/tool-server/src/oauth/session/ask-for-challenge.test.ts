@@ -14,6 +14,31 @@ test("who signs in before anything was refused hears what the server wants: wher
   expect(world.tool.requests[0]?.headers.authorization).toBeUndefined();
 });
 
+test("each resource_metadata is tried in order over several separate WWW-Authenticate headers", async () => {
+  const world = await createOAuthWorld();
+  const paths: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    paths.push(request.url);
+    if (request.url === "/mcp") {
+      response.writeHead(401, [
+        ["WWW-Authenticate", 'Negotiate, Basic realm="of, the proxy"'],
+        ["WWW-Authenticate", `Bearer resource_metadata="${origin}/gone"`],
+        ["www-authenticate", `Bearer scope="notes:write", resource_metadata="${origin}/about"`],
+      ] as unknown as string[]);
+      return response.end();
+    }
+    if (request.url !== "/about") return response.writeHead(404).end();
+    return response.end(JSON.stringify({ resource: url, authorization_servers: [world.authorization.issuer] }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `${origin}/mcp`;
+  expect((await world.session({ url }).signIn(world.person)).record.resource).toBe(url);
+  expect(paths).toEqual(["/mcp", "/gone", "/about"]);
+  expect(world.asked[0]?.scopes).toContain("notes:write");
+});
+
 test("what was granted before is asked for again, also in another process, and more where that is wished", async () => {
   const world = await createOAuthWorld();
   await world.session().signIn(world.person, { scopes: ["notes:write"] });

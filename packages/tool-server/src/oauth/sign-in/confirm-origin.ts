@@ -1,3 +1,4 @@
+import { shellWord } from "../../process/shell-word.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-failure.js";
 import type { SignIn } from "./sign-in.js";
@@ -25,7 +26,7 @@ export function createConfirmOrigin(
       throw oauthFailure(
         context,
         "AUTHORIZATION_ORIGIN_UNCONFIRMED",
-        `its authorization server ${peerText(context, issuer)} wants you to sign in at another origin, ${origin}, and nobody confirmed that. A hostile server does this to get at your account at ${origin}. If you know that both belong together, confirm it: wirescope login ${server} --authorization-origin ${origin}`,
+        `its authorization server ${peerText(context, issuer)} wants you to sign in at another origin, ${origin}, and nobody confirmed that. A hostile server does this to get at your account at ${origin}. If you know that both belong together, confirm it: wirescope login ${shellWord(server)} --authorization-origin ${origin}`,
         { details: { foreignOrigin } },
       );
     }

@@ -1,8 +1,9 @@
+import { shellWord } from "../../process/shell-word.js";
 import { tellingLines } from "../../process/telling-lines.js";
 import type { Cause, Mend } from "../explanation.js";
 import type { ChildFacts, WalkFacts } from "../facts.js";
 import { credentialHint, versionHint } from "./hints.js";
-import { mendField, mendVariable, shellWord } from "./mends.js";
+import { mendField, mendVariable } from "./mends.js";
 
 /** Why the process of a stdio server is not one that can be spoken with. */
 export function childCauses(facts: WalkFacts): Cause[] {

@@ -1,7 +1,8 @@
+import { shellWord } from "../../process/shell-word.js";
 import type { CauseCode } from "../cause-table.js";
 import type { Cause, Mend } from "../explanation.js";
 import type { HelperFacts, WalkFacts } from "../facts.js";
-import { mendField, shellWord } from "./mends.js";
+import { mendField } from "./mends.js";
 
 /** Why a helper gave no headers. */
 export function helperCauses(facts: WalkFacts): Cause[] {

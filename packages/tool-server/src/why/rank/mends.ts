@@ -1,3 +1,4 @@
+import { shellWord } from "../../process/shell-word.js";
 import type { Mend } from "../explanation.js";
 import type { WalkFacts } from "../facts.js";
 
@@ -43,9 +44,4 @@ export function bridgeMend(facts: Place): Mend {
     "Reach it through the wrapper that brings a client certificate.",
     '"command": "wirescope", "args": ["bridge", "--cert", "${CLIENT_CERT}", "--key", "${CLIENT_KEY}", "<url>"]',
   );
-}
-
-/** A word as a shell takes it for one. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

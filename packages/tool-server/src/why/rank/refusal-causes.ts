@@ -1,10 +1,11 @@
 import type { RefusalCause, RefusalFinding } from "../../credentials/diagnose-refusal.js";
+import { shellWord } from "../../process/shell-word.js";
 import type { CauseCode } from "../cause-table.js";
 import type { Cause, Mend } from "../explanation.js";
 import type { AttemptFacts, RefusalFacts, WalkFacts } from "../facts.js";
 import { refusalEvidence } from "./evidence.js";
 import { approvalHint, audienceHint, expiryHint, scopeHint, wordsOfRefusal } from "./hints.js";
-import { mendBy, mendField, mendVariable, shellWord } from "./mends.js";
+import { mendBy, mendField, mendVariable } from "./mends.js";
 import { hasOAuthEvidence } from "./oauth-evidence.js";
 import { tenantCauses } from "./tenant-causes.js";
 import { tokenCauses } from "./token-causes.js";

@@ -1,8 +1,9 @@
+import { shellWord } from "../../process/shell-word.js";
 import { isoOf, spanOf } from "../../process/time-text.js";
 import type { Cause, Mend } from "../explanation.js";
 import type { RefusalFacts, TokenFacts, WalkFacts } from "../facts.js";
 import { refusalEvidence } from "./evidence.js";
-import { mendBy, mendVariable, shellWord } from "./mends.js";
+import { mendBy, mendVariable } from "./mends.js";
 
 /** Clocks that differ by less are the same: a Date header has seconds, and an answer takes its time. */
 const leastSkewMs = 30_000;
