@@ -80,6 +80,12 @@ test("what install wrote uses the running gateway of its configuration, with the
   expect(await whose(client)).toBe("of the shell");
 });
 
+test("without a running gateway, the instructions of the first handshake name the servers that are not available", async () => {
+  const world = await createWorld("${NOTES_OWNER}");
+  const client = await world.connect();
+  expect(client.getInstructions()).toMatch(/^- notes: .*NOTES_OWNER/m);
+});
+
 test("a client keeps its session when the gateway that it is attached to stops, is killed, and comes back", async () => {
   const world = await createWorld(variable);
   const first = await world.up();

@@ -42,8 +42,11 @@ import { upNotice } from "./up-notice.js";
 import type { upOptions } from "./up-options.js";
 import { watchFiles } from "./watch-files.js";
 
-/** How long servers may take to connect before it is told what does not work yet. */
+/** How long servers may take to connect before the notice reports what does not work yet. */
 const settleMs = 5000;
+
+/** How long the handshake of a client on standard input waits for the servers; clients allow it much more. */
+const handshakeDelayMs = 2000;
 
 /** Runs the gateway until SIGTERM or SIGINT, or until its one client over pipes is gone. Gives the exit code. */
 export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Promise<number> {
@@ -192,9 +195,11 @@ async function serve(
   const takeBack = announce(gateway, files, values, io, proofKey);
   try {
     const ended = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
+    // The instructions are sent once, at the handshake, and name the servers that failed by then.
+    if (isPiped) await Promise.race([settled(gateway, handshakeDelayMs), ended]);
     const client = isPiped ? gateway.serveStdio(pipes.input, pipes.output) : undefined;
     if (!isPiped && !stop.aborted) {
-      await Promise.race([settled(gateway), ended]);
+      await Promise.race([settled(gateway, settleMs), ended]);
       const more = [...reader.toDo(commands), ...toolListsToDo(tools, gateway.servers(), commands)];
       if (!stop.aborted) report(gateway, demo !== undefined, values, io, { commands, access, more });
     } else tellLost();
@@ -292,9 +297,9 @@ function report(
   screen.printAll(upNotice(gateway, { commands, title, ...links, more, tokenFile: values["token-file"] }, screen));
 }
 
-/** Resolves once every server has told its tools or has failed, and after a while at the latest. */
-async function settled(gateway: Gateway): Promise<void> {
-  const deadline = Date.now() + settleMs;
+/** Resolves once every server has listed its tools or has failed, or after `maxMs`. */
+async function settled(gateway: Gateway, maxMs: number): Promise<void> {
+  const deadline = Date.now() + maxMs;
   const isOpen = (): boolean =>
     gateway.servers().some(({ state, failure, tools }) => {
       if (state === "READY") return tools === undefined;
