@@ -6,7 +6,7 @@ import type { JsonObject, RpcFault } from "../rpc/json-rpc.js";
 import { faultOf, RpcError, rpcCodes, statusOf } from "../rpc/rpc-error.js";
 import type { CallTrace, Telemetry } from "../telemetry/call-trace.js";
 import type { TraceFieldReader } from "../telemetry/trace-fields.js";
-import type { Caller } from "./caller.js";
+import type { Caller, ClientAccount } from "./caller.js";
 
 /** What a request came to. */
 export type Outcome =
@@ -17,6 +17,8 @@ export type Outcome =
 export interface Perform {
   /** Calls `done` once, with what it came to; a failure is an outcome. Not a promise: each costs every call. */
   (method: string, params: JsonObject, caller: Caller, done: (outcome: Outcome) => void): void;
+  /** Counts a request that is answered elsewhere, such as `initialize`. Throws an RpcError if the client has reached a limit. */
+  count(account: ClientAccount): void;
   /** Resolves when nothing is performed any more; at the latest then, having called off what still is. */
   idle(graceMs: number): Promise<void>;
 }
@@ -78,6 +80,16 @@ export function createPerform(options: PerformOptions): Perform {
     return outcome;
   };
 
+  /** Lets a request in; returns the refusal if the client has reached a limit. */
+  const admit = (account: ClientAccount): RpcError | undefined => {
+    const full = account.enter();
+    if (full === undefined) return undefined;
+    const refusal = tooMuch(full);
+    metrics.refused(`client-${full}`);
+    tell({ kind: "refused", limit: `client-${full}`, reason: `${account.label}: ${refusal.message}` });
+    return refusal;
+  };
+
   /** Takes up what the client says of its trace. */
   const take = (method: string, params: JsonObject, caller: Caller): CallTrace | undefined => {
     const carried = traceFields.read(params, caller.headers);
@@ -96,12 +108,9 @@ export function createPerform(options: PerformOptions): Perform {
   ): Promise<void> => {
     const { account } = caller;
     const startedAt = performance.now();
-    const full = account.enter();
-    if (full !== undefined) {
-      const fault = tooMuch(full);
-      metrics.refused(`client-${full}`);
-      tell({ kind: "refused", limit: `client-${full}`, reason: `${account.label}: ${fault.message}` });
-      done({ fault: faultOf(fault), status: fault.status });
+    const refusal = admit(account);
+    if (refusal !== undefined) {
+      done({ fault: faultOf(refusal), status: refusal.status });
       return;
     }
     metrics.started();
@@ -131,6 +140,11 @@ export function createPerform(options: PerformOptions): Perform {
   };
 
   return Object.assign(perform, {
+    count(account: ClientAccount) {
+      const refusal = admit(account);
+      if (refusal !== undefined) throw refusal;
+      account.leave();
+    },
     async idle(graceMs: number) {
       if (running.size === 0) return;
       const idle = new Promise<void>((resolve) => {

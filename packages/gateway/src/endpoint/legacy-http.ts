@@ -88,11 +88,13 @@ function initialize(parts: EndpointParts, request: HttpRequest, response: HttpRe
     return;
   }
   const { hub, perform, limits, accounts } = parts;
+  const account = accounts.create(parts.requesterOf(request), init.clientInfo);
+  perform.count(account);
   const result = initializeResult(hub, init.requested);
   const session = parts.sessions.begin({
     ...init,
     id: randomBytes(24).toString("base64url"),
-    account: accounts.create(parts.requesterOf(request), init.clientInfo),
+    account,
     protocolVersion: result.protocolVersion,
     perform,
     inputMs: limits.inputMs,

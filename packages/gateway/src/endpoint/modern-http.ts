@@ -32,12 +32,13 @@ export function serveModernPost(
     }
     const envelope = readEnvelope(message.params);
     assertModernHeaders(message, envelope, headers);
+    const account = parts.accounts.shared(parts.requesterOf(request), envelope.clientInfo);
     const outlet = createHttpOutlet(response, parts.streams);
     if (message.method === "subscriptions/listen") {
+      parts.perform.count(account);
       isCalledOffBy(response, parts.listenings.begin(message, outlet));
       return;
     }
-    const account = parts.accounts.shared(parts.requesterOf(request), envelope.clientInfo);
     isCalledOffBy(response, parts.modern.request({ request: message, envelope, account, headers }, outlet));
   } catch (error) {
     refuse(request, response, error, "id" in message ? message.id : null);

@@ -39,6 +39,7 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
       const init = readInitialize(message.params);
       const result = initializeResult(hub, init.requested);
       const account = accounts.create(client.requester, init.clientInfo);
+      perform.count(account);
       const { protocolVersion } = result;
       client.session = sessions.begin({ ...init, id, account, protocolVersion, perform, inputMs: limits.inputMs });
       if (client.session === undefined)
