@@ -15,7 +15,7 @@ import { credentials, loadPackageDefinition, Metadata } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { patience, pluginOf } from "../gateway.test.helper.js";
-import { everything, makeEcho, serve, serveModern } from "../tool-servers.test.helper.js";
+import { everything, makeEcho, modernListener, serve, serveModern } from "../tool-servers.test.helper.js";
 import { startTestAdmin, type TestAdmin } from "./admin.test.helper.js";
 import {
   AuthMethod,
@@ -156,6 +156,32 @@ describe("WatchServers", () => {
     const retry = (): Promise<unknown> =>
       admin.watchServers({}, { signal: again.signal })[Symbol.asyncIterator]().next();
     await expect.poll(() => retry().then(() => "open", String), patience).toBe("open");
+  });
+});
+
+describe("Explain", () => {
+  test("connects a server that it finds to work, without waiting for the next attempt", async () => {
+    let isRefusing = true;
+    const listener = modernListener(makeEcho("echo"));
+    const port = await serve((request, response) => {
+      if (isRefusing) response.writeHead(401).end();
+      else listener(request, response);
+    });
+    const entries = {
+      echo: {
+        type: "http",
+        url: `http://127.0.0.1:${port}/mcp`,
+        headers: { Authorization: `Bearer ${variable("ECHO_TOKEN")}` },
+      },
+    };
+    const backOff = { firstMs: 60_000, maxMs: 60_000 };
+    const plugins = [pluginOf(entries, { variables: { ECHO_TOKEN: secret }, backOff })];
+    const { admin, gateway } = await startTestAdmin({}, { plugins });
+    const state = (): string | undefined => gateway.servers()[0]?.state;
+    await expect.poll(state, patience).toBe("TRANSIENT_FAILURE");
+    isRefusing = false;
+    expect(await admin.explain({ server: "echo" })).toMatchObject({ well: true });
+    await expect.poll(state, patience).toBe("READY");
   });
 });
 

@@ -101,11 +101,27 @@ describe("channels", () => {
     expect(statesOf(channel!)).toEqual(["IDLE -> CONNECTING", "CONNECTING -> READY", "READY -> IDLE"]);
   });
 
-  test("a connection that a client gives up before it is made is not a failure either", async () => {
+  // Without an agent, Node destroys the socket with the error of the request.
+  test.each<[string, (port: number) => RequestOptions]>([
+    [
+      "before Node assigns the socket to the request",
+      (port) => ({ createConnection: () => connect(port, "127.0.0.1") }),
+    ],
+    [
+      "before there is a socket",
+      (port) => ({
+        createConnection(_options, created) {
+          process.nextTick(() => created(null, connect(port, "127.0.0.1")));
+          return undefined;
+        },
+      }),
+    ],
+    ["with an agent", () => ({})],
+  ])("a connection that a client gives up before it is made is not a failure either: %s", async (_when, optionsFor) => {
     observe();
-    const asked = request({ host: "127.0.0.1", port: portOf(await hello()) });
+    const port = portOf(await hello());
+    const asked = request({ host: "127.0.0.1", port, ...optionsFor(port) });
     const over = ended(asked);
-    // Before Node assigns the socket to the request.
     asked.destroy(new Error("changed its mind"));
     expect(await over).toMatchObject({ message: "changed its mind" });
     await eventually(async () => {

@@ -8,7 +8,7 @@ import type { OAuthSettings } from "./entry-oauth.js";
 import { createToolServers, type ToolServers } from "./tool-servers.js";
 
 /** The servers of a configuration with one entry, `notes`, of a type and a url alone. */
-function serversOf(world: OAuthWorld, oauth: Partial<OAuthSettings>, clock?: Clock): ToolServers {
+function serversOf(world: OAuthWorld, oauth: Partial<OAuthSettings>, clock?: Clock, isEager = false): ToolServers {
   const { secrets, vault } = world;
   const servers = createToolServers({
     configuration: parseConfiguration(JSON.stringify({ notes: { type: "http", url: world.tool.url } }), {
@@ -19,6 +19,7 @@ function serversOf(world: OAuthWorld, oauth: Partial<OAuthSettings>, clock?: Clo
     pluginRoot: process.cwd(),
     secrets,
     clock,
+    isEager,
     assertTrusted: async () => {},
     oauth: { vault, profile: "test", allowInsecureLoopback: true, ...oauth },
     settings: { info: { name: "test", version: "0" } },
@@ -90,4 +91,16 @@ test("what is said of a server goes by its name and its url", async () => {
   };
   await serversOf(world, { overrides }).open("notes");
   expect(asked).toEqual([["notes", world.tool.url]]);
+});
+
+test("[TS-D-OAUTH-6] a connection follows the sign-in and the sign-out of another process without waiting for its next attempt", async () => {
+  const world = await createOAuthWorld();
+  // No attempt is due for as long as this clock stands still.
+  const connection = await serversOf(world, {}, createFakeClock(Date.now()), true).open("notes");
+  await expect(connection.connect()).rejects.toMatchObject({ code: "SIGN_IN_NEEDED" });
+  const other = await serversOf(world, {}).oauth("notes");
+  await other?.signIn(world.person);
+  await expect.poll(() => connection.state).toBe("READY");
+  await other?.signOut();
+  await expect.poll(() => connection.state).toBe("TRANSIENT_FAILURE");
 });

@@ -63,18 +63,32 @@ test("what another process writes during a sign-in does not bring back the autho
   const world = await createOAuthWorld();
   const other = await createOAuthWorld();
   const [here, there] = await openTwice();
-  const session = world.session({ vault: here });
+  let reads = 0;
+  const counting: Vault = {
+    ...here,
+    async get(key) {
+      const value = await here.get(key);
+      reads += 1;
+      return value;
+    },
+  };
+  const session = world.session({ vault: counting });
   await session.signIn(world.person);
   session.watch(() => {});
   world.tool.authorizationServers = [other.authorization.issuer];
+  let during: string | undefined;
   await session.signIn({
     async begin(request, signal) {
+      const before = reads;
       await there.put({ profile: "x", server: "x", resource: "x", issuer: "x", tenant: "x", item: "x" }, {});
-      // So long as it takes to notice it.
-      await new Promise((resolve) => setTimeout(resolve, 700));
+      // The session has noticed it when it has read its issuer again.
+      await expect.poll(() => reads, patience).toBeGreaterThan(before);
+      await new Promise((resolve) => setImmediate(resolve));
+      during = session.describe().issuer;
       return world.person.begin(request, signal);
     },
     confirmIssuer: async () => true,
   });
+  expect(during).toBe(other.authorization.issuer);
   expect(session.describe()).toMatchObject({ isSignedIn: true, issuer: other.authorization.issuer });
 });
