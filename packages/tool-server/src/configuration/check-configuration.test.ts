@@ -91,6 +91,13 @@ describe("an environment file", () => {
     expect(await codesOf(text)).toEqual([]);
   });
 
+  test("gets a command that is safe to paste, whatever its name", async () => {
+    git("init", "--quiet");
+    await writeFile(join(root, ".env.$(id)"), "A=1\n");
+    const { findings } = await checkConfiguration(text, { pluginRoot: root, variables: {} });
+    expect(findings.find(({ code }) => code === "env-file-not-ignored")?.fix).toContain("git rm --cached '.env.$(id)'");
+  });
+
   test("[TS-STDIO-3] that is given with --env-file is judged wherever it is", async () => {
     git("init", "--quiet");
     await mkdir(join(root, "deploy"));

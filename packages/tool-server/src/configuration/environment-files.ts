@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
+import { shellWord } from "../process/shell-word.js";
 import type { Finding } from "./finding.js";
 import { isIgnoredByGit } from "./ignored-by-git.js";
 
@@ -31,6 +32,6 @@ async function judgeFile(file: string): Promise<Finding | undefined> {
     code: "env-file-not-ignored",
     severity: "warning",
     message: "No .gitignore of the repository covers this environment file, so its secrets are or will be committed.",
-    fix: `Add ${name} to .gitignore. If it was committed before, run git rm --cached ${name} and replace its secrets.`,
+    fix: `Add ${name} to .gitignore. If it was committed before, run git rm --cached ${shellWord(name)} and replace its secrets.`,
   };
 }

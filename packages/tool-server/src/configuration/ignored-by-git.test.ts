@@ -57,6 +57,16 @@ test("does not judge outside a repository", async () => {
   expect(await isIgnoredByGit(join(root, ".env"))).toBeUndefined();
 });
 
+test("rules and folders that a hostile repository made to take for ever are passed over", async () => {
+  mkdirSync(join(root, ".git"));
+  write(".gitignore", `${"a/**/".repeat(8)}z\n`);
+  const folder = "a/".repeat(40);
+  expect(await isIgnoredByGit(join(root, folder, ".env"))).toBe(false);
+  write(".gitignore", ".env\n");
+  expect(await isIgnoredByGit(join(root, folder, ".env"))).toBe(true);
+  expect(await isIgnoredByGit(join(root, "a/".repeat(100), ".env"))).toBeUndefined();
+});
+
 test("reads only regular .gitignore files, as git does", async () => {
   mkdirSync(join(root, ".git"));
   write("rules", ".env\n");

@@ -4,10 +4,12 @@ import ignore, { type Ignore } from "ignore";
 import { readBoundedFile } from "../files/bounded-file.js";
 
 const maxBytes = 262_144;
+/** Each `**` of a rule multiplies the time to match it by the depth of the path, and a hostile repository chooses both. */
+const [maxDoubleStars, maxDepth] = [2, 64];
 
 /**
  * Whether the `.gitignore` files of the repository that holds `file`, or its `.git/info/exclude`, ignore it; undefined outside a
- * repository. Only reads these files: git itself would run programs that the repository's configuration names.
+ * repository, or more than 64 folders deep in it. Only reads these files: git itself would run programs that the repository's configuration names.
  */
 export async function isIgnoredByGit(file: string): Promise<boolean | undefined> {
   const path = resolve(file);
@@ -18,10 +20,14 @@ export async function isIgnoredByGit(file: string): Promise<boolean | undefined>
   const add = async (folder: string, rulesFile: string): Promise<void> => {
     // Git does not follow a link here either.
     const text = await readBoundedFile(rulesFile, { maxBytes, followLinks: false }).catch(() => undefined);
-    if (text !== undefined) rules.push({ folder, ignores: ignore({ ignorecase: false }).add(text.toString("utf8")) });
+    if (text === undefined) return;
+    const lines = text.toString("utf8").split("\n");
+    const quick = lines.filter((line) => line.split("**").length - 1 <= maxDoubleStars);
+    rules.push({ folder, ignores: ignore({ ignorecase: false }).add(quick.join("\n")) });
   };
   await add(root, join(root, ".git", "info", "exclude"));
   const steps = relative(root, path).split(sep);
+  if (steps.length > maxDepth) return undefined;
   for (const [depth, step] of steps.entries()) {
     const folder = join(root, ...steps.slice(0, depth));
     await add(folder, join(folder, ".gitignore"));
