@@ -49,6 +49,16 @@ describe("a helper", () => {
     expect(await codesOf(example("helper"))).toEqual(["error helper-not-executable"]);
   });
 
+  test("with arguments is an error that says what to write instead", async () => {
+    await mkdir(join(root, "scripts"));
+    await writeFile(script(), "#!/bin/sh\n", { mode: 0o755 });
+    const text = withEntry(networkEntry({ headersHelper: "scripts/headers.sh --verbose" }));
+    const { findings } = await checkConfiguration(text, { pluginRoot: root, variables: {} });
+    expect(findings).toMatchObject([
+      { code: "helper-missing", fix: expect.stringContaining("a script without arguments") },
+    ]);
+  });
+
   test("with Windows line ends is an error that names them", async () => {
     await mkdir(join(root, "scripts"));
     await writeFile(script(), "#!/bin/sh\r\necho\r\n", { mode: 0o755 });

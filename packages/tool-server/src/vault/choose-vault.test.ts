@@ -167,3 +167,19 @@ test("tokens rest below XDG_DATA_HOME if that is an absolute path, else below ~/
     expect(defaultVaultDirectory({ HOME, XDG_DATA_HOME })).toBe("/home/someone/.local/share/wirescope/tokens");
   }
 });
+
+// Nobody can make a folder there, not even the superuser, who may write into every folder of a test.
+test.runIf(existsSync("/sys/kernel"))(
+  "a folder that cannot be written is reported with the variable that names another one, which helps",
+  async () => {
+    const open = (home: string) =>
+      chooseVault({ kind: "file", directory: defaultVaultDirectory({ XDG_DATA_HOME: home }), key: newKey() });
+    await expect(open("/sys")).rejects.toMatchObject({
+      code: "VAULT_UNREADABLE",
+      message: expect.stringContaining("Give this user access to it, or use another folder: set XDG_DATA_HOME."),
+    });
+    const vault = await open(await temporaryFolder());
+    await vault.put(keyOf(), {});
+    expect(await vault.get(keyOf())).toMatchObject({ value: {} });
+  },
+);

@@ -56,11 +56,14 @@ test("a page to sign in at that is at another origin is shown, and followed only
   const { searchParams } = new URL(access.linkTo("http://gateway", access.basePath));
   const cookie = access.redeem(searchParams.get("ticket") ?? "", false)?.cookie.split(";")[0] ?? "";
   const link = `${gateway.url}${signInPathOf(access, "notes")}`;
-  const page = await (await fetch(link, { redirect: "manual", headers: { cookie } })).text();
+  const follow = (url: string): Promise<Response> => fetch(url, { redirect: "manual", headers: { cookie } });
+  const page = await (await follow(link)).text();
   expect(page).toContain(`<code>${issuer}</code>`);
   expect(page).toContain(`<code>${foreign}</code>`);
+  // Agreeing to another origin does not count for this one.
+  expect(await (await follow(`${link}&origin=https%3A%2F%2Flogin.example.com`)).text()).toBe(page);
   const next = /<a href="([^"]+)"/.exec(page)?.[1]?.replaceAll("&#38;", "&") ?? "";
-  const confirmed = await fetch(new URL(next, link), { redirect: "manual", headers: { cookie } });
+  const confirmed = await follow(new URL(next, link).href);
   expect(confirmed.status).toBe(303);
   expect(confirmed.headers.get("location")).toContain(`${foreign}/authorize?response_type=code`);
 });
