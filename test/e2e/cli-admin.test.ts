@@ -115,7 +115,7 @@ test("[TS-D-ADMIN-9] trust approves in the running gateway what it shows, and th
   expect(approved.code).toBe(0);
   expect(approved.stdout).toContain('The server "notes" (line 3) is reached over the network (http).');
   // It was tried, and now wants a sign-in.
-  expect(approved.stdout).toMatch(/\nnotes is approved\.\n.*wants to know who asks/);
+  expect(approved.stdout).toMatch(/\nnotes is approved\.\n.*requires a sign-in/);
   expect(await world.run(["trust", "notes"])).toMatchObject({ code: 0, stdout: "notes may act: it was approved.\n" });
   // The entry changes, and what was approved is not what is there.
   world.configure({ notes: { type: "http", url: `${world.tool.url}?more` } });

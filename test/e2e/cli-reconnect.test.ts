@@ -109,7 +109,7 @@ test("reconnect makes the running gateway try a server again that had refused it
   const refused = await run(["reconnect", "tickets"]);
   expect(refused).toMatchObject({ code: 1, stderr: "" });
   expect(refused.stdout).toMatch(
-    /^tickets is not connected\. The server "tickets" refused .* Next: wirescope why tickets\n$/,
+    /^tickets is not connected\. The server "tickets" refused .*\n {2}Next: wirescope why tickets\n$/,
   );
   expect(JSON.parse((await run(["reconnect", "--json"])).stdout).servers).toMatchObject({
     tickets: { isConnected: false, failure: { code: "UNAUTHORIZED" } },

@@ -55,7 +55,7 @@ export type ToolServerErrorCode =
   | "AUTHORIZATION_ORIGIN_UNCONFIRMED"
   /** Neither the server nor the proxy before it can be reached: name, port, TLS. */
   | "SERVER_UNREACHABLE"
-  /** The server answered 401: it wants to know who asks, or does not accept what it was told. */
+  /** The server answered 401: it requires a credential, or does not accept the one it was sent. */
   | "UNAUTHORIZED"
   /** The server answered 403: it knows who asks, and does not allow it. */
   | "FORBIDDEN"

@@ -130,7 +130,7 @@ function fail(address: BindAddress, cause: unknown): never {
   const code = codeOf(cause);
   const advice =
     code === "EADDRINUSE"
-      ? "It is taken: stop who listens there, or choose another."
+      ? "The port is taken: stop the program that listens there, or choose another port."
       : code === "EACCES"
         ? "This process may not: choose a port above 1023, or a path that it may write to."
         : code === "EADDRNOTAVAIL"

@@ -29,7 +29,7 @@ export async function reconnectThrough(
   } else if (servers.length === 0) {
     screen.print(`The gateway at ${gateway.url} has no servers.`);
   } else {
-    for (const server of servers) screen.print(printableText(lineOf(server)));
+    for (const server of servers) screen.printAll(linesOf(server).map((line) => printableText(line)));
   }
   return servers.every(isConnected) ? exitCode.ok : exitCode.failure;
 }
@@ -54,8 +54,9 @@ function failureOf(server: Server): { code: string | undefined; message: string 
     : { code: failure.code || undefined, message: failure.message };
 }
 
-function lineOf(server: Server): string {
+function linesOf(server: Server): string[] {
   const { name, serverName, serverVersion } = server;
-  if (isConnected(server)) return `${name} is connected: ${serverName} ${serverVersion}`.trimEnd();
-  return `${name} is not connected. ${failureOf(server)?.message ?? ""} Next: wirescope why ${shellWord(name)}`;
+  if (isConnected(server)) return [`${name} is connected: ${serverName} ${serverVersion}`.trimEnd()];
+  const reason = failureOf(server)?.message ?? "";
+  return [`${name} is not connected. ${reason}`.trimEnd(), `  Next: wirescope why ${shellWord(name)}`];
 }

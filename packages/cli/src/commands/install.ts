@@ -12,7 +12,8 @@ export const installCommand: Command = {
   notes: [
     "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, zed, gemini, cline; codex and other print what to",
     "put in by hand. The change is shown first, and a person is asked; everything else in the file stays as it is. The",
-    "entry starts wirescope up --stdio and holds no secret; with --http it holds the token of the gateway that runs.",
+    "entry runs wirescope up --stdio, which connects to the running gateway of this configuration or starts one, and",
+    "holds no secret; with --http it holds the token of the running gateway.",
   ],
   async run(args, io) {
     const { values, positionals } = parseOptions(installOptions, args);

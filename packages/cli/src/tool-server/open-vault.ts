@@ -52,12 +52,12 @@ async function mayCreate(io: Io, creation: KeyCreation): Promise<boolean> {
   const path = vaultKeyPath(io);
   if (io.ask === undefined) {
     io.stderr.write(
-      `wirescope: There is no keychain here and no key, so tokens last for this process only. To keep them encrypted, with a new key in ${path}: --create-vault-key\n`,
+      `wirescope: There is no keychain and no key, so tokens last only as long as this process. To keep them in an encrypted file, with a new key in ${path}: --create-vault-key\n`,
     );
     return false;
   }
   io.stderr.write(
-    `There is no keychain here and no key, so tokens would last for this process only. They can be kept encrypted, with a new key in ${path}: that protects a backup of one of the two, and not from who can read all files of yours.\n`,
+    `There is no keychain and no key, so tokens would last only as long as this process. They can be kept in an encrypted file, with a new key in ${path}. That protects them in a copy of only one of the two, not from a program that can read all your files.\n`,
   );
   return /^(?:y|yes)$/i.test((await io.ask("Generate a key and keep them? [y/N] ")).trim());
 }

@@ -21,7 +21,7 @@ export interface CredentialOwner {
 export function createNoCredential({ server }: Pick<CredentialOwner, "server">): Credential {
   return createFixedCredential(
     server,
-    "an entry without credentials",
+    "a request without credentials",
     noHeaders,
     {},
     {
@@ -44,7 +44,7 @@ export function createHeaderCredential({ server, secrets, headers }: HeaderCrede
   const fields = createHeaderFields(headers, `The headers of the server ${JSON.stringify(server)}`);
   return createFixedCredential(
     server,
-    "the header of the configuration",
+    "the headers of the configuration",
     fields,
     {},
     {

@@ -10,8 +10,8 @@ export function giveUp(reason: string): RefusalDecision {
   return { action: "give-up", reason };
 }
 
-/** The decision about a refusal of a credential that would send the same once more. */
+/** The decision about a refusal of a credential that does not change by itself. */
 export function giveUpUnchanged({ status }: Refusal, credential: string): RefusalDecision {
   if (!isRefusal(status)) return giveUp(`HTTP ${status} is not about the credential.`);
-  return giveUp(`The server answered ${status}, and ${credential} would send the same again.`);
+  return giveUp(`The server answered ${status} to ${credential}.`);
 }

@@ -50,7 +50,7 @@ function obstacleOf({ statusCode = 0 }: IncomingMessage, proxy: ProxyServer): Co
   if (statusCode === 407) {
     const advice =
       authorization === undefined
-        ? `It wants to know who asks: put a user and a password into ${variable}, as http://user:password@host:port.`
+        ? `It requires a user and a password: put a user and a password into ${variable}, as http://user:password@host:port.`
         : `It does not accept the user or the password in ${variable}: correct them.`;
     return new ConnectObstacle(words, advice);
   }

@@ -22,7 +22,7 @@ export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
   const listeners = createVaultListeners();
   const warning = [
     options.because,
-    "Tokens are kept in memory only: when this process ends, every server has to be signed in to again.",
+    "Tokens are kept in memory only: when the process that holds them ends, every server has to be signed in to again.",
     // Who says why says what to do about it.
     options.because === undefined
       ? "Use a keychain, or give a key for an encrypted file, as WIRESCOPE_VAULT_KEY_FILE."

@@ -18,7 +18,7 @@ export const causeTable = {
   "settings-unusable": "The authorities to trust, or the headers of the entry, cannot be used.",
   "proxy-unusable": "The variable of the proxy does not hold the url of one.",
   "proxy-unreachable": "The proxy cannot be reached.",
-  "proxy-credentials": "The proxy wants to know who asks.",
+  "proxy-credentials": "The proxy requires a user and a password.",
   "proxy-refuses": "The proxy does not lead to the server.",
   "name-unknown": "The name of the host cannot be looked up.",
   "connection-refused": "Nothing listens at the host and port.",

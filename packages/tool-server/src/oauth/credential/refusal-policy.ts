@@ -148,7 +148,7 @@ export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | unde
       }
       const why =
         token === undefined
-          ? "The server answered 401: it wants to know who asks."
+          ? "The server answered 401: it requires a sign-in."
           : "The server answered 401, and its token cannot be renewed.";
       if (session.isMachine) return giveUpWith("TOKEN_REFUSED", `${why} Check the client and its permissions.`);
       return ask(session.describe().issuer === undefined ? "first" : "dead", why, refused, signal);

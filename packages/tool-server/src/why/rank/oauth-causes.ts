@@ -96,7 +96,7 @@ function signInCauses(facts: WalkFacts, oauth: OAuthFacts, refusal: RefusalFacts
   const evidence = [...refusalEvidence(facts), ...storedEvidence(oauth, refusal.now)];
   if (refusal.status === 403) return scopeCauses(facts, oauth, refusal, evidence);
   if (!before.isSignedIn) {
-    const message = "The server wants to know who asks, and nobody has signed in yet.";
+    const message = "The server requires a sign-in, and nobody has signed in yet.";
     const mend = mendBy(facts, ["login"], "Sign in.");
     return [{ cause: "sign-in-needed", weight: 0.9, message, evidence, mend }];
   }

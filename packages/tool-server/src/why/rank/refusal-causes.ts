@@ -87,7 +87,7 @@ function nothingSent(facts: WalkFacts): Cause {
   return {
     cause: "nothing-sent",
     weight: 0.95,
-    message: `The server wants to know who asks, and the request carried no credential.${wish}`,
+    message: `The server requires a credential, and the request carried none.${wish}`,
     evidence: refusalEvidence(facts),
     mend: mendField(
       facts,
