@@ -9,6 +9,8 @@ test("[TS-D-STORE-1] a vault in memory warns that tokens end with the process, a
   const { kind, summary, warning } = createMemoryVault({ because }).describe();
   expect(kind).toBe("memory");
   expect(summary).toContain("memory");
-  expect(warning).toMatch(/^There is no keychain\. Start one\. .*when the process that holds them ends.*signed in to again\.$/);
+  expect(warning).toMatch(
+    /^There is no keychain\. Start one\. .*when the process that holds them ends.*signed in to again\.$/,
+  );
   expect(createMemoryVault().describe().warning).toMatch(/memory only.*Use a keychain/);
 });
