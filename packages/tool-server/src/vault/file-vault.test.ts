@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
   chmod,
@@ -14,7 +15,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { acquireLockFile } from "../files/lock-file.js";
 import { steadyClock } from "../files/steady-clock.js";
 import type { Clock } from "../process/clock.js";
@@ -225,7 +226,7 @@ describe("a folder", () => {
     await chmod(folder, 0o755);
     await expect(openFileVault({ directory: folder, key: newKey().key })).rejects.toMatchObject({
       code: "VAULT_UNREADABLE",
-      message: expect.stringContaining("Name a folder of its own"),
+      message: expect.stringContaining("Move the other things away, or use another folder: set XDG_DATA_HOME"),
     });
     expect((await stat(folder)).mode & 0o777).toBe(0o755);
     expect(await readdir(folder)).toEqual(["letter.txt"]);
@@ -245,6 +246,61 @@ describe("a folder", () => {
       code: "VAULT_UNREADABLE",
       message: expect.stringContaining("belongs to the user 12345"),
     });
+  });
+
+  test("on a read-only file system is read, and a write names the cause and remedies that work", async (context) => {
+    const place = await temporaryFolder();
+    const [directory, { key }] = [join(place, "vault"), newKey()];
+    const mount = (...options: string[]): void => void execFileSync("mount", [...options, place], { stdio: "ignore" });
+    try {
+      mount("-t", "tmpfs", "tmpfs");
+    } catch {
+      // Only root can mount.
+      context.skip();
+    }
+    onTestFinished(() => void execFileSync("umount", [place]));
+    await (await openFileVault({ directory, key })).put(keyOf(), { token: "1" });
+    mount("-o", "remount,ro");
+    const vault = await openFileVault({ directory, key });
+    expect((await vault.get(keyOf()))?.value).toEqual({ token: "1" });
+    const remedy =
+      "Mount its file system with write access, or use another folder: set XDG_DATA_HOME to its absolute path";
+    const refusal = {
+      code: "VAULT_UNREADABLE",
+      message: expect.stringMatching(new RegExp(`the file system is read-only \\(EROFS\\).* ${remedy}`)),
+    };
+    await expect(vault.put(keyOf(), { token: "2" })).rejects.toMatchObject(refusal);
+    await expect(openFileVault({ directory: join(place, "new", "vault"), key })).rejects.toMatchObject(refusal);
+    mount("-o", "remount,rw");
+    await vault.put(keyOf(), { token: "2" });
+    await openFileVault({ directory: join(place, "new", "vault"), key });
+  });
+
+  test("that holds something else in place of its locks is told what is in the way", async () => {
+    const { folder, key } = await newVault();
+    await rm(join(folder, "locks"), { recursive: true });
+    await writeFile(join(folder, "locks"), "");
+    await expect(openFileVault({ directory: folder, key })).rejects.toMatchObject({
+      code: "VAULT_UNREADABLE",
+      message: expect.stringContaining(`${join(folder, "locks")} is not a folder. Move it away`),
+    });
+    await rm(join(folder, "locks"));
+    await openFileVault({ directory: folder, key });
+  });
+
+  test.each([
+    ["damaged", (header: string) => writeFile(header, "{")],
+    ["lost", (header: string) => rm(header)],
+  ])("whose header is %s can be used again by the advice that is given", async (_, damage) => {
+    const { folder, key, vault } = await newVault();
+    await vault.put(keyOf(), { token: "1" });
+    await damage(join(folder, "vault.json"));
+    await expect(openFileVault({ directory: folder, key })).rejects.toMatchObject({
+      code: "VAULT_UNREADABLE",
+      message: expect.stringContaining(`move ${folder} away and sign in again.`),
+    });
+    await rename(folder, `${folder}.old`);
+    await (await openFileVault({ directory: folder, key })).put(keyOf(), { token: "2" });
   });
 
   test("that is a file, or lies below one, is told", async () => {

@@ -1,9 +1,10 @@
 import { constants, type Stats } from "node:fs";
 import { chmod, mkdir, open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import type { ToolServerError } from "../errors.js";
 import { syncFolder } from "../files/durable-file.js";
 import { maxEntryBytes } from "./json-object.js";
-import { asVaultFailure, vaultUnreadable } from "./vault-failure.js";
+import { asVaultFailure, otherFolder, vaultUnreadable } from "./vault-failure.js";
 
 /** Told what others could have read, and that it was mended. */
 export type Warn = (warning: string) => void;
@@ -21,18 +22,18 @@ export async function openPrivateFolder(
   isOurs: (names: readonly string[]) => boolean,
 ): Promise<string> {
   try {
-    const made = await mkdir(path, { recursive: true, mode: 0o700 });
+    const made = await makeFolder(path);
     if (made !== undefined) await syncFolder(dirname(made));
     const real = await realpath(path);
     const facts = await stat(real);
-    if (!facts.isDirectory()) throw vaultUnreadable(real, "is not a folder", "Move it away, or name another folder.");
+    if (!facts.isDirectory()) throw notAFolder(real);
     judgeOwner(real, facts);
     if (hasModes && (facts.mode & othersBits) !== 0) {
       if (!isOurs(await readdir(real))) {
         throw vaultUnreadable(
           real,
           "is open to others, and holds other things",
-          "Name a folder of its own for tokens.",
+          `Move the other things away, or ${otherFolder}`,
         );
       }
       await chmod(real, 0o700);
@@ -42,6 +43,30 @@ export async function openPrivateFolder(
   } catch (error) {
     throw asVaultFailure(path, "read", error);
   }
+}
+
+/** Makes a folder and those above it if they are missing. Returns the first that was made. */
+async function makeFolder(path: string): Promise<string | undefined> {
+  try {
+    return await mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") throw notAFolder(path);
+    // On a read-only file system Node reports ENOENT; the folder in which nothing can be made gives the real reason.
+    throw asVaultFailure(path, "created", code === "ENOENT" ? await reasonAbove(path, error) : error);
+  }
+}
+
+async function reasonAbove(path: string, otherwise: unknown): Promise<unknown> {
+  for (let folder = path; folder !== dirname(folder); folder = dirname(folder)) {
+    const reason: unknown = await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => error);
+    if ((reason as NodeJS.ErrnoException | undefined)?.code !== "ENOENT") return reason ?? otherwise;
+  }
+  return otherwise;
+}
+
+function notAFolder(path: string): ToolServerError {
+  return vaultUnreadable(path, "is not a folder", `Move it away, or ${otherFolder}`);
 }
 
 /**
@@ -76,5 +101,5 @@ function judgeOwner(path: string, { uid }: Stats): void {
   const us = process.geteuid?.();
   if (us === undefined || us === uid) return;
   const problem = `belongs to the user ${uid}, and this process runs as ${us}`;
-  throw vaultUnreadable(path, problem, "Run as the owner, or name a folder of your own.");
+  throw vaultUnreadable(path, problem, `Run as the owner, or ${otherFolder}`);
 }

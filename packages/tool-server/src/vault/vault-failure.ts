@@ -27,13 +27,24 @@ export function vaultUnreadable(path: string, problem: string, advice: string, c
   );
 }
 
+/** How to use another folder. What is stored in this one is not found there. */
+export const otherFolder =
+  "use another folder: set XDG_DATA_HOME to its absolute path, also for a running gateway, and sign in again.";
+
+/** What helps against a failure of the system, by its code. */
+const remedies: Readonly<Record<string, string>> = {
+  EROFS: `Mount its file system with write access, or ${otherFolder}`,
+  EACCES: `Give this user access to it, or ${otherFolder}`,
+  EPERM: `Give this user access to it, or ${otherFolder}`,
+  ENOSPC: `Free some space, or ${otherFolder}`,
+  EDQUOT: `Free some space, or ${otherFolder}`,
+  ELOOP: "Remove the link, and sign in again.",
+};
+
 /** A failure of the system as one of the vault; any other stays as it is. */
-export function asVaultFailure(path: string, verb: "read" | "written" | "locked", error: unknown): unknown {
+export function asVaultFailure(path: string, verb: "read" | "written" | "locked" | "created", error: unknown): unknown {
   if (!(error instanceof Error && "syscall" in error)) return error;
-  const { code } = error as NodeJS.ErrnoException;
-  const isNotWritable = code === "EROFS" || code === "EACCES" || code === "EPERM";
-  const advice = isNotWritable
-    ? "What was stored before is unchanged. Give this user access to it, or use another folder: set XDG_DATA_HOME."
-    : "What was stored before is unchanged. Fix that, and try again.";
+  const { code = "" } = error as NodeJS.ErrnoException;
+  const advice = `What was stored before is unchanged. ${remedies[code] ?? "Fix that, and try again."}`;
   return vaultUnreadable(path, `cannot be ${verb}: ${systemReason(error)}`, advice, error);
 }

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { writeDurably } from "../files/durable-file.js";
 import { isJsonObject, parseJsonObject } from "./json-object.js";
 import { parsePassphraseRecipe } from "./key-from-passphrase.js";
@@ -68,7 +68,7 @@ export async function unlockHeader(folder: string, source: KeySource, warn: Warn
 export async function createHeader(folder: string, source: KeySource): Promise<UnlockedHeader> {
   const path = headerPath(folder);
   if ((await readdir(folder)).some((name) => name.endsWith(entryEnding))) {
-    const advice = "Restore it from a backup, or move the folder away and sign in again.";
+    const advice = `Restore it from a backup, or move ${folder} away and sign in again.`;
     throw vaultUnreadable(path, "is missing, and without it the entries beside it cannot be read", advice);
   }
   const vaultId = randomBytes(16).toString("hex");
@@ -101,7 +101,7 @@ function verifierOf(key: KeyObject, { vaultId, recipe }: Omit<Header, "verifier"
 
 function parseHeader(path: string, text: string): Header {
   const header = parseJsonObject(text);
-  const advice = "Restore it from a backup; or, if there is none, move the folder away and sign in again.";
+  const advice = `Restore it from a backup; or, if there is none, move ${dirname(path)} away and sign in again.`;
   if (header?.format === format && header.version !== version) {
     throw vaultUnreadable(path, "was written by another version of Wirescope", "Use that version.");
   }
