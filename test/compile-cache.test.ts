@@ -102,6 +102,22 @@ describe("what V8 compiled", () => {
     expect(run()).toBe("good");
   });
 
+  test("is accepted by the next run of a command that changes a flag of V8 after it starts", () => {
+    const source = `(function (exports, require) {
+      exports.runProcess = async () => {
+        globalThis[Symbol.for("wirescope.saveCompiledCode")]?.();
+        require("node:v8").setFlagsFromString("--wasm-tiering-budget=1000000000");
+      };
+    })`;
+    writeFileSync(join(folder, "bundle", "wirescope.cjs"), source);
+    run();
+    const file = join(cache, nameOf(source));
+    const { ino } = statSync(file);
+    run();
+    // A rejected one is written again, as another file.
+    expect(statSync(file).ino).toBe(ino);
+  });
+
   test("is not written to a folder that others can write to", () => {
     mkdirSync(cache);
     chmodSync(cache, 0o777);

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { constants, Script } from "node:vm";
 import { openCompileCache } from "./compile-cache.js";
 
+const saveHook = Symbol.for("wirescope.saveCompiledCode");
 const bundle = fileURLToPath(new URL("../bundle/wirescope.cjs", import.meta.url));
 
 /**
@@ -21,9 +22,16 @@ export function loadBundle(purpose) {
     cachedData,
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
-  // At the end, because by then V8 has compiled what this purpose needs.
   if (cachedData === undefined || script.cachedDataRejected) {
-    process.once("exit", () => cache.write(script.createCachedData()));
+    const save = () => {
+      if (globalThis[saveHook] === undefined) return;
+      globalThis[saveHook] = undefined;
+      cache.write(script.createCachedData());
+    };
+    // At the end, because by then V8 has compiled what this purpose needs. The command saves it earlier if it changes a flag
+    // of V8, which rejects what was compiled under other flags.
+    globalThis[saveHook] = save;
+    process.once("exit", save);
   }
   const module = { exports: {} };
   script.runInThisContext()(module.exports, createRequire(bundle), module, bundle);

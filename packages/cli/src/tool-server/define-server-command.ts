@@ -5,6 +5,7 @@ import type { Io } from "../io.js";
 import { type OptionTable, type OptionValues, parseOptions } from "../options.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import { UsageError } from "../usage-error.js";
+import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import type { ConfiguredServers } from "./configured-servers.js";
 import type { KeyCreation } from "./open-vault.js";
 import { adminOptions, serverOptions } from "./server-options.js";
@@ -78,6 +79,7 @@ export function defineServerCommand<T extends OptionTable>(spec: {
       const { openConfiguredServers } = await import("./configured-servers.js");
       const { redactingIo } = await import("./redacting-io.js");
       await using servers = await openConfiguredServers(common, io, spec.keyCreation?.(values));
+      postponeWasmTierUp();
       const safeIo = redactingIo(io, servers.secrets);
       const screen = createScreen(safeIo, common["no-color"]);
       try {

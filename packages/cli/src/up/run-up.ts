@@ -17,6 +17,7 @@ import { approvalsOf } from "../tool-server/ask-for-trust.js";
 import { fileOf } from "../tool-server/configuration-input.js";
 import { UsageError } from "../usage-error.js";
 import { version } from "../version.js";
+import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import { openAuditLog } from "./audit-log.js";
 import { createEventLog } from "./event-log.js";
 import { announceGateway } from "./gateway-file.js";
@@ -169,6 +170,7 @@ async function serve(
     onEvent,
     telemetry,
   });
+  postponeWasmTierUp();
   // A log for machines has nothing else in it.
   const tellDefect = (reason: string): void => {
     if (log === undefined) io.stderr.write(`wirescope: ${reason}\n`);
