@@ -65,7 +65,7 @@ const nameOf = (source: string): string =>
   `${createHash("sha256").update(source).digest("hex")}-${process.version}-${process.arch}-command.v8`;
 
 describe("what V8 compiled", () => {
-  test("does not count if it lies beside the bundle, as if it had been published", () => {
+  test("is ignored if it is next to the bundle, as if it had been published", () => {
     plant(hostile, join(folder, "bundle", "wirescope.cjs.cache"));
     expect(run()).toBe("good");
   });

@@ -6,13 +6,13 @@ import { browsingPerson, createLoginWorld, type LoginWorld, urlToldIn } from "./
 interface OriginWorld {
   readonly world: LoginWorld;
   readonly quirks: Quirks;
-  /** Where the page to sign in at is: not at the origin of the authorization server. */
+  /** Where the sign-in page is: not at the origin of the authorization server. */
   readonly foreign: string;
   /** Signs in as this person; else as a browser that follows the url, with nobody at the terminal. */
   login(person: Answerer | undefined, ...more: readonly string[]): Promise<Run>;
 }
 
-/** `isThrough` tells whether a gateway runs, which the commands then sign in. */
+/** `isThrough` says whether a gateway runs, which the commands then sign in. */
 async function createOriginWorld(isThrough: boolean): Promise<OriginWorld> {
   const quirks = await startQuirks({ quirks: ["endpoint-other-origin"] });
   onTestFinished(() => quirks.close());
@@ -46,22 +46,19 @@ function deciding(word: string): Answerer {
 test.each([
   ["by itself", false],
   ["through the gateway", true],
-])(
-  "login %s asks about a page to sign in at that is at another origin, and opens nothing without a yes",
-  async (_, isThrough) => {
-    const { quirks, foreign, login } = await createOriginWorld(isThrough);
-    const no = await login(deciding(""));
-    expect(no.code).toBe(1);
-    expect(no.stderr).toContain(
-      `notes signs in with ${quirks.authorization.issuer}, which sends you to a page of another origin: ${foreign}\n`,
-    );
-    expect(no.stderr).not.toContain("Open this in a browser");
-    expect(quirks.authorization.count("/authorize")).toBe(0);
-    const yes = await login(deciding("y"));
-    expect(yes.stderr).toContain(`The page to sign in at is at ${foreign}.\n`);
-    expect(yes.code).toBe(0);
-  },
-);
+])("login %s asks about a sign-in page at another origin, and opens nothing without a yes", async (_, isThrough) => {
+  const { quirks, foreign, login } = await createOriginWorld(isThrough);
+  const no = await login(deciding(""));
+  expect(no.code).toBe(1);
+  expect(no.stderr).toContain(
+    `notes signs in with ${quirks.authorization.issuer}, which sends you to a page of another origin: ${foreign}\n`,
+  );
+  expect(no.stderr).not.toContain("Open this in a browser");
+  expect(quirks.authorization.count("/authorize")).toBe(0);
+  const yes = await login(deciding("y"));
+  expect(yes.stderr).toContain(`The sign-in page is at ${foreign}.\n`);
+  expect(yes.code).toBe(0);
+});
 
 test.each([
   ["by itself", false],

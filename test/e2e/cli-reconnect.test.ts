@@ -104,7 +104,7 @@ async function startRefused(): Promise<World> {
   };
 }
 
-test("reconnect makes the running gateway try a server again that had refused its token, and tells how that ended", async () => {
+test("reconnect makes the running gateway try a server again that had refused its token, and prints the result", async () => {
   const { tickets, run, tools } = await startRefused();
   const refused = await run(["reconnect", "tickets"]);
   expect(refused).toMatchObject({ code: 1, stderr: "" });

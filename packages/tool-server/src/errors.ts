@@ -51,7 +51,7 @@ export type ToolServerErrorCode =
   | "REGISTRATION_REFUSED"
   /** The server names another authorization server than before. */
   | "ISSUER_CHANGED"
-  /** The page to sign in at is at another origin than the authorization server, and nobody confirmed that. */
+  /** The sign-in page is at another origin than the authorization server, and nobody confirmed that. */
   | "AUTHORIZATION_ORIGIN_UNCONFIRMED"
   /** Neither the server nor the proxy before it can be reached: name, port, TLS. */
   | "SERVER_UNREACHABLE"

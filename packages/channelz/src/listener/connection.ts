@@ -14,7 +14,7 @@ export interface Connection extends Waiting<Connection> {
   readonly wire: Socket;
   session: ServerHttp2Session | undefined;
   awaiting: Awaiting;
-  /** Requests whose answer has not been taken: over HTTP/1.1 one at the most, but for callers who do not wait. */
+  /** Requests whose response has not been read: over HTTP/1.1 at most one, except for callers that pipeline. */
   readonly exchanges: Exchange[];
   hasRequested: boolean;
   /** Bytes that waited for its client when they were last measured. */
@@ -37,7 +37,7 @@ export interface Http1Pair {
   readonly response: ServerResponse;
 }
 
-/** A request that has begun and whose answer has not been taken yet. */
+/** A request that has begun and whose response has not been read yet. */
 export interface Exchange {
   readonly connection: Connection;
   readonly stream: ServerHttp2Stream | undefined;
@@ -45,9 +45,9 @@ export interface Exchange {
   readonly startedAt: number;
   /** How long the body may take. */
   readonly receiveTimeoutMs: number;
-  /** Since when the caller has taken nothing of what lies ready. */
+  /** Since when the caller has read nothing of what is ready. */
   stalledSince: number | undefined;
-  /** What the answer has been given, in bytes, where that is counted: over HTTP/2, but for answers that are given at once. */
+  /** Bytes written to the response, if they are counted: over HTTP/2, except for responses that are written at once. */
   given: number;
   /** What the caller had taken when that was last looked at, in bytes from any beginning. */
   taken: number;

@@ -43,7 +43,7 @@ export function createHttp1Front({ reception, services, limits, connections }: H
       ServerResponse: MeasuredResponse,
       maxHeaderSize: limits.maxHeaderBytes,
       headersTimeout: limits.headersTimeoutMs,
-      // For requests that Node answers by itself. The time of all other bodies is kept with those of HTTP/2.
+      // For requests that Node responds to by itself. The time of all other bodies is kept with those of HTTP/2.
       requestTimeout: limits.headersTimeoutMs + Math.max(limits.requestTimeoutMs, limits.idleTimeoutMs),
       connectionsCheckingInterval: Math.ceil(Math.min(1000, Math.max(10, limits.headersTimeoutMs / 4))),
       // Idle connections are closed together with those of HTTP/2.

@@ -4,7 +4,7 @@ import type { Connection } from "./connection.js";
 export interface UnreadBytes {
   /** Call after something was written to a connection. Closes the slowest connections if too much waits. */
   written(connection: Connection): void;
-  /** Measures all connections: what waits gets less without anybody being told. */
+  /** Measures all connections: the amount that waits shrinks without an event. */
   measure(): void;
 }
 

@@ -10,7 +10,7 @@ export interface SignInThroughOptions {
   readonly server: string;
   readonly isByDevice: boolean;
   readonly scopes: readonly string[];
-  /** The origin of the page to sign in at that the command line accepts. */
+  /** The origin of a sign-in page that the command line accepts. */
   readonly confirmedOrigin: string | undefined;
   readonly signal: AbortSignal;
 }

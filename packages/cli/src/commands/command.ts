@@ -25,7 +25,7 @@ const jsonOption = { json: { type: "boolean", help: "print JSON in place of text
 
 /** The option of the commands that list objects. */
 export const limitOption = {
-  limit: { type: "string", placeholder: "n", help: "read at most so many objects of a kind; default 100000" },
+  limit: { type: "string", placeholder: "n", help: "read at most this many objects of each kind; default 100000" },
 } as const;
 
 /** The options that every command which reads a peer has. */

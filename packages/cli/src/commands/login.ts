@@ -21,7 +21,7 @@ export const loginCommand: Command = defineServerCommand({
     "authorization-origin": {
       type: "string",
       placeholder: "origin",
-      help: "accept that the page to sign in at is at this origin, like https://login.example.com, and not at that of the authorization server",
+      help: "accept a sign-in page at this origin, such as https://login.example.com, instead of the origin of the authorization server",
     },
   },
   notes: [
@@ -83,6 +83,6 @@ function readOrigin(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const origin = URL.canParse(text) ? new URL(text).origin : "null";
   if (origin === "null")
-    throw new UsageError("--authorization-origin takes an origin, like https://login.example.com.");
+    throw new UsageError("--authorization-origin takes an origin, such as https://login.example.com.");
   return origin;
 }

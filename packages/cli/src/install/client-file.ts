@@ -22,8 +22,8 @@ const maxBytes = 64 * 1_048_576;
 const mostLinks = 40;
 
 /**
- * Reads the file of a client; a missing file is empty. Rejects with a ClientFileError. A file below `project` belongs to whoever
- * wrote the project: there, a symbolic link on the way to it is refused, because it could point anywhere.
+ * Reads the file of a client; a missing file is empty. Rejects with a ClientFileError. A file below `project` belongs to the
+ * author of the project: there, a symbolic link on the way to it is refused, because it could point anywhere.
  */
 export async function readClientFile(named: string, project?: string): Promise<ClientFile> {
   try {

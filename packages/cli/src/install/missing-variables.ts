@@ -35,7 +35,7 @@ export async function findMissingVariables(
     }));
 }
 
-/** What to know of them, a line each; nothing if there are none. */
+/** What to print about them, one string per line; empty if none is missing. */
 export function missingVariablesNotes(missing: readonly MissingVariable[]): string[] {
   if (missing.length === 0) return [];
   return [
@@ -44,6 +44,6 @@ export function missingVariablesNotes(missing: readonly MissingVariable[]): stri
       const where = isSetHere ? "set in this shell only" : "not set";
       return `  ${name} (${servers.join(", ")}): ${where}`;
     }),
-    "The client has them while a gateway with them runs (wirescope up), or if you write them into a file and install again with --env-file <file>.",
+    "Keep a gateway running in a shell that sets them (wirescope up), or write them into a file and install again with --env-file <file>.",
   ];
 }

@@ -28,7 +28,7 @@ export function personAtTerminal(io: Io, confirmedOrigin?: string): SignIn {
   const show = ({ server, issuer, reason, scopes, newScopes, vault, way }: SignInRequest): void => {
     say(`Sign in to ${server} with ${issuer}, ${reasons[reason]}.`);
     const { origin } = new URL(way.url);
-    if (origin !== new URL(issuer).origin) say(`The page to sign in at is at ${origin}.`);
+    if (origin !== new URL(issuer).origin) say(`The sign-in page is at ${origin}.`);
     if (scopes.length > 0) {
       say("It will be asked for these permissions:");
       // At a first sign-in all of them are.

@@ -34,7 +34,7 @@ test("a gateway is found while it runs, by its own user alone", async () => {
   expect(await findGateway(env)).toBeUndefined();
 });
 
-test("word of one that is no more counts for nothing, and a newer one's is left alone", async () => {
+test("the file of a gateway that has ended is ignored, and that of a newer gateway is not removed", async () => {
   const env = { HOME: home };
   const takeBack = announceGateway(env, { ...running, pid: 2 ** 22 + 1 });
   expect(await findGateway(env)).toBeUndefined();
@@ -56,7 +56,7 @@ test("of two gateways the last is found, and the first again once the last has e
   expect(await findGateway(env)).toBeUndefined();
 });
 
-test("what is no word of a gateway is passed over", async () => {
+test("a file that does not describe a gateway is ignored", async () => {
   const env = { XDG_RUNTIME_DIR: home };
   announceGateway(env, running);
   for (const text of ["", "{", "[]", '{"pid": "1"}']) {
@@ -80,7 +80,7 @@ test("a program that took the port of a gateway that is gone is not taken for it
   }
 });
 
-test("a gateway file without a key to prove itself by counts for nothing", async () => {
+test("a gateway file without a proof key is ignored", async () => {
   const env = { HOME: home };
   announceGateway(env, { ...running, proofKey: undefined });
   expect(await findGateway(env)).toBeUndefined();

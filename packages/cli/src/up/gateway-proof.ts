@@ -13,7 +13,7 @@ export function newProofKey(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** Answers a challenge with a code that only a holder of the key can make. */
+/** Responds to a challenge with a code that only a holder of the key can make. */
 export function createProofPage(key: string): HttpHandler {
   return (request, response) => {
     const challenge = new URL(request.url ?? "/", "http://gateway").searchParams.get("challenge") ?? "";
@@ -43,7 +43,7 @@ function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** A short text, or undefined if there is none within a few seconds. */
+/** A short response body, or undefined if none arrives within a few seconds. */
 function textAt(url: URL): Promise<string | undefined> {
   return new Promise((resolve) => {
     const request = get(url, { agent: false, signal: AbortSignal.timeout(proofMs) }, (response) => {

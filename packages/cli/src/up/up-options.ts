@@ -53,13 +53,13 @@ const ownOptions = {
   deny: { type: "string", multiple: true, placeholder: "server:tool", help: "do not offer these tools of a server" },
   stdio: {
     type: "boolean",
-    help: "serve one client on standard input and output: by the running gateway of the configuration, else by one of its own, which listens nowhere",
+    help: "serve one client on standard input and output: forward to the running gateway of the configuration, or run one that does not listen",
   },
-  standalone: { type: "boolean", help: "with --stdio: by a gateway of its own in any case" },
+  standalone: { type: "boolean", help: "with --stdio: run a gateway of its own even if one is running" },
   log: {
     type: "string",
     choices: ["pretty", "json", "off"],
-    help: "what is told of calls and servers, on standard error; default: pretty on a terminal, else json",
+    help: "how to log calls and servers on standard error; default: pretty on a terminal, else json",
   },
   "audit-file": {
     type: "string",

@@ -78,7 +78,7 @@ export function createAdmin(options: AdminOptions): Admin {
       channelId: facts && options.channelId(facts),
       isSigningIn: signIns.isUnderWay(name),
     });
-    // The words of the server. What is ours, such as its name and its target, is not for the server to hide.
+    // Text from the server. What is ours, such as its name and its target, is not for the server to hide.
     message.serverName = upstream.redact(message.serverName);
     message.serverVersion = upstream.redact(message.serverVersion);
     if (message.failure !== undefined) message.failure.message = upstream.redact(message.failure.message);

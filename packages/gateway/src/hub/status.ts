@@ -1,7 +1,7 @@
 import type { JsonObject } from "../rpc/json-rpc.js";
 import type { Upstream } from "../upstream/upstream.js";
 
-/** The resource that says how each server behind the gateway is. No server can have it: theirs begin with their name and a slash. */
+/** The resource with the state of each server behind the gateway. No server can take its URI: theirs begin with their name and a slash. */
 export const statusUri = "wirescope://status";
 
 const statusMimeType = "application/json";
@@ -29,7 +29,7 @@ export function readStatus(upstreams: readonly Upstream[]): JsonObject {
   return { contents: [{ uri: statusUri, mimeType: statusMimeType, text }] };
 }
 
-/** What the model is told of servers that failed, so that their tools are missing; undefined if none did. */
+/** What the instructions say about servers that failed, whose tools are missing; undefined if none did. */
 export function unavailableText(upstreams: readonly Upstream[]): string | undefined {
   const lines = upstreams.flatMap((upstream) => {
     if (availabilityOf(upstream) !== "failing") return [];

@@ -1,7 +1,7 @@
-/** Where something is in a text: from `start` up to, not including, `end`. */
+/** A range of a string: from `start` up to, not including, `end`. */
 export type Span = readonly [start: number, end: number];
 
-/** Values to look for in a text. One pass finds them all: its cost depends on the text, not on how many values there are. */
+/** Values to look for in a string. One pass finds them all: its cost depends on the text, not on how many values there are. */
 export interface SecretIndex {
   /** How many values are registered. */
   readonly size: number;
@@ -10,7 +10,7 @@ export interface SecretIndex {
   /** Registers a value. A value that is added twice has to be deleted twice. */
   add(value: string): void;
   delete(value: string): void;
-  /** Where the values are in a text. `folded` is the same text after `foldCase`. */
+  /** Where the values are in a string. `folded` is the same string after `foldCase`. */
   find(text: string, folded: string): Span[];
 }
 

@@ -134,15 +134,15 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
       await http?.close();
     },
   });
-  // Who connects when it is used looks into the vault then.
+  // A connection that opens when it is used reads the vault then.
   const stopWatching = options.isEager ? oauth?.watch((change) => followTokens(connection, change)) : undefined;
   return { connection, oauth };
 }
 
-/** Has a connection notice what another process did with its tokens. How that ends is in its state. */
+/** Makes a connection notice what another process did with its tokens. The result is in its state. */
 function followTokens(connection: Connection, change: TokenChange): void {
   if (change === "signed-out") {
-    // The server refuses it from now on, and whoever watches the connection sees that.
+    // The server refuses it from now on, and observers of the connection see that.
     if (connection.state === "READY") void connection.ping().catch(() => {});
   } else if (connection.state !== "READY") void connection.connect().catch(() => {});
 }

@@ -66,7 +66,7 @@ test.each(["npx", "uvx", "docker"])(
   },
 );
 
-test("another program does not", async () => {
+test("a program that is not a launcher gets the usual time for the first handshake", async () => {
   const { outcome, clock } = await connect("server");
   clock.advance(31_000);
   expect(await outcome).toBe("CALL_TIMEOUT");

@@ -17,7 +17,7 @@ test("several are a batch", () => {
   expect(parseMessages('[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","method":"a"}]')).toHaveLength(2);
 });
 
-test("a batch of more than 1,000 messages is none, because each of them may have to be answered", () => {
+test("a batch of more than 1,000 messages is refused, because each of them may need a response", () => {
   const batch = (size: number): string => JSON.stringify(Array(size).fill({ jsonrpc: "2.0", id: 1, method: "ping" }));
   expect(parseMessages(batch(1000))).toHaveLength(1000);
   expect(parseMessages(batch(1001))).toBeUndefined();

@@ -4,7 +4,7 @@ import type { JSONRPCErrorResponse, JSONRPCMessage, RequestId } from "@modelcont
 const maxBatch = 1000;
 
 /**
- * The messages of JSON-RPC in a text: one, or those of a batch. Undefined if it is not JSON, holds something else, or is a batch
+ * The messages of JSON-RPC in a string: one, or those of a batch. Undefined if it is not JSON, holds something else, or is a batch
  * of more than 1,000 messages.
  *
  * Looks at the form alone, which is what a transport has to know; the SDK judges the content.

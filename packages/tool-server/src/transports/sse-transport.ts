@@ -162,7 +162,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       body: JSON.stringify(message),
       headers: protocolHeaders,
       signal: controller.signal,
-      // Nobody else limits what waits for no answer.
+      // Nothing else limits the time of a message without a response.
       headTimeoutMs: id === undefined ? limits.connectMs : undefined,
     });
     const sent: Post = { id, controller, taken };
@@ -170,8 +170,8 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     try {
       await taken;
     } catch (error) {
-      // Whoever does not know the session never will again, and answers would come by its stream.
-      // That is told first, for this call was not taken, and others may have been.
+      // A server that lost the session does not get it back, and responses would arrive on its stream. The caller gets this
+      // error first: its call was not accepted, while others may have been.
       if (ToolServerError.is(error, "SESSION_LOST")) setImmediate(() => end(error));
       throw error;
     } finally {

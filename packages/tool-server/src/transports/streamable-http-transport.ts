@@ -91,7 +91,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       flight.wasWritten = true;
       messageSent(wire);
     },
-    // Nobody else limits what waits for no answer.
+    // Nothing else limits the time of a message without a response.
     headTimeoutMs: requestIdOf(message) === undefined ? limits.connectMs : undefined,
     // A call may wait for the response to a request of the server, and a cancellation must not wait for the call.
     usesReserve: requestIdOf(message) === undefined,
@@ -184,7 +184,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   const resume = async (request: OpenRequest, lastEventId: string): Promise<void> => {
     const { signal } = request.flight;
     const backOff = createBackOff(streamBackOff, clock);
-    const why = "was to go on with an earlier answer";
+    const why = "was to continue an earlier response";
     const broken = { lastEventId, retryMs: undefined, backOff, isImmediate: true, signal, why };
     return readEventAnswer(session, await resumeEvents(session, broken), request);
   };
@@ -234,7 +234,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   const post = async (message: JSONRPCMessage, options: TransportSendOptions | undefined): Promise<void> => {
     life.assertOpen();
     const cancelled = cancelledIdOf(message);
-    // At once: a server that hangs does not take what it is told either.
+    // At once: a server that hangs does not read the cancellation either.
     if (cancelled !== undefined) flights.callOff(cancelled);
     const id = requestIdOf(message);
     const flight = flights.begin(id, options?.requestSignal);
@@ -258,7 +258,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     } finally {
       flight.end();
       const onRequestStreamEnd = options?.onRequestStreamEnd;
-      // After whoever waits for this has heard of it, for they know more.
+      // After the caller of this request was notified, because it knows more.
       if (onRequestStreamEnd !== undefined && !options?.requestSignal?.aborted) setImmediate(onRequestStreamEnd);
     }
   };

@@ -37,10 +37,10 @@ export interface ExplainOptions {
   readonly signInArguments?: readonly string[] | undefined;
   /**
    * How a variable is set for the process that needs it, in a sentence: for a gateway that runs, whose variables no shell can change.
-   * Default: a command starts anew each time, so `export` is enough.
+   * Default: a command starts again each time, so `export` is enough.
    */
   readonly setVariable?: ((name: string) => string) | undefined;
-  /** How long one answer may take, in milliseconds. Default 10,000; for a stdio server 30,000, for a launcher such as npx 120,000. */
+  /** How long one response may take, in milliseconds. Default 10,000; for a stdio server 30,000, for a launcher such as npx 120,000. */
   readonly answerMs?: number | undefined;
   /** How long the walk may take in all, in milliseconds; what is not come to by then is skipped. Default 60,000; for a launcher 180,000. */
   readonly totalMs?: number | undefined;

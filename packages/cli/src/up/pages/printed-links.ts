@@ -3,7 +3,7 @@ import type { ServerCommands } from "../server-commands.js";
 import type { PageAccess } from "./page-access.js";
 import { signInPathOf } from "./sign-in-page.js";
 
-/** How the notice tells a person to get to the page, and to the sign-in of a server. */
+/** How the notice says to get to the page, and to the sign-in of a server. */
 export interface PrintedLinks {
   readonly page: string;
   readonly signInOf: (server: string) => string;

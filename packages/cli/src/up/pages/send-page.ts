@@ -29,7 +29,7 @@ export function withAccess(
   };
 }
 
-/** Exchanges the ticket of a link for a cookie, and goes on to where the link leads. */
+/** Exchanges the ticket of a link for a cookie, and continues to the page of the link. */
 export function createEntrance(access: PageAccess, isSecure: () => boolean): HttpHandler {
   return (request, response) => {
     const ticket = new URL(request.url ?? "/", "http://gateway").searchParams.get("ticket") ?? "";

@@ -34,7 +34,7 @@ async function startToolServer(): Promise<{ issuer: string; foreign: string }> {
   return { issuer, foreign };
 }
 
-test("a page to sign in at that is at another origin is shown, and followed only by the link that confirms it", async () => {
+test("a sign-in page at another origin is shown, and followed only by the link that confirms it", async () => {
   const { issuer, foreign } = await startToolServer();
   const access = createPageAccess();
   const secrets = createSecretRegistry();

@@ -81,7 +81,7 @@ function askForOrigin(response: PageResponse, { server, issuer, origin }: Foreig
   const body = html`<h1>Sign in to ${server}</h1>
 <p>Its authorization server wants you to sign in at a page of another origin.</p>
 <dl><dt>Authorization server</dt><dd><code>${issuer}</code></dd><dt>Page to sign in at</dt><dd><code>${origin}</code></dd></dl>
-<p>Many services use two hosts. A hostile server does the same to get at your account at the other one. Go on only if you know that both belong together.</p>
+<p>Many services use two hosts. A hostile server does the same to get at your account at the other one. Continue only if you know that both belong together.</p>
 <p class="todo"><a href="${link}">They belong together: sign in at ${origin}</a></p>`;
   response.writeHead(200, pageHeaders).end(pageOf("Wirescope", body));
 }

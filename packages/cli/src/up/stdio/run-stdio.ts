@@ -10,7 +10,7 @@ import { watchFiles } from "../watch-files.js";
 import { findAttachable } from "./attachable-gateway.js";
 import { createGatewayTransport, type GatewayLink, linkToOwn, linkToRunning, type RunGateway } from "./gateway-link.js";
 
-/** Logs what concerns no server and no call. */
+/** Logs events that do not belong to a server or a call. */
 export interface StdioLog {
   note(text: string): void;
   problem(text: string): void;
@@ -33,7 +33,7 @@ const maxMessageBytes = 64 * 1024 * 1024;
 
 /**
  * Connects the client on these streams to the running gateway of the configuration, or to one in this process if none runs. When
- * the gateway stops, or another starts, the session of the client goes on there. Resolves when the client has gone or the signal
+ * the gateway stops, or another starts, the session of the client continues there. Resolves when the client has gone or the signal
  * aborts. Rejects if no gateway could be started at all.
  */
 export async function runStdio(options: StdioOptions): Promise<void> {
@@ -56,11 +56,11 @@ export async function runStdio(options: StdioOptions): Promise<void> {
     return link;
   };
   const onFailed = (error: unknown): void => {
-    // A client that worked before is not lost by this: it is tried again.
+    // A client that worked before is kept: its gateway is opened again.
     if (hasWorked) log.problem(`The gateway stopped: ${error instanceof Error ? error.message : String(error)}`);
     else fail(error);
   };
-  // Opened before the first message, so that what is wrong is said at once, and servers connect meanwhile.
+  // Opened before the first message, so that problems are reported at once, and servers connect meanwhile.
   let first: Promise<GatewayLink> | undefined = open();
   first.catch(onFailed);
   const next = (): Promise<GatewayLink> => {
@@ -109,6 +109,6 @@ function makeWatchable(file: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   } catch {
-    // Then no gateway can leave word there either.
+    // Then no gateway can write its file there either.
   }
 }

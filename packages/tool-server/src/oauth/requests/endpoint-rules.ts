@@ -4,7 +4,7 @@ import type { OAuthContext } from "../oauth-context.js";
 type Rules = Pick<OAuthContext, "addresses" | "allowInsecureLoopback">;
 
 // What a browser is started with goes through the hands of systems that split and expand: what they could take for their own
-// stays out of the host and the path. The query is written anew by us, which encodes it.
+// stays out of the host and the path. The query is written again by us, which encodes it.
 const plainPath = /^[\w\-.~%/:@+=,;!*]*$/;
 const plainHost = /^(?:[a-z\d._-]+|\[[\da-f:.]+\])$/;
 const longestUrl = 4096;

@@ -7,7 +7,7 @@ import type { SignIn } from "./sign-in.js";
 export type ConfirmOrigin = (page: URL, signal: AbortSignal) => Promise<void>;
 
 /**
- * Lets a person decide about a page to sign in at that is not at the issuer's own origin. A hostile authorization server can
+ * Lets a person decide about a sign-in page that is not at the issuer's own origin. A hostile authorization server can
  * name the page of an honest one: the person signs in there in good faith, and the hostile server gets the result (OAuth 2.0
  * Security Best Current Practice, RFC 9700, section 4.4). `confirmed` are origins that the user agreed to; one that is
  * confirmed now is added.
