@@ -108,6 +108,7 @@ test.each([
   ["https://as/a?scope=admin", "https://as/a"],
   ["https://as/a?p=policy&SCOPE=admin&tenant=x", "https://as/a?p=policy&tenant=x"],
   ["https://as/a?scope[]=a&scope[x]=b&client.id=c&response%20type=token", "https://as/a"],
+  ["https://as/a?user_scope=admin&include_granted_scopes=true&optional_scope=x&tenant=y", "https://as/a?tenant=y"],
   ["https://as/a?scopes=x&my_state=y", "https://as/a?scopes=x&my_state=y"],
 ])("%s is used as %s", (endpoint, used) => {
   expect(withoutOAuthParameters(new URL(endpoint)).href).toBe(used);

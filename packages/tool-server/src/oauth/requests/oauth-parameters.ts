@@ -1,6 +1,7 @@
 /**
  * Parameters of authorization requests and responses, and credentials, from the IANA registry of OAuth parameters. `audience` is not
- * one of an authorization request; some servers choose by it which of their services is meant.
+ * one of an authorization request; some servers choose by it which of their services is meant. Also those by which large
+ * services grant more than `scope` says: `user_scope` (Slack), `optional_scope` (HubSpot), `include_granted_scopes` (Google).
  */
 const names: ReadonlySet<string> = new Set([
   "access_token",
@@ -24,10 +25,12 @@ const names: ReadonlySet<string> = new Set([
   "grant_type",
   "id_token",
   "id_token_hint",
+  "include_granted_scopes",
   "iss",
   "login_hint",
   "max_age",
   "nonce",
+  "optional_scope",
   "prompt",
   "redirect_uri",
   "refresh_token",
@@ -40,6 +43,7 @@ const names: ReadonlySet<string> = new Set([
   "scope",
   "state",
   "ui_locales",
+  "user_scope",
 ]);
 
 /**
