@@ -46,8 +46,9 @@ test("a call that is sent once more over a new session is one span that says so"
   expect(asked).toHaveLength(1);
   expect(asked[0]?.attributes).not.toHaveProperty("error.type");
   expect(asked[0]?.attributes["mcp.protocol.version"]).toBe("2025-11-25");
-  expect(asked[0]?.events.map(({ name, attributes: facts }) => [name, facts?.["wirescope.state"]])).toEqual([
-    ["wirescope.connection.state", "IDLE"],
+  expect(asked[0]?.events.map(({ name, attributes }) => [name, attributes?.["wirescope.state"]])).toEqual([
+    // A session that was lost sooner than the first delay of the backoff counts as a failure; a slow machine lets it live longer.
+    ["wirescope.connection.state", expect.stringMatching(/^(IDLE|TRANSIENT_FAILURE)$/)],
     ["wirescope.connection.state", "CONNECTING"],
     ["wirescope.connection.state", "READY"],
     ["wirescope.sent_again", undefined],
