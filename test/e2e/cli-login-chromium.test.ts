@@ -40,7 +40,7 @@ describe.skipIf(!isChromiumInstalled)("in Chromium", () => {
     expect(stdout).toContain("Signed in to notes");
     expect(seen).toEqual({
       title: "Answer received",
-      text: "The sign-in to notes goes on where you began it. You can close this page.",
+      text: "The sign-in to notes continues where you started it. You can close this page.",
       width: "512px",
       scripts: 0,
     });

@@ -20,7 +20,7 @@ export const toolsCommand: Command = defineServerCommand({
   summary: "list the tools of the servers, or show one tool with its arguments",
   parameters: ["[server]", "[tool]"],
   options: {},
-  notes: ["A server that fails is told of on standard error, the others are listed, and the exit code is 1."],
+  notes: ["A server that fails is reported on standard error, the others are listed, and the exit code is 1."],
   async use({ servers, screen, io, values, positionals }) {
     const { outcomeToJson, reportFailedServers, withEachServer } = await import("../tool-server/each-server.js");
     const [server, name] = positionals;

@@ -11,10 +11,10 @@ import type { Command } from "./command.js";
 
 const options = { ...serverOptions, ...adminOptions };
 
-/** Says why a server does not work, and what mends it. */
+/** Says why a server does not work, and how to fix it. */
 export const whyCommand: Command = {
   name: "why",
-  summary: "say why a server does not work, and what mends it",
+  summary: "say why a server does not work, and how to fix it",
   parameters: ["<server>"],
   options,
   notes: [

@@ -202,7 +202,7 @@ describe("the file", () => {
   test.each([
     [
       '{\n  "mcpServers": {\n    "a": 1\n    "b": 2\n  }\n}',
-      "mcp.json:4:5: A comma, or }, is missing here. Mend the file first.",
+      "mcp.json:4:5: A comma, or }, is missing here. Fix the file first.",
     ],
     ['{"mcpServers": "none"}', 'mcp.json:1:16: "mcpServers" is no object.'],
     [new Uint8Array([0xff, 0xfe, 0x7b, 0x00]), "it is not UTF-8"],

@@ -47,7 +47,7 @@ function placeOf({ env }: Io): Place {
 
 function brokenText(client: McpClient, { scope = "user" }: InstallValues, place: Place, error: JsoncError): string {
   const { user, project } = client.files(place);
-  return `${scope === "project" ? project : user}:${error.message} Mend the file first. It was left alone.`;
+  return `${scope === "project" ? project : user}:${error.message} Fix the file first. It was left alone.`;
 }
 
 async function list(name: string, values: InstallValues, screen: Screen, place: Place): Promise<number> {

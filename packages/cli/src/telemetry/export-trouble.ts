@@ -47,5 +47,5 @@ function adviceFor(error: Error | undefined): string {
   const code: unknown = error !== undefined && "code" in error ? error.code : undefined;
   if (code === 401 || code === 403) return "Look at OTEL_EXPORTER_OTLP_HEADERS.";
   if (code === 404) return "Look at the path of OTEL_EXPORTER_OTLP_ENDPOINT.";
-  return "Start the collector, mend OTEL_EXPORTER_OTLP_ENDPOINT, or set OTEL_SDK_DISABLED=true.";
+  return "Start the collector, fix OTEL_EXPORTER_OTLP_ENDPOINT, or set OTEL_SDK_DISABLED=true.";
 }

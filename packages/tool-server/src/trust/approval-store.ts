@@ -128,7 +128,7 @@ async function readFile(path: string): Promise<readonly Approval[]> {
   }
   const approvals = parseApprovals(text);
   if ("problem" in approvals) {
-    const reason = `${approvals.problem}. It is kept as it is: mend it, or move it away and approve anew`;
+    const reason = `${approvals.problem}. It is kept as it is: fix it, or move it away and approve again`;
     throw fail(path, "read", reason);
   }
   return approvals;

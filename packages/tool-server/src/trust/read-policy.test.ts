@@ -31,9 +31,7 @@ test("[TS-D-TRUST-8] one that was named may not: what cannot be read allows noth
 test("[TS-D-TRUST-8] what is wrong is told with file, line and column", async () => {
   const { write } = await createFolder();
   const file = await write("policy.json", '{"version": 1,\n "deny": [{"command": 1}]}');
-  await expect(readPolicy(file)).rejects.toMatchObject(
-    unreadable(/mended\. \S*policy\.json:2:23: "command" is a text/),
-  );
+  await expect(readPolicy(file)).rejects.toMatchObject(unreadable(/fixed\. \S*policy\.json:2:23: "command" is a text/));
   await expect(readPolicy(await write("large.json", " ".repeat(2_000_000)))).rejects.toMatchObject(unreadable(/bytes/));
 });
 

@@ -53,7 +53,7 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 function fail(path: string, reason: string, lines: readonly string[] = [], cause?: unknown): ToolServerError {
-  const message = [`The policy ${path} cannot be used: ${reason}. Nothing is trusted until it is mended.`, ...lines];
+  const message = [`The policy ${path} cannot be used: ${reason}. Nothing is trusted until it is fixed.`, ...lines];
   return new ToolServerError("POLICY_UNREADABLE", message.join(" "), { cause });
 }
 

@@ -2,7 +2,7 @@ import { redactValue } from "../connection/redact-failure.js";
 import { createServerSecrets } from "../servers/entry-secrets.js";
 import { demandsOf } from "./demands.js";
 import type { ExplainOptions } from "./explain-options.js";
-import type { Explanation, Mend } from "./explanation.js";
+import type { Cause, Explanation, Mend } from "./explanation.js";
 import type { WalkFacts } from "./facts.js";
 import { permissionsOf } from "./permissions.js";
 import { hasFailed, rankCauses } from "./rank/rank-causes.js";
@@ -16,14 +16,17 @@ export async function explainServer(options: ExplainOptions): Promise<Explanatio
   const facts = await walkServer({ ...options, secrets });
   // Everything was redacted when it was found; a secret that became known only later is caught here.
   const explanation = explain(facts);
-  const causes = explanation.causes.map((cause) => ({ ...cause, mend: adviceFor(cause.mend, options) }));
+  const causes = explanation.causes.map((cause) => ({ ...cause, mend: adviceFor(cause, options) }));
   return redactValue({ ...explanation, causes }, secrets.redact) as Explanation;
 }
 
 /** Says how a variable reaches the process that needs it. */
-function adviceFor(mend: Mend, { setVariable }: ExplainOptions): Mend {
+function adviceFor({ cause, mend }: Cause, { setVariable }: ExplainOptions): Mend {
   if (mend.variable === undefined || setVariable === undefined) return mend;
-  return { ...mend, what: `${mend.what} ${setVariable(mend.variable)}`, command: undefined };
+  const how = setVariable(mend.variable);
+  // The general advice about a missing value says the same, only less precisely.
+  const isMissing = cause === "variable-unset" || cause === "variable-empty";
+  return { ...mend, what: isMissing ? how : `${mend.what} ${how}`, command: undefined };
 }
 
 /** The explanation of what a walk found. */

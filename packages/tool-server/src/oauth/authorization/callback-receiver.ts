@@ -70,7 +70,7 @@ export async function openCallbackReceiver(
       200,
       callbackPage(
         "Answer received",
-        `The sign-in to ${context.server} goes on where you began it. You can close this page.`,
+        `The sign-in to ${context.server} continues where you started it. You can close this page.`,
       ),
     ];
   };

@@ -74,6 +74,6 @@ function trustCauses(facts: WalkFacts): Cause[] {
     case "denied":
       return [{ ...base, cause: "denied-by-policy", mend: { what: "Ask who keeps the policy to allow the server." } }];
     case "unreadable":
-      return [{ ...base, cause: "trust-unreadable", mend: { what: "Mend the file that the message names." } }];
+      return [{ ...base, cause: "trust-unreadable", mend: { what: "Fix the file that the message names." } }];
   }
 }

@@ -26,11 +26,7 @@ export function oauthCauses(facts: WalkFacts): Cause[] {
 
 function vaultCauses(facts: WalkFacts, { vaultFailure }: OAuthFacts): Cause[] {
   if (vaultFailure === undefined) return [];
-  const mend = mendBy(
-    facts,
-    ["auth"],
-    "Give the key that the tokens were stored with, or mend what the message names.",
-  );
+  const mend = mendBy(facts, ["auth"], "Give the key that the tokens were stored with, or fix what the message names.");
   return [{ cause: "vault-unreadable", weight: 1, message: vaultFailure.message, evidence: [], mend }];
 }
 
