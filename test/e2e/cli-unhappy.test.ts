@@ -67,7 +67,7 @@ describe("somebody in trouble", () => {
     expect(JSON.parse(prompts.stdout)).toMatchObject({ tools: { prompts: [] } });
   });
 
-  test("is not warned of where tokens rest, where no server has any", async () => {
+  test("is not warned about the storage of tokens if no server has any", async () => {
     const user = createUserFolder();
     user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
     const auth = startIn(user, "auth", "--trust");

@@ -11,11 +11,11 @@ const exitCodes: readonly Meaning[] = [
 ];
 
 const environment: readonly Meaning[] = [
-  ["WIRESCOPE_TARGET", "the peer to read where --target is not given"],
-  ["WIRESCOPE_TOKEN", "the bearer token where --token-file is not given"],
+  ["WIRESCOPE_TARGET", "the peer to read if --target is not given"],
+  ["WIRESCOPE_TOKEN", "the bearer token if --token-file is not given"],
   ["WIRESCOPE_POLICY", "the policy that says which tool servers may act"],
-  ["WIRESCOPE_PROFILE", "whose tokens to use where --profile is not given"],
-  ["WIRESCOPE_VAULT", "where tokens rest where --vault is not given"],
+  ["WIRESCOPE_PROFILE", "whose tokens to use if --profile is not given"],
+  ["WIRESCOPE_VAULT", "where to store tokens if --vault is not given"],
   ["WIRESCOPE_VAULT_KEY", "the key of the encrypted file; also WIRESCOPE_VAULT_KEY_FILE, WIRESCOPE_VAULT_PASSPHRASE"],
   ["WIRESCOPE_OAUTH_FILE", "clients and scopes, in place of wirescope/oauth.json of the configuration folder"],
   ["BROWSER", "what opens the page of a sign-in, on Linux"],

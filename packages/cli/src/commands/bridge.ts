@@ -27,7 +27,7 @@ const options = {
 /** Is a stdio server that leads to one behind mutual TLS. */
 export const bridgeCommand: Command = {
   name: "bridge",
-  summary: "be a stdio server that leads to one on the network, with a client certificate",
+  summary: "run a stdio server that proxies to a remote server using a client certificate",
   parameters: ["<url>"],
   options,
   notes: [

@@ -6,7 +6,7 @@ import type { Command } from "./command.js";
 /** Runs the gateway on the demonstration. */
 export const demoCommand: Command = {
   name: "demo",
-  summary: "run the gateway with a demonstration behind it, as npm start does where there is no configuration",
+  summary: "run the gateway with a demonstration behind it, as npm start does if there is no configuration",
   parameters: [],
   options: upOptions,
   async run(args, io) {

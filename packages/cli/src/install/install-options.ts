@@ -28,7 +28,7 @@ const ownOptions = {
   vault: {
     type: "string",
     choices: ["auto", "keychain", "file", "memory"],
-    help: "handed on to the gateway: where tokens rest",
+    help: "handed on to the gateway: where to store tokens",
   },
   "allow-insecure-loopback": { type: "boolean", help: "handed on to the gateway: accept http and ws to this machine" },
 } as const;

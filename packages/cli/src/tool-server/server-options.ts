@@ -32,7 +32,7 @@ const ownOptions = {
   vault: {
     type: "string",
     choices: ["auto", "keychain", "file", "memory"],
-    help: "where tokens rest; default WIRESCOPE_VAULT, else the best that can be had",
+    help: "where to store tokens; default WIRESCOPE_VAULT, else the best that can be had",
   },
   ca: { type: "string", placeholder: "file", help: "trust this authority (PEM) besides the usual ones" },
   timeout: {

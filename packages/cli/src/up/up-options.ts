@@ -80,7 +80,7 @@ const ownOptions = {
     placeholder: "name",
     help: "whose tokens to use; default WIRESCOPE_PROFILE, else default",
   },
-  vault: { type: "string", choices: ["auto", "keychain", "file", "memory"], help: "where tokens rest" },
+  vault: { type: "string", choices: ["auto", "keychain", "file", "memory"], help: "where to store tokens" },
   ca: { type: "string", placeholder: "file", help: "trust this authority (PEM) besides the usual ones" },
   json: { type: "boolean", help: "print one line of JSON on standard output once all is ready" },
 } as const;
