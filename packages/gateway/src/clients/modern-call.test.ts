@@ -4,6 +4,7 @@ import type { RpcMessage } from "../rpc/json-rpc.js";
 import type { Caller } from "./caller.js";
 import { createModernCall, type Questions } from "./modern-call.js";
 import type { Outlet } from "./outlet.js";
+import { createParkedCalls } from "./parked-calls.js";
 import type { Outcome } from "./perform.js";
 
 /** A call whose server is the test. */
@@ -77,4 +78,33 @@ test("between two legs the last of what is told is kept, and no progress for a l
   await done;
   expect(second.told()).toHaveLength(31);
   expect(second.told().at(-1)).toEqual({ level: "info", data: 40 });
+});
+
+test("between two legs a server cannot make the gateway keep more than a bound", async () => {
+  const { call, server, finish } = startCall();
+  const large = "x".repeat(200_000);
+  const asked = legOf(call, listen().outlet, 3);
+  // While the client listens, a question may be large.
+  server.ask("sampling/createMessage", { text: large.repeat(3) }).catch(() => {});
+  expect(await asked).toHaveProperty("questions.ask-1.params.text.length", 600_000);
+  for (const data of [1, large, large, 2]) server.notify("notifications/message", { level: "info", data });
+  await expect(server.ask("sampling/createMessage", { text: large })).rejects.toThrow("are not kept until it does");
+  finish(large);
+  const second = listen();
+  expect(await legOf(call, second.outlet, 4)).toMatchObject({
+    fault: { message: expect.stringContaining("The client has to give input first") },
+  });
+  expect(second.told()).toEqual([1, large, 2].map((data) => ({ level: "info", data })));
+});
+
+test("calls are parked while their questions fit into the bound of all together", () => {
+  const parked = createParkedCalls({ most: 9, timeoutMs: 60_000 });
+  const { call } = startCall();
+  const half = 128 * 1024 * 1024;
+  const [first = "", second] = [parked.park(call, half), parked.park(call, half)];
+  expect(second).toBeDefined();
+  expect(parked.park(call, 1)).toBeUndefined();
+  expect(parked.take(first, "p", "a call")).toBe(call);
+  expect(parked.park(call, half)).toBeDefined();
+  parked.close();
 });

@@ -1,3 +1,4 @@
+import { jsonLengthOf } from "../rpc/encode-message.js";
 import { isObject, type JsonObject, type RequestId } from "../rpc/json-rpc.js";
 import type { LogLevel } from "../rpc/protocol.js";
 import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
@@ -53,7 +54,7 @@ export function createModernCall(options: ModernCallOptions): ModernCall {
   const caller = new ModernCaller(options);
   let done: Outcome | undefined;
   options.perform(caller, (outcome) => {
-    done = outcome;
+    done = caller.keeps(outcome) ? outcome : tooLargeToKeep;
     caller.callOff.off(callIsOver);
     caller.look();
   });
@@ -81,8 +82,14 @@ export function createModernCall(options: ModernCallOptions): ModernCall {
 
 const nothing = (): void => {};
 
-/** How much of what is told between two legs is kept: the last of it. */
+/** How many notifications between two legs are kept: the last ones. */
 const mostUntold = 32;
+
+/** Characters of notifications, questions and the result that are kept between two legs. The client may never come back. */
+const maxKeptLength = 256 * 1024;
+
+const tooLargeText = `The client has to give input first, and more than ${maxKeptLength} characters are not kept until it does.`;
+const tooLargeToKeep: Outcome = { fault: { code: rpcCodes.failed, message: tooLargeText }, status: 200 };
 
 // A class, for one is made for every request.
 class ModernCaller implements Caller {
@@ -101,7 +108,8 @@ class ModernCaller implements Caller {
   look: () => void = nothing;
   #asked: Map<string, Asked> | undefined = undefined;
   #last = 0;
-  #untold: [method: string, params: JsonObject][] | undefined = undefined;
+  #untold: [method: string, params: JsonObject, length: number][] | undefined = undefined;
+  #keptLength = 0;
 
   constructor({ id, account, capabilities, logLevel, headers }: ModernCallOptions) {
     this.id = id;
@@ -115,6 +123,7 @@ class ModernCaller implements Caller {
   begin(outlet: Outlet, progressToken: RequestId | undefined): void {
     this.outlet = outlet;
     this.progressToken = progressToken;
+    this.#keptLength = 0;
     const untold = this.#untold;
     if (untold === undefined) return;
     this.#untold = undefined;
@@ -124,11 +133,22 @@ class ModernCaller implements Caller {
     }
   }
 
+  /** Whether something may be kept until it can be told; it is then counted. */
+  keeps(value: unknown): boolean {
+    if (this.outlet !== undefined) return true;
+    const length = jsonLengthOf(value) ?? Number.POSITIVE_INFINITY;
+    if (this.#keptLength + length > maxKeptLength) return false;
+    this.#keptLength += length;
+    return true;
+  }
+
   notify(method: string, params: JsonObject): void {
     if (this.outlet === undefined) {
+      const before = this.#keptLength;
+      if (!this.keeps(params)) return;
       this.#untold ??= [];
-      this.#untold.push([method, params]);
-      if (this.#untold.length > mostUntold) this.#untold.shift();
+      this.#untold.push([method, params, this.#keptLength - before]);
+      if (this.#untold.length > mostUntold) this.#keptLength -= this.#untold.shift()?.[2] ?? 0;
     } else if (this.outlet.isOpen) this.outlet.send({ jsonrpc: "2.0", method, params });
   }
 
@@ -136,6 +156,7 @@ class ModernCaller implements Caller {
     this.#asked ??= new Map();
     const asked = this.#asked;
     if (asked.size >= mostQuestions) return Promise.reject(tooManyQuestions());
+    if (!this.keeps(params ?? {})) return Promise.reject(new RpcError(rpcCodes.failed, tooLargeText));
     this.#last += 1;
     const key = `ask-${this.#last}`;
     return new Promise((resolve, reject) => {

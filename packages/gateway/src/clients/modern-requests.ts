@@ -1,5 +1,6 @@
 import type { Hub } from "../hub/hub.js";
 import { methodNotFound } from "../hub/hub.js";
+import { jsonLengthOf } from "../rpc/encode-message.js";
 import type { Envelope } from "../rpc/envelope.js";
 import { isId, isObject, type JsonObject, metaOf, type RpcRequest } from "../rpc/json-rpc.js";
 import { metaKeys, modernVersions } from "../rpc/protocol.js";
@@ -73,7 +74,7 @@ export function createModernRequests({ hub, perform, parked }: ModernRequestsOpt
   const finish = (request: RpcRequest, call: ModernCall, outcome: Outcome | Questions, outlet: Outlet): void => {
     const { id, method } = request;
     if ("questions" in outcome) {
-      const state = parked.park(call);
+      const state = parked.park(call, jsonLengthOf(outcome.questions) ?? 0);
       if (state === undefined) {
         call.callOff();
         const message = "Too many calls wait for the input of their clients. Try again later.";

@@ -4,8 +4,8 @@ import type { ModernCall } from "./modern-call.js";
 /** Calls that wait until their client comes back with input. Each is found by a state that only its client was told. */
 export interface ParkedCalls {
   readonly size: number;
-  /** Keeps a call; undefined where there is no room. */
-  park(call: ModernCall): string | undefined;
+  /** Keeps a call whose questions have this length; undefined if there is no room. */
+  park(call: ModernCall, length: number): string | undefined;
   /** The call of this state, where it is this principal's and of this subject. It is parked no more. */
   take(state: string, principal: string, subject: string): ModernCall | undefined;
   /** Calls all off. */
@@ -17,21 +17,33 @@ export interface ParkedCallsOptions {
   readonly timeoutMs: number;
 }
 
+/** Characters of the questions of all parked calls together. */
+const maxLength = 256 * 1024 * 1024;
+
 export function createParkedCalls({ most, timeoutMs }: ParkedCallsOptions): ParkedCalls {
-  const parked = new Map<string, { readonly call: ModernCall; readonly timer: NodeJS.Timeout }>();
+  const parked = new Map<
+    string,
+    { readonly call: ModernCall; readonly length: number; readonly timer: NodeJS.Timeout }
+  >();
+  let total = 0;
+  const remove = (state: string): void => {
+    total -= parked.get(state)?.length ?? 0;
+    parked.delete(state);
+  };
   return {
     get size() {
       return parked.size;
     },
-    park(call) {
-      if (parked.size >= most) return undefined;
+    park(call, length) {
+      if (parked.size >= most || total + length > maxLength) return undefined;
       const state = randomBytes(24).toString("base64url");
       const timer = setTimeout(() => {
-        parked.delete(state);
+        remove(state);
         call.callOff();
       }, timeoutMs);
       timer.unref();
-      parked.set(state, { call, timer });
+      parked.set(state, { call, length, timer });
+      total += length;
       return state;
     },
     take(state, principal, subject) {
@@ -39,7 +51,7 @@ export function createParkedCalls({ most, timeoutMs }: ParkedCallsOptions): Park
       if (found === undefined || found.call.caller.account.principal !== principal || found.call.subject !== subject) {
         return undefined;
       }
-      parked.delete(state);
+      remove(state);
       clearTimeout(found.timer);
       return found.call;
     },
@@ -49,6 +61,7 @@ export function createParkedCalls({ most, timeoutMs }: ParkedCallsOptions): Park
         call.callOff();
       }
       parked.clear();
+      total = 0;
     },
   };
 }

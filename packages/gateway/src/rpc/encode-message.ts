@@ -24,6 +24,15 @@ export function encodeMessage(message: RpcMessage): string | undefined {
   return text;
 }
 
+/** The length of a value as JSON; undefined if it is nested too deeply to be written. */
+export function jsonLengthOf(value: unknown): number | undefined {
+  try {
+    return JSON.stringify(value).length;
+  } catch {
+    return undefined;
+  }
+}
+
 function write(message: RpcMessage): string | undefined {
   try {
     const text = JSON.stringify(message);
