@@ -176,7 +176,7 @@ test.runIf(existsSync("/sys/kernel"))(
       chooseVault({ kind: "file", directory: defaultVaultDirectory({ XDG_DATA_HOME: home }), key: newKey() });
     await expect(open("/sys")).rejects.toMatchObject({
       code: "VAULT_UNREADABLE",
-      message: expect.stringContaining("Give this user access to it, or use another folder: set XDG_DATA_HOME."),
+      message: expect.stringContaining("use another folder: set XDG_DATA_HOME to its absolute path"),
     });
     const vault = await open(await temporaryFolder());
     await vault.put(keyOf(), {});
