@@ -145,3 +145,9 @@ test("[TS-D-TRUST-2] more arguments than a person reads are counted", () => {
   expect(lines.length).toBeLessThan(250);
   expect(lines.join("\n")).toMatch(/! \d{4} more lines are not shown\. Read the file/);
 });
+
+test("[TS-D-TRUST-2] an origin that is not ASCII is shown however often one was asked for before", () => {
+  const entry = entryOf({ type: "http", url: "https://\u00fc${A}.example.com" });
+  const origins = new Set(Array.from({ length: 10_000 }, () => describeForApproval(entry).origin));
+  expect([...origins]).toEqual([expect.stringMatching(/^https:\/\/xn--\$\{A\}-\w+\.example\.com$/)]);
+});

@@ -1,5 +1,5 @@
 import type { Template } from "../substitution/template.js";
-import { parseUrlTemplate } from "../substitution/url-template.js";
+import { isUrl, parseUrlTemplate } from "../substitution/url-template.js";
 
 /** Where a url leads as far as it is written out, in the normal form of URLs; no variable is looked up. */
 export interface UrlOrigin {
@@ -35,7 +35,7 @@ export function originOf(template: Template): UrlOrigin | undefined {
   });
   const joined = sample.join("");
   // The parser maps cases, widths and escapes of a host, so that what is compared is what would be connected to.
-  if (!URL.canParse(joined)) return undefined;
+  if (!isUrl(joined)) return undefined;
   const url = new URL(joined);
   const scheme = url.protocol.slice(0, -1);
   const host = url.hostname.replace(/\.$/, "");
