@@ -54,6 +54,17 @@ describe("a socket", () => {
     await vi.waitFor(() => expect(published.reasons).toEqual(["It was idle."]), waiting);
   });
 
+  test("[TS-D-DEBUG-1] that a server ends after several responses is not said to take one request for each connection", async () => {
+    const server = await startHostileServer((_, response, index) => {
+      if (index === 2) response.setHeader("connection", "close");
+      response.end("x");
+    });
+    const { http, published } = createTestClient();
+    for (let index = 0; index < 3; index += 1) await (await http.send(get(server.url))).text(10);
+    await vi.waitFor(() => expect(published.totals()).toMatchObject({ closed: 1, "stream-succeeded": 3 }), waiting);
+    expect(published.reasons).toEqual(["No other request can be sent on it after the last response."]);
+  });
+
   test("counts a request that failed, and says why it closed", async () => {
     const server = await startHostileServer((request) => request.socket.destroy());
     const { http, published } = createTestClient();

@@ -59,7 +59,8 @@ export function openWire(
 /** What undici destroys a socket with, in our words. */
 const reasons: Readonly<Record<string, string>> = {
   aborted: "A request on it was called off.",
-  reset: "The server takes one request for each connection.",
+  // Also of a server that keeps connections alive: it may end any of them with a response.
+  reset: "No other request can be sent on it after the last response.",
   "socket idle timeout": "It was idle.",
   "other side closed": "The server ended it.",
   closed: "The server ended it.",
