@@ -40,7 +40,10 @@ export async function ensureBundled() {
     sourcemap: "linked",
     sourcesContent: false,
     external,
-    alias: { "@modelcontextprotocol/client/_shims": fileURLToPath(new URL("sdk-shims.mjs", import.meta.url)) },
+    alias: {
+      "@modelcontextprotocol/client/_shims": fileURLToPath(new URL("sdk-shims.mjs", import.meta.url)),
+      undici: fileURLToPath(new URL("undici-client.cjs", import.meta.url)),
+    },
     logLevel: "warning",
     define: { "import.meta.url": "importMetaUrl" },
     // As Node wraps a module, so that it need not be put together when it is loaded.
@@ -64,7 +67,7 @@ function stateOf() {
   const built = ["channelz", "instrument", "tool-server", "gateway", "cli"].map((name) =>
     join(root, "packages", name, "dist", ".tsbuildinfo"),
   );
-  const scripts = ["bundle.mjs", "sdk-shims.mjs"].map((name) => join(root, "scripts", name));
+  const scripts = ["bundle.mjs", "sdk-shims.mjs", "undici-client.cjs"].map((name) => join(root, "scripts", name));
   const files = [...built, join(root, "node_modules", ".package-lock.json"), ...scripts];
   return files.map((file) => statSync(file).mtimeMs).join(" ");
 }

@@ -105,7 +105,6 @@ describe("what V8 compiled", () => {
   test("is accepted by the next run of a command that changes a flag of V8 after it starts", () => {
     const source = `(function (exports, require) {
       exports.runProcess = async () => {
-        globalThis[Symbol.for("wirescope.saveCompiledCode")]?.();
         require("node:v8").setFlagsFromString("--wasm-tiering-budget=1000000000");
       };
     })`;

@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
+import { cachedDataVersionTag, setFlagsFromString } from "node:v8";
 import { constants, Script } from "node:vm";
 import { openCompileCache } from "./compile-cache.js";
 
-const saveHook = Symbol.for("wirescope.saveCompiledCode");
+/** V8's defaults of the flag that the command changes while it runs: of Node 20, and of Node 22 and later. */
+const defaultTieringBudgets = [1_800_000, 13_000_000];
 const bundle = fileURLToPath(new URL("../bundle/wirescope.cjs", import.meta.url));
 
 /**
@@ -23,17 +25,30 @@ export function loadBundle(purpose) {
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
   if (cachedData === undefined || script.cachedDataRejected) {
-    const save = () => {
-      if (globalThis[saveHook] === undefined) return;
-      globalThis[saveHook] = undefined;
-      cache.write(script.createCachedData());
-    };
-    // At the end, because by then V8 has compiled what this purpose needs. The command saves it earlier if it changes a flag
-    // of V8, which rejects what was compiled under other flags.
-    globalThis[saveHook] = save;
-    process.once("exit", save);
+    const tag = cachedDataVersionTag();
+    // At the end, because by then V8 has compiled what this purpose needs.
+    process.once("exit", () => {
+      if (restoreFlags(tag)) cache.write(script.createCachedData());
+    });
   }
   const module = { exports: {} };
   script.runInThisContext()(module.exports, createRequire(bundle), module, bundle);
   return { exports: module.exports, script };
+}
+
+/**
+ * Sets the flag of V8 that the command changes back to its default: V8 accepts compiled code only under the flags under which it
+ * was saved.
+ *
+ * @param {number} tag Of the flags at the start.
+ * @returns {boolean} Whether the flags are those of the start.
+ */
+function restoreFlags(tag) {
+  return (
+    cachedDataVersionTag() === tag ||
+    defaultTieringBudgets.some((budget) => {
+      setFlagsFromString(`--wasm-tiering-budget=${budget}`);
+      return cachedDataVersionTag() === tag;
+    })
+  );
 }

@@ -9,11 +9,8 @@ const budget = 1_000_000_000;
  * 20,000 responses.
  *
  * Call it once Node's own modules are loaded: what is loaded after a flag changed is compiled without Node's code cache.
+ * bin/load-bundle.js sets the flag back before it saves what V8 compiled.
  */
 export function postponeWasmTierUp(): void {
-  // The loader of the command keeps what V8 compiled for the next start, and V8 accepts it only under the same flags.
-  (globalThis as { [saveHook]?: () => void })[saveHook]?.();
   setFlagsFromString(`--wasm-tiering-budget=${budget}`);
 }
-
-const saveHook: unique symbol = Symbol.for("wirescope.saveCompiledCode");
