@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import type { Code } from "@connectrpc/connect";
 import { grpcCode } from "../service/grpc-code.js";
 import type { RpcStatus } from "../service/rpc-status.js";
+import { parseUrl } from "../url.js";
 import { hostNameOf, isLoopbackAddress } from "./host-name.js";
 import type { TokenCheck } from "./token.js";
 
@@ -144,8 +145,7 @@ function refuse(code: Code, message: string, origin?: string): Verdict {
 function isSameOrigin(origin: string, request: GuardedRequest): boolean {
   const scheme = request.isEncrypted ? "https" : "http";
   const authority = request.headers[":authority"] ?? request.headers.host;
-  const own = URL.canParse(`${scheme}://${authority}`) ? new URL(`${scheme}://${authority}`).origin : undefined;
-  return own === origin;
+  return parseUrl(`${scheme}://${authority}`)?.origin === origin;
 }
 
 function bearerTokenOf(authorization: string | undefined): string | undefined {
@@ -159,7 +159,7 @@ function parseAllowedHost(host: string): string {
 }
 
 function parseAllowedOrigin(origin: string): string {
-  if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+  if (parseUrl(origin)?.origin !== origin) {
     throw new TypeError(
       `allowedOrigins has "${origin}", which is no origin. Write it like https://tools.example:8443, without a path.`,
     );

@@ -1,4 +1,5 @@
 import { printableText } from "@wirescope/channelz/printable-text";
+import { parseUrl } from "@wirescope/channelz/url";
 import { commonOptions, parseOptions } from "../options.js";
 import { readPem } from "../tool-server/read-pem.js";
 import { UsageError } from "../usage-error.js";
@@ -85,7 +86,7 @@ function endpointOf(
   given: string | undefined,
   allowsLoopback: boolean,
 ): { readonly url: URL; readonly type: "http" | "sse" | "ws" } {
-  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const url = parseUrl(address);
   if (url === undefined) throw new UsageError("The url is not an absolute URL. Write https://host/path.");
   if (url.username !== "" || url.password !== "") {
     throw new UsageError("The url has a user name or password in it. Send them with --header, as Authorization.");

@@ -1,4 +1,5 @@
 import { printableText } from "@wirescope/channelz/printable-text";
+import { parseUrl } from "@wirescope/channelz/url";
 import { formatJson } from "../output/json.js";
 import { defineServerCommand } from "../tool-server/define-server-command.js";
 import { jsonOf } from "../tool-server/json-of.js";
@@ -81,7 +82,7 @@ export const loginCommand: Command = defineServerCommand({
 
 function readOrigin(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
-  const origin = URL.canParse(text) ? new URL(text).origin : "null";
+  const origin = parseUrl(text)?.origin ?? "null";
   if (origin === "null")
     throw new UsageError("--authorization-origin takes an origin, such as https://login.example.com.");
   return origin;

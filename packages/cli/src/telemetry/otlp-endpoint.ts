@@ -1,3 +1,5 @@
+import { parseUrl } from "@wirescope/channelz/url";
+
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -9,7 +11,7 @@ export function readEndpoint(env: Env, signal: "TRACES" | "METRICS", problems: s
   const own = env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`]?.trim() || undefined;
   const common = env.OTEL_EXPORTER_OTLP_ENDPOINT?.trim() || "http://localhost:4318";
   const given = own ?? common;
-  const url = URL.canParse(given) ? new URL(given) : undefined;
+  const url = parseUrl(given);
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) {
     const name = own === undefined ? "OTEL_EXPORTER_OTLP_ENDPOINT" : `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`;
     const what = own === undefined ? "Nothing is exported to it" : `No ${signal.toLowerCase()} are exported`;

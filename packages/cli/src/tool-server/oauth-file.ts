@@ -2,6 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { printableText } from "@wirescope/channelz/printable-text";
+import { parseUrl } from "@wirescope/channelz/url";
 import type { OAuthOverrides, Variables } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";
@@ -93,7 +94,8 @@ function assertPrivate(path: string, entries: ReadonlyMap<string, OAuthEntry>): 
 }
 
 function isSameUrl(meant: string, url: string): boolean {
-  return URL.canParse(meant) && URL.canParse(url) && new URL(meant).href === new URL(url).href;
+  const href = parseUrl(meant)?.href;
+  return href !== undefined && href === parseUrl(url)?.href;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

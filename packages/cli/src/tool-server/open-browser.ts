@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { isAbsolute, parse, win32 } from "node:path";
+import { parseUrl } from "@wirescope/channelz/url";
 import { resolveCommand, scrubbedEnvironment } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
 
@@ -33,8 +34,9 @@ export async function openBrowser(
   { env }: Pick<Io, "env">,
   platform: string = process.platform,
 ): Promise<boolean> {
-  if (!URL.canParse(url)) return false;
-  const { protocol, hostname, href } = new URL(url);
+  const parsed = parseUrl(url);
+  if (parsed === undefined) return false;
+  const { protocol, hostname, href } = parsed;
   const isLocal = hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
   if (protocol !== "https:" && !(protocol === "http:" && isLocal)) return false;
   const [command, ...args] = env.BROWSER && platform === "linux" ? [env.BROWSER] : (openers[platform] ?? []);

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { parseUrl } from "@wirescope/channelz/url";
 import type { GatewayListenOptions } from "@wirescope/gateway";
 import type { OptionValues } from "../options.js";
 import { pemFileOf } from "../tool-server/read-pem.js";
@@ -31,6 +32,6 @@ export function listenOptionsOf(values: OptionValues<typeof upOptions>): Gateway
 }
 
 function originOf(text: string): string {
-  if (URL.canParse(text) && new URL(text).origin === text) return text;
+  if (parseUrl(text)?.origin === text) return text;
   throw new UsageError(`--allow-origin is like https://tools.example.com, not "${text}".`);
 }

@@ -1,4 +1,5 @@
 import type { Attributes } from "@opentelemetry/api";
+import { parseUrl } from "@wirescope/channelz/url";
 import {
   type ConnectionFacts,
   type CredentialOperation,
@@ -71,7 +72,7 @@ export function serverAttributes({ kind, name, target }: ConnectionFacts): Attri
   const protocol = protocols[kind];
   const common = { "wirescope.server": cut(name) };
   if (protocol === undefined) return { ...common, "network.transport": "pipe" };
-  const url = URL.canParse(target) ? new URL(target) : undefined;
+  const url = parseUrl(target);
   return {
     ...common,
     "network.transport": "tcp",

@@ -1,4 +1,5 @@
 import type { ClientHttp2Session } from "node:http2";
+import { parseUrl } from "@wirescope/channelz/url";
 import { unixAddress } from "../sockets/addresses.js";
 
 /** What a session was asked to connect to. */
@@ -35,7 +36,7 @@ export function targetOfSession(session: ClientHttp2Session): string {
 
 /** Where a target leads, as the target of a subchannel: `host:port`, with its port in any case; or `unix:` and the path. */
 export function addressOfTarget(target: string): string {
-  const url = /^https?:/.test(target) && URL.canParse(target) ? new URL(target) : undefined;
+  const url = /^https?:/.test(target) ? parseUrl(target) : undefined;
   if (url === undefined) return target;
   return url.port === "" ? `${url.hostname}:${url.protocol === "http:" ? 80 : 443}` : url.host;
 }
@@ -48,7 +49,7 @@ export function unixTarget(path: string): string {
 
 /** Node also takes an object that looks like a URL, and then makes up what it lacks. */
 function originOf(authority: unknown, otherwise?: unknown): string {
-  if (typeof authority === "string") return URL.canParse(authority) ? new URL(authority).origin : authority;
+  if (typeof authority === "string") return parseUrl(authority)?.origin ?? authority;
   const { protocol, hostname, host, port } = authority as Partial<URL>;
   const name = hostname || host || "localhost";
   const isBare = name.includes(":") && !name.startsWith("[") && hostname !== undefined;

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { basename } from "node:path";
 import type { SocketAddress, SocketInit } from "@wirescope/channelz";
+import { parseUrl } from "@wirescope/channelz/url";
 import type { ChildWire, SocketWire, WireFacts } from "@wirescope/tool-server";
 import { readEndpoints } from "../sockets/addresses.js";
 import { describeSocket } from "../sockets/describe-socket.js";
@@ -35,7 +36,8 @@ function processAddress(pid: number, file: string): Extract<SocketAddress, { rea
 
 /** Whether the target already says which host and port that is. */
 function isTold(remoteName: string, target: string): boolean {
-  if (!URL.canParse(target)) return remoteName === target;
-  const { protocol, host, hostname, port } = new URL(target);
+  const url = parseUrl(target);
+  if (url === undefined) return remoteName === target;
+  const { protocol, host, hostname, port } = url;
   return remoteName === host || remoteName === `${hostname}:${port || defaultPorts[protocol]}`;
 }

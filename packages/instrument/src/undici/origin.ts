@@ -1,3 +1,4 @@
+import { parseUrl } from "@wirescope/channelz/url";
 /** Where a client of undici connects to. */
 export interface Origin {
   /** `http:` or `https:`. */
@@ -24,8 +25,8 @@ let lastOrigin: Origin | undefined;
 /** The origin of a request, which may be a string or a URL; undefined if it is none. */
 export function parseOrigin(value: unknown): Origin | undefined {
   if (value === lastValue) return lastOrigin;
-  const text = String(value);
-  lastOrigin = URL.canParse(text) ? originOf(new URL(text)) : undefined;
+  const url = parseUrl(String(value));
+  lastOrigin = url && originOf(url);
   lastValue = value;
   return lastOrigin;
 }

@@ -21,8 +21,8 @@ export function authorize({ quirks, issuer, clients, tokens }: AuthorizeParts, r
   const client = clients.find(query.get("client_id") ?? "");
   if (client === undefined) return [400, "<h1>invalid_client</h1>", page];
   const isKnown = client.redirectUris === "any" || client.redirectUris.includes(redirectUri);
-  if (!isKnown || !URL.canParse(redirectUri)) return [400, "<h1>redirect_uri did not match</h1>", page];
-  const back = new URL(redirectUri);
+  const back = isKnown ? parseUrl(redirectUri) : undefined;
+  if (back === undefined) return [400, "<h1>redirect_uri did not match</h1>", page];
   const state = query.get("state") ?? "";
   back.searchParams.set("state", has("answer-wrong-state") ? `${state}x` : state);
   const isWrong = has("answer-wrong-issuer") || has("answer-error-wrong-issuer");
@@ -40,4 +40,12 @@ export function authorize({ quirks, issuer, clients, tokens }: AuthorizeParts, r
     if (has("answer-twice-code")) back.searchParams.append("code", "another");
   }
   return [302, "", { location: back.href }];
+}
+
+function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
 }

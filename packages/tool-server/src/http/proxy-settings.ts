@@ -2,6 +2,7 @@ import { BlockList, isIP, isIPv4 } from "node:net";
 import { ToolServerError } from "../errors.js";
 import { printableText } from "../process/printable-text.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
+import { parseUrl } from "../url.js";
 import { hostOf, isLoopbackHost, portOf } from "./loopback.js";
 
 /** A proxy to go through. */
@@ -37,8 +38,8 @@ export function proxyFor(url: URL, { variables, includesLoopback, secrets }: Pro
 
 function parseProxy(variable: string, value: string, secrets: ProxySettings["secrets"]): ProxyServer {
   const text = value.includes("://") ? value : `http://${value}`;
-  if (!URL.canParse(text)) throw unusable(`${variable} does not hold the url of a proxy`, "http://host:port");
-  const url = new URL(text);
+  const url = parseUrl(text);
+  if (url === undefined) throw unusable(`${variable} does not hold the url of a proxy`, "http://host:port");
   const [user, password] = [decoded(url.username), decoded(url.password)];
   secrets.add(password);
   if (url.protocol !== "http:" && url.protocol !== "https:") {

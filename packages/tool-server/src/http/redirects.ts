@@ -1,5 +1,6 @@
 import { ToolServerError } from "../errors.js";
 import { printableText } from "../process/printable-text.js";
+import { parseUrl } from "../url.js";
 import type { HttpAnswer, HttpClient, HttpRequest } from "./http-client.js";
 
 /** How often a request is sent on. */
@@ -53,8 +54,8 @@ function targetOf(
   location: string | undefined,
   redact: (text: string) => string,
 ): URL {
-  if (location === undefined || !URL.canParse(location, from)) throw refused(request, status, "to nowhere");
-  const target = new URL(location, from);
+  const target = location === undefined ? undefined : parseUrl(location, from);
+  if (target === undefined) throw refused(request, status, "to nowhere");
   if (target.origin !== from.origin) {
     const origin = target.origin === "null" ? target.protocol : target.origin;
     const hint = isUpgrade(from, target)

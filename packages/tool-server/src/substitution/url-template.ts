@@ -1,3 +1,4 @@
+import { parseUrl } from "../url.js";
 import type { Template } from "./template.js";
 
 /** The part of a url that a variable stands in. */
@@ -44,7 +45,7 @@ export function parseUrlTemplate(template: Template): UrlTemplate | undefined {
   ];
   const regions = pieces.flatMap(([region, piece]) => Array(piece.split(variableMark).length - 1).fill(region));
   const sample = sampleUrl(template, regions);
-  if (!regions.includes("scheme") && !isUrl(sample)) return undefined;
+  if (!regions.includes("scheme") && parseUrl(sample) === undefined) return undefined;
   return {
     scheme: scheme.toLowerCase(),
     hasUser: user !== "",
@@ -100,9 +101,9 @@ export function renderUrl(
     if (refused !== undefined) return { refused: `the value of ${part.name} cannot be put in: ${refused}` };
     url += region === "path" || region === "query" ? encodeURIComponent(value) : value;
   }
-  const sample = sampleUrl(template, regions);
-  if (!isUrl(url)) return { refused: "with the values in place it is no URL" };
-  return hasSameShape(new URL(sample), new URL(url))
+  const parsed = parseUrl(url);
+  if (parsed === undefined) return { refused: "with the values in place it is no URL" };
+  return hasSameShape(new URL(sampleUrl(template, regions)), parsed)
     ? { url }
     : { refused: "the values would change the shape of the url" };
 }
@@ -142,14 +143,4 @@ function nameOf(character: string): string {
   return /^[!-~]$/.test(character)
     ? JSON.stringify(character)
     : `the character U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
-}
-
-/** Whether a string is a URL. Not `URL.canParse`: once V8 has optimised a call, Node 20's rejects hosts that are not ASCII. */
-export function isUrl(text: string): boolean {
-  try {
-    new URL(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

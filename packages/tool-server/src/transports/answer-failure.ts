@@ -1,6 +1,7 @@
 import { ToolServerError } from "../errors.js";
 import type { AnswerHeaders } from "../http/http-client.js";
 import { printableText } from "../process/printable-text.js";
+import { parseUrl } from "../url.js";
 import type { NetworkContext } from "./transport.js";
 
 /** An answer of HTTP that is a failure, and what was asked for. */
@@ -40,7 +41,6 @@ export function answerFailure({ server, url, secrets }: NetworkContext, answer: 
 
 /** Where a redirect leads, without path and query, which may hold what is nobody's business. */
 function originOf(location: string | undefined, base: URL): string | undefined {
-  if (location === undefined || !URL.canParse(location, base)) return undefined;
-  const { origin, protocol } = new URL(location, base);
-  return origin === "null" ? protocol : origin;
+  const url = location === undefined ? undefined : parseUrl(location, base);
+  return url?.origin === "null" ? url.protocol : url?.origin;
 }

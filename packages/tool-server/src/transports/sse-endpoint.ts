@@ -1,5 +1,6 @@
 import { ToolServerError } from "../errors.js";
 import { printableText } from "../process/printable-text.js";
+import { parseUrl } from "../url.js";
 import type { NetworkContext } from "./transport.js";
 
 /**
@@ -8,11 +9,11 @@ import type { NetworkContext } from "./transport.js";
  */
 export function parseEndpoint({ server, url, secrets }: NetworkContext, text: string): URL {
   const subject = `The server ${JSON.stringify(server)} (${url.origin})`;
-  if (!URL.canParse(text, url)) {
+  const endpoint = parseUrl(text, url);
+  if (endpoint === undefined) {
     const message = `${subject} wants messages to be posted to what is no url. Look into the server.`;
     throw new ToolServerError("NOT_A_TOOL_SERVER", message);
   }
-  const endpoint = new URL(text, url);
   if (endpoint.origin !== url.origin || endpoint.username !== "" || endpoint.password !== "") {
     const origin = endpoint.origin === "null" ? endpoint.protocol : endpoint.origin;
     const where = origin === url.origin ? "a url with a user in it" : printableText(secrets.redact(origin), 200);

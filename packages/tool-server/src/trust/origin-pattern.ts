@@ -1,3 +1,4 @@
+import { parseUrl } from "../url.js";
 import { defaultPorts, type UrlOrigin } from "./url-origin.js";
 
 /** A pattern of origins, as `https://*.example.com`. */
@@ -32,8 +33,8 @@ export function parseOriginPattern(text: string): OriginPattern | { readonly pro
   if (written.includes("*"))
     return { problem: "a * stands for whole labels at the start of the host, as *.example.com" };
   // The same parser as for the url of an entry, so that both have one form.
-  if (!URL.canParse(`https://${written}`)) return { problem: "its host is none" };
-  const name = new URL(`https://${written}`).hostname.replace(/\.$/, "");
+  const name = parseUrl(`https://${written}`)?.hostname.replace(/\.$/, "");
+  if (name === undefined) return { problem: "its host is none" };
   const isAddress = name.startsWith("[") || /^[\d.]+$/.test(name);
   if (isOpen && isAddress) return { problem: "an address has no hosts below it" };
   return { ...base, labels: name.startsWith("[") ? [name] : name.split("."), isOpen };

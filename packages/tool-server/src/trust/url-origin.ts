@@ -1,5 +1,6 @@
 import type { Template } from "../substitution/template.js";
-import { isUrl, parseUrlTemplate } from "../substitution/url-template.js";
+import { parseUrlTemplate } from "../substitution/url-template.js";
+import { parseUrl } from "../url.js";
 
 /** Where a url leads as far as it is written out, in the normal form of URLs; no variable is looked up. */
 export interface UrlOrigin {
@@ -33,10 +34,9 @@ export function originOf(template: Template): UrlOrigin | undefined {
     }
     return region === "host" ? `${stem}${names.push(part.name) - 1}x` : "a";
   });
-  const joined = sample.join("");
   // The parser maps cases, widths and escapes of a host, so that what is compared is what would be connected to.
-  if (!isUrl(joined)) return undefined;
-  const url = new URL(joined);
+  const url = parseUrl(sample.join(""));
+  if (url === undefined) return undefined;
   const scheme = url.protocol.slice(0, -1);
   const host = url.hostname.replace(/\.$/, "");
   const labels = (host.startsWith("[") ? [host] : host.split(".")).map((label) =>

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { parseUrl } from "../../url.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { tellEvent } from "../oauth-event.js";
 import { oauthFailure } from "../oauth-failure.js";
@@ -46,10 +47,11 @@ export async function openCallbackReceiver(
     const { method, url = "", headers } = request;
     // A name that was made to point here by others has another Host.
     if (headers.host !== authority) return [403, callbackPage("Not here", "This address is for sign-ins alone.")];
-    if (method !== "GET" || url.length > longestUrl || !URL.canParse(url, `http://${authority}`)) {
+    const target = url.length > longestUrl ? undefined : parseUrl(url, `http://${authority}`);
+    if (method !== "GET" || target === undefined) {
       return [400, callbackPage("Not understood", "This address is for sign-ins alone.")];
     }
-    const { pathname, searchParams } = new URL(url, `http://${authority}`);
+    const { pathname, searchParams } = target;
     if (pathname !== callbackPath) return [404, callbackPage("Nothing here", "This address is for sign-ins alone.")];
     if (wanted === undefined || !isStateOf(wanted, searchParams)) {
       tellEvent(

@@ -1,3 +1,4 @@
+import { parseUrl } from "../../url.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-failure.js";
 
@@ -12,10 +13,8 @@ export function parsePastedRedirect(context: OAuthContext, pasted: string, redir
   const query = /^(?:\?|(?=(?:code|error|state|iss)=))(\S+)$/.exec(text)?.[1];
   if (query !== undefined) return new URLSearchParams(query);
   const expected = new URL(redirectUri);
-  if (URL.canParse(text)) {
-    const url = new URL(text);
-    if (url.origin === expected.origin && url.pathname === expected.pathname) return url.searchParams;
-  }
+  const url = parseUrl(text);
+  if (url?.origin === expected.origin && url.pathname === expected.pathname) return url.searchParams;
   throw oauthFailure(
     context,
     "SIGN_IN_FAILED",

@@ -1,4 +1,5 @@
 import { ToolServerError } from "../../errors.js";
+import { parseUrl } from "../../url.js";
 import type { JsonObject } from "../../vault/vault.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { isPassingFailure, oauthFailure, urlText } from "../oauth-failure.js";
@@ -51,7 +52,7 @@ export function createDiscoveryBudget(context: OAuthContext, signal?: AbortSigna
     if (defect !== undefined) return { kind: "absent", reason: defect };
     const { status, headers, json } = await get(url);
     if (status >= 300 && status < 400) {
-      const target = URL.canParse(headers.location ?? "", url) ? new URL(headers.location ?? "", url) : undefined;
+      const target = parseUrl(headers.location ?? "", url);
       if (target?.origin !== url.origin) return { kind: "absent", reason: `status ${status}, which leads elsewhere` };
       if (redirects === mostRedirects) return { kind: "absent", reason: `more than ${mostRedirects} redirects` };
       return look(target, redirects + 1);

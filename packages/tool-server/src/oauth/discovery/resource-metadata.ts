@@ -1,3 +1,4 @@
+import { parseUrl } from "../../url.js";
 import type { JsonObject } from "../../vault/vault.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { tellEvent } from "../oauth-event.js";
@@ -33,7 +34,7 @@ const maxChallenged = 4;
 export function resourceMetadataUrls(server: URL, challenged: readonly string[] = []): URL[] {
   const path = server.pathname === "/" ? "" : server.pathname;
   const places = [
-    ...[...new Set(challenged.filter((place) => URL.canParse(place)))].slice(0, maxChallenged),
+    ...[...new Set(challenged.filter((place) => parseUrl(place) !== undefined))].slice(0, maxChallenged),
     `${server.origin}${wellKnown}${path}${server.search}`,
     `${server.origin}${wellKnown}${path.replace(/\/$/, "")}`,
     `${server.origin}${wellKnown}`,
@@ -44,8 +45,9 @@ export function resourceMetadataUrls(server: URL, challenged: readonly string[] 
 /** Reads resource metadata, or tells why it is not that of this server. */
 export function parseResourceMetadata(json: JsonObject, server: URL): ResourceMetadata | string {
   const { resource } = json;
-  if (typeof resource !== "string" || !URL.canParse(resource)) return "it names no resource";
-  if (!coversResource(new URL(resource), server)) return `it is of another resource, ${JSON.stringify(resource)}`;
+  const url = typeof resource === "string" ? parseUrl(resource) : undefined;
+  if (typeof resource !== "string" || url === undefined) return "it names no resource";
+  if (!coversResource(url, server)) return `it is of another resource, ${JSON.stringify(resource)}`;
   return {
     resource,
     authorizationServers: textList(json.authorization_servers) ?? [],

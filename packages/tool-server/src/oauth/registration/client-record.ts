@@ -1,3 +1,4 @@
+import { parseUrl } from "../../url.js";
 import type { JsonObject } from "../../vault/vault.js";
 import { textOf } from "../discovery/json-fields.js";
 import type { ClientAuthentication } from "./oauth-client.js";
@@ -33,7 +34,7 @@ export function clientRecordToJson({ clientId, redirectUri, registration }: Clie
 export function clientRecordOf(json: JsonObject): ClientRecord | undefined {
   const clientId = textOf(json.clientId);
   const redirectUri = textOf(json.redirectUri);
-  if (clientId === undefined || redirectUri === undefined || !URL.canParse(redirectUri)) return undefined;
+  if (clientId === undefined || redirectUri === undefined || parseUrl(redirectUri) === undefined) return undefined;
   const { authentication, secretExpiresAt } = json;
   if (authentication === undefined) return { clientId, redirectUri };
   if (!isAuthentication(authentication)) return undefined;

@@ -1,4 +1,5 @@
 import { unfollowed } from "../../diagnostics/follow.js";
+import { parseUrl } from "../../url.js";
 import type { Vault, VaultEntry, VaultKey } from "../../vault/vault.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import type { OAuthContext } from "../oauth-context.js";
@@ -137,7 +138,6 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
 }
 
 function isMetadataUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, pathname } = new URL(text);
-  return protocol === "https:" && pathname !== "/";
+  const url = parseUrl(text);
+  return url?.protocol === "https:" && url.pathname !== "/";
 }

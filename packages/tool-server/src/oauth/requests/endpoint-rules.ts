@@ -1,4 +1,5 @@
 import { isLoopbackHost } from "../../http/loopback.js";
+import { parseUrl } from "../../url.js";
 import type { OAuthContext } from "../oauth-context.js";
 
 type Rules = Pick<OAuthContext, "addresses" | "allowInsecureLoopback">;
@@ -16,8 +17,8 @@ const longestUrl = 4096;
 export function parseEndpoint(value: unknown, rules: Rules): URL | string {
   if (typeof value !== "string" || value === "") return "it is no text";
   if (value.length > longestUrl) return `it is longer than ${longestUrl} characters`;
-  if (/[\s\\\p{Cc}]/u.test(value) || !URL.canParse(value)) return "it is no absolute URL";
-  const url = new URL(value);
+  const url = /[\s\\\p{Cc}]/u.test(value) ? undefined : parseUrl(value);
+  if (url === undefined) return "it is no absolute URL";
   return endpointDefect(url, rules) ?? url;
 }
 

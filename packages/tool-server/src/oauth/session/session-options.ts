@@ -2,6 +2,7 @@ import type { Follow } from "../../diagnostics/follow.js";
 import type { HttpClient } from "../../http/http-client.js";
 import { type Clock, systemClock } from "../../process/clock.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
+import { parseUrl } from "../../url.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
 import type { RedirectOptions } from "../authorization/callback-receiver.js";
 import type { MachineGrant } from "../grants/machine-grant.js";
@@ -53,7 +54,7 @@ export function contextOf(options: OAuthSessionOptions): OAuthContext {
   url.hash = "";
   // Where the user says to go, we go: the judge is about where others send us.
   const named = [issuer, grant?.kind === "enterprise" ? grant.provider.tokenEndpoint : undefined];
-  const trusted = named.filter((text) => text !== undefined && URL.canParse(text)).map((text) => new URL(text ?? ""));
+  const trusted = named.flatMap((text) => parseUrl(text ?? "") ?? []);
   return {
     server,
     url,

@@ -1,3 +1,4 @@
+import { parseUrl } from "../../url.js";
 import type { CauseCode } from "../cause-table.js";
 import type { Cause, Mend } from "../explanation.js";
 import type { AnswerFacts, AttemptFacts, WalkFacts } from "../facts.js";
@@ -32,7 +33,7 @@ function alternativeCauses(facts: WalkFacts): Cause[] {
 }
 
 function pathOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).pathname : url;
+  return parseUrl(url)?.pathname ?? url;
 }
 
 /** What the status and the form of the answer say. */

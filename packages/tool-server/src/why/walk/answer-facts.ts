@@ -1,3 +1,4 @@
+import { parseUrl } from "../../url.js";
 import type { AnswerFacts } from "../facts.js";
 import type { SeenExchange } from "./recording-client.js";
 import type { Walk } from "./walk.js";
@@ -60,7 +61,8 @@ function wordsOf(value: unknown, depth: number): string[] {
 
 /** Where an answer sends to: without query, which may hold what is nobody's business. */
 function locationOf(location: string | undefined, base: URL, say: Walk["say"]): string | undefined {
-  if (location === undefined || !URL.canParse(location, base)) return undefined;
-  const { origin, protocol, host, pathname } = new URL(location, base);
+  const url = location === undefined ? undefined : parseUrl(location, base);
+  if (url === undefined) return undefined;
+  const { origin, protocol, host, pathname } = url;
   return say(`${origin === "null" ? `${protocol}//${host}` : origin}${pathname}`, 300);
 }

@@ -7,6 +7,7 @@ import { createClientStore } from "../../oauth/registration/client-store.js";
 import type { OAuthClient } from "../../oauth/registration/oauth-client.js";
 import { type OAuthAnswer, sendOAuthRequest } from "../../oauth/requests/oauth-request.js";
 import { type OAuthSessionOptions, vaultKeyOf } from "../../oauth/session/session-options.js";
+import { parseUrl } from "../../url.js";
 import type { ClientLook } from "../oauth-facts.js";
 
 export interface ClientQuestion {
@@ -83,8 +84,9 @@ export function judgeClientAnswer(
     evidence: [`The authorization endpoint answers ${status}${text}`],
   });
   const location = headers.location ?? "";
-  if (status >= 300 && status < 400 && location.startsWith(redirectUri) && URL.canParse(location)) {
-    const error = new URL(location).searchParams.get("error");
+  const target = location.startsWith(redirectUri) ? parseUrl(location) : undefined;
+  if (status >= 300 && status < 400 && target !== undefined) {
+    const error = target.searchParams.get("error");
     if (error === null) return words("accepted", ", and takes the client.");
     const outcome = unknownClient.test(error) ? "dead" : "unclear";
     return words(outcome, `, with the error ${peerText(context, error, 100)}.`);

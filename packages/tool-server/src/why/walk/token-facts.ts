@@ -1,6 +1,7 @@
 import { isAuthorizationName, parseAuthorization } from "../../credentials/authorization.js";
 import type { HeaderDescription } from "../../credentials/credential.js";
 import { readTokenTimes } from "../../credentials/json-web-token.js";
+import { parseUrl } from "../../url.js";
 import type { TokenFacts } from "../facts.js";
 
 const tenantClaims =
@@ -51,8 +52,8 @@ export function tokenFactsOf(
  */
 export function isMeantFor(audience: readonly string[], server: URL): boolean | undefined {
   const origin = (url: URL): string => `${url.protocol.replace(/^ws/, "http")}//${url.host}`;
-  const urls = audience.filter((text) => /^(https?|wss?):\/\//i.test(text) && URL.canParse(text));
-  if (urls.some((text) => origin(new URL(text)) === origin(server))) return true;
+  const urls = audience.flatMap((text) => (/^(https?|wss?):\/\//i.test(text) ? (parseUrl(text) ?? []) : []));
+  if (urls.some((url) => origin(url) === origin(server))) return true;
   if (audience.includes(server.host) || audience.includes(server.hostname)) return true;
   return audience.length > 0 && urls.length === audience.length ? false : undefined;
 }
