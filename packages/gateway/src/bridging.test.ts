@@ -1,6 +1,7 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { fromJsonSchema, type InputRequiredResult, inputRequired, McpServer } from "@modelcontextprotocol/server";
+import { metaKeys } from "@wirescope/tool-server/rpc";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import {
@@ -13,7 +14,6 @@ import {
   textOf,
 } from "./gateway.test.helper.js";
 import type { GatewayLimits } from "./limits.js";
-import { metaKeys } from "./rpc/protocol.js";
 import {
   everything,
   type MakeServer,

@@ -1,4 +1,4 @@
-import type { RequestId } from "./rpc/json-rpc.js";
+import type { RequestId } from "@wirescope/tool-server/rpc";
 
 /** Who called, as far as it is known. */
 export interface CallerFacts {

@@ -1,9 +1,9 @@
 import type { ListenLimits, ListenTls, Registry } from "@wirescope/channelz";
 import type { Clock, SecretRegistry } from "@wirescope/tool-server";
+import type { Implementation } from "@wirescope/tool-server/rpc";
 import type { HttpHandler } from "./endpoint/http-exchange.js";
 import type { GatewayListener } from "./events.js";
 import type { GatewayLimits } from "./limits.js";
-import type { Implementation } from "./rpc/protocol.js";
 import type { GatewayTelemetry } from "./telemetry/open-telemetry.js";
 import type { PluginServers } from "./upstream/plugin-servers.js";
 import type { Filters } from "./upstream/upstreams.js";

@@ -1,10 +1,10 @@
 import { request as httpRequest } from "node:http";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
+import { createLineReader } from "@wirescope/tool-server/rpc";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { patience, post, startTestGateway, type TestGateway } from "./gateway.test.helper.js";
 import { serveRaw } from "./raw-server.test.helper.js";
-import { createLineSplitter } from "./stdio/line-splitter.js";
 
 const initialize = (changes: object = {}): object => ({
   jsonrpc: "2.0",
@@ -69,10 +69,11 @@ describe("resources that are watched", () => {
     const [input, output] = [new PassThrough(), new PassThrough()];
     gateway.gateway.serveStdio(input, output);
     const answers = new Map<unknown, unknown>();
-    const lines = createLineSplitter(1_000_000, (line) => {
-      const answer = JSON.parse(line ?? "") as { id?: unknown };
+    const onLine = (line: string): void => {
+      const answer = JSON.parse(line) as { id?: unknown };
       if (answer.id !== undefined) answers.set(answer.id, answer);
-    });
+    };
+    const lines = createLineReader(1_000_000, onLine, () => {});
     output.on("data", (chunk: Buffer) => lines.push(chunk));
     let last = 1;
     const ask = async (method: string, ...uris: string[]): Promise<unknown> => {

@@ -1,10 +1,10 @@
+export type { Implementation } from "@wirescope/tool-server/rpc";
 export type { ToolFilter } from "./catalogue/tool-filter.js";
 export type { HttpHandler } from "./endpoint/http-exchange.js";
 export type { CallerFacts, GatewayEvent, GatewayListener } from "./events.js";
 export { type Gateway, type GatewayCloseOptions, startGateway } from "./gateway.js";
 export type { GatewayListenOptions, GatewayOptions } from "./gateway-options.js";
 export type { GatewayLimits } from "./limits.js";
-export type { Implementation } from "./rpc/protocol.js";
 export type { StdioClient } from "./stdio/serve-stdio.js";
 export type { GatewayTelemetry } from "./telemetry/open-telemetry.js";
 export type { Propagator } from "./telemetry/trace-fields.js";

@@ -1,5 +1,4 @@
-import type { JsonObject } from "./rpc/json-rpc.js";
-import type { LogLevel } from "./rpc/protocol.js";
+import type { JsonObject, LogLevel } from "@wirescope/tool-server/rpc";
 
 /** The lists of which clients hear when they change. */
 export type NoticedList = "tools" | "prompts" | "resources";

@@ -66,8 +66,6 @@ export {
   variableUses,
 } from "./substitution/substitute-entry.js";
 export { parseTemplate, type Template, type TemplatePart, type VariableReference } from "./substitution/template.js";
-export { TransientMap } from "./transient-map.js";
-export { TransientSet } from "./transient-set.js";
 export * from "./transports/index.js";
 export * from "./trust/index.js";
 export * from "./vault/index.js";

@@ -1,6 +1,7 @@
 import { create, type DescFile } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import type { ConnectionFacts, Explanation, OAuthSession, SecretRegistry } from "@wirescope/tool-server";
+import type { Implementation } from "@wirescope/tool-server/rpc";
 import {
   AdminService,
   ApproveResponseSchema,
@@ -13,7 +14,6 @@ import {
   SignInResponseSchema,
 } from "../gen/wirescope/v1/admin_pb.js";
 import type { Notices } from "../notices.js";
-import type { Implementation } from "../rpc/protocol.js";
 import type { PluginServers } from "../upstream/plugin-servers.js";
 import type { Upstream } from "../upstream/upstream.js";
 import type { Upstreams } from "../upstream/upstreams.js";

@@ -9,7 +9,7 @@ import {
   type ToolServerErrorCode,
   type TrustJudgement,
 } from "@wirescope/tool-server";
-import type { Implementation } from "../rpc/protocol.js";
+import type { Implementation } from "@wirescope/tool-server/rpc";
 import type { PluginServers } from "../upstream/plugin-servers.js";
 import type { ServerFailure } from "../upstream/upstream.js";
 

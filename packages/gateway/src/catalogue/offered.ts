@@ -1,5 +1,4 @@
-import type { JsonObject } from "../rpc/json-rpc.js";
-import { isObject } from "../rpc/json-rpc.js";
+import { isObject, type JsonObject } from "@wirescope/tool-server/rpc";
 import { exposedName } from "./exposed-name.js";
 import { type ParamHeader, paramHeadersOf } from "./param-headers.js";
 

@@ -1,6 +1,5 @@
 import { decodeHeaderText, encodeHeaderText } from "@wirescope/tool-server";
-import { isObject, type JsonObject } from "../rpc/json-rpc.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import { isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 
 /** An argument of a tool that is also sent as a header, for those who route by headers. */
 export interface ParamHeader {

@@ -1,7 +1,7 @@
+import type { Implementation } from "@wirescope/tool-server/rpc";
 import { createAdmission } from "../admission.js";
 import type { GatewayLimits } from "../limits.js";
 import { createRates } from "../rates.js";
-import type { Implementation } from "../rpc/protocol.js";
 import type { ClientAccount } from "./caller.js";
 
 /** Who sends requests, as far as the gateway can tell without believing the client. */

@@ -1,6 +1,5 @@
+import type { Era, JsonObject, LogLevel, RequestId } from "@wirescope/tool-server/rpc";
 import type { Admission } from "../admission.js";
-import type { JsonObject, RequestId } from "../rpc/json-rpc.js";
-import type { Era, LogLevel } from "../rpc/protocol.js";
 import type { CallTrace } from "../telemetry/call-trace.js";
 import type { TraceFields } from "../telemetry/trace-fields.js";
 import type { CallOff } from "./call-off.js";

@@ -1,5 +1,11 @@
-import { isId, type JsonObject, metaOf, type RequestId, type RpcRequest } from "../rpc/json-rpc.js";
-import type { LogLevel } from "../rpc/protocol.js";
+import {
+  isId,
+  type JsonObject,
+  type LogLevel,
+  metaOf,
+  type RequestId,
+  type RpcRequest,
+} from "@wirescope/tool-server/rpc";
 import { type CallOff, createCallOff } from "./call-off.js";
 import type { Caller, CallStory, ClientAccount } from "./caller.js";
 import type { Outlet } from "./outlet.js";

@@ -1,9 +1,7 @@
+import { isObject, type JsonObject, metaKeys, RpcError, type RpcRequest, rpcCodes } from "@wirescope/tool-server/rpc";
 import type { Hub } from "../hub/hub.js";
 import { longestUri, type ResourceRoute } from "../hub/resource-routes.js";
 import type { NoticedList, Notices } from "../notices.js";
-import { isObject, type JsonObject, type RpcRequest } from "../rpc/json-rpc.js";
-import { metaKeys } from "../rpc/protocol.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import type { Outlet } from "./outlet.js";
 
 /** Clients of the newer era that listen for changes, each on a request that is not answered until it ends. */

@@ -1,6 +1,6 @@
+import type { RpcMessage } from "@wirescope/tool-server/rpc";
 import { expect, test } from "vitest";
 import { createAdmission } from "../admission.js";
-import type { RpcMessage } from "../rpc/json-rpc.js";
 import type { Caller } from "./caller.js";
 import { createModernCall, type Questions } from "./modern-call.js";
 import type { Outlet } from "./outlet.js";

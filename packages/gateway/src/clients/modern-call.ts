@@ -1,7 +1,12 @@
-import { jsonLengthOf } from "../rpc/encode-message.js";
-import { isObject, type JsonObject, type RequestId } from "../rpc/json-rpc.js";
-import type { LogLevel } from "../rpc/protocol.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import {
+  isObject,
+  type JsonObject,
+  jsonLengthOf,
+  type LogLevel,
+  type RequestId,
+  RpcError,
+  rpcCodes,
+} from "@wirescope/tool-server/rpc";
 import { createCallOff } from "./call-off.js";
 import type { Caller, CallStory, ClientAccount } from "./caller.js";
 import type { Outlet } from "./outlet.js";

@@ -1,10 +1,19 @@
+import {
+  type Envelope,
+  faultOf,
+  isId,
+  isObject,
+  type JsonObject,
+  jsonLengthOf,
+  metaKeys,
+  metaOf,
+  modernVersions,
+  RpcError,
+  type RpcRequest,
+  rpcCodes,
+} from "@wirescope/tool-server/rpc";
 import type { Hub } from "../hub/hub.js";
 import { methodNotFound } from "../hub/hub.js";
-import { jsonLengthOf } from "../rpc/encode-message.js";
-import type { Envelope } from "../rpc/envelope.js";
-import { isId, isObject, type JsonObject, metaOf, type RpcRequest } from "../rpc/json-rpc.js";
-import { metaKeys, modernVersions } from "../rpc/protocol.js";
-import { faultOf, RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import type { Caller, ClientAccount } from "./caller.js";
 import { createModernCall, type ModernCall, type Questions } from "./modern-call.js";
 import type { Outlet } from "./outlet.js";

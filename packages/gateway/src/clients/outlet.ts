@@ -1,4 +1,4 @@
-import type { RpcAnswer, RpcMessage } from "../rpc/json-rpc.js";
+import type { RpcMessage, RpcResponse } from "@wirescope/tool-server/rpc";
 
 /** Where messages to a client go: the answer of one request of HTTP, or a wire that all share. */
 export interface Outlet {
@@ -7,7 +7,7 @@ export interface Outlet {
   /** Sends a notification or a request. */
   send(message: RpcMessage): void;
   /** Sends the answer, after which nothing comes where each request has an outlet of its own. */
-  answer(message: RpcAnswer, status: number): void;
+  answer(message: RpcResponse, status: number): void;
   /** Ends without an answer, where the client called the request off. */
   end(): void;
 }

@@ -1,9 +1,16 @@
-import { ToolServerError, TransientSet } from "@wirescope/tool-server";
+import { ToolServerError } from "@wirescope/tool-server";
+import {
+  faultOf,
+  type JsonObject,
+  RpcError,
+  type RpcFault,
+  rpcCodes,
+  statusOf,
+  TransientSet,
+} from "@wirescope/tool-server/rpc";
 import type { Teller } from "../events.js";
 import type { Hub } from "../hub/hub.js";
 import type { Metrics } from "../metrics.js";
-import type { JsonObject, RpcFault } from "../rpc/json-rpc.js";
-import { faultOf, RpcError, rpcCodes, statusOf } from "../rpc/rpc-error.js";
 import type { CallTrace, Telemetry } from "../telemetry/call-trace.js";
 import type { TraceFieldReader } from "../telemetry/trace-fields.js";
 import type { Caller, ClientAccount } from "./caller.js";

@@ -1,4 +1,4 @@
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import { RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 
 /** How many questions of a server may be open at once in one call. */
 export const mostQuestions = 32;

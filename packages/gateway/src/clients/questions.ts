@@ -1,5 +1,4 @@
-import type { JsonObject, RpcAnswer, RpcMessage } from "../rpc/json-rpc.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import { type JsonObject, RpcError, type RpcMessage, type RpcResponse, rpcCodes } from "@wirescope/tool-server/rpc";
 import type { CallOff } from "./call-off.js";
 
 /** Questions to a client of the older era, which answers each with a message. */
@@ -15,7 +14,7 @@ export interface Questions {
     signal: AbortSignal | undefined,
     send: (message: RpcMessage) => void,
   ): Promise<JsonObject>;
-  answered(answer: RpcAnswer): void;
+  answered(answer: RpcResponse): void;
   close(reason: string): void;
 }
 

@@ -1,17 +1,20 @@
-import { TransientMap } from "@wirescope/tool-server";
-import type { ResourceRoute } from "../hub/resource-routes.js";
-import type { NoticeListener } from "../notices.js";
 import {
+  type Implementation,
   isId,
+  isLevelAtLeast,
   isObject,
   type JsonObject,
+  type LogLevel,
   type RequestId,
-  type RpcAnswer,
+  RpcError,
   type RpcNotification,
   type RpcRequest,
-} from "../rpc/json-rpc.js";
-import { type Implementation, isLevelAtLeast, type LogLevel } from "../rpc/protocol.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
+  type RpcResponse,
+  rpcCodes,
+  TransientMap,
+} from "@wirescope/tool-server/rpc";
+import type { ResourceRoute } from "../hub/resource-routes.js";
+import type { NoticeListener } from "../notices.js";
 import type { Caller, ClientAccount } from "./caller.js";
 import { type CallerSession, LegacyCaller } from "./legacy-caller.js";
 import type { Outlet } from "./outlet.js";
@@ -49,7 +52,7 @@ export interface Session extends NoticeListener {
   /** Performs a request; what relates to it, and the answer, goes to the outlet. */
   request(request: RpcRequest, outlet: Outlet, headers?: Caller["headers"]): void;
   notified(notification: RpcNotification): void;
-  answered(answer: RpcAnswer): void;
+  answered(answer: RpcResponse): void;
   /** Where messages go that relate to no request. The one before is ended. */
   setStream(outlet: Outlet): void;
   /** The stream has ended. */
@@ -221,7 +224,7 @@ export function createSession(init: SessionInit): Session {
 }
 
 /** The answer of JSON-RPC to a request. */
-export function answerOf(id: RequestId, { result, fault }: Outcome): RpcAnswer {
+export function answerOf(id: RequestId, { result, fault }: Outcome): RpcResponse {
   return fault === undefined ? { jsonrpc: "2.0", id, result } : { jsonrpc: "2.0", id, error: fault };
 }
 

@@ -1,7 +1,7 @@
+import { type LogLevel, logLevels } from "@wirescope/tool-server/rpc";
 import type { GatewayListener } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import type { Notices } from "../notices.js";
-import { type LogLevel, logLevels } from "../rpc/protocol.js";
 import { createSession, type Session, type SessionInit } from "./session.js";
 
 /** The sessions of the older era: as many as the limits allow, each belonging to whoever began it. */

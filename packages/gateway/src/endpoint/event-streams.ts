@@ -1,7 +1,11 @@
-import { TransientSet } from "@wirescope/tool-server";
-import { encodeMessage } from "../rpc/encode-message.js";
-import type { RpcAnswer, RpcMessage } from "../rpc/json-rpc.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import {
+  encodeMessage,
+  RpcError,
+  type RpcMessage,
+  type RpcResponse,
+  rpcCodes,
+  TransientSet,
+} from "@wirescope/tool-server/rpc";
 import type { HttpResponse } from "./http-exchange.js";
 
 /** Streams of events to clients, which are kept alive: what says nothing for long is cut by those in between. */
@@ -21,7 +25,7 @@ export interface EventStream {
    */
   send(message: RpcMessage): void;
   /** Sends an answer. Where too much waits already the stream breaks off, so that the client does not wait for it. */
-  answer(message: RpcAnswer): void;
+  answer(message: RpcResponse): void;
   /** Sends an event of another type than a message. */
   sendEvent(type: string, data: string): void;
   end(): void;

@@ -1,9 +1,9 @@
 import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect } from "node:net";
+import { metaKeys } from "@wirescope/tool-server/rpc";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { patience, startTestGateway, type TestGateway } from "../gateway.test.helper.js";
 import { eventOf, type RawMessage, type RawServer, serveRaw } from "../raw-server.test.helper.js";
-import { metaKeys } from "../rpc/protocol.js";
 
 /** How a client can say where the body of a request ends. */
 const ways = ["content-length", "chunked"] as const;

@@ -1,7 +1,6 @@
 import { ServerResponse } from "node:http";
+import { encodeMessage, type RpcMessage, type RpcResponse } from "@wirescope/tool-server/rpc";
 import type { Outlet } from "../clients/outlet.js";
-import { encodeMessage } from "../rpc/encode-message.js";
-import type { RpcAnswer, RpcMessage } from "../rpc/json-rpc.js";
 import type { EventStream, EventStreams } from "./event-streams.js";
 import type { HttpResponse } from "./http-exchange.js";
 
@@ -30,7 +29,7 @@ class HttpOutlet implements Outlet {
     this.#stream.send(message);
   }
 
-  answer(message: RpcAnswer, status: number): void {
+  answer(message: RpcResponse, status: number): void {
     if (!this.isOpen) return;
     if (this.#stream === undefined) {
       sendJson(this.#response, status, message);
@@ -51,7 +50,7 @@ class HttpOutlet implements Outlet {
 export function sendJson(
   response: HttpResponse,
   status: number,
-  message: RpcAnswer,
+  message: RpcResponse,
   headers: Readonly<Record<string, string>> = {},
 ): void {
   const body = encodeMessage(message);

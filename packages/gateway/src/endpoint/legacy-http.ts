@@ -1,9 +1,15 @@
 import { randomBytes } from "node:crypto";
+import {
+  faultOf,
+  isModernVersion,
+  legacyVersions,
+  type ReadMessage,
+  RpcError,
+  type RpcRequest,
+  rpcCodes,
+} from "@wirescope/tool-server/rpc";
 import { mismatch } from "../catalogue/param-headers.js";
 import { answerOf, readInitialize, type Session } from "../clients/session.js";
-import type { ReadMessage, RpcRequest } from "../rpc/json-rpc.js";
-import { isModernVersion, legacyVersions } from "../rpc/protocol.js";
-import { faultOf, RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import { accepts } from "./accepts.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpRequest, HttpResponse } from "./http-exchange.js";

@@ -1,7 +1,4 @@
-import { hasEnvelope } from "../rpc/envelope.js";
-import type { ReadMessage } from "../rpc/json-rpc.js";
-import { parseMessage } from "../rpc/parse-message.js";
-import { isModernVersion } from "../rpc/protocol.js";
+import { hasEnvelope, isModernVersion, parseMessage, type ReadMessage } from "@wirescope/tool-server/rpc";
 import { accepts, isJson } from "./accepts.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpHandler, HttpRequest } from "./http-exchange.js";
@@ -66,7 +63,7 @@ export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
 }
 
 function isModern({ kind, message }: ReadMessage, request: HttpRequest): boolean {
-  if (kind === "answer") return false;
+  if (kind === "response") return false;
   const version = headerOf(request.headers, "mcp-protocol-version");
   const isHandshake = message.method === "initialize";
   return hasEnvelope(message.params) || (version !== undefined && isModernVersion(version) && !isHandshake);

@@ -1,9 +1,14 @@
 import { decodeHeaderText } from "@wirescope/tool-server";
+import {
+  type Envelope,
+  type JsonObject,
+  modernVersions,
+  RpcError,
+  type RpcNotification,
+  type RpcRequest,
+  rpcCodes,
+} from "@wirescope/tool-server/rpc";
 import { mismatch } from "../catalogue/param-headers.js";
-import type { Envelope } from "../rpc/envelope.js";
-import type { JsonObject, RpcNotification, RpcRequest } from "../rpc/json-rpc.js";
-import { modernVersions } from "../rpc/protocol.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 
 /** The headers of a request, by name in lower case. */
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;

@@ -1,6 +1,11 @@
-import { hasEnvelope, missingEnvelopeKeys, readEnvelope } from "../rpc/envelope.js";
-import type { ReadMessage } from "../rpc/json-rpc.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import {
+  hasEnvelope,
+  missingEnvelopeKeys,
+  type ReadMessage,
+  RpcError,
+  readEnvelope,
+  rpcCodes,
+} from "@wirescope/tool-server/rpc";
 import { isCalledOffBy } from "./disconnect.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpRequest, HttpResponse } from "./http-exchange.js";
@@ -13,7 +18,7 @@ export function serveModernPost(
   parts: EndpointParts,
   request: HttpRequest,
   response: HttpResponse,
-  { kind, message }: Exclude<ReadMessage, { readonly kind: "answer" }> | ReadMessage,
+  { kind, message }: Exclude<ReadMessage, { readonly kind: "response" }> | ReadMessage,
 ): void {
   const { headers } = request;
   try {
@@ -23,7 +28,8 @@ export function serveModernPost(
       response.writeHead(202).end();
       return;
     }
-    if (kind === "answer") throw new RpcError(rpcCodes.invalidRequest, "Answers are not taken here.", { status: 400 });
+    if (kind === "response")
+      throw new RpcError(rpcCodes.invalidRequest, "Answers are not taken here.", { status: 400 });
     if (!hasEnvelope(message.params)) {
       const missing = missingEnvelopeKeys(message.params);
       const version = headerOf(headers, "mcp-protocol-version");

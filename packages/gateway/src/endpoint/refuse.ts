@@ -1,5 +1,4 @@
-import type { RequestId } from "../rpc/json-rpc.js";
-import { faultOf, RpcError, rpcCodes, statusOf } from "../rpc/rpc-error.js";
+import { faultOf, type RequestId, RpcError, rpcCodes, statusOf } from "@wirescope/tool-server/rpc";
 import type { HttpRequest, HttpResponse } from "./http-exchange.js";
 import { sendJson } from "./http-outlet.js";
 

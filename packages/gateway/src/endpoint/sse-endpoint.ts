@@ -1,10 +1,15 @@
 import { randomBytes } from "node:crypto";
+import {
+  faultOf,
+  parseMessage,
+  type ReadMessage,
+  RpcError,
+  type RpcRequest,
+  rpcCodes,
+} from "@wirescope/tool-server/rpc";
 import type { Requester } from "../clients/accounts.js";
 import type { Outlet } from "../clients/outlet.js";
 import { answerOf, readInitialize, type Session } from "../clients/session.js";
-import type { ReadMessage, RpcRequest } from "../rpc/json-rpc.js";
-import { parseMessage } from "../rpc/parse-message.js";
-import { faultOf, RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import { accepts, isJson } from "./accepts.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpHandler, HttpRequest, HttpResponse } from "./http-exchange.js";

@@ -1,8 +1,8 @@
 import { request as httpRequest } from "node:http";
 import { connect as connectSocket } from "node:net";
+import { metaKeys } from "@wirescope/tool-server/rpc";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { post, startTestGateway, type TestGateway } from "../gateway.test.helper.js";
-import { metaKeys } from "../rpc/protocol.js";
 import { makeEcho, serveModern } from "../tool-servers.test.helper.js";
 
 const initialize = {

@@ -1,7 +1,6 @@
+import { quoted, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 import { longestName } from "../catalogue/exposed-name.js";
 import { type Offered, type OfferedTool, offeredAs } from "../catalogue/offered.js";
-import { quoted } from "../rpc/quoted.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import type { Upstream } from "../upstream/upstream.js";
 
 interface Kinds {

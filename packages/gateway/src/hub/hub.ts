@@ -1,10 +1,16 @@
+import {
+  type Era,
+  type Implementation,
+  isLevelAtLeast,
+  isLogLevel,
+  type JsonObject,
+  quoted,
+  RpcError,
+  rpcCodes,
+} from "@wirescope/tool-server/rpc";
 import type { Caller } from "../clients/caller.js";
 import type { Sessions } from "../clients/sessions.js";
 import type { Notices } from "../notices.js";
-import type { JsonObject } from "../rpc/json-rpc.js";
-import { type Era, type Implementation, isLevelAtLeast, isLogLevel } from "../rpc/protocol.js";
-import { quoted } from "../rpc/quoted.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import type { Upstream } from "../upstream/upstream.js";
 import type { UpstreamCall } from "../upstream/upstream-call.js";
 import { createLogLimit } from "./log-limit.js";

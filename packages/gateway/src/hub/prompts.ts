@@ -1,7 +1,6 @@
+import { isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 import { definitionsOf } from "../catalogue/offered.js";
 import type { Caller } from "../clients/caller.js";
-import { isObject, type JsonObject } from "../rpc/json-rpc.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import type { Upstream } from "../upstream/upstream.js";
 import { findOffered } from "./find-offered.js";
 import type { ResourceRoutes } from "./resource-routes.js";

@@ -1,7 +1,5 @@
+import { isObject, type JsonObject, quoted, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 import { parsePrefixedUri, prefixedUri, templateFit } from "../catalogue/resource-uri.js";
-import { isObject, type JsonObject } from "../rpc/json-rpc.js";
-import { quoted } from "../rpc/quoted.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import type { Upstream } from "../upstream/upstream.js";
 
 /** A resource, by the server that has it and the uri that the server knows it by. */

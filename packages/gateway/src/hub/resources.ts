@@ -1,6 +1,5 @@
+import { isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 import type { Caller } from "../clients/caller.js";
-import { isObject, type JsonObject } from "../rpc/json-rpc.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import { longestUri, type ResourceRoutes } from "./resource-routes.js";
 
 /** Reads a resource of whichever server has it. */

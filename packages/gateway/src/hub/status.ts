@@ -1,4 +1,4 @@
-import type { JsonObject } from "../rpc/json-rpc.js";
+import type { JsonObject } from "@wirescope/tool-server/rpc";
 import type { Upstream } from "../upstream/upstream.js";
 
 /** The resource with the state of each server behind the gateway. No server can take its URI: theirs begin with their name and a slash. */

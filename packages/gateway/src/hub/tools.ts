@@ -1,9 +1,7 @@
+import { type Era, isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 import { definitionsOf, type OfferedTool } from "../catalogue/offered.js";
 import { assertParamHeaders, buildParamHeaders } from "../catalogue/param-headers.js";
 import type { Caller } from "../clients/caller.js";
-import { isObject, type JsonObject } from "../rpc/json-rpc.js";
-import type { Era } from "../rpc/protocol.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import type { Upstream } from "../upstream/upstream.js";
 import { type Found, findKnown, findOffered } from "./find-offered.js";
 import type { ResourceRoutes } from "./resource-routes.js";

@@ -1,19 +1,28 @@
 import { randomBytes } from "node:crypto";
 import type { Readable, Writable } from "node:stream";
-import { TransientMap } from "@wirescope/tool-server";
+import {
+  createLineReader,
+  encodeMessage,
+  faultOf,
+  hasEnvelope,
+  isId,
+  modernVersions,
+  parseMessage,
+  type ReadMessage,
+  type RequestId,
+  RpcError,
+  type RpcMessage,
+  type RpcRequest,
+  readEnvelope,
+  rpcCodes,
+  TransientMap,
+} from "@wirescope/tool-server/rpc";
 import type { Requester } from "../clients/accounts.js";
 import type { Outlet } from "../clients/outlet.js";
 import { answerOf, readInitialize, type Session } from "../clients/session.js";
 import type { EndpointParts } from "../endpoint/endpoint-parts.js";
 import { initializeResult } from "../endpoint/initialize-result.js";
 import { unsupportedVersion } from "../endpoint/modern-headers.js";
-import { encodeMessage } from "../rpc/encode-message.js";
-import { hasEnvelope, readEnvelope } from "../rpc/envelope.js";
-import { isId, type ReadMessage, type RequestId, type RpcMessage, type RpcRequest } from "../rpc/json-rpc.js";
-import { parseMessage } from "../rpc/parse-message.js";
-import { modernVersions } from "../rpc/protocol.js";
-import { faultOf, RpcError, rpcCodes } from "../rpc/rpc-error.js";
-import { createLineSplitter } from "./line-splitter.js";
 
 /** A client that is served over pipes. */
 export interface StdioClient {
@@ -112,7 +121,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
   };
 
   const receive = ({ kind, message }: ReadMessage): void => {
-    if (kind === "answer") session?.answered(message);
+    if (kind === "response") session?.answered(message);
     else if (kind === "notification") {
       const cancelled = message.method === "notifications/cancelled" ? message.params?.requestId : undefined;
       if (isId(cancelled) && running.has(cancelled)) {
@@ -131,18 +140,18 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
     }
   };
 
-  const lines = createLineSplitter(limits.messageBytes, (line) => {
+  const onLine = (line: string): void => {
     if (isOver) return;
-    if (line === undefined) {
-      const message = `The message is larger than ${limits.messageBytes} bytes.`;
-      write({ jsonrpc: "2.0", id: null, error: { code: rpcCodes.invalidRequest, message } });
-      return;
-    }
-    if (line.trim() === "") return;
     const read = parseMessage(line);
     if ("code" in read) write({ jsonrpc: "2.0", id: null, error: read });
     else receive(read);
-  });
+  };
+  const onTooLong = (): true => {
+    const message = `The message is larger than ${limits.messageBytes} bytes.`;
+    if (!isOver) write({ jsonrpc: "2.0", id: null, error: { code: rpcCodes.invalidRequest, message } });
+    return true;
+  };
+  const lines = createLineReader(limits.messageBytes, onLine, onTooLong);
   const onData = (chunk: Buffer): void => lines.push(chunk);
   const close = (): void => {
     if (isOver) return;

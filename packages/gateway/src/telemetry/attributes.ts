@@ -7,9 +7,8 @@ import {
   ToolServerError,
   type TransportKind,
 } from "@wirescope/tool-server";
+import { type JsonObject, metaKeys, metaOf } from "@wirescope/tool-server/rpc";
 import type { Caller } from "../clients/caller.js";
-import { type JsonObject, metaOf } from "../rpc/json-rpc.js";
-import { metaKeys } from "../rpc/protocol.js";
 
 /** What stands for everything that is not known: a client could make up as many names as it likes. */
 export const other = "_OTHER";

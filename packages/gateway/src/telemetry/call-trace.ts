@@ -1,8 +1,8 @@
 import type { Connection } from "@wirescope/tool-server";
+import type { JsonObject } from "@wirescope/tool-server/rpc";
 import type { Caller } from "../clients/caller.js";
 import type { GatewayEvent } from "../events.js";
 import type { Gauge, Metrics } from "../metrics.js";
-import type { JsonObject } from "../rpc/json-rpc.js";
 import type { TraceFields } from "./trace-fields.js";
 
 /** Follows what passes, in spans and durations. There is one only where somebody takes them. */

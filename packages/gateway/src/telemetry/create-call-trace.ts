@@ -11,8 +11,8 @@ import {
   type Tracer,
   trace,
 } from "@opentelemetry/api";
+import { type JsonObject, metaOf } from "@wirescope/tool-server/rpc";
 import type { Caller } from "../clients/caller.js";
-import { type JsonObject, metaOf } from "../rpc/json-rpc.js";
 import {
   callerAttributes,
   codeAttributes,

@@ -1,5 +1,5 @@
+import { type JsonObject, metaOf } from "@wirescope/tool-server/rpc";
 import type { Caller } from "../clients/caller.js";
-import { type JsonObject, metaOf } from "../rpc/json-rpc.js";
 
 /**
  * Where a request stands in a trace, in the words of W3C. The names are those of headers, and of the keys in `_meta` that the

@@ -1,6 +1,6 @@
 import type { Connection } from "@wirescope/tool-server";
+import { isObject, type JsonObject } from "@wirescope/tool-server/rpc";
 import type { LoadedList } from "../catalogue/cached-list.js";
-import { isObject, type JsonObject } from "../rpc/json-rpc.js";
 import { requestRaw } from "./raw-request.js";
 
 /** The lists that a server has. */

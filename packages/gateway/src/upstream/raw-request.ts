@@ -1,5 +1,5 @@
 import type { CallOptions, Connection } from "@wirescope/tool-server";
-import type { JsonObject } from "../rpc/json-rpc.js";
+import type { JsonObject } from "@wirescope/tool-server/rpc";
 
 /** A schema that takes every result as it is: what passes through is for the client to judge. */
 const anyResult = {

@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Connection, ToolServerError } from "@wirescope/tool-server";
+import { type Era, isObject, type JsonObject, metaKeys, metaOf, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 import type { Caller } from "../clients/caller.js";
-import { isObject, type JsonObject, metaOf } from "../rpc/json-rpc.js";
-import { type Era, metaKeys } from "../rpc/protocol.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import { type TraceFields, traceKeys } from "../telemetry/trace-fields.js";
 import { canAnswer, passedOnCapabilities } from "./client-capability.js";
 import type { UpstreamCall } from "./upstream-call.js";

@@ -1,6 +1,5 @@
 import type { MessageOrigin } from "@wirescope/tool-server";
-import type { JsonObject } from "../rpc/json-rpc.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
+import { type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 import { canAnswer, isPassedOn } from "./client-capability.js";
 import type { UpstreamCall } from "./upstream-call.js";
 import type { CallsInFlight } from "./upstream-calls.js";

@@ -1,5 +1,5 @@
 import { type Connection, createBackOff, systemClock } from "@wirescope/tool-server";
-import type { LogLevel } from "../rpc/protocol.js";
+import type { LogLevel } from "@wirescope/tool-server/rpc";
 import { requestRaw } from "./raw-request.js";
 
 /**

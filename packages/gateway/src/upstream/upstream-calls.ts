@@ -1,8 +1,8 @@
-import { type Clock, ToolServerError, TransientSet } from "@wirescope/tool-server";
+import { type Clock, ToolServerError } from "@wirescope/tool-server";
+import { RpcError, rpcCodes, TransientSet } from "@wirescope/tool-server/rpc";
 import { type Admission, createAdmission } from "../admission.js";
 import type { Caller } from "../clients/caller.js";
 import type { GatewayLimits } from "../limits.js";
-import { RpcError, rpcCodes } from "../rpc/rpc-error.js";
 import type { UpstreamCall } from "./upstream-call.js";
 
 /** What became of a server in the configuration. */

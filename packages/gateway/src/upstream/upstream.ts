@@ -11,6 +11,7 @@ import {
   ToolServerError,
   type ToolServers,
 } from "@wirescope/tool-server";
+import type { Implementation, JsonObject } from "@wirescope/tool-server/rpc";
 import { type CachedList, createCachedList } from "../catalogue/cached-list.js";
 import { exposedPrefix } from "../catalogue/exposed-name.js";
 import { type Offered, type OfferedTool, offerPrompt, offerTool } from "../catalogue/offered.js";
@@ -19,8 +20,6 @@ import type { Caller } from "../clients/caller.js";
 import type { GatewayListener } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import type { NoticedList } from "../notices.js";
-import type { JsonObject } from "../rpc/json-rpc.js";
-import type { Implementation } from "../rpc/protocol.js";
 import { offeredCapabilities } from "./client-capability.js";
 import { fetchList, type ListKind, listKinds } from "./fetch-list.js";
 import type { PluginServers } from "./plugin-servers.js";

@@ -11,12 +11,11 @@ import {
   type StateChange,
   ToolServerError,
 } from "@wirescope/tool-server";
+import type { Implementation, JsonObject } from "@wirescope/tool-server/rpc";
 import type { ToolFilter } from "../catalogue/tool-filter.js";
 import type { GatewayListener } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import type { Notices } from "../notices.js";
-import type { JsonObject } from "../rpc/json-rpc.js";
-import type { Implementation } from "../rpc/protocol.js";
 import type { PluginServers } from "./plugin-servers.js";
 import { createUpstream, type ServerStatus, type Upstream, type UpstreamEvents } from "./upstream.js";
 import type { UpstreamCall } from "./upstream-call.js";

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { ToolServerError } from "../errors.js";
-import { parseMessages } from "../transports/json-rpc.js";
-import { createLineReader } from "../transports/stdio-lines.js";
+import { createLineReader } from "../rpc/lines.js";
+import { parseMessages } from "../rpc/message.js";
 import { defaultLimits, type ToolTransport } from "../transports/transport.js";
 import { connectionOver, createTransportLife, deliver } from "../transports/transport-life.js";
 

@@ -1,9 +1,9 @@
 import type { Readable, Writable } from "node:stream";
-import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { ToolServerError } from "../errors.js";
-import { TransientMap } from "../transient-map.js";
-import { answeredIdOf, cancelledIdOf, parseMessages, requestIdOf } from "../transports/json-rpc.js";
-import { createLineReader } from "../transports/stdio-lines.js";
+import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf, responseIdOf } from "../rpc/json-rpc.js";
+import { createLineReader } from "../rpc/lines.js";
+import { parseMessages } from "../rpc/message.js";
+import { TransientMap } from "../rpc/transient-map.js";
 import { isModernRequest } from "../transports/streamable-http-session.js";
 import type { ToolTransport } from "../transports/transport.js";
 import { createUpstream } from "./upstream.js";
@@ -71,7 +71,7 @@ export async function relay(options: RelayOptions): Promise<void> {
     },
     onMessage(message) {
       wasHeard = true;
-      const id = answeredIdOf(message);
+      const id = responseIdOf(message);
       if (id !== undefined) open.delete(id);
       write(message);
     },
@@ -89,17 +89,17 @@ export async function relay(options: RelayOptions): Promise<void> {
   });
   options.onStarted?.(upstream.reopen);
 
-  const callOff = (id: RequestId, message: JSONRPCMessage): void => {
+  const callOff = (id: RequestId, message: RpcMessage): void => {
     const request = open.get(id);
     open.delete(id);
     request?.controller.abort();
     // Where each request has a stream of its own, the newer era calls it off by the end of that; the older one is told.
     if (transport?.hasPerRequestStream !== true || request?.isModern !== true) tell(message);
   };
-  const tell = (message: JSONRPCMessage): void => {
+  const tell = (message: RpcMessage): void => {
     upstream.send(message).catch((error: unknown) => onProblem(messageOf(error)));
   };
-  const forward = (message: JSONRPCMessage): void => {
+  const forward = (message: RpcMessage): void => {
     const cancelled = cancelledIdOf(message);
     const id = requestIdOf(message);
     if (cancelled !== undefined) {

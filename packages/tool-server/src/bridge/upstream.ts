@@ -1,16 +1,15 @@
-import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { isRepeatable } from "../connection/connection-failures.js";
 import { ToolServerError } from "../errors.js";
 import { createBackOff } from "../process/back-off.js";
 import { systemClock } from "../process/clock.js";
-import { TransientSet } from "../transient-set.js";
-import { answeredIdOf, requestIdOf } from "../transports/json-rpc.js";
+import { type RequestId, type RpcMessage, type RpcRequest, requestIdOf, responseIdOf } from "../rpc/json-rpc.js";
+import { TransientSet } from "../rpc/transient-map.js";
 import type { ToolTransport } from "../transports/transport.js";
 
 export interface UpstreamOptions {
   /** A new transport to the server, not yet started. */
   readonly openTransport: () => ToolTransport;
-  readonly onMessage: (message: JSONRPCMessage) => void;
+  readonly onMessage: (message: RpcMessage) => void;
   /** No answer comes to these requests any more. */
   readonly onLost: (requests: Iterable<RequestId>, failure: ToolServerError) => void;
   /** What went wrong and concerns no request. */
@@ -27,7 +26,7 @@ export interface UpstreamOptions {
 /** The way to a server, over one transport after the other. */
 export interface Upstream {
   /** Sends a message of the client on, over a new transport where there is none. Rejects with a ToolServerError. */
-  send(message: JSONRPCMessage, signal?: AbortSignal): Promise<void>;
+  send(message: RpcMessage, signal?: AbortSignal): Promise<void>;
   /** Opens another transport now. Requests in flight end over the one before. */
   reopen(): void;
   close(): Promise<void>;
@@ -39,7 +38,7 @@ interface Link {
   /** The requests of the client that are not answered. */
   readonly open: TransientSet<RequestId>;
   /** Gets the answer to the handshake that is repeated. */
-  onHandshake: ((answer: JSONRPCMessage) => void) | undefined;
+  onHandshake: ((answer: RpcMessage) => void) | undefined;
   /** Resolves when it has ended. */
   readonly over: Promise<ToolServerError>;
   /** Whether another has taken its place: it ends with its last request. */
@@ -48,9 +47,9 @@ interface Link {
 
 /** How the client of the older era began. */
 interface Handshake {
-  readonly request: JSONRPCRequest;
+  readonly request: RpcRequest;
   /** What said that it is done. */
-  readonly done: JSONRPCMessage | undefined;
+  readonly done: RpcMessage | undefined;
 }
 
 /** The delays before a session is begun again by itself, in milliseconds. */
@@ -75,8 +74,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   let handshake: Handshake | undefined;
   let isClosed = false;
 
-  const receive = (link: Link, message: JSONRPCMessage): void => {
-    const id = answeredIdOf(message);
+  const receive = (link: Link, message: RpcMessage): void => {
+    const id = responseIdOf(message);
     if (id === ownId) {
       link.onHandshake?.(message);
       return;
@@ -188,22 +187,22 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 }
 
 /** Begins a session as the client began it. */
-async function repeatHandshake(link: Link, request: JSONRPCRequest, done: JSONRPCMessage): Promise<void> {
+async function repeatHandshake(link: Link, request: RpcRequest, done: RpcMessage): Promise<void> {
   const { transport } = link;
-  const answered = new Promise<JSONRPCMessage>((resolve) => {
+  const answered = new Promise<RpcMessage>((resolve) => {
     link.onHandshake = resolve;
   });
   await transport.send({ ...request, id: ownId });
   const answer = await Promise.race([answered, link.over]);
   if (answer instanceof Error) throw answer;
-  if ("error" in answer) {
+  if (!("method" in answer) && answer.error !== undefined) {
     throw new ToolServerError("CALL_REFUSED", `The server began no new session: ${answer.error.message}`);
   }
   adoptVersion(answer, transport);
   await transport.send(done);
 }
 
-function handshakeAfter(before: Handshake | undefined, message: JSONRPCMessage): Handshake | undefined {
+function handshakeAfter(before: Handshake | undefined, message: RpcMessage): Handshake | undefined {
   if (!("method" in message)) return before;
   if (message.method === "initialize" && "id" in message) return { request: message, done: undefined };
   if (message.method === "notifications/initialized" && before !== undefined) return { ...before, done: message };
@@ -211,8 +210,8 @@ function handshakeAfter(before: Handshake | undefined, message: JSONRPCMessage):
 }
 
 /** From the handshake of the older era on, the transport names the version that was agreed on. */
-function adoptVersion(message: JSONRPCMessage, transport: ToolTransport): void {
-  const version = "result" in message ? message.result.protocolVersion : undefined;
+function adoptVersion(message: RpcMessage, transport: ToolTransport): void {
+  const version = "method" in message ? undefined : message.result?.protocolVersion;
   if (typeof version === "string") transport.setProtocolVersion?.(version);
 }
 

@@ -1,3 +1,4 @@
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { InMemoryTransport, type Transport } from "@modelcontextprotocol/client";
 import { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
@@ -125,7 +126,7 @@ function wrap(
         switches.sendFailure = undefined;
         throw refusal;
       }
-      await near.send(message);
+      await near.send(message as JSONRPCMessage);
     },
     close: () => near.close(),
     end(reason) {

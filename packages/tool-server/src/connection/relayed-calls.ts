@@ -2,17 +2,14 @@ import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
   type Client,
-  type JSONRPCMessage,
-  type JSONRPCNotification,
-  type JSONRPCRequest,
   PROTOCOL_VERSION_META_KEY,
   ProtocolError,
-  type RequestId,
   SdkError,
   SdkErrorCode,
 } from "@modelcontextprotocol/client";
 import type { TransportFacts } from "../diagnostics/facts.js";
-import { TransientMap } from "../transient-map.js";
+import type { RequestId, RpcMessage, RpcNotification, RpcRequest } from "../rpc/json-rpc.js";
+import { TransientMap } from "../rpc/transient-map.js";
 import type { ToolMessageExtra, ToolTransport } from "../transports/transport.js";
 import type { ClientSettings, MessageOrigin, ServerDescription } from "./client-settings.js";
 
@@ -109,7 +106,7 @@ export function createRelayedCalls(
     return found === undefined && isOurs(related) ? overMark : found?.request.mark;
   };
 
-  const hear = (message: JSONRPCRequest | JSONRPCNotification, extra: ToolMessageExtra | undefined): void => {
+  const hear = (message: RpcRequest | RpcNotification, extra: ToolMessageExtra | undefined): void => {
     if (!("id" in message)) {
       onNotification?.(message, { facts, mark: markOf(extra) });
       return;
@@ -123,18 +120,19 @@ export function createRelayedCalls(
   };
 
   /** Whether a message is about a request of ours, and was taken. */
-  const take = (message: JSONRPCMessage): boolean => {
+  const take = (message: RpcMessage): boolean => {
     if ("method" in message) {
       if ("id" in message || message.method !== "notifications/progress") return false;
       const { progressToken, ...progress } = message.params ?? {};
       pending.get(progressToken as RequestId)?.request.onProgress?.(progress);
       return isOurs(progressToken);
     }
-    const found = message.id === undefined ? undefined : pending.get(message.id);
+    const { id } = message;
+    const found = id == null ? undefined : pending.get(id);
     // What comes of a request that was given up is nobody's.
-    if (found === undefined || message.id === undefined) return isOurs(message.id);
-    pending.delete(message.id);
-    if ("result" in message) succeed(found, message.result);
+    if (found === undefined || id == null) return isOurs(id);
+    pending.delete(id);
+    if (message.error === undefined) succeed(found, message.result);
     else fail(found, new ProtocolError(message.error.code, message.error.message, message.error.data));
     return true;
   };
@@ -159,7 +157,7 @@ export function createRelayedCalls(
 
   return {
     prepare(client) {
-      transport.onmessage = (message: JSONRPCMessage, extra?: ToolMessageExtra) => {
+      transport.onmessage = (message: RpcMessage, extra?: ToolMessageExtra) => {
         if ("method" in message) hear(message, extra);
       };
       if (onRequest === undefined) return;
@@ -173,7 +171,7 @@ export function createRelayedCalls(
       server = described;
       counter = counting;
       const others = transport.onmessage;
-      transport.onmessage = (message: JSONRPCMessage, extra?: ToolMessageExtra) => {
+      transport.onmessage = (message: RpcMessage, extra?: ToolMessageExtra) => {
         if (!take(message)) others?.(message, extra);
       };
     },
@@ -182,7 +180,7 @@ export function createRelayedCalls(
       const { method, headers } = request;
       lastId += 1;
       const id = lastId;
-      const message: JSONRPCRequest = { jsonrpc: "2.0", id, method, params: wireParams(id, request, server) };
+      const message: RpcRequest = { jsonrpc: "2.0", id, method, params: wireParams(id, request, server) };
       const sent: Pending = { request, outcome };
       pending.set(id, sent);
       transport.send(message, headers === undefined ? undefined : { headers }).catch((error: unknown) => {

@@ -1,8 +1,7 @@
-import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { publisherOf } from "../diagnostics/channels.js";
 import type { WireFacts } from "../diagnostics/facts.js";
-import { TransientSet } from "../transient-set.js";
-import { answeredIdOf, cancelledIdOf, requestIdOf } from "./json-rpc.js";
+import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf, responseIdOf } from "../rpc/json-rpc.js";
+import { TransientSet } from "../rpc/transient-map.js";
 
 /**
  * Tells what passes over a wire that all requests share. Each request of ours begins a stream, which succeeds with its
@@ -10,10 +9,10 @@ import { answeredIdOf, cancelledIdOf, requestIdOf } from "./json-rpc.js";
  */
 export interface JsonRpcStreams {
   /** A message is about to be written. */
-  sending(message: JSONRPCMessage): void;
+  sending(message: RpcMessage): void;
   /** Messages were written. Default: one. */
   sent(messages?: number): void;
-  received(message: JSONRPCMessage): void;
+  received(message: RpcMessage): void;
   /** The wire ended: no more answers come. */
   end(): void;
 }
@@ -45,7 +44,7 @@ export function createJsonRpcStreams(wire: WireFacts): JsonRpcStreams {
     },
     received(message) {
       messageReceived(wire);
-      const id = answeredIdOf(message);
+      const id = responseIdOf(message);
       if (id !== undefined && open.delete(id)) streamSucceeded(wire);
     },
     end() {

@@ -1,4 +1,4 @@
-import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import type { RpcMessage } from "../rpc/json-rpc.js";
 import type { ToolMessageExtra, ToolTransport } from "./transport.js";
 import { deliver } from "./transport-life.js";
 
@@ -8,10 +8,10 @@ import { deliver } from "./transport-life.js";
  */
 export function createDelivery(
   transport: ToolTransport,
-): (message: JSONRPCMessage, extra?: ToolMessageExtra | undefined) => void {
-  const waiting: [message: JSONRPCMessage, extra: ToolMessageExtra | undefined][] = [];
+): (message: RpcMessage, extra?: ToolMessageExtra | undefined) => void {
+  const waiting: [message: RpcMessage, extra: ToolMessageExtra | undefined][] = [];
   let isSettling = false;
-  const hand = (message: JSONRPCMessage, extra: ToolMessageExtra | undefined): void => {
+  const hand = (message: RpcMessage, extra: ToolMessageExtra | undefined): void => {
     deliver(transport, message, extra);
     if (!("method" in message) || "id" in message) return;
     isSettling = true;

@@ -1,4 +1,3 @@
-import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { publish } from "../diagnostics/channels.js";
 import { ToolServerError } from "../errors.js";
 import { createEventStreamParser, type StreamEvent } from "../http/event-stream.js";
@@ -6,9 +5,10 @@ import type { HttpAnswer } from "../http/http-client.js";
 import { sendWithinOrigin } from "../http/redirects.js";
 import { waitAtMost } from "../process/clock.js";
 import { printableText } from "../process/printable-text.js";
-import { TransientSet } from "../transient-set.js";
+import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
+import { fixResponse, parseMessages } from "../rpc/message.js";
+import { TransientSet } from "../rpc/transient-map.js";
 import { answerFailure } from "./answer-failure.js";
-import { cancelledIdOf, mendAnswer, parseMessages, requestIdOf } from "./json-rpc.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createDelivery } from "./message-delivery.js";
 import { askWithCredential } from "./refusal.js";
@@ -76,7 +76,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     strays.interrupt();
     for (const message of messages) {
       if (wire !== undefined) publish("wire:message-received", wire);
-      deliver(mendAnswer(message));
+      deliver(fixResponse(message));
     }
   };
   /** Reads the stream to its end, which is that of the transport. Resolves with the first event that says where to post. */
@@ -151,7 +151,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       `${subject} answered with a page ${what}, not with events. ${advice}`,
     );
   };
-  const post = async (message: JSONRPCMessage): Promise<void> => {
+  const post = async (message: RpcMessage): Promise<void> => {
     life.assertOpen();
     if (endpoint === undefined) throw new TypeError("The transport has not started yet.");
     callOff(cancelledIdOf(message));

@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { expect, onTestFinished } from "vitest";
 import { isRunning } from "../process/temporary-scripts.test.helper.js";
-import { createLineReader } from "./stdio-lines.js";
+import { createLineReader } from "../rpc/lines.js";
 import { createStdioTransport } from "./stdio-transport.js";
 import { defaultLimits } from "./transport.js";
 import { describeTransportContract } from "./transport-contract.test.helper.js";

@@ -5,13 +5,13 @@ import { childEnvironment, type Environment } from "../process/child-environment
 import { waitAtMost } from "../process/clock.js";
 import { describeOutcome, type ProcessExit } from "../process/process-outcome.js";
 import { type RunningProcess, startProcess } from "../process/start-process.js";
-import { mendAnswer, parseMessages } from "./json-rpc.js";
+import { createLineReader } from "../rpc/lines.js";
+import { fixResponse, parseMessages } from "../rpc/message.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
 import { createDelivery } from "./message-delivery.js";
 import { createReplyQueue } from "./reply-queue.js";
 import { type ChildDefect, childExited, childNotRunnable, childUnusable } from "./stdio-failures.js";
-import { createLineReader } from "./stdio-lines.js";
 import { createLineWriter, type LineWriter } from "./stdio-writer.js";
 import type { ToolTransport, TransportContext } from "./transport.js";
 import { connectionOver, createTransportLife } from "./transport-life.js";
@@ -107,7 +107,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     hasSpoken = true;
     for (const message of messages) {
       streams?.received(message);
-      deliver(mendAnswer(message));
+      deliver(fixResponse(message));
     }
   };
   const onBrokenPipe = async (running: RunningProcess, pipe: "input" | "output"): Promise<void> => {

@@ -1,14 +1,10 @@
-import {
-  isJSONRPCErrorResponse,
-  isJSONRPCResultResponse,
-  type JSONRPCMessage,
-  type RequestId,
-} from "@modelcontextprotocol/client";
+import { isJSONRPCErrorResponse, isJSONRPCResultResponse } from "@modelcontextprotocol/client";
 import { ToolServerError } from "../errors.js";
 import { createEventStreamParser } from "../http/event-stream.js";
 import type { HttpAnswer } from "../http/http-client.js";
 import { type BackOff, createBackOff } from "../process/back-off.js";
-import { answeredIdOf, mendAnswer, parseMessages } from "./json-rpc.js";
+import { type RequestId, type RpcMessage, responseIdOf } from "../rpc/json-rpc.js";
+import { fixResponse, parseMessages } from "../rpc/message.js";
 import { answerInvalid, answerLost, notAMessage, subjectOf } from "./streamable-http-failures.js";
 import type { Flight } from "./streamable-http-flights.js";
 import { resumeEvents, streamBackOff } from "./streamable-http-resumption.js";
@@ -107,15 +103,15 @@ export async function readEventAnswer(session: HttpSession, first: HttpAnswer, r
 }
 
 /** Hands a message on. True where it is the answer to the request. */
-function take(session: HttpSession, { wire }: HttpAnswer, request: OpenRequest, message: JSONRPCMessage): boolean {
+function take(session: HttpSession, { wire }: HttpAnswer, request: OpenRequest, message: RpcMessage): boolean {
   if ("method" in message) {
     session.receive(message, wire, request.id);
     return false;
   }
-  const id = answeredIdOf(message);
+  const id = responseIdOf(message);
   // An error without an id is that of a server which could not read the request; here it can be of no other.
   const isOurs = id === request.id || request.isReplayed === true || (id == null && "error" in message);
-  const answer = mendAnswer(isOurs && id !== request.id ? { ...message, id: request.id } : message);
+  const answer = fixResponse(isOurs && id !== request.id ? { ...message, id: request.id } : message);
   if (isOurs && !isAnswer(answer)) {
     throw answerInvalid(session.context, "answered a request with a message that is not one of JSON-RPC");
   }
@@ -124,8 +120,8 @@ function take(session: HttpSession, { wire }: HttpAnswer, request: OpenRequest, 
 }
 
 /** Whether the SDK takes a message as an answer. */
-function isAnswer(message: JSONRPCMessage): boolean {
+function isAnswer(message: RpcMessage): boolean {
   // Where there is no _meta the form is all that it looks at, and that was seen to; its schema costs more than the parsing did.
-  if ("result" in message && message.result._meta === undefined) return true;
+  if (!("method" in message) && message.result !== undefined && message.result._meta === undefined) return true;
   return isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
 }

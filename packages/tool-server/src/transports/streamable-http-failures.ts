@@ -2,7 +2,8 @@ import { ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails 
 import type { HttpAnswer } from "../http/http-client.js";
 import type { Clock } from "../process/clock.js";
 import { printableText } from "../process/printable-text.js";
-import { parseMessages } from "./json-rpc.js";
+import type { RpcFault } from "../rpc/json-rpc.js";
+import { parseMessages } from "../rpc/message.js";
 import { eventStream, type HttpSession, json, mediaTypeOf } from "./streamable-http-session.js";
 import type { NetworkContext } from "./transport.js";
 
@@ -128,8 +129,8 @@ export function subjectOf({ server, url, secrets }: NetworkContext): string {
 /** What the body of an answer says, for people: the message of an error of JSON-RPC, else the start of the text. */
 function excerptOf(context: NetworkContext, answer: ForeignAnswer): string {
   const { mediaType, text } = answer;
-  const [message] = parseMessages(text) ?? [];
-  if (message !== undefined && "error" in message) return told(context, message.error.message);
+  const error = errorIn(text);
+  if (error !== undefined) return told(context, error.message);
   const title = titleOf(text);
   if (title !== undefined) return told(context, title);
   const isText = mediaType === "" || mediaType.startsWith("text/") || mediaType.endsWith("json");
@@ -137,8 +138,13 @@ function excerptOf(context: NetworkContext, answer: ForeignAnswer): string {
 }
 
 function rpcErrorOf({ text }: ForeignAnswer): ToolServerErrorDetails {
+  const error = errorIn(text);
+  return error === undefined ? {} : { rpcCode: error.code };
+}
+
+function errorIn(text: string): RpcFault | undefined {
   const [message] = parseMessages(text) ?? [];
-  return message !== undefined && "error" in message ? { rpcCode: message.error.code } : {};
+  return message === undefined || "method" in message ? undefined : message.error;
 }
 
 /** The title of a page in HTML; undefined where it is none. */

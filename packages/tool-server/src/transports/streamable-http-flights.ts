@@ -1,7 +1,7 @@
-import type { RequestId } from "@modelcontextprotocol/client";
 import { ToolServerError } from "../errors.js";
 import type { CancelSignal } from "../http/cancel-signal.js";
-import { TransientSet } from "../transient-set.js";
+import type { RequestId } from "../rpc/json-rpc.js";
+import { TransientSet } from "../rpc/transient-map.js";
 import { connectionOver } from "./transport-life.js";
 
 /** A message on its way, or a stream that is open. It is the signal that it was called off by. */

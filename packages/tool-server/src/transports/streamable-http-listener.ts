@@ -2,7 +2,7 @@ import { ToolServerError } from "../errors.js";
 import { createEventStreamParser } from "../http/event-stream.js";
 import type { HttpAnswer } from "../http/http-client.js";
 import { createBackOff } from "../process/back-off.js";
-import { parseMessages } from "./json-rpc.js";
+import { parseMessages } from "../rpc/message.js";
 import { readForeign, statusFailure, subjectOf } from "./streamable-http-failures.js";
 import { isPassing, pause, retryDelayMs, streamBackOff } from "./streamable-http-resumption.js";
 import { askForEvents, eventStream, type HttpSession, mediaTypeOf } from "./streamable-http-session.js";

@@ -1,15 +1,11 @@
-import {
-  type JSONRPCMessage,
-  type JSONRPCRequest,
-  PROTOCOL_VERSION_META_KEY,
-  type RequestId,
-} from "@modelcontextprotocol/client";
 import type { HeaderFields } from "../credentials/header-fields.js";
 import type { WireFacts } from "../diagnostics/facts.js";
 import { isReservedHeader } from "../headers/header-rules.js";
 import { encodeHeaderText } from "../headers/header-text.js";
 import type { HttpAnswer, HttpRequest } from "../http/http-client.js";
 import { sendWithinOrigin } from "../http/redirects.js";
+import { metaOf, type RequestId, type RpcMessage, type RpcRequest } from "../rpc/json-rpc.js";
+import { isModernVersion, metaKeys } from "../rpc/protocol.js";
 import { askWithCredential } from "./refusal.js";
 import type { NetworkContext } from "./transport.js";
 
@@ -25,7 +21,7 @@ export interface HttpSession {
   /** The headers of the message before, where those of the next may be the same. */
   lastHeaders?: KeptHeaders | undefined;
   /** Hands a message of the server on; with the request on whose stream it came, where it did on one. */
-  receive(message: JSONRPCMessage, wire: WireFacts | undefined, relatedRequestId?: RequestId): void;
+  receive(message: RpcMessage, wire: WireFacts | undefined, relatedRequestId?: RequestId): void;
   /** Undefined while more may be read from the server; else resolves when it may: see ReplyQueue. */
   room(): Promise<void> | undefined;
 }
@@ -79,7 +75,7 @@ export function sessionHeaders({ id, protocolVersion }: HttpSession, fields: Hea
 export function messageHeaders(
   session: HttpSession,
   fields: HeaderFields,
-  message: JSONRPCMessage,
+  message: RpcMessage,
   more: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> {
   const isRequest = "method" in message && "id" in message;
@@ -110,16 +106,15 @@ function commonHeaders(session: HttpSession, fields: HeaderFields): Readonly<Rec
 }
 
 /** The version of the protocol that a request names in itself, as those of the newer era do. */
-function envelopeVersionOf(message: JSONRPCMessage): string | undefined {
+function envelopeVersionOf(message: RpcMessage): string | undefined {
   if (!("method" in message)) return undefined;
-  const version = message.params?._meta?.[PROTOCOL_VERSION_META_KEY];
+  const version = metaOf(message.params)?.[metaKeys.protocolVersion];
   return typeof version === "string" ? version : undefined;
 }
 
 /** Whether a request is one of the newer era. */
-export function isModernRequest(message: JSONRPCMessage): boolean {
-  // Versions are dates, so they order as text does.
-  return (envelopeVersionOf(message) ?? "") >= "2026-07-28";
+export function isModernRequest(message: RpcMessage): boolean {
+  return isModernVersion(envelopeVersionOf(message) ?? "");
 }
 
 const nameFields: Readonly<Record<string, string>> = {
@@ -132,7 +127,7 @@ const nameFields: Readonly<Record<string, string>> = {
 };
 
 /** What a request is about, for whoever routes it by its headers. */
-function nameOf(message: JSONRPCRequest): string | undefined {
+function nameOf(message: RpcRequest): string | undefined {
   if (!Object.hasOwn(nameFields, message.method)) return undefined;
   const value = message.params?.[nameFields[message.method] ?? ""];
   return typeof value === "string" ? value : undefined;

@@ -1,10 +1,4 @@
-import {
-  type JSONRPCMessage,
-  type RequestId,
-  SdkErrorCode,
-  SdkHttpError,
-  type TransportSendOptions,
-} from "@modelcontextprotocol/client";
+import { SdkErrorCode, SdkHttpError, type TransportSendOptions } from "@modelcontextprotocol/client";
 import type { HeaderFields } from "../credentials/header-fields.js";
 import { isRefusal } from "../credentials/refusal-rules.js";
 import { publisherOf } from "../diagnostics/channels.js";
@@ -13,7 +7,8 @@ import type { HttpAnswer, HttpRequest } from "../http/http-client.js";
 import { followWithinOrigin, isRedirect } from "../http/redirects.js";
 import { createBackOff } from "../process/back-off.js";
 import { waitAtMost } from "../process/clock.js";
-import { cancelledIdOf, parseMessages, requestIdOf } from "./json-rpc.js";
+import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
+import { parseMessages } from "../rpc/message.js";
 import { createDelivery } from "./message-delivery.js";
 import { askAgain } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
@@ -77,7 +72,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   };
 
   const requestOf = (
-    message: JSONRPCMessage,
+    message: RpcMessage,
     options: TransportSendOptions | undefined,
     flight: Flight,
     fields: HeaderFields,
@@ -114,7 +109,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   };
 
   /** What the answer to a message means that is not 2xx. Where it is an answer of the protocol after all, it is handed on. */
-  const refuse = async (message: JSONRPCMessage, answer: HttpAnswer): Promise<void> => {
+  const refuse = async (message: RpcMessage, answer: HttpAnswer): Promise<void> => {
     const foreign = await readForeign(answer, clock);
     const [said] = isModernRequest(message) ? (parseMessages(foreign.text) ?? []) : [];
     if (said !== undefined && "error" in said && said.id !== undefined && said.id === requestIdOf(message)) {
@@ -152,7 +147,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
 
   /** Takes an answer in: at once where it has come whole, as nearly always; else once what is returned resolves. */
   const take = (
-    message: JSONRPCMessage,
+    message: RpcMessage,
     answer: HttpAnswer,
     request: OpenRequest | undefined,
   ): Promise<void> | undefined => {
@@ -231,7 +226,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   };
 
   // All in one function, which waits for the answer and for nothing else: each promise is paid by every call.
-  const post = async (message: JSONRPCMessage, options: TransportSendOptions | undefined): Promise<void> => {
+  const post = async (message: RpcMessage, options: TransportSendOptions | undefined): Promise<void> => {
     life.assertOpen();
     const cancelled = cancelledIdOf(message);
     // At once: a server that hangs does not read the cancellation either.

@@ -1,8 +1,8 @@
 import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { ToolServerError } from "../errors.js";
+import { responseIdOf } from "../rpc/json-rpc.js";
 import { waiting } from "../waiting.test.helper.js";
-import { answeredIdOf } from "./json-rpc.js";
 import type { ToolTransport, TransportContext } from "./transport.js";
 import { createTestContext, listenTo, type Published } from "./transport-context.test.helper.js";
 
@@ -58,9 +58,9 @@ export function describeTransportContract(name: string, subject: ContractSubject
     const calls = new Map<RequestId, { resolve(message: JSONRPCMessage): void; reject(error: unknown): void }>();
     let closings = 0;
     transport.onmessage = (message) => {
-      toClient.push(message);
-      const id = answeredIdOf(message);
-      if (id !== undefined) calls.get(id)?.resolve(message);
+      toClient.push(message as JSONRPCMessage);
+      const id = responseIdOf(message);
+      if (id !== undefined) calls.get(id)?.resolve(message as JSONRPCMessage);
     };
     transport.onclose = () => {
       closings += 1;

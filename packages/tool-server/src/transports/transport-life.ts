@@ -1,6 +1,6 @@
-import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ToolServerError } from "../errors.js";
-import { TransientSet } from "../transient-set.js";
+import type { RpcMessage } from "../rpc/json-rpc.js";
+import { TransientSet } from "../rpc/transient-map.js";
 import type { ToolMessageExtra, ToolTransport } from "./transport.js";
 
 /** The life of a transport over one wire: it begins once and ends once, and nobody is left waiting. */
@@ -94,7 +94,7 @@ export function connectionOver(
 }
 
 /** Hands a message to whoever listens. What they throw is theirs, and must not end the reading. */
-export function deliver(transport: ToolTransport, message: JSONRPCMessage, extra?: ToolMessageExtra): void {
+export function deliver(transport: ToolTransport, message: RpcMessage, extra?: ToolMessageExtra): void {
   try {
     transport.onmessage?.(message, extra);
   } catch (error) {

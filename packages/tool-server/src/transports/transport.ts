@@ -1,10 +1,11 @@
-import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from "@modelcontextprotocol/client";
+import type { MessageExtraInfo, Transport, TransportSendOptions } from "@modelcontextprotocol/client";
 import type { Credential } from "../credentials/credential.js";
 import type { TransportFacts, TransportKind } from "../diagnostics/facts.js";
 import type { Tell } from "../diagnostics/tell.js";
 import type { ToolServerError } from "../errors.js";
 import type { HttpClient } from "../http/http-client.js";
 import type { Clock } from "../process/clock.js";
+import type { RequestId, RpcMessage } from "../rpc/json-rpc.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 
 /** What is known of a message besides itself. */
@@ -22,13 +23,14 @@ export interface ToolMessageExtra extends MessageExtraInfo {
  *
  * `onclose` is called once, however it ends. `onerror` is for what concerns no single request, and is never fatal.
  */
-export interface ToolTransport extends Transport {
+export interface ToolTransport extends Omit<Transport, "send" | "onmessage"> {
   readonly kind: TransportKind;
   /** Why it closed, where it was not this side that closed it. */
   readonly failure: ToolServerError | undefined;
   /** What came in place of answers, as a sentence for a time-out; empty where nothing did. Over HTTP it is part of the failure. */
   strays?(): string;
-  onmessage?: (<Message extends JSONRPCMessage>(message: Message, extra?: ToolMessageExtra) => void) | undefined;
+  send(message: RpcMessage, options?: TransportSendOptions): Promise<void>;
+  onmessage?: ((message: RpcMessage, extra?: ToolMessageExtra) => void) | undefined;
 }
 
 /** What every transport gets. */

@@ -26,7 +26,7 @@ export function watchTransport<Kind extends ToolTransport>(
   const published = listenTo(facts);
   const messages: JSONRPCMessage[] = [];
   let closings = 0;
-  transport.onmessage = (message) => void messages.push(message);
+  transport.onmessage = (message) => void messages.push(message as JSONRPCMessage);
   transport.onclose = () => {
     closings += 1;
   };

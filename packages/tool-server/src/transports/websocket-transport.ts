@@ -3,8 +3,8 @@ import type { WebSocket } from "ws";
 import { publish } from "../diagnostics/channels.js";
 import { ToolServerError } from "../errors.js";
 import { wireOf } from "../http/socket-wire.js";
+import { fixResponse, parseMessages } from "../rpc/message.js";
 import { answerFailure } from "./answer-failure.js";
-import { mendAnswer, parseMessages } from "./json-rpc.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
 import { createDelivery } from "./message-delivery.js";
@@ -73,7 +73,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
     strays.interrupt();
     for (const message of messages) {
       streams?.received(message);
-      deliver(mendAnswer(message));
+      deliver(fixResponse(message));
     }
   };
   const follow = (opened: WebSocket, below: Socket): void => {

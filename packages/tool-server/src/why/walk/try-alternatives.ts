@@ -2,7 +2,7 @@ import type { NetworkType } from "../../configuration/entry.js";
 import { ToolServerError } from "../../errors.js";
 import { createEventStreamParser } from "../../http/event-stream.js";
 import type { HttpAnswer, HttpClient } from "../../http/http-client.js";
-import { parseMessages } from "../../transports/json-rpc.js";
+import { parseMessages } from "../../rpc/message.js";
 import type { Alternative, AttemptFacts } from "../facts.js";
 import { within } from "./time-limit.js";
 import type { Walk } from "./walk.js";

@@ -1,14 +1,14 @@
-import { ToolServerError } from "@wirescope/tool-server";
+import { ToolServerError } from "../errors.js";
 import type { RpcFault } from "./json-rpc.js";
 
-/** The codes that the gateway itself answers with. */
+/** The codes that the gateway itself responds with. */
 export const rpcCodes = {
   parseError: -32_700,
   invalidRequest: -32_600,
   methodNotFound: -32_601,
   invalidParams: -32_602,
   internalError: -32_603,
-  /** What the transport refuses, and what a server behind the gateway failed to do. */
+  /** The transport refused it, or a server behind the gateway failed. */
   failed: -32_000,
   sessionNotFound: -32_001,
   headerMismatch: -32_020,
@@ -16,12 +16,12 @@ export const rpcCodes = {
   versionUnsupported: -32_022,
 } as const;
 
-/** A request that is answered with an error of JSON-RPC. Its message is for the client to read, and holds no secret. */
+/** A request whose response is an error of JSON-RPC. The message is for the client to read, and holds no secret. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: number;
   readonly data: unknown;
-  /** The status of HTTP that goes with it; 200 where the error is the answer of a method. */
+  /** The HTTP status of the response; 200 if a method failed. */
   readonly status: number;
 
   constructor(code: number, message: string, options: { readonly data?: unknown; readonly status?: number } = {}) {
@@ -32,7 +32,7 @@ export class RpcError extends Error {
   }
 }
 
-/** A failure as it is told to a client: what a server behind said, what became of it, or nothing of a defect of ours. */
+/** A failure as it is sent to a client. What a defect of ours says is not. */
 export function faultOf(error: unknown): RpcFault {
   if (error instanceof RpcError) {
     const { code, message, data } = error;
@@ -41,7 +41,7 @@ export function faultOf(error: unknown): RpcFault {
   if (ToolServerError.is(error)) {
     const { rpcCode, rpcData } = error.details;
     if (error.code === "CALL_REFUSED" && rpcCode !== undefined) {
-      // What a server answers where it does not know a resource had a code of its own once.
+      // Earlier versions of the protocol had a code of their own for an unknown resource.
       const code = rpcCode === -32_002 ? rpcCodes.invalidParams : rpcCode;
       return rpcData === undefined ? { code, message: error.message } : { code, message: error.message, data: rpcData };
     }
@@ -50,10 +50,17 @@ export function faultOf(error: unknown): RpcFault {
   return { code: rpcCodes.internalError, message: "Internal error of the gateway." };
 }
 
-/** The status of HTTP that an error is sent with. */
+/** The HTTP status that an error is sent with. */
 export function statusOf(error: unknown): number {
   if (error instanceof RpcError) return error.status;
-  // The one error of a method whose status the protocol demands.
+  // The only error of a method for which the protocol demands a status.
   const isMissing = ToolServerError.is(error) && error.details.rpcCode === rpcCodes.capabilityMissing;
   return isMissing ? 400 : 200;
+}
+
+const maxQuotedLength = 200;
+
+/** A string of a client in quotes, for messages of ours; cut if it is long. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > maxQuotedLength ? `${text.slice(0, maxQuotedLength)}…` : text);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createLineReader } from "./stdio-lines.js";
+import { createLineReader } from "./lines.js";
 
 function read(chunks: readonly (string | Buffer)[], limitBytes = 1024): { lines: string[]; tooLong: number } {
   const lines: string[] = [];
@@ -38,6 +38,18 @@ describe("lines of a child", () => {
     ]) {
       expect(read(chunks, 5)).toEqual({ lines: [], tooLong: 1 });
     }
+  });
+
+  test("that are too long can be skipped", () => {
+    const lines: string[] = [];
+    const reader = createLineReader(
+      3,
+      (line) => lines.push(line),
+      () => lines.push("too long") > 0,
+    );
+    for (const chunk of ["abcd", "efg\nxyz\n", "abcdef\n\nabc\n"]) reader.push(Buffer.from(chunk));
+    reader.end();
+    expect(lines).toEqual(["too long", "xyz", "too long", "abc"]);
   });
 
   test("of many small pieces cost no more than their bytes", () => {

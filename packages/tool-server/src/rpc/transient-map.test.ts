@@ -2,8 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { TransientMap } from "./transient-map.js";
-import { TransientSet } from "./transient-set.js";
+import { TransientMap, TransientSet } from "./transient-map.js";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as (options?: { readonly type: "minor" }) => void;
