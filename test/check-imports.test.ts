@@ -108,6 +108,16 @@ const violations: Record<string, { path: string; text: string; says: string }> =
     text: 'import { listen } from "../listener/listen.js";\n',
     says: "packages/channelz/src/service/a.ts:1: Within channelz, service/ must not import listener/",
   },
+  "a file shared by the folders that imports one of them": {
+    path: "packages/tool-server/src/clock.ts",
+    text: 'import type { Vault } from "./vault/vault.js";\n',
+    says: "packages/tool-server/src/clock.ts:1: Within tool-server, clock.ts must not import vault/",
+  },
+  "a folder without directions": {
+    path: "packages/gateway/src/novel/a.ts",
+    text: "export const a = 1;\n",
+    says: "packages/gateway/src/novel/a.ts:1: The folder novel/ of gateway has no row",
+  },
   "a package that imports itself by name": {
     path: "packages/cli/src/a.ts",
     text: 'import { main } from "@wirescope/cli";\n',
@@ -128,6 +138,45 @@ for (const [name, { path, text, says }] of Object.entries(violations)) {
     expect(output.split("\n")[1]).toMatch(/^ {2}\S.*\.$/);
   });
 }
+
+for (const [name, file, from, to] of [
+  ["channelz", "registry/a.ts", "registry", "service"],
+  ["instrument", "http/a.ts", "http", "http2"],
+  ["tool-server", "configuration/a.ts", "configuration", "credentials"],
+  ["gateway", "catalogue/a.ts", "catalogue", "endpoint"],
+  ["cli", "output/a.ts", "output", "check"],
+  ["quirks", "tool-server/a.ts", "tool-server", "command"],
+]) {
+  test(`an import of types against the order of the folders of ${name} fails`, async () => {
+    const path = `packages/${name}/src/${file}`;
+    const { code, output } = await check({ [path]: `import type { B } from "../${to}/b.js";\n` });
+    expect(code).toBe(1);
+    expect(output).toContain(`${path}:1: Within ${name}, ${from}/ must not import ${to}/.`);
+  });
+}
+
+test("a cycle of files that import only types of each other fails, with the cycle", async () => {
+  const { code, output } = await check({
+    "packages/cli/src/a.ts": 'import type { B } from "./b.js";\nexport interface A { b: B }\n',
+    "packages/cli/src/b.ts": '\nimport type { C } from "./c.js";\nexport interface B { c: C }\n',
+    "packages/cli/src/c.ts": 'export type { A } from "./a.js";\nexport interface C {}\n',
+  });
+  expect(code).toBe(1);
+  expect(output).toContain(
+    "packages/cli/src/a.ts:1: A cycle of imports: packages/cli/src/a.ts -> packages/cli/src/b.ts -> packages/cli/src/c.ts -> packages/cli/src/a.ts.",
+  );
+});
+
+test("a file that loads another at run time, which imports a type of it, is a cycle", async () => {
+  const { code, output } = await check({
+    "packages/cli/src/a.ts": 'export interface A {}\nexport const load = () => import("./b.js");\n',
+    "packages/cli/src/b.ts": 'import type { A } from "./a.js";\nexport const b = (a: A) => a;\n',
+  });
+  expect(code).toBe(1);
+  expect(output).toContain(
+    "packages/cli/src/a.ts:2: A cycle of imports: packages/cli/src/a.ts -> packages/cli/src/b.ts",
+  );
+});
 
 test("a module of Node anywhere below the browser's entry fails", async () => {
   const { code, output } = await check({

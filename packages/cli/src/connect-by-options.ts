@@ -8,10 +8,10 @@ import {
 } from "@wirescope/channelz";
 import type { connectionOptions } from "./connection-options.js";
 import { parseDuration } from "./duration.js";
+import { findGateway } from "./gateway-file.js";
 import { isAddressOf } from "./gateway-target.js";
 import type { Io } from "./io.js";
 import type { OptionValues } from "./options.js";
-import { findGateway } from "./up/gateway-file.js";
 import { UsageError } from "./usage-error.js";
 
 /** The peer to read unless told: where `npm start` listens. */

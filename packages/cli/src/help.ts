@@ -1,8 +1,8 @@
-import { wrap } from "./check/wrap.js";
 import { commands } from "./command-table.js";
 import type { Command } from "./commands/command.js";
 import { describeOptions } from "./options.js";
 import { type Meaning, twoColumns } from "./output/two-columns.js";
+import { wrap } from "./output/wrap.js";
 
 const exitCodes: readonly Meaning[] = [
   ["0", "all went well"],

@@ -4,7 +4,7 @@ import type { Implementation } from "@wirescope/tool-server/rpc";
 import type { HttpHandler } from "./endpoint/http-exchange.js";
 import type { GatewayListener } from "./events.js";
 import type { GatewayLimits } from "./limits.js";
-import type { GatewayTelemetry } from "./telemetry/open-telemetry.js";
+import type { GatewayTelemetry } from "./telemetry/telemetry-options.js";
 import type { PluginServers } from "./upstream/plugin-servers.js";
 import type { Filters } from "./upstream/upstreams.js";
 

@@ -6,7 +6,7 @@ export { type Gateway, type GatewayCloseOptions, startGateway } from "./gateway.
 export type { GatewayListenOptions, GatewayOptions } from "./gateway-options.js";
 export type { GatewayLimits } from "./limits.js";
 export type { StdioClient } from "./stdio/serve-stdio.js";
-export type { GatewayTelemetry } from "./telemetry/open-telemetry.js";
+export type { GatewayTelemetry } from "./telemetry/telemetry-options.js";
 export type { Propagator } from "./telemetry/trace-fields.js";
 export type { PluginServers, PluginTrust } from "./upstream/plugin-servers.js";
 export type { ServerFailure, ServerStatus } from "./upstream/upstream.js";

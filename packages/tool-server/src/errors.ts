@@ -1,5 +1,5 @@
-import type { RefusalFinding } from "./credentials/diagnose-refusal.js";
 import type { ProcessExit } from "./process/process-outcome.js";
+import type { RefusalFinding } from "./refusal-finding.js";
 
 /** Every way in which this package fails. `docs/errors.md` explains each code and what to do about it. */
 export type ToolServerErrorCode =

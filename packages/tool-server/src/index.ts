@@ -34,12 +34,24 @@ export {
   type ParseConfigurationOptions,
   parseConfiguration,
 } from "./configuration/parse-configuration.js";
+export { type EnvFile, parseEnvFile } from "./configuration/parse-env-file.js";
 export {
   type NeededPermissions,
   permissionsToMarkdown,
   scopesUndocumented,
 } from "./configuration/permission-table.js";
 export { type RuleCode, rules } from "./configuration/rules.js";
+export {
+  type ResolvedEntry,
+  resolveEntry,
+  type Substitution,
+  type SubstitutionContext,
+  substituteEntry,
+  type Variables,
+  type VariableUse,
+  variableUses,
+} from "./configuration/substitute-entry.js";
+export { parseTemplate, type Template, type TemplatePart, type VariableReference } from "./configuration/template.js";
 export { usesOAuth } from "./configuration/uses-oauth.js";
 export { type NeededVariable, neededVariables, variablesToMarkdown } from "./configuration/variable-table.js";
 export * from "./connection/index.js";
@@ -54,18 +66,6 @@ export * from "./oauth/index.js";
 export * from "./process/index.js";
 export { createSecretRegistry, type SecretRegistry } from "./secrets/redactor.js";
 export * from "./servers/index.js";
-export { type EnvFile, parseEnvFile } from "./substitution/parse-env-file.js";
-export {
-  type ResolvedEntry,
-  resolveEntry,
-  type Substitution,
-  type SubstitutionContext,
-  substituteEntry,
-  type Variables,
-  type VariableUse,
-  variableUses,
-} from "./substitution/substitute-entry.js";
-export { parseTemplate, type Template, type TemplatePart, type VariableReference } from "./substitution/template.js";
 export * from "./transports/index.js";
 export * from "./trust/index.js";
 export * from "./vault/index.js";

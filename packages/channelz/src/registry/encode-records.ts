@@ -20,9 +20,10 @@ import {
   streamsFailed,
   streamsStarted,
   streamsSucceeded,
+  type Trace,
 } from "./records.js";
 import type { SocketDetails } from "./socket-details.js";
-import { severityNumbers, type Trace } from "./trace.js";
+import { severityNumbers } from "./trace-log.js";
 
 // The hexadecimal numbers are tags as they stand on the wire: field number << 3 | wire type, where 0 is a varint and 2 has
 // a length. So 0x0a is field 1 with a length, 0x10 is field 2 as a varint. The schema's tables are the reference.

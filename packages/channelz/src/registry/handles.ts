@@ -20,9 +20,10 @@ import {
   streamsFailed,
   streamsStarted,
   streamsSucceeded,
+  type TraceSeverity,
 } from "./records.js";
 import type { Store } from "./store.js";
-import { severityNumbers, type TraceSeverity } from "./trace.js";
+import { severityNumbers } from "./trace-log.js";
 
 /** What a trace event may say besides its text. */
 export interface TraceOptions {

@@ -8,6 +8,7 @@ export type {
   SubchannelHandle,
   TraceOptions,
 } from "./handles.js";
+export type { TraceSeverity } from "./records.js";
 export {
   type ChannelInit,
   createRegistry,
@@ -29,4 +30,3 @@ export type {
 } from "./socket-details.js";
 export { lingerOption, type TcpInfo, tcpInfoOption, timeoutOption } from "./socket-options.js";
 export type { RegistrySize } from "./store.js";
-export type { TraceSeverity } from "./trace.js";

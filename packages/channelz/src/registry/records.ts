@@ -2,7 +2,6 @@ import type { ConnectivityState } from "./connectivity.js";
 import { type CounterRow, CounterSlab } from "./counter-slab.js";
 import type { OrderedTable } from "./ordered-table.js";
 import type { SocketDescriber, SocketEndpoints } from "./socket-details.js";
-import type { Trace } from "./trace.js";
 
 /**
  * What the registry holds of each object. A record never refers to the application's objects, nor to the handle that the
@@ -32,6 +31,38 @@ export const lastRemoteStream = 7;
 export const lastMessageSent = 8;
 export const lastMessageReceived = 9;
 export const socketRowWidth = 10;
+
+/** How much an event matters. */
+export type TraceSeverity = "unknown" | "info" | "warning" | "error";
+
+export interface TraceEvent {
+  readonly trace: Trace;
+  readonly description: string;
+  readonly severity: TraceSeverity;
+  readonly time: number;
+  readonly child: ChannelRecord | undefined;
+  /** What two events have in common if one repeats the other. */
+  readonly key: string;
+  /** How often the event occurred since its first occurrence, which is an event of its own: 0 for that one. */
+  readonly repetitions: number;
+  /** Whether the event keeps its child from being forgotten. */
+  readonly retainsChild: boolean;
+  older: TraceEvent | undefined;
+  newer: TraceEvent | undefined;
+}
+
+/** The recent events of one object. */
+export class Trace {
+  readonly createdAt: number;
+  /** Events ever logged. */
+  logged = 0;
+  /** The events that are kept, oldest first. */
+  readonly events: TraceEvent[] = [];
+
+  constructor(createdAt: number) {
+    this.createdAt = createdAt;
+  }
+}
 
 /** A channel or a subchannel: in all but their name they are the same. */
 export class ChannelRecord implements CounterRow {

@@ -9,10 +9,9 @@ import { type DroppedObject, DropWatch } from "./drop-watch.js";
 import { adopt, ChannelHandle, ServerHandle, SocketHandle, SubchannelHandle } from "./handles.js";
 import { OrderedTable } from "./ordered-table.js";
 import { RecordReader } from "./record-reader.js";
-import { type AnyRecord, ChannelRecord, nameRecord, ServerRecord, SocketRecord } from "./records.js";
+import { type AnyRecord, ChannelRecord, nameRecord, ServerRecord, SocketRecord, Trace } from "./records.js";
 import { checkSocketDetails, type SocketDescriber, type SocketEndpoints } from "./socket-details.js";
 import { type RegistrySize, Store } from "./store.js";
-import { Trace } from "./trace.js";
 
 export interface RegistryOptions {
   /** The time of all events and calls. Default: the system's, read once a turn of the event loop. */

@@ -13,8 +13,9 @@ import {
   ServerRecord,
   SocketRecord,
   socketRowWidth,
+  type TraceSeverity,
 } from "./records.js";
-import { type TraceBounds, TraceLog, type TraceSeverity } from "./trace.js";
+import { type TraceBounds, TraceLog } from "./trace-log.js";
 
 /** Where counts of an object that is forgotten go: nobody reads them. */
 const sink: CounterRow = { cells: new Float64Array(32), at: 1 };

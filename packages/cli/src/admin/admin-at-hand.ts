@@ -1,29 +1,8 @@
 import { realpath } from "node:fs/promises";
-import type { AdminClient } from "@wirescope/gateway/admin";
+import { findGateway, type RunningGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
-import { findGateway, type RunningGateway } from "../up/gateway-file.js";
 import { UsageError } from "../usage-error.js";
-
-/** The administration of the gateway that runs. */
-export interface AdminAtHand {
-  readonly client: AdminClient;
-  /** Where the gateway is, for people. */
-  readonly url: string;
-  /** Ends the connection to it, without which the process may not end. */
-  close(): void;
-}
-
-/** The options that say whether a command is about the gateway that runs. */
-export interface AdminValues {
-  readonly endpoint: boolean;
-  readonly config?: string | undefined;
-  readonly "plugin-root"?: string | undefined;
-  readonly "env-file"?: readonly string[] | undefined;
-  readonly profile?: string | undefined;
-  readonly vault?: string | undefined;
-  readonly trust?: boolean | undefined;
-  readonly ca?: string | undefined;
-}
+import type { AdminAtHand, AdminValues } from "./ask-gateway.js";
 
 /**
  * The gateway that a command is about: the one that runs, with `--endpoint`; else where it serves the configuration that is meant, or

@@ -1,13 +1,33 @@
-import { readAdminError } from "@wirescope/gateway/admin";
+import { type AdminClient, readAdminError } from "@wirescope/gateway/admin";
 import { openAdminConnection } from "@wirescope/gateway/admin/node";
 import { ToolServerError, type ToolServerErrorCode } from "@wirescope/tool-server";
+import type { RunningGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 import { readPem } from "../tool-server/read-pem.js";
-import type { RunningGateway } from "../up/gateway-file.js";
 import { UsageError } from "../usage-error.js";
-import type { AdminAtHand, AdminValues } from "./admin-at-hand.js";
 
 const answerMs = 5000;
+
+/** The administration of the gateway that runs. */
+export interface AdminAtHand {
+  readonly client: AdminClient;
+  /** Where the gateway is, for people. */
+  readonly url: string;
+  /** Ends the connection to it, without which the process may not end. */
+  close(): void;
+}
+
+/** The options that say whether a command is about the gateway that runs. */
+export interface AdminValues {
+  readonly endpoint: boolean;
+  readonly config?: string | undefined;
+  readonly "plugin-root"?: string | undefined;
+  readonly "env-file"?: readonly string[] | undefined;
+  readonly profile?: string | undefined;
+  readonly vault?: string | undefined;
+  readonly trust?: boolean | undefined;
+  readonly ca?: string | undefined;
+}
 
 /** Makes sure that the gateway answers. Where it does not and nobody asked for it by name, the command goes on without it. */
 export async function askGateway(

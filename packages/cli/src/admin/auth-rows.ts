@@ -1,5 +1,5 @@
 import type { CredentialDescription, OAuthDescription } from "@wirescope/tool-server";
-import type { AdminAtHand } from "./admin-at-hand.js";
+import type { AdminAtHand } from "./ask-gateway.js";
 import { listServers } from "./list-servers.js";
 import { credentialKindOf, oauthOf } from "./messages.js";
 

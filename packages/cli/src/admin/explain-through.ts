@@ -1,5 +1,5 @@
 import type { Explanation } from "@wirescope/tool-server";
-import type { AdminAtHand } from "./admin-at-hand.js";
+import type { AdminAtHand } from "./ask-gateway.js";
 import { failureFrom } from "./ask-gateway.js";
 import { explanationOf } from "./messages.js";
 

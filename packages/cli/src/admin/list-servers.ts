@@ -1,6 +1,6 @@
 import type { Server } from "@wirescope/gateway/admin";
 import { ToolServerError } from "@wirescope/tool-server";
-import type { AdminAtHand } from "./admin-at-hand.js";
+import type { AdminAtHand } from "./ask-gateway.js";
 import { failureFrom } from "./ask-gateway.js";
 
 /** The servers of the gateway that runs: the named one, or all. Rejects with SERVER_UNKNOWN. */

@@ -5,7 +5,7 @@ import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import { assertScopes } from "../tool-server/scope-names.js";
-import type { AdminAtHand } from "./admin-at-hand.js";
+import type { AdminAtHand } from "./ask-gateway.js";
 import { isReady, oauthOf } from "./messages.js";
 import { signInThrough } from "./sign-in-through.js";
 

@@ -6,7 +6,7 @@ import { formatJson } from "../output/json.js";
 import { createScreen } from "../output/screen.js";
 import { shellWord } from "../shell-word.js";
 import { jsonOf } from "../tool-server/json-of.js";
-import type { AdminAtHand } from "./admin-at-hand.js";
+import type { AdminAtHand } from "./ask-gateway.js";
 import { failureFrom } from "./ask-gateway.js";
 import { listServers } from "./list-servers.js";
 

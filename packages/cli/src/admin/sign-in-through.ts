@@ -3,7 +3,7 @@ import { type AdminClient, readAdminError, type Server, type SignInPrompt, SignI
 import { type SignInRequest, ToolServerError } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
 import { personAtTerminal } from "../tool-server/person-at-terminal.js";
-import type { AdminAtHand } from "./admin-at-hand.js";
+import type { AdminAtHand } from "./ask-gateway.js";
 import { failureFrom } from "./ask-gateway.js";
 
 export interface SignInThroughOptions {

@@ -1,5 +1,5 @@
 import { type GetApprovalResponse, TrustState } from "@wirescope/gateway/admin";
-import type { AdminAtHand } from "./admin-at-hand.js";
+import type { AdminAtHand } from "./ask-gateway.js";
 import { failureFrom } from "./ask-gateway.js";
 import { listServers } from "./list-servers.js";
 import { typeOf } from "./messages.js";

@@ -1,9 +1,9 @@
 import { printableText } from "@wirescope/channelz/printable-text";
 import { type Cause, type Demand, type Explanation, ToolServerError } from "@wirescope/tool-server";
 import type { Screen } from "../output/screen.js";
+import { wrap } from "../output/wrap.js";
 import type { ExplainableServers } from "../why/explain-configured.js";
 import { markOf } from "../why/mark.js";
-import { wrap } from "./wrap.js";
 
 /** Walks each server of a configuration, all at once. One that cannot be found in it any more is left out. */
 export async function walkAll(servers: ExplainableServers): Promise<Explanation[]> {

@@ -10,8 +10,8 @@ import {
 } from "@wirescope/tool-server";
 import type { Paint } from "../output/colour.js";
 import type { Screen } from "../output/screen.js";
+import { wrap } from "../output/wrap.js";
 import { countBySeverity } from "./severity.js";
-import { wrap } from "./wrap.js";
 
 /** Gives the name of a file as it is shown. */
 export type NameOf = (file: string) => string;

@@ -8,9 +8,9 @@ import type { Screen } from "../output/screen.js";
 import { reasonText } from "../output/server-status.js";
 import { type Column, renderTable } from "../output/table.js";
 import { formatRelative, formatTime } from "../output/time.js";
-import { defineServerCommand } from "../tool-server/define-server-command.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import type { Command } from "./command.js";
+import { defineServerCommand } from "./define-server-command.js";
 
 /** Shows how servers are signed in to. */
 export const authCommand: Command = defineServerCommand({

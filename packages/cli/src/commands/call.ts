@@ -1,11 +1,11 @@
 import { formatJson } from "../output/json.js";
 import { createProgressLine } from "../output/progress-line.js";
 import { parseCallArguments } from "../tool-server/call-arguments.js";
-import { defineServerCommand } from "../tool-server/define-server-command.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import { renderContent } from "../tool-server/render-content.js";
 import { saveInto } from "../tool-server/saved-files.js";
 import type { Command } from "./command.js";
+import { defineServerCommand } from "./define-server-command.js";
 import { findTool } from "./tools.js";
 
 /** Calls a tool. */

@@ -1,11 +1,11 @@
 import { printableText } from "@wirescope/channelz/printable-text";
 import { parseUrl } from "@wirescope/channelz/url";
 import { formatJson } from "../output/json.js";
-import { defineServerCommand } from "../tool-server/define-server-command.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import { assertScopes } from "../tool-server/scope-names.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
+import { defineServerCommand } from "./define-server-command.js";
 
 /** Signs in to a server. */
 export const loginCommand: Command = defineServerCommand({

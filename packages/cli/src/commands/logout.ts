@@ -2,10 +2,10 @@ import { printableText } from "@wirescope/channelz/printable-text";
 import type { SignOutReport, WipedTokens } from "@wirescope/tool-server";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
-import { defineServerCommand } from "../tool-server/define-server-command.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
+import { defineServerCommand } from "./define-server-command.js";
 
 /** Signs out of a server. */
 export const logoutCommand: Command = defineServerCommand({

@@ -22,7 +22,7 @@ export const pageCommand: Command = {
     const { values, positionals } = parseOptions(options, args);
     const [server, ...more] = positionals;
     if (more.length > 0) throw new UsageError(`page takes no argument "${more[0]}".`);
-    const { findGateway } = await import("../up/gateway-file.js");
+    const { findGateway } = await import("../gateway-file.js");
     const running = await findGateway(io.env);
     if (running === undefined) {
       throw new UsageError("No gateway of yours is running on this machine. Start one: wirescope up.");

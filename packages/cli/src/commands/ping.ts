@@ -4,9 +4,9 @@ import type { ServerDescription } from "@wirescope/tool-server";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
 import { type Column, renderTable } from "../output/table.js";
-import { defineServerCommand } from "../tool-server/define-server-command.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import type { Command } from "./command.js";
+import { defineServerCommand } from "./define-server-command.js";
 
 interface Pong {
   readonly connectMs: number;

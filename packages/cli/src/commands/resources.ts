@@ -1,11 +1,11 @@
 import type { Resource } from "@wirescope/tool-server";
 import { formatJson } from "../output/json.js";
 import { type Column, renderTable } from "../output/table.js";
-import { defineServerCommand } from "../tool-server/define-server-command.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import { renderContent } from "../tool-server/render-content.js";
 import { saveInto } from "../tool-server/saved-files.js";
 import type { Command } from "./command.js";
+import { defineServerCommand } from "./define-server-command.js";
 
 interface Row {
   readonly server: string;

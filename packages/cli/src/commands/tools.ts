@@ -3,11 +3,11 @@ import { suggest } from "@wirescope/tool-server/suggest";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
 import { type Column, renderTable } from "../output/table.js";
-import { defineServerCommand } from "../tool-server/define-server-command.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import { renderTool } from "../tool-server/render-tool.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
+import { defineServerCommand } from "./define-server-command.js";
 
 interface Row {
   readonly server: string;

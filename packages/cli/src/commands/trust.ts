@@ -1,6 +1,6 @@
 import { printableText } from "@wirescope/channelz/printable-text";
 import type { Entry, TrustJudgement } from "@wirescope/tool-server";
-import type { AdminAtHand } from "../admin/admin-at-hand.js";
+import type { AdminAtHand } from "../admin/ask-gateway.js";
 import type { ApprovalAtHand, TrustRow } from "../admin/trust-through.js";
 import type { Io } from "../io.js";
 import { commonOptions, type OptionValues, parseOptions } from "../options.js";

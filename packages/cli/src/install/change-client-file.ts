@@ -1,11 +1,11 @@
 import { printableText } from "@wirescope/channelz/printable-text";
+import { findGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 import { readJsoncMember } from "../jsonc/edit-jsonc.js";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
 import { shellWord } from "../shell-word.js";
 import { jsonOf } from "../tool-server/json-of.js";
-import { findGateway } from "../up/gateway-file.js";
 import { UsageError } from "../usage-error.js";
 import { type EntryFields, httpEntry, stdioEntry, withEntry, withoutEntry } from "./client-entry.js";
 import { type ClientFile, makePrivate, readClientFile, replaceClientFile } from "./client-file.js";

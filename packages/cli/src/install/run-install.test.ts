@@ -15,10 +15,10 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { announceGateway } from "../gateway-file.js";
+import { serveProvingGateway } from "../gateway-file.test.helper.js";
 import type { Io } from "../io.js";
 import { parseOptions } from "../options.js";
-import { announceGateway } from "../up/gateway-file.js";
-import { serveProvingGateway } from "../up/gateway-file.test.helper.js";
 import { UsageError } from "../usage-error.js";
 import type { Place } from "./clients.js";
 import { installOptions } from "./install-options.js";

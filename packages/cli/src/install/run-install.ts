@@ -1,12 +1,12 @@
 import { homedir } from "node:os";
 import { printableText } from "@wirescope/channelz/printable-text";
 import { suggest } from "@wirescope/tool-server/suggest";
-import { wrap } from "../check/wrap.js";
 import type { Io } from "../io.js";
 import { JsoncError } from "../jsonc/jsonc-text.js";
 import { formatJson } from "../output/json.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import { renderTable } from "../output/table.js";
+import { wrap } from "../output/wrap.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import { UsageError } from "../usage-error.js";
 import { changeClientFile } from "./change-client-file.js";

@@ -1,4 +1,4 @@
-import { wrap } from "../check/wrap.js";
+import { wrap } from "./wrap.js";
 
 /** A term and what it means. */
 export type Meaning = readonly [term: string, text: string];

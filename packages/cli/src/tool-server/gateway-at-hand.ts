@@ -1,6 +1,6 @@
 import { createSecretRegistry, parseConfiguration, type Variables } from "@wirescope/tool-server";
+import { findGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
-import { findGateway } from "../up/gateway-file.js";
 import { UsageError } from "../usage-error.js";
 import type { ConfigurationAtHand } from "./configuration-at-hand.js";
 

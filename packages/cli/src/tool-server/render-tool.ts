@@ -1,7 +1,7 @@
 import { printableText } from "@wirescope/channelz/printable-text";
 import type { Tool } from "@wirescope/tool-server";
-import { wrap } from "../check/wrap.js";
 import type { Screen } from "../output/screen.js";
+import { wrap } from "../output/wrap.js";
 import { shellWord } from "../shell-word.js";
 
 interface Property {

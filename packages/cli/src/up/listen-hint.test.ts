@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ChannelzError, createRegistry, listenChannelz } from "@wirescope/channelz";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { announceGateway } from "../gateway-file.js";
+import { serveProvingGateway } from "../gateway-file.test.helper.js";
 import type { Io } from "../io.js";
-import { announceGateway } from "./gateway-file.js";
-import { serveProvingGateway } from "./gateway-file.test.helper.js";
 import { listenHint } from "./listen-hint.js";
 
 const certificate = (name: string): string =>

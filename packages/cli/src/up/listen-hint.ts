@@ -1,6 +1,6 @@
 import { ChannelzError, type ChannelzErrorCode } from "@wirescope/channelz/errors";
+import { findGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
-import { findGateway } from "./gateway-file.js";
 
 /** What the library can only say in general, in the options of the command. */
 const hints: Partial<Record<ChannelzErrorCode, string>> = {

@@ -9,6 +9,8 @@ import {
   ToolServerError,
 } from "@wirescope/tool-server";
 import type { DemoPlugin } from "../demo/demo-plugin.js";
+import { announceGateway } from "../gateway-file.js";
+import { createProofPage, newProofKey, proofPath } from "../gateway-proof.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { createScreen } from "../output/screen.js";
@@ -20,8 +22,6 @@ import { version } from "../version.js";
 import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import { openAuditLog } from "./audit-log.js";
 import { createEventLog } from "./event-log.js";
-import { announceGateway } from "./gateway-file.js";
-import { createProofPage, newProofKey, proofPath } from "./gateway-proof.js";
 import { hearOfCertificates } from "./hear-of-certificates.js";
 import { listenHint } from "./listen-hint.js";
 import { listenOptionsOf } from "./listen-options.js";

@@ -1,9 +1,9 @@
 import { printableText } from "@wirescope/channelz/printable-text";
 import type { Gateway, ServerStatus } from "@wirescope/gateway";
-import { wrap } from "../check/wrap.js";
 import type { Screen } from "../output/screen.js";
 import { statusPaint, statusText } from "../output/server-status.js";
 import { type Column, renderTable } from "../output/table.js";
+import { wrap } from "../output/wrap.js";
 import type { ServerCommands } from "./server-commands.js";
 import { type ToDo, toDoOf } from "./to-do.js";
 

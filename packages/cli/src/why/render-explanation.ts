@@ -1,8 +1,8 @@
 import { printableText } from "@wirescope/channelz/printable-text";
 import { type Cause, causeTable, type Explanation, type Mend, type Step } from "@wirescope/tool-server";
-import { wrap } from "../check/wrap.js";
 import { displayWidth } from "../output/display-width.js";
 import type { Screen } from "../output/screen.js";
+import { wrap } from "../output/wrap.js";
 import { markOf } from "./mark.js";
 
 /** So many causes are told besides the first; scripts get them all. */

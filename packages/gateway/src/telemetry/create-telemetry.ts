@@ -3,11 +3,11 @@ import { type Attributes, context, type Histogram, type Meter } from "@opentelem
 import type { Telemetry } from "./call-trace.js";
 import { createCallTrace } from "./create-call-trace.js";
 import { observeNumbers } from "./observe-numbers.js";
-import type { OpenTelemetryOptions } from "./open-telemetry.js";
 import type { Place } from "./place.js";
 import { meterOf, tracerOf } from "./providers.js";
 import { createRequestSpans } from "./request-spans.js";
 import { safely } from "./safely.js";
+import type { OpenTelemetryOptions } from "./telemetry-options.js";
 import { watchConnections } from "./watch-connections.js";
 import { watchCredentials } from "./watch-credentials.js";
 

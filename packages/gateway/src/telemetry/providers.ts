@@ -7,7 +7,7 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import type { GatewayTelemetry } from "./open-telemetry.js";
+import type { GatewayTelemetry } from "./telemetry-options.js";
 
 /** How spans and metrics say who made them. */
 const scope = "@wirescope/gateway";

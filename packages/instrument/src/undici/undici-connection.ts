@@ -8,11 +8,16 @@ import { addressText } from "../http/client-connection.js";
 import { readEndpoints } from "../sockets/addresses.js";
 import { describeSocket } from "../sockets/describe-socket.js";
 import { isOrderlyEnd, isOwnAbort } from "./own-abort.js";
-import type { UndiciExchange } from "./undici-exchange.js";
 
 const connectionKey: unique symbol = Symbol("wirescope.undici-connection");
 
 type Opened = Socket & { [connectionKey]?: UndiciConnection | undefined };
+
+/** A request on a connection. */
+interface ConnectionUser {
+  /** The connection is closed; `isOrderly` unless it was lost. */
+  connectionClosed(isOrderly: boolean): void;
+}
 
 /**
  * The connection of a socket, observed from now on if it was not before. Undefined if there is nothing to show: the
@@ -40,7 +45,7 @@ export class UndiciConnection {
   readonly #channel: ClientChannel;
   /** The channels that use it: more than one if a tunnel through a proxy becomes the connection to a target. */
   readonly #users: ClientChannel[];
-  readonly #exchanges = new Set<UndiciExchange>();
+  readonly #exchanges = new Set<ConnectionUser>();
   #cause: string | undefined;
 
   constructor(socket: Opened, channel: ClientChannel) {
@@ -74,13 +79,13 @@ export class UndiciConnection {
     channel.connectivity.succeed();
   }
 
-  begin(exchange: UndiciExchange): void {
+  begin(exchange: ConnectionUser): void {
     this.#exchanges.add(exchange);
     this.handle.localStreamStarted();
     this.subchannel.handle.callStarted();
   }
 
-  end(exchange: UndiciExchange): void {
+  end(exchange: ConnectionUser): void {
     this.#exchanges.delete(exchange);
   }
 

@@ -1,4 +1,5 @@
 import type { NetworkType } from "../configuration/entry.js";
+import type { Variables } from "../configuration/substitute-entry.js";
 import { createHeaderCredential, createNoCredential } from "../credentials/fixed-credential.js";
 import type { HeaderSource } from "../credentials/header-fields.js";
 import { publish } from "../diagnostics/channels.js";
@@ -9,7 +10,6 @@ import type { TlsSettings } from "../http/tls-settings.js";
 import { systemClock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { findSecretShapes } from "../secrets/secret-shapes.js";
-import type { Variables } from "../substitution/substitute-entry.js";
 import { networkTransports } from "../transports/network-transports.js";
 import { defaultLimits, type ToolTransport, type TransportLimits } from "../transports/transport.js";
 

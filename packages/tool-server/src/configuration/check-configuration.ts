@@ -1,6 +1,4 @@
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
-import { substituteEntry, type Variables, type VariableUse, variableUses } from "../substitution/substitute-entry.js";
-import { pluginRootVariable } from "../substitution/template.js";
 import type { Entry } from "./entry.js";
 import { judgeEnvironmentFiles } from "./environment-files.js";
 import { collectFindings, type Finding, redactFinding, sortFindings } from "./finding.js";
@@ -8,6 +6,8 @@ import { judgeDocumentation } from "./judge-documentation.js";
 import { parseConfiguration } from "./parse-configuration.js";
 import { type NeededPermissions, neededPermissions } from "./permission-table.js";
 import { judgeCommand, judgeHelper } from "./programs.js";
+import { substituteEntry, type Variables, type VariableUse, variableUses } from "./substitute-entry.js";
+import { pluginRootVariable } from "./template.js";
 
 /** What a configuration is checked with. */
 export interface CheckOptions {

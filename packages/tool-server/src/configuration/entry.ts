@@ -1,5 +1,5 @@
-import type { Template } from "../substitution/template.js";
 import type { Place } from "./finding.js";
+import type { Template } from "./template.js";
 
 /** The kinds of network servers. */
 export type NetworkType = "http" | "sse" | "ws";

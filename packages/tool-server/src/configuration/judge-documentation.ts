@@ -1,8 +1,8 @@
-import type { VariableUse } from "../substitution/substitute-entry.js";
 import { readReadme } from "./configuration-file.js";
 import type { Entry } from "./entry.js";
 import { quoteName, type Report } from "./finding.js";
 import { type NeededPermissions, speaksOfPermissions } from "./permission-table.js";
+import type { VariableUse } from "./substitute-entry.js";
 
 /** Finds what the README of a plugin should say and does not. Without a README there is nothing to find. */
 export async function judgeDocumentation(

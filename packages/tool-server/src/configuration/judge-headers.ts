@@ -1,9 +1,9 @@
-import { authorizationSchemes } from "../credentials/authorization.js";
+import { authorizationSchemes } from "../headers/authorization.js";
 import { isHeaderName, isHeaderValue, isReservedHeader } from "../headers/header-rules.js";
-import { literalOf, variablesOf } from "../substitution/template.js";
 import { suggest } from "../suggest.js";
 import type { NamedField } from "./entry.js";
 import { quoteName, type Report } from "./finding.js";
+import { literalOf, variablesOf } from "./template.js";
 
 /** Holds the headers of an entry against the rules of HTTP and of Authorization. */
 export function judgeHeaders(headers: readonly NamedField[], report: Report): void {

@@ -1,11 +1,11 @@
-import { parseAuthorization } from "../credentials/authorization.js";
+import { parseAuthorization } from "../headers/authorization.js";
 import { isPlainAddress } from "../secrets/address.js";
 import { isCredentialHeader, isSecretName } from "../secrets/secret-names.js";
 import { findSecretShapes } from "../secrets/secret-shapes.js";
-import { literalOf, notSecretVariable, variablesOf } from "../substitution/template.js";
-import { parseUrlTemplate, variableMark } from "../substitution/url-template.js";
 import type { Entry, NamedField, TextField } from "./entry.js";
 import type { Report } from "./finding.js";
+import { literalOf, notSecretVariable, variablesOf } from "./template.js";
+import { parseUrlTemplate, variableMark } from "./url-template.js";
 
 /** Finds the secrets that are written into an entry, by the field they stand in and by their shape, and gives their values. */
 export function judgeSecrets(entry: Entry, report: Report): string[] {

@@ -1,6 +1,6 @@
-import { literalOf, pluginRootVariable, variablesOf } from "../substitution/template.js";
 import type { TextField } from "./entry.js";
 import type { Report } from "./finding.js";
+import { literalOf, pluginRootVariable, variablesOf } from "./template.js";
 
 /**
  * Holds the variables of a field against how they are written and where they may stand. `bridgeVariables` are the names in env of an

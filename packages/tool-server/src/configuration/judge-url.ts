@@ -1,8 +1,8 @@
 import { isSecretName } from "../secrets/secret-names.js";
-import { variablesOf } from "../substitution/template.js";
-import { parseUrlTemplate, type UrlTemplate, variableMark } from "../substitution/url-template.js";
 import type { NetworkType, TextField } from "./entry.js";
 import type { Report } from "./finding.js";
+import { variablesOf } from "./template.js";
+import { parseUrlTemplate, type UrlTemplate, variableMark } from "./url-template.js";
 
 /** Holds the url of an entry against its rules, as far as they can be told without values. */
 export function judgeUrl(field: TextField, type: NetworkType, allowsLoopback: boolean, report: Report): void {

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createSecretRegistry } from "../secrets/redactor.js";
-import { substituteEntry, variableUses } from "../substitution/substitute-entry.js";
 import { example, examples, networkEntry, withEntry } from "./examples.test.helper.js";
 import { formatPath } from "./finding.js";
 import { type ParseConfigurationOptions, parseConfiguration } from "./parse-configuration.js";
+import { substituteEntry, variableUses } from "./substitute-entry.js";
 
 function codesOf(text: string, options?: ParseConfigurationOptions): string[] {
   return parseConfiguration(text, options).findings.map(({ code, severity }) => `${severity} ${code}`);

@@ -1,11 +1,11 @@
 import { isTenantHeader } from "../secrets/secret-names.js";
-import { parseTemplate, type Template, variablesOf } from "../substitution/template.js";
-import { parseUrlTemplate } from "../substitution/url-template.js";
 import { suggest } from "../suggest.js";
 import type { Entry, NamedField, NetworkEntry, NetworkType, StdioEntry, TenantVariable, TextField } from "./entry.js";
 import { entryTypes, type FieldName, type FieldSpec, fieldNames, fieldTable } from "./field-table.js";
 import { type JsonPath, type Place, quoteName, type Report } from "./finding.js";
 import { type JsonMember, type JsonNode, jsonNodeToValue } from "./json-with-positions.js";
+import { parseTemplate, type Template, variablesOf } from "./template.js";
+import { parseUrlTemplate } from "./url-template.js";
 
 type Members = ReadonlyMap<FieldName, JsonMember>;
 

@@ -1,6 +1,6 @@
-import { variableUses } from "../substitution/substitute-entry.js";
 import type { Entry } from "./entry.js";
 import { cellOf, codeCellOf, markdownTable } from "./markdown-table.js";
+import { variableUses } from "./substitute-entry.js";
 import { usesOAuth } from "./uses-oauth.js";
 
 /** That the use of a server has to be permitted to somebody, and how that is shown to the server. */

@@ -1,6 +1,6 @@
 import { isCredentialHeader } from "../secrets/secret-names.js";
-import { variableUses } from "../substitution/substitute-entry.js";
 import type { Entry } from "./entry.js";
+import { variableUses } from "./substitute-entry.js";
 
 /**
  * Whether a server is signed in to by OAuth, should it ask: it is reached by HTTP and its entry brings no credential, be it a helper,

@@ -1,5 +1,5 @@
-import type { VariableUse } from "../substitution/substitute-entry.js";
 import { cellOf, codeCellOf, markdownTable } from "./markdown-table.js";
+import type { VariableUse } from "./substitute-entry.js";
 
 /** A variable that a plugin needs, and what for. */
 export interface NeededVariable {

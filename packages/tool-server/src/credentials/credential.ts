@@ -1,9 +1,6 @@
+import type { CredentialDescription, CredentialKind } from "../diagnostics/credential-description.js";
 import type { ToolServerErrorCode } from "../errors.js";
 import type { HeaderFields } from "./header-fields.js";
-import type { HelperDescription } from "./helper-description.js";
-
-/** The ways to sign in to a server. */
-export type CredentialKind = "none" | "headers" | "helper" | "environment" | "oauth";
 
 /**
  * What a request carries, and what to do when it is refused. Whatever resolves a secret makes it known to the registry that
@@ -69,52 +66,3 @@ export type RefusalDecision =
       /** Where the failure has a name of its own, such as SIGN_IN_NEEDED; else the status decides. */
       readonly code?: ToolServerErrorCode | undefined;
     };
-
-/** How a credential signs in. Holds no secret. */
-export interface CredentialDescription {
-  readonly kind: CredentialKind;
-  /** One line for people. */
-  readonly summary: string;
-  readonly headers: readonly HeaderDescription[];
-  /** The variables that a stdio server gets, and those of the user that they are made of. */
-  readonly environment: readonly VariableDescription[];
-  readonly helper?: HelperDescription | undefined;
-  readonly oauth?: OAuthDescription | undefined;
-}
-
-/** What is known of a sign-in by OAuth, as of now. Holds no token. */
-export interface OAuthDescription {
-  /** Whether there is a token to send. */
-  readonly isSignedIn: boolean;
-  /** The authorization server, once it is known. */
-  readonly issuer: string | undefined;
-  /** Who signed in, as the authorization server says it. */
-  readonly account: string | undefined;
-  /** The permissions that were granted; undefined where nobody said. */
-  readonly scopes: readonly string[] | undefined;
-  /** When the access token expires, in milliseconds since the epoch; undefined where that is not known. */
-  readonly expiresAt: number | undefined;
-  /** When the token was obtained, by a sign-in or a refresh. */
-  readonly obtainedAt: number | undefined;
-  /** How the token is sent: alone, or with a proof that we hold its key. */
-  readonly tokenType: "Bearer" | "DPoP" | undefined;
-  readonly canRefresh: boolean;
-  /** Until when a refresh that failed, or a token that was refused, is left alone. */
-  readonly pausedUntil: number | undefined;
-}
-
-/** A header that is sent, without its value. */
-export interface HeaderDescription {
-  readonly name: string;
-  readonly from: "configuration" | "helper" | "oauth";
-  /** The scheme of an Authorization header, where it is a known one. */
-  readonly scheme: string | undefined;
-  /** The variables that its value is made of. */
-  readonly variables: readonly string[];
-}
-
-/** A variable of a child, without its value. */
-export interface VariableDescription {
-  readonly name: string;
-  readonly variables: readonly string[];
-}

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { RefusalFinding } from "../refusal-finding.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
 import type { Refusal } from "./credential.js";
-import { diagnoseRefusal, type RefusalFinding } from "./diagnose-refusal.js";
+import { diagnoseRefusal } from "./diagnose-refusal.js";
 import { createHeaderCredential, createNoCredential } from "./fixed-credential.js";
 import type { HeaderSource } from "./header-fields.js";
 

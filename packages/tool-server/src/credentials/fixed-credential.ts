@@ -1,8 +1,9 @@
+import { notSecretVariable } from "../configuration/template.js";
+import type { CredentialDescription } from "../diagnostics/credential-description.js";
 import { isPlainAddress } from "../secrets/address.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { isSecretName } from "../secrets/secret-names.js";
-import { notSecretVariable } from "../substitution/template.js";
-import type { Credential, CredentialDescription } from "./credential.js";
+import type { Credential } from "./credential.js";
 import { credentialClosed } from "./credential-closed.js";
 import { describeHeader } from "./header-description.js";
 import { createHeaderFields, type HeaderFields, type HeaderSource, noHeaders } from "./header-fields.js";

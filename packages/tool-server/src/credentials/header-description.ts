@@ -1,5 +1,5 @@
-import { isAuthorizationName, parseAuthorization } from "./authorization.js";
-import type { HeaderDescription } from "./credential.js";
+import type { HeaderDescription } from "../diagnostics/credential-description.js";
+import { isAuthorizationName, parseAuthorization } from "../headers/authorization.js";
 
 /** A header without its value. */
 export function describeHeader(

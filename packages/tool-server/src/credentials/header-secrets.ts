@@ -1,5 +1,5 @@
+import { isAuthorizationName, parseAuthorization, parseBasic } from "../headers/authorization.js";
 import { isTenantHeader } from "../secrets/secret-names.js";
-import { isAuthorizationName, parseAuthorization, parseBasic } from "./authorization.js";
 
 /**
  * The secrets in a header. A header is taken for secret unless its name or its value says that it is not: to hide too much

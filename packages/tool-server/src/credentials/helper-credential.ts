@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import type { CredentialDescription } from "../diagnostics/credential-description.js";
 import { type Follow, unfollowed } from "../diagnostics/follow.js";
 import { ToolServerError } from "../errors.js";
 import { backOffMs } from "../process/back-off.js";
@@ -7,7 +8,7 @@ import { type Clock, systemClock } from "../process/clock.js";
 import { printableText } from "../process/printable-text.js";
 import type { ProcessOutcome } from "../process/process-outcome.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
-import type { Credential, CredentialDescription, Refusal, RefusalDecision } from "./credential.js";
+import type { Credential, Refusal, RefusalDecision } from "./credential.js";
 import { credentialClosed } from "./credential-closed.js";
 import type { CredentialOwner } from "./fixed-credential.js";
 import { describeHeader } from "./header-description.js";

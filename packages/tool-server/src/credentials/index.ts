@@ -1,15 +1,14 @@
 export type {
-  Credential,
   CredentialDescription,
   CredentialKind,
-  CredentialRequest,
   HeaderDescription,
+  HelperDescription,
   OAuthDescription,
-  Refusal,
-  RefusalDecision,
   VariableDescription,
-} from "./credential.js";
-export { diagnoseRefusal, type RefusalCause, type RefusalFacts, type RefusalFinding } from "./diagnose-refusal.js";
+} from "../diagnostics/credential-description.js";
+export type { RefusalCause, RefusalFinding } from "../refusal-finding.js";
+export type { Credential, CredentialRequest, Refusal, RefusalDecision } from "./credential.js";
+export { diagnoseRefusal, type RefusalFacts } from "./diagnose-refusal.js";
 export {
   type CredentialOwner,
   createEnvironmentCredential,
@@ -21,4 +20,3 @@ export {
 } from "./fixed-credential.js";
 export type { HeaderFields, HeaderSource } from "./header-fields.js";
 export { createHelperCredential, type HelperCredentialOptions, type HelperRunReport } from "./helper-credential.js";
-export type { HelperDescription } from "./helper-description.js";

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { CredentialDescription } from "../credentials/credential.js";
+import type { CredentialDescription } from "./credential-description.js";
 
 /** The kinds of servers, and so of transports to them. */
 export type TransportKind = "http" | "sse" | "ws" | "stdio";

@@ -1,5 +1,5 @@
 import { printableText } from "../process/printable-text.js";
-import type { OAuthContext } from "./oauth-context.js";
+import type { SecretRegistry } from "../secrets/redactor.js";
 
 /** The steps that are told of. */
 export type OAuthEventKind =
@@ -40,7 +40,7 @@ const longestText = 1000;
 
 /** Tells of a step, with secrets taken out. */
 export function tellEvent(
-  { secrets, onEvent }: Pick<OAuthContext, "secrets" | "onEvent">,
+  { secrets, onEvent }: { readonly secrets: Pick<SecretRegistry, "redact">; onEvent(event: OAuthEvent): void },
   kind: OAuthEventKind,
   text: string,
   severity: OAuthEvent["severity"] = "info",

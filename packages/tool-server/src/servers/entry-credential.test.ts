@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { parseConfiguration } from "../configuration/parse-configuration.js";
+import { resolveEntry } from "../configuration/substitute-entry.js";
 import type { Credential } from "../credentials/credential.js";
 import { createScriptFolder } from "../process/temporary-scripts.test.helper.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
-import { resolveEntry } from "../substitution/substitute-entry.js";
 import { createEntryCredential } from "./entry-credential.js";
 
 const variables = {

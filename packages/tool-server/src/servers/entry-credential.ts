@@ -1,4 +1,6 @@
 import type { Entry, NamedField } from "../configuration/entry.js";
+import { type ResolvedEntry, type Variables, variableUses } from "../configuration/substitute-entry.js";
+import { variablesOf } from "../configuration/template.js";
 import type { Credential } from "../credentials/credential.js";
 import {
   createEnvironmentCredential,
@@ -11,8 +13,6 @@ import type { Follow } from "../diagnostics/follow.js";
 import { createOAuthCredential, type OAuthCredentialOptions } from "../oauth/credential/oauth-credential.js";
 import type { Clock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
-import { type ResolvedEntry, type Variables, variableUses } from "../substitution/substitute-entry.js";
-import { variablesOf } from "../substitution/template.js";
 
 export interface EntryCredentialOptions {
   /** The entry as it is written, which tells the variables. */

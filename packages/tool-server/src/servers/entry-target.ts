@@ -1,5 +1,5 @@
+import type { ResolvedEntry } from "../configuration/substitute-entry.js";
 import { printableText } from "../process/printable-text.js";
-import type { ResolvedEntry } from "../substitution/substitute-entry.js";
 
 const longestTarget = 300;
 

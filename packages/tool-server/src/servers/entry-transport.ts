@@ -1,7 +1,7 @@
+import type { ResolvedEntry, Variables } from "../configuration/substitute-entry.js";
 import type { Credential } from "../credentials/credential.js";
 import type { ConnectionFacts, TransportFacts } from "../diagnostics/facts.js";
 import type { HttpClient } from "../http/http-client.js";
-import type { ResolvedEntry, Variables } from "../substitution/substitute-entry.js";
 import { networkTransports } from "../transports/network-transports.js";
 import { createStdioTransport } from "../transports/stdio-transport.js";
 import type { ToolTransport, TransportContext } from "../transports/transport.js";

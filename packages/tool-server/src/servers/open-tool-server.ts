@@ -1,4 +1,5 @@
 import type { Entry } from "../configuration/entry.js";
+import { resolveEntry, type Variables } from "../configuration/substitute-entry.js";
 import { usesOAuth } from "../configuration/uses-oauth.js";
 import type { Connection } from "../connection/connection.js";
 import { type ConnectionOptions, createConnection } from "../connection/create-connection.js";
@@ -10,7 +11,6 @@ import type { OAuthSession, TokenChange } from "../oauth/session/oauth-session.j
 import { type Clock, systemClock } from "../process/clock.js";
 import { isLauncher } from "../process/launchers.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
-import { resolveEntry, type Variables } from "../substitution/substitute-entry.js";
 import { defaultLimits, type TransportLimits } from "../transports/transport.js";
 import { createEntryCredential } from "./entry-credential.js";
 import { createEntryOAuth, type OAuthSettings } from "./entry-oauth.js";

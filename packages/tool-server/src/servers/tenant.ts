@@ -1,5 +1,5 @@
 import type { Entry } from "../configuration/entry.js";
-import type { Variables } from "../substitution/substitute-entry.js";
+import type { Variables } from "../configuration/substitute-entry.js";
 
 /** The values of the variables by which an entry chooses a tenant, by name. */
 export function tenantOf(entry: Entry, variables: Variables): Readonly<Record<string, string>> {

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Entry } from "../configuration/entry.js";
 import { parseConfiguration } from "../configuration/parse-configuration.js";
+import type { Variables } from "../configuration/substitute-entry.js";
 import { ToolServerError } from "../errors.js";
 import { failureOf } from "../failure-of.test.helper.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
-import type { Variables } from "../substitution/substitute-entry.js";
 import { createToolServers, type ToolServers } from "./tool-servers.js";
 
 let root: string;

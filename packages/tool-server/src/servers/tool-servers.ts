@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import type { Entry } from "../configuration/entry.js";
 import type { Configuration } from "../configuration/parse-configuration.js";
+import { type Variables, variableUses } from "../configuration/substitute-entry.js";
 import { unknownServer } from "../configuration/unknown-server.js";
 import type { Connection } from "../connection/connection.js";
 import { ToolServerError } from "../errors.js";
 import type { OAuthSession } from "../oauth/session/oauth-session.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
-import { type Variables, variableUses } from "../substitution/substitute-entry.js";
 import { type OpenedToolServer, openToolServer, type ToolServerSettings } from "./open-tool-server.js";
 
 /** The tool servers of one configuration. */

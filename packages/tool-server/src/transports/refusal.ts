@@ -1,9 +1,10 @@
 import type { CredentialRequest, Refusal } from "../credentials/credential.js";
-import { diagnoseRefusal, type RefusalCause, type RefusalFinding } from "../credentials/diagnose-refusal.js";
+import { diagnoseRefusal } from "../credentials/diagnose-refusal.js";
 import type { HeaderFields } from "../credentials/header-fields.js";
 import { isRefusal } from "../credentials/refusal-rules.js";
 import { ToolServerError } from "../errors.js";
 import type { AnswerHeaders } from "../http/http-client.js";
+import type { RefusalCause, RefusalFinding } from "../refusal-finding.js";
 import type { TransportContext } from "./transport.js";
 
 /** A request that was answered with 401 or 403. */

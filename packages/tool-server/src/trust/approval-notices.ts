@@ -1,9 +1,9 @@
 import { basename } from "node:path";
 import type { Entry, StdioEntry } from "../configuration/entry.js";
+import { variableUses } from "../configuration/substitute-entry.js";
+import { literalOf, pluginRootVariable, variablesOf } from "../configuration/template.js";
+import { parseUrlTemplate } from "../configuration/url-template.js";
 import { isLauncher } from "../process/launchers.js";
-import { variableUses } from "../substitution/substitute-entry.js";
-import { literalOf, pluginRootVariable, variablesOf } from "../substitution/template.js";
-import { parseUrlTemplate } from "../substitution/url-template.js";
 import { quoteUnlessPlain } from "./quoted-text.js";
 
 // Variables by which a process is made to load or run something else.

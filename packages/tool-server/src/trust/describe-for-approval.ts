@@ -1,10 +1,10 @@
 import type { Entry, NamedField, StdioEntry, TextField } from "../configuration/entry.js";
 import { type FieldName, fieldTable } from "../configuration/field-table.js";
 import { formatPath } from "../configuration/finding.js";
+import { variableUses } from "../configuration/substitute-entry.js";
+import { pluginRootVariable, variablesOf } from "../configuration/template.js";
+import { parseUrlTemplate, type UrlRegion } from "../configuration/url-template.js";
 import { inheritedVariables } from "../process/child-environment.js";
-import { variableUses } from "../substitution/substitute-entry.js";
-import { pluginRootVariable, variablesOf } from "../substitution/template.js";
-import { parseUrlTemplate, type UrlRegion } from "../substitution/url-template.js";
 import { noticesOf } from "./approval-notices.js";
 import { secretFieldsOf, secretNotShown } from "./entry-form.js";
 import type { EntryFingerprint, FileFingerprint } from "./fingerprint-entry.js";

@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { basename, isAbsolute, normalize, resolve } from "node:path";
 import type { Entry, StdioEntry } from "../configuration/entry.js";
-import { pluginRootVariable, type Template } from "../substitution/template.js";
+import { pluginRootVariable, type Template } from "../configuration/template.js";
 import type { EntryFingerprint } from "./fingerprint-entry.js";
 import { matchesOrigin } from "./origin-pattern.js";
 import { pathWithin } from "./plugin-files.js";

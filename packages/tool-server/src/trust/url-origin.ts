@@ -1,5 +1,5 @@
-import type { Template } from "../substitution/template.js";
-import { parseUrlTemplate } from "../substitution/url-template.js";
+import type { Template } from "../configuration/template.js";
+import { parseUrlTemplate } from "../configuration/url-template.js";
 import { parseUrl } from "../url.js";
 
 /** Where a url leads as far as it is written out, in the normal form of URLs; no variable is looked up. */

@@ -1,12 +1,12 @@
 import type { Entry } from "../configuration/entry.js";
 import type { Configuration } from "../configuration/parse-configuration.js";
+import type { Variables } from "../configuration/substitute-entry.js";
 import type { ClientSettings } from "../connection/client-session.js";
 import type { ToolServerError } from "../errors.js";
 import type { OAuthEvent } from "../oauth/oauth-event.js";
 import type { Clock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import type { OAuthSettings } from "../servers/entry-oauth.js";
-import type { Variables } from "../substitution/substitute-entry.js";
 import type { TrustJudgement } from "../trust/judge-trust.js";
 import type { Vault } from "../vault/vault.js";
 

@@ -1,9 +1,9 @@
 import type { Entry, TenantVariable } from "../configuration/entry.js";
 import type { Finding } from "../configuration/finding.js";
 import type { Position } from "../configuration/json-with-positions.js";
-import type { CredentialKind } from "../credentials/credential.js";
-import type { RefusalFinding } from "../credentials/diagnose-refusal.js";
+import type { CredentialKind } from "../diagnostics/credential-description.js";
 import type { NotStarted, ProcessExit, ProcessOutcome } from "../process/process-outcome.js";
+import type { RefusalFinding } from "../refusal-finding.js";
 import type { FailureFacts } from "./failure-facts.js";
 import type { OAuthFacts } from "./oauth-facts.js";
 

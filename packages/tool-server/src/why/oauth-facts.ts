@@ -1,4 +1,4 @@
-import type { OAuthDescription } from "../credentials/credential.js";
+import type { OAuthDescription } from "../diagnostics/credential-description.js";
 import type { OAuthEvent } from "../oauth/oauth-event.js";
 import type { FailureFacts } from "./failure-facts.js";
 

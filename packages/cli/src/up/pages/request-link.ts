@@ -2,8 +2,8 @@ import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { json } from "node:stream/consumers";
 import { rootCertificates } from "node:tls";
+import type { RunningGateway } from "../../gateway-file.js";
 import { UsageError } from "../../usage-error.js";
-import type { RunningGateway } from "../gateway-file.js";
 
 /** Where `wirescope page` gets a link from a running gateway. */
 export const linkPath = "/page-link";

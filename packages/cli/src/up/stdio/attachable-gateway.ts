@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
+import { findGateway, type RunningGateway } from "../../gateway-file.js";
 import type { Io } from "../../io.js";
 import type { OptionValues } from "../../options.js";
-import { findGateway, type RunningGateway } from "../gateway-file.js";
 import type { upOptions } from "../up-options.js";
 
 /** Options that ask for a gateway that a running one need not be. The others say how to start one if none runs. */

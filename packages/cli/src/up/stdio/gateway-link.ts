@@ -6,9 +6,9 @@ import {
   ToolServerError,
   type ToolTransport,
 } from "@wirescope/tool-server";
+import type { RunningGateway } from "../../gateway-file.js";
 import type { Io } from "../../io.js";
 import { readPem } from "../../tool-server/read-pem.js";
-import type { RunningGateway } from "../gateway-file.js";
 
 /** A way to a gateway: to one that runs, or to one in this process. */
 export interface GatewayLink {

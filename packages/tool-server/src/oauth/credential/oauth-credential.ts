@@ -1,11 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type {
-  Credential,
-  CredentialDescription,
-  OAuthDescription,
-  Refusal,
-  RefusalDecision,
-} from "../../credentials/credential.js";
+import type { Credential, Refusal, RefusalDecision } from "../../credentials/credential.js";
 import { credentialClosed } from "../../credentials/credential-closed.js";
 import { describeHeader } from "../../credentials/header-description.js";
 import {
@@ -15,6 +9,7 @@ import {
   mergeHeaderFields,
 } from "../../credentials/header-fields.js";
 import { giveUp, isRefusal } from "../../credentials/refusal-rules.js";
+import type { CredentialDescription, OAuthDescription } from "../../diagnostics/credential-description.js";
 import { createProof, proofKeyOf } from "../grants/proof-key.js";
 import type { OAuthSession } from "../session/oauth-session.js";
 import { parseResourceChallenge } from "../session/resource-challenge.js";

@@ -1,6 +1,6 @@
-import type { OAuthDescription } from "../../credentials/credential.js";
 import { credentialClosed } from "../../credentials/credential-closed.js";
 import { createSingleFlight, type SingleFlight } from "../../credentials/single-flight.js";
+import type { OAuthDescription } from "../../diagnostics/credential-description.js";
 import { ToolServerError } from "../../errors.js";
 import { mostScopes, unionOf } from "../authorization/scopes.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";

@@ -1,7 +1,8 @@
-import type { Credential, CredentialKind } from "../../credentials/credential.js";
+import type { ResolvedEntry } from "../../configuration/substitute-entry.js";
+import type { Credential } from "../../credentials/credential.js";
+import type { CredentialKind } from "../../diagnostics/credential-description.js";
 import type { ConnectionFacts, TransportFacts } from "../../diagnostics/facts.js";
 import type { ToolServerError } from "../../errors.js";
-import type { ResolvedEntry } from "../../substitution/substitute-entry.js";
 import type { AttemptFacts, RefusalFacts } from "../facts.js";
 import { failureFactsOf } from "../failure-facts.js";
 import { answerFactsOf } from "./answer-facts.js";

@@ -1,3 +1,4 @@
+import type { ResolvedEntry } from "../../configuration/substitute-entry.js";
 import type { ServerDescription } from "../../connection/client-session.js";
 import type { Connection } from "../../connection/connection.js";
 import { createConnection } from "../../connection/create-connection.js";
@@ -8,7 +9,6 @@ import type { HttpClient } from "../../http/http-client.js";
 import { targetOf } from "../../servers/entry-target.js";
 import { createEntryTransport } from "../../servers/entry-transport.js";
 import { tenantOf } from "../../servers/tenant.js";
-import type { ResolvedEntry } from "../../substitution/substitute-entry.js";
 import { defaultLimits, type ToolTransport } from "../../transports/transport.js";
 import type { ConnectedFacts } from "../facts.js";
 import { isFinding } from "../failure-facts.js";

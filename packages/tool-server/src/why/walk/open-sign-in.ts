@@ -1,4 +1,4 @@
-import type { OAuthDescription } from "../../credentials/credential.js";
+import type { OAuthDescription } from "../../diagnostics/credential-description.js";
 import type { ConnectionFacts } from "../../diagnostics/facts.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";

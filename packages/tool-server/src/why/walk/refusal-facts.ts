@@ -1,6 +1,6 @@
 import { parseChallenges } from "../../credentials/challenge.js";
-import type { CredentialDescription, HeaderDescription } from "../../credentials/credential.js";
 import { diagnoseRefusal } from "../../credentials/diagnose-refusal.js";
+import type { CredentialDescription, HeaderDescription } from "../../diagnostics/credential-description.js";
 import { isCredentialHeader, isTenantHeader } from "../../secrets/secret-names.js";
 import type { ChallengeFacts, RefusalFacts } from "../facts.js";
 import type { SeenExchange } from "./recording-client.js";

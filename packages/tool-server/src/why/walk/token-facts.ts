@@ -1,6 +1,6 @@
-import { isAuthorizationName, parseAuthorization } from "../../credentials/authorization.js";
-import type { HeaderDescription } from "../../credentials/credential.js";
 import { readTokenTimes } from "../../credentials/json-web-token.js";
+import type { HeaderDescription } from "../../diagnostics/credential-description.js";
+import { isAuthorizationName, parseAuthorization } from "../../headers/authorization.js";
 import { parseUrl } from "../../url.js";
 import type { TokenFacts } from "../facts.js";
 

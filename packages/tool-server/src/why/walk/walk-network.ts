@@ -1,9 +1,9 @@
+import type { ResolvedEntry } from "../../configuration/substitute-entry.js";
 import { createNoCredential } from "../../credentials/fixed-credential.js";
 import type { TransportFacts } from "../../diagnostics/facts.js";
 import { ToolServerError } from "../../errors.js";
 import { createHttpClient } from "../../http/create-http-client.js";
 import { hostOf, portOf } from "../../http/loopback.js";
-import type { ResolvedEntry } from "../../substitution/substitute-entry.js";
 import type { NetworkFacts, WalkFacts } from "../facts.js";
 import { connectionFactsOf } from "./attempt.js";
 import { attemptOverNetwork } from "./attempt-over-network.js";

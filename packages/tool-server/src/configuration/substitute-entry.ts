@@ -1,8 +1,8 @@
-import { type Entry, type NamedField, type NetworkType, type TextField, textFieldsOf } from "../configuration/entry.js";
-import { collectFindings, type Finding, type Report, redactFinding } from "../configuration/finding.js";
-import { allowsPluginRoot, isReserved, judgeTemplate } from "../configuration/judge-templates.js";
 import { ToolServerError } from "../errors.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
+import { type Entry, type NamedField, type NetworkType, type TextField, textFieldsOf } from "./entry.js";
+import { collectFindings, type Finding, type Report, redactFinding } from "./finding.js";
+import { allowsPluginRoot, isReserved, judgeTemplate } from "./judge-templates.js";
 import { isSecretPosition, judgeValue } from "./judge-value.js";
 import { notSecretVariable, pluginRootVariable, type VariableReference } from "./template.js";
 import { parseUrlTemplate, refuseInUrl, renderUrl } from "./url-template.js";

@@ -1,4 +1,4 @@
-import { displayWidth } from "../output/display-width.js";
+import { displayWidth } from "./display-width.js";
 
 /** The text in lines of at most `width` columns, broken at spaces, each after `indent`; without a width, one line. */
 export function wrap(text: string, width: number | undefined, indent: string): string[] {

@@ -1,10 +1,10 @@
-import type { NamedField, TextField } from "../configuration/entry.js";
-import type { Report } from "../configuration/finding.js";
-import { parseAuthorization } from "../credentials/authorization.js";
+import { parseAuthorization } from "../headers/authorization.js";
 import { isHeaderValue } from "../headers/header-rules.js";
 import { isAddress } from "../secrets/address.js";
 import { isPlaceholder } from "../secrets/placeholder.js";
 import { isCredentialHeader, isSecretName } from "../secrets/secret-names.js";
+import type { NamedField, TextField } from "./entry.js";
+import type { Report } from "./finding.js";
 import { literalOf, notSecretVariable, type VariableReference } from "./template.js";
 
 // White space other than the usual, and what takes no room at all: joiners, soft hyphens, marks of direction and order.

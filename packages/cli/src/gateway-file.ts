@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-import type { Io } from "../io.js";
 import { hasProofKey } from "./gateway-proof.js";
+import type { Io } from "./io.js";
 
 /** How a running gateway of this user is reached. */
 export interface RunningGateway {

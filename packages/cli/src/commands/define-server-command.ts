@@ -1,14 +1,14 @@
-import type { AdminAtHand } from "../admin/admin-at-hand.js";
-import type { Command } from "../commands/command.js";
+import type { AdminAtHand } from "../admin/ask-gateway.js";
 import { reportFailure } from "../failure.js";
 import type { Io } from "../io.js";
 import { type OptionTable, type OptionValues, parseOptions } from "../options.js";
 import { createScreen, type Screen } from "../output/screen.js";
+import type { ConfiguredServers } from "../tool-server/configured-servers.js";
+import type { KeyCreation } from "../tool-server/open-vault.js";
+import { adminOptions, serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import { postponeWasmTierUp } from "../wasm-tier-up.js";
-import type { ConfiguredServers } from "./configured-servers.js";
-import type { KeyCreation } from "./open-vault.js";
-import { adminOptions, serverOptions } from "./server-options.js";
+import type { Command } from "./command.js";
 
 /** What a command that uses tool servers works with. */
 export interface ServerContext<T extends OptionTable> {
@@ -76,8 +76,8 @@ export function defineServerCommand<T extends OptionTable>(spec: {
         }
       }
       // Loaded late: the commands that read Channelz start without it.
-      const { openConfiguredServers } = await import("./configured-servers.js");
-      const { redactingIo } = await import("./redacting-io.js");
+      const { openConfiguredServers } = await import("../tool-server/configured-servers.js");
+      const { redactingIo } = await import("../tool-server/redacting-io.js");
       await using servers = await openConfiguredServers(common, io, spec.keyCreation?.(values));
       postponeWasmTierUp();
       const safeIo = redactingIo(io, servers.secrets);

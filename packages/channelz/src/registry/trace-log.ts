@@ -1,7 +1,4 @@
-import type { ChannelRecord } from "./records.js";
-
-/** How much an event matters. */
-export type TraceSeverity = "unknown" | "info" | "warning" | "error";
+import type { ChannelRecord, Trace, TraceEvent, TraceSeverity } from "./records.js";
 
 /** The numbers of the severities on the wire. */
 export const severityNumbers: Readonly<Record<TraceSeverity, number>> = { unknown: 0, info: 1, warning: 2, error: 3 };
@@ -12,35 +9,6 @@ const maxDescriptionLength = 1024;
 const maxLookBack = 64;
 /** What an event costs besides its text, about. */
 const eventOverheadBytes = 96;
-
-export interface TraceEvent {
-  readonly trace: Trace;
-  readonly description: string;
-  readonly severity: TraceSeverity;
-  readonly time: number;
-  readonly child: ChannelRecord | undefined;
-  /** What two events have in common if one repeats the other. */
-  readonly key: string;
-  /** How often the event occurred since its first occurrence, which is an event of its own: 0 for that one. */
-  readonly repetitions: number;
-  /** Whether the event keeps its child from being forgotten. */
-  readonly retainsChild: boolean;
-  older: TraceEvent | undefined;
-  newer: TraceEvent | undefined;
-}
-
-/** The recent events of one object. */
-export class Trace {
-  readonly createdAt: number;
-  /** Events ever logged. */
-  logged = 0;
-  /** The events that are kept, oldest first. */
-  readonly events: TraceEvent[] = [];
-
-  constructor(createdAt: number) {
-    this.createdAt = createdAt;
-  }
-}
 
 export interface TraceBounds {
   readonly maxEventsPerObject: number;

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Entry } from "../configuration/entry.js";
-import { example, networkEntry, withEntry } from "../configuration/examples.test.helper.js";
-import { parseConfiguration } from "../configuration/parse-configuration.js";
 import { ToolServerError } from "../errors.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
+import type { Entry } from "./entry.js";
+import { example, networkEntry, withEntry } from "./examples.test.helper.js";
+import { parseConfiguration } from "./parse-configuration.js";
 import { resolveEntry, type SubstitutionContext, substituteEntry, type Variables } from "./substitute-entry.js";
 
 function entryOf(text: string): Entry {

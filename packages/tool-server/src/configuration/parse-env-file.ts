@@ -1,4 +1,4 @@
-import type { Finding } from "../configuration/finding.js";
+import type { Finding } from "./finding.js";
 
 /** What an environment file says. */
 export interface EnvFile {

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
-import { connectByOptions } from "../connect-by-options.js";
-import { connectionOptions } from "../connection-options.js";
-import { parseOptions } from "../options.js";
+import { connectByOptions } from "./connect-by-options.js";
+import { connectionOptions } from "./connection-options.js";
 import { announceGateway, findGateway, gatewayFile } from "./gateway-file.js";
 import { serveProvingGateway } from "./gateway-file.test.helper.js";
+import { parseOptions } from "./options.js";
 
 let home: string;
 const gateway = await serveProvingGateway();
