@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -174,6 +174,17 @@ describe("trust", () => {
     expect(await told("--revoke")).toEqual([0, "new"]);
     expect(await told()).toEqual([1, "new"]);
   });
+});
+
+test("[TS-STDIO-1] [TS-STDIO-2] exported variables, and those of a named environment file, reach the process of a server", async () => {
+  user.configure({ everything: { ...everything, env: { DB_USER: "${DB_USER}", DB_HOST: "${DB_HOST}" } } });
+  const file = join(user.folder, "database.env");
+  writeFileSync(file, "export DB_USER=ada\n");
+  const { code, stdout } = await run(["call", "everything", "get-env", "--trust", "--env-file", file], {
+    env: { DB_HOST: "db.example" },
+  });
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ DB_USER: "ada", DB_HOST: "db.example" });
 });
 
 test("[TS-DIAG-1] --debug tells what happens, without secrets", async () => {

@@ -1,7 +1,17 @@
 import { generateKeyPairSync } from "node:crypto";
-import { createOAuthCredential } from "@wirescope/tool-server";
-import { describe, expect, test } from "vitest";
+import {
+  createMemoryVault,
+  createOAuthCredential,
+  createSecretRegistry,
+  createToolServers,
+  parseConfiguration,
+} from "@wirescope/tool-server";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createBrowser } from "./browser.test.helper.js";
+import { startGuard } from "./gateway-matrix.test.helper.js";
 import { createLeapingClock, createRealWorld } from "./oauth-world.test.helper.js";
+import { startRealAuthorizationServer } from "./real-authorization-server.test.helper.js";
+import { startEverything } from "./real-servers.test.helper.js";
 
 const hour = 3_600_000;
 
@@ -137,5 +147,54 @@ test.each([false, true])(
     const renewed = await second.current();
     expect(renewed?.record).toMatchObject({ tokenType: "DPoP", proofKey: record.proofKey });
     expect(renewed?.record.accessToken).not.toBe(record.accessToken);
+  },
+);
+
+test.each([
+  ["http", "streamableHttp", "/mcp"],
+  ["sse", "sse", "/sse"],
+] as const)(
+  "[TS-OAUTH-2] [TS-OAUTH-12] the first use of a server of type %s lets a person sign in, and the call succeeds",
+  async (type, behind, path) => {
+    const authorization = await startRealAuthorizationServer();
+    const { port, stop } = await startEverything(behind);
+    onTestFinished(stop);
+    const guard = await startGuard({
+      before: port,
+      isGood: async ({ authorization: sent = "" }) =>
+        (await authorization.find(sent.replace(/^Bearer /, ""))) !== undefined,
+      issuer: authorization.issuer,
+      path,
+    });
+    const reasons: string[] = [];
+    const secrets = createSecretRegistry();
+    const vault = createMemoryVault();
+    onTestFinished(() => vault.dispose());
+    const entries = { reference: { type, url: `http://127.0.0.1:${guard.port}${path}` } };
+    const servers = createToolServers({
+      configuration: parseConfiguration(JSON.stringify(entries), { allowInsecureLoopback: true, secrets }),
+      variables: {},
+      pluginRoot: process.cwd(),
+      secrets,
+      assertTrusted: async () => {},
+      oauth: {
+        vault,
+        allowInsecureLoopback: true,
+        signIn: {
+          async begin({ way, reason }) {
+            reasons.push(reason);
+            await createBrowser().open(way.url);
+            return undefined;
+          },
+        },
+      },
+      settings: { info: { name: "test", version: "0" } },
+    });
+    onTestFinished(() => servers.close());
+    const connection = await servers.open("reference");
+    expect(await connection.callTool({ name: "echo", arguments: { message: "hello" } })).toMatchObject({
+      content: [{ text: "Echo: hello" }],
+    });
+    expect(reasons).toEqual(["first"]);
   },
 );

@@ -217,8 +217,6 @@ describe("wirescope bridge", () => {
     ],
     ["a certificate alone", ["--cert", "a.pem", "https://a.example/"], /--cert and --key go together/],
     ["what is no url", ["nonsense"], /not an absolute URL/],
-    ["http", ["http://a.example/"], /https and wss alone/],
-    ["http to this machine without the switch", ["http://localhost:1/"], /https and wss alone/],
     ["a user in the url", ["https://me:s3cr3t@a.example/"], /user name or password/],
     ["a type that is not the url's", ["--type", "ws", "https://a.example/"], /another kind of url/],
     ["an unknown type", ["--type", "x", "https://a.example/"], /--type is one of/],
@@ -231,5 +229,17 @@ describe("wirescope bridge", () => {
     const said = stdout + stderr;
     expect([code, said]).toEqual([2, expect.stringMatching(expected)]);
     expect(said).not.toContain("s3cr3t");
+  });
+
+  test.each([
+    ["http://a.example/"],
+    ["ws://a.example/"],
+    ["http://a.example/", "--allow-insecure-loopback"],
+    ["http://localhost:1/"],
+  ])("[TS-SEC-3] refuses %s, because only https and wss are used", async (...args) => {
+    expect(await runCommand(["bridge", ...args])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("https and wss alone"),
+    });
   });
 });

@@ -16,6 +16,7 @@ import {
   Health as HealthService,
   HealthCheckResponse_ServingStatus as Status,
 } from "../gen/grpc/health/v1/health_pb.js";
+import { redactSource } from "../redact.js";
 import { createRegistry } from "../registry/registry.js";
 import { channelzService } from "../schema.js";
 import type { Source } from "../source.js";
@@ -35,6 +36,8 @@ const getServers = "/rpc.channelz.v1.Channelz/GetServers";
 const certificate = (name: string): string =>
   readFileSync(new URL(`../../../../test/certificates/${name}.pem`, import.meta.url), "utf8");
 
+/** The registry removes what the application drops, so the tests hold on to it. */
+const held: unknown[] = [];
 const listeners: ChannelzListener[] = [];
 const start = async (options: ListenOptions = {}, source: Source = createRegistry()): Promise<ChannelzListener> => {
   const listener = await listenChannelz(source, options);
@@ -73,6 +76,47 @@ describe("on one port", () => {
         const client = createClient(channelzService(channelzPackage), transport);
         expect((await client.getServer({ serverId: BigInt(server.id) })).server?.ref?.name).toBe("api");
         await expect(client.getServer({ serverId: 99n })).rejects.toMatchObject({ code: Code.NotFound });
+      }
+    },
+  );
+
+  test.each(channelzPackages)(
+    "[CZ-PAGE-1] [CZ-LIMIT-1] [CZ-OP-9] a start id, max_results and summary have their effect in every protocol under %s",
+    async (channelzPackage) => {
+      const registry = createRegistry();
+      const channels = [1, 2, 3].map(() => registry.addChannel());
+      const servers = [1, 2, 3].map(() => registry.addServer());
+      const sockets = [1, 2, 3].map(() => registry.addSocket({ server: servers[0]! }));
+      const described = registry.addSocket({
+        subject: registry,
+        describe: () => ({ options: [{ name: "TCP_NODELAY", value: "1" }] }),
+      });
+      held.push(channels, servers, sockets, described);
+      const [startChannelId = 0n, startServerId = 0n, startSocketId = 0n] = [channels, servers, sockets].map((all) =>
+        BigInt(all[1]!.id),
+      );
+      const serverId = BigInt(servers[0]!.id);
+      const maxResults = 1n;
+      // A redacted source cannot respond in bytes, which is another path through the service.
+      for (const source of [registry, redactSource(registry)]) {
+        const { url } = await start({}, source);
+        for (const transport of [
+          createGrpcTransport({ baseUrl: url }),
+          createGrpcWebTransport({ baseUrl: url, httpVersion: "1.1" }),
+          createConnectTransport({ baseUrl: url, httpVersion: "1.1", useHttpGet: true }),
+        ]) {
+          const client = createClient(channelzService(channelzPackage), transport);
+          const top = await client.getTopChannels({ startChannelId, maxResults });
+          expect([top.channel.map(({ ref }) => ref?.channelId), top.end]).toEqual([[startChannelId], false]);
+          const all = await client.getServers({ startServerId, maxResults });
+          expect([all.server.map(({ ref }) => ref?.serverId), all.end]).toEqual([[startServerId], false]);
+          const accepted = await client.getServerSockets({ serverId, startSocketId, maxResults });
+          expect([accepted.socketRef.map(({ socketId }) => socketId), accepted.end]).toEqual([[startSocketId], false]);
+          for (const summary of [true, false]) {
+            const { socket } = await client.getSocket({ socketId: BigInt(described.id), summary });
+            expect(socket?.data?.option.length).toBe(summary ? 0 : 1);
+          }
+        }
       }
     },
   );

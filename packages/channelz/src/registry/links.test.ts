@@ -45,6 +45,26 @@ describe("a link", () => {
     expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, sockets: 1 });
   });
 
+  test("[CZ-CHANNEL-2] [CZ-SUBCHANNEL-2] children are channels and subchannels together, or sockets, whichever came first", async () => {
+    const registry = createRegistry();
+    const children = {
+      channel: (parent: ChannelHandle | SubchannelHandle) => registry.addChannel({ parent }),
+      subchannel: (parent: ChannelHandle | SubchannelHandle) => registry.addSubchannel({ parent }),
+      socket: (parent: ChannelHandle | SubchannelHandle) => registry.addSocket({ parent }),
+    };
+    for (const [first, addFirst] of Object.entries(children)) {
+      for (const [second, addSecond] of Object.entries(children)) {
+        for (const parent of [registry.addChannel(), registry.addSubchannel()]) {
+          const added = [addFirst(parent)];
+          if ((first === "socket") === (second === "socket")) added.push(addSecond(parent));
+          else expect(failure(() => addSecond(parent)).code).toBe("LINK_MIXED_CHILDREN");
+          const found = await childIds(registry, parent);
+          expect(new Set(found), `${second} after ${first}`).toEqual(new Set(added.map(({ id }) => id)));
+        }
+      }
+    }
+  });
+
   test("[CZ-CHANNEL-2] a parent may change what it has once it has none", async () => {
     const registry = createRegistry();
     const parent = registry.addSubchannel();
@@ -67,14 +87,15 @@ describe("a link", () => {
 
   test("[CZ-CHANNEL-5] puts a channel or subchannel under several parents, and shows it under each, once", async () => {
     const registry = createRegistry();
-    const parents = [registry.addChannel(), registry.addChannel(), registry.addSubchannel()];
-    const shared = registry.addSubchannel({ parent: parents[0]! });
-    for (const parent of parents) parent.link(shared);
-    for (const parent of parents) expect(await childIds(registry, parent)).toEqual([shared.id]);
-    expect(parents[0]!.unlink(shared)).toBe(true);
-    expect(parents[0]!.unlink(shared)).toBe(false);
-    expect(await childIds(registry, parents[0]!)).toEqual([]);
-    expect(await childIds(registry, parents[1]!)).toEqual([shared.id]);
+    for (const shared of [registry.addSubchannel(), registry.addChannel()]) {
+      const parents = [registry.addChannel(), registry.addChannel(), registry.addSubchannel()];
+      for (const parent of [...parents, ...parents]) parent.link(shared);
+      for (const parent of parents) expect(await childIds(registry, parent)).toEqual([shared.id]);
+      expect(parents[0]!.unlink(shared)).toBe(true);
+      expect(parents[0]!.unlink(shared)).toBe(false);
+      expect(await childIds(registry, parents[0]!)).toEqual([]);
+      expect(await childIds(registry, parents[1]!)).toEqual([shared.id]);
+    }
   });
 
   test("is made once, and unmade by its own registry only", async () => {

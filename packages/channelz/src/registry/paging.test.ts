@@ -86,6 +86,8 @@ describe.each(lists)("$name", ({ addOwner, add, page }) => {
           expect(found.ids.length > 0 || end).toBe(true);
           expect(found.ids.every((id) => BigInt(id) >= startId)).toBe(true);
           seen.push(...found.ids);
+          // What a later call finds beyond the end was created after this one.
+          if (end) expect(living.every(({ id }) => BigInt(id) < startId || found.ids.includes(id))).toBe(true);
           if (found.ids.length > 0) startId = BigInt(found.ids.at(-1)!) + 1n;
           // What is added late would keep the walk going for ever; a real walk chases it too, but must come to its end here.
           if (turn < 60) {

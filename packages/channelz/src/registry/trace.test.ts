@@ -52,11 +52,14 @@ describe("a trace", () => {
     const subchannel = registry.addSubchannel({ parent: channel, name: "s" });
     const nested = registry.addChannel({ parent: channel });
     channel.trace("by hand", { child: nested });
+    channel.trace("without a child");
+    channel.setState("CONNECTING");
     const refs = (await eventsOf(registry, channel.id)).map(({ childRef }) => childRef);
     expect(refs[0]?.case).toBeUndefined();
     expect(refs[1]).toMatchObject({ case: "subchannelRef", value: { subchannelId: BigInt(subchannel.id), name: "s" } });
     expect(refs[2]).toMatchObject({ case: "channelRef", value: { channelId: BigInt(nested.id) } });
     expect(refs[3]).toMatchObject({ case: "channelRef", value: { channelId: BigInt(nested.id) } });
+    expect(refs.slice(4).map((ref) => ref.case)).toEqual([undefined, undefined]);
   });
 
   test("[CZ-TRACE-6] comes with the data of channels, subchannels and servers, from each method that returns them, and not with sockets", async () => {

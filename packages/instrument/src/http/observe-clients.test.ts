@@ -42,6 +42,17 @@ describe("channels", () => {
     ]);
   });
 
+  test("[CZ-SOCKET-4] a remote end that goes by the name in the target has no remote name", async () => {
+    observe();
+    const port = portOf(await hello());
+    await ask({ host: "localhost", family: 4, port, agent: keepAlive() });
+    const [channel] = await channelsOf(registry);
+    expect(channel?.data?.target).toBe(`http://localhost:${port}`);
+    const [subchannel] = await subchannelsOf(registry, channel!);
+    const { socket } = await registry.getSocket(subchannel!.socketRef[0]!.socketId);
+    expect([socket?.remoteName, socket?.remote?.address.case]).toEqual(["", "tcpipAddress"]);
+  });
+
   test("[CZ-D-STATE-1] the state follows the connections: to READY, and back to IDLE when the last has gone", async () => {
     observe();
     const server = await hello();

@@ -121,6 +121,17 @@ describe("[CZ-D-TARGET-1] the channel of a target", () => {
     expect(registry.size).toMatchObject({ channels: 1, subchannels: 0 });
   });
 
+  test("[CZ-SOCKET-4] has sockets without a remote name if it says the name itself", async () => {
+    observe();
+    const target = `http://localhost:${portOf(await serve())}`;
+    await get(open(target, { family: 4 }));
+    const [channel] = await channels();
+    expect(channel?.data?.target).toBe(target);
+    const { socketRef } = await subchannelOf(channel);
+    const { socket } = await registry.getSocket(socketRef[0]!.socketId);
+    expect([socket?.remoteName, socket?.remote?.address.case]).toEqual(["", "tcpipAddress"]);
+  });
+
   test("[CZ-D-STATE-4] is TRANSIENT_FAILURE with the cause while nothing answers there, and READY when something does", async () => {
     observe();
     const gone = await serve();

@@ -99,6 +99,14 @@ describe.each(Object.entries(copies))("%s", (_name, copy) => {
     await eventually(async () => expect(stateOf((await only()).channel)).toBe("IDLE"));
   });
 
+  test("[CZ-SOCKET-4] leaves out a remote name that the target says already", async () => {
+    const { origin } = await serve((_request, response) => response.end("hello"));
+    target = origin.replace("127.0.0.1", "localhost");
+    await (await copy.fetch(target, { dispatcher: copy.dispatcher() })).text();
+    const { socket } = await only();
+    expect([socket?.remoteName, socket?.remote?.address.case]).toEqual(["", "tcpipAddress"]);
+  });
+
   test("counts a status of 400 or above as a failed call on a healthy connection", async () => {
     const { origin } = await serve((_request, response) => response.writeHead(503).end());
     await (await copy.fetch(origin, { dispatcher: copy.dispatcher() })).text();

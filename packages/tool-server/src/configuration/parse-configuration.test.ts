@@ -183,7 +183,7 @@ describe("the type", () => {
     ["websocket", "ws"],
     ["SSE", "sse"],
     ["htp", "http"],
-  ])("that does not exist is an error, with the one that is meant: %s", (type, meant) => {
+  ])("[TS-FIELD-1] that does not exist is an error, with the one that is meant: %s", (type, meant) => {
     const { findings } = parseConfiguration(withEntry({ type, url: "https://a.example.com" }));
     expect(findings.find(({ code }) => code === "type-unknown")?.fix).toBe(`Write "${meant}".`);
   });

@@ -68,6 +68,10 @@ describe("values", () => {
     expect(resolveEntry(entryOf(example("helper")), context())).toMatchObject({
       headersHelper: "/plugin/scripts/headers.sh",
     });
+    const args = ["--rules", "${HOST_PLUGIN_ROOT}/rules.json"];
+    expect(resolveEntry(entryOf(withEntry({ command: "node", args })), context(variables))).toMatchObject({
+      args: ["--rules", "/plugin/rules.json"],
+    });
   });
 
   test("[TS-TENANT-3] of each user make another entry of one configuration", () => {

@@ -41,7 +41,7 @@ describe("a secret", () => {
     ["base64, percent-encoded", encodeURIComponent(Buffer.from(secret).toString("base64"))],
     ["in upper case", secret.toUpperCase()],
     ["percent-encoded, all in lower case", encodeURIComponent(secret).toLowerCase()],
-  ])("is replaced %s", (_, form) => {
+  ])("[TS-D-SEC-2] is replaced %s", (_, form) => {
     expect(redact(`before ${form} after`)).toBe("before [redacted] after");
   });
 

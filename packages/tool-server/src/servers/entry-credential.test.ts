@@ -30,14 +30,14 @@ test("an entry of type and url alone has no credential", () => {
   expect(credentialOf("a", { a: { type: "http", url } }).kind).toBe("none");
 });
 
-test("the headers of an entry are sent, and each knows its variables", async () => {
+test("[TS-TENANT-1] the headers of an entry are sent, and each knows its variables", async () => {
   const headers = { Authorization: "Bearer ${API_TOKEN}", "X-Tenant-ID": "${TENANT_ID}" };
   const credential = credentialOf("a", { a: { type: "http", url, headers } });
   expect({ ...(await credential.headers()) }).toEqual({ Authorization: "Bearer tok-51aGbq8", "X-Tenant-ID": "acme" });
   expect(credential.describe().headers.map((header) => header.variables)).toEqual([["API_TOKEN"], ["TENANT_ID"]]);
 });
 
-test("the env of a stdio entry is the environment of its process", () => {
+test("[TS-STDIO-1] the env of a stdio entry is the environment of its process", () => {
   const credential = credentialOf("a", { a: { command: "server", env: { DB_PASSWORD: "${DB_PASSWORD}" } } });
   expect(credential.environment()).toEqual({ DB_PASSWORD: "correct-horse" });
   expect(credential.kind).toBe("environment");

@@ -50,7 +50,7 @@ const tenant = {
 const acme = { TENANT_ID: "acme", WORKSPACE_ID: "w1", CRM_TOKEN: "token-of-acme-user" };
 
 describe("tenants", () => {
-  test("[TS-D-TENANT-1] each has a connection, credentials and a channel of its own", async () => {
+  test("[TS-TENANT-2] [TS-D-TENANT-1] each has a connection, credentials and a channel of its own", async () => {
     const servers = create(tenant, acme);
     const first = await servers.open("crm");
     const second = await servers.open("crm", { TENANT_ID: "umbrella", CRM_TOKEN: "token-of-umbrella-user" });

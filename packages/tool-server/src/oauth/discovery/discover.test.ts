@@ -115,11 +115,9 @@ describe("the authorization server", () => {
     ["metadata-issuer-slash", "and not exactly"],
     ["metadata-redirects-away", "publishes no metadata"],
     ["metadata-huge", "publishes no metadata"],
-    ["endpoint-http", "only https is used"],
     ["endpoint-file", "its scheme is file"],
     ["endpoint-shell", "characters that no endpoint needs"],
     ["endpoint-metadata-service", "metadata service"],
-    ["device-http", "only https is used"],
   ] as [Quirk, string][])("is refused for %s", async (quirk, words) => {
     const world = await createOAuthWorld([quirk]);
     await expect(find(world)).rejects.toMatchObject({
@@ -127,6 +125,16 @@ describe("the authorization server", () => {
       message: expect.stringContaining(words),
     });
   });
+
+  test.each(["endpoint-http", "device-http"] as const)(
+    "[TS-SEC-3] is refused if one of its endpoints is not of https (%s)",
+    async (quirk) => {
+      await expect(find(await createOAuthWorld([quirk]))).rejects.toMatchObject({
+        code: "AUTHORIZATION_SERVER_INVALID",
+        message: expect.stringContaining("only https is used"),
+      });
+    },
+  );
 
   test("is not taken for absent where it fails or does not answer", async () => {
     const world = await createOAuthWorld(["metadata-failing"]);
