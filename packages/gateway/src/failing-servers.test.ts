@@ -22,7 +22,7 @@ async function silentServer(): Promise<string> {
   return `http://127.0.0.1:${await serve(() => {})}/mcp`;
 }
 
-const listMs = 500;
+const listMs = 1500;
 
 describe("a dead and a silent server", () => {
   test("are left out of lists, which is told in an event and in the trace, and slow nobody down", async () => {

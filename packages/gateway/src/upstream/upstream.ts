@@ -4,12 +4,13 @@ import {
   type ConnectionFacts,
   type CredentialDescription,
   channels,
-  createToolServers,
   type Entry,
   type MessageOrigin,
   type OAuthSession,
+  type OpenedToolServer,
+  openEntry,
+  type SecretRegistry,
   ToolServerError,
-  type ToolServers,
 } from "@wirescope/tool-server";
 import type { Implementation, JsonObject } from "@wirescope/tool-server/rpc";
 import { type CachedList, createCachedList } from "../catalogue/cached-list.js";
@@ -103,7 +104,7 @@ export interface Upstream {
 export interface UpstreamOptions {
   readonly entry: Entry;
   readonly plugin: PluginServers;
-  readonly secrets: Parameters<typeof createToolServers>[0]["secrets"];
+  readonly secrets: SecretRegistry;
   readonly info: Implementation;
   readonly limits: GatewayLimits;
   readonly filter: ToolFilter | undefined;
@@ -113,15 +114,8 @@ export interface UpstreamOptions {
   readonly clock: Clock;
   readonly tell: GatewayListener;
   readonly onListChanged: (list: NoticedList) => void;
-  /** The connection is there, from now on: to hear of its state. */
-  readonly onOpened: (connection: Connection, upstream: UpstreamEvents) => void;
   /** A notification that is for clients. */
   readonly onNotification: (method: string, params: JsonObject, mark: UpstreamCall | undefined) => void;
-}
-
-/** What an upstream is told of its connection. */
-export interface UpstreamEvents {
-  onState(state: Connection["state"], reason: string | undefined, code?: string | undefined): void;
 }
 
 const changedLists: Readonly<Record<string, readonly ListKind[]>> = {
@@ -140,13 +134,14 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const { name } = entry;
   const calls = createUpstreamCalls({ server: name, limits, clock });
   let connection: Connection | undefined;
-  let opening: Promise<Connection> | undefined;
+  let opening: Promise<OpenedToolServer> | undefined;
   let failure: ServerFailure | undefined;
   let isSettled = false;
   /** Whether it is out of use, but for its calls in flight. */
   let isLeaving = false;
+  let isClosed = false;
 
-  const servers: ToolServers = createToolServers({
+  const settings: Parameters<typeof openEntry>[0] = {
     ...plugin,
     secrets,
     isEager: true,
@@ -156,22 +151,24 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       onRequest: ({ method, params }, origin) => passOnQuestion(name, { method, params, origin }, calls.all),
       onNotification: ({ method, params }, origin) => hear(method, params ?? {}, origin),
     },
-  });
+  };
 
-  const open = (): Promise<Connection> => {
+  const open = (): Promise<OpenedToolServer> => {
+    if (isClosed) return Promise.reject(new ToolServerError("CONNECTION_CLOSED", "The gateway was closed."));
     if (opening !== undefined && !(failure !== undefined && connection === undefined && isRested())) return opening;
-    opening = servers.open(name).then(
+    opening = openEntry(settings, entry).then(
       (opened) => {
-        connection = opened;
+        connection = opened.connection;
         failure = undefined;
-        options.onOpened(opened, {
-          onState(state, reason, code) {
-            // There may be another of this name by then, whose states are those to be told.
-            if (!isLeaving) tell({ kind: "server-state", server: opened.facts.name, state, reason });
-            onState(state, reason, code);
-          },
+        // Another connection may have this name by then, and its states count.
+        if (isLeaving) return opened;
+        const server = connection.facts.name;
+        connection.onState(({ state, reason, code }) => {
+          if (isLeaving) return;
+          tell({ kind: "server-state", server, state, reason });
+          onState(state, reason, code);
         });
-        onState(opened.state, undefined);
+        onState(connection.state, undefined);
         return opened;
       },
       (error: unknown) => {
@@ -188,7 +185,6 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const isRested = (): boolean => clock.now() - (failure?.at ?? 0) >= openPauseMs;
 
   const onState = (state: Connection["state"], reason: string | undefined, code?: string | undefined): void => {
-    if (isLeaving) return;
     if (state === "READY") {
       isSettled = true;
       failure = undefined;
@@ -227,7 +223,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       limitMs: limits.listMs,
       clock,
       async load() {
-        const opened = await open();
+        const { connection: opened } = await open();
         // It is tried again by itself, and told of then: who asks now need not wait for it.
         if (opened.state === "TRANSIENT_FAILURE") throw new Error(failure?.message ?? "The connection failed.");
         const { items, ttlMs } = await fetchList(opened, kind, loadMs);
@@ -277,8 +273,9 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 
   const close = async (): Promise<void> => {
     isLeaving = true;
-    await opening?.catch(() => {});
-    await servers.close();
+    isClosed = true;
+    const opened = await opening?.catch(() => undefined);
+    await opened?.connection.close();
   };
 
   void open().catch(() => {});
@@ -319,14 +316,14 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       } catch (error) {
         return Promise.reject(error);
       }
-      return relay(connection ?? open(), request, call, calls.end);
+      return relay(connection ?? open().then((opened) => opened.connection), request, call, calls.end);
     },
     callOffSilent: calls.callOffSilent,
     redact: (text) => (connection ?? secrets).redact(text),
-    oauth: () => servers.oauth(name),
+    oauth: async () => (await open()).oauth,
     async reconnect() {
       if (connection === undefined) failure = failure && { ...failure, at: 0 };
-      const opened = connection ?? (await open().catch(() => undefined));
+      const opened = connection ?? (await open().catch(() => undefined))?.connection;
       if (opened !== undefined && opened.state !== "READY") await opened.connect().catch(() => {});
     },
     status() {

@@ -1,14 +1,9 @@
 import { createHash } from "node:crypto";
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import {
   type Clock,
-  type Connection,
-  type ConnectionFacts,
-  channelPrefix,
   type Entry,
   type OAuthSession,
   type SecretRegistry,
-  type StateChange,
   ToolServerError,
 } from "@wirescope/tool-server";
 import type { Implementation, JsonObject } from "@wirescope/tool-server/rpc";
@@ -17,7 +12,7 @@ import type { GatewayListener } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import type { Notices } from "../notices.js";
 import type { PluginServers } from "./plugin-servers.js";
-import { createUpstream, type ServerStatus, type Upstream, type UpstreamEvents } from "./upstream.js";
+import { createUpstream, type ServerStatus, type Upstream } from "./upstream.js";
 import type { UpstreamCall } from "./upstream-call.js";
 import type { Departure } from "./upstream-calls.js";
 
@@ -70,11 +65,8 @@ interface Kept {
   readonly filter: string;
 }
 
-const stateChannel = `${channelPrefix}connection:state`;
-
 export function createUpstreams(options: UpstreamsOptions): Upstreams {
   const { secrets, info, limits, clock, tell, notices, isUnprefixed } = options;
-  const hearers = new WeakMap<ConnectionFacts, UpstreamEvents>();
   let kept: readonly Kept[] = [];
   let all: readonly Upstream[] = [];
   let byName = new Map<string, Upstream>();
@@ -89,12 +81,6 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   };
   const silenceTimer = setInterval(callOffSilent, Math.min(1000, Math.max(10, limits.callIdleMs / 4)));
   silenceTimer.unref();
-
-  const onState = (message: unknown): void => {
-    const { subject, state, reason, code } = message as StateChange<ConnectionFacts>;
-    hearers.get(subject)?.onState(state, reason, code);
-  };
-  subscribe(stateChannel, onState);
 
   const create = (
     entry: Entry,
@@ -114,7 +100,6 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       clock,
       tell,
       onListChanged: (list) => notices.onListChanged(list),
-      onOpened: (connection: Connection, events) => void hearers.set(connection.facts, events),
       onNotification: (method, params, mark) => options.onNotification(upstream, method, params, mark),
     });
     return upstream;
@@ -191,7 +176,6 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     statuses: () => all.map((upstream) => upstream.status()),
     async close() {
       isClosed = true;
-      unsubscribe(stateChannel, onState);
       clearInterval(silenceTimer);
       await Promise.allSettled([...all, ...leaving].map((upstream) => upstream.close()));
     },

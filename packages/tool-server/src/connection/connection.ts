@@ -15,11 +15,15 @@ import type {
   ReadResourceResult,
   RequestOptions,
 } from "@modelcontextprotocol/client";
+import type { StateChange } from "../diagnostics/channels.js";
 import type { ConnectionFacts, ConnectivityState } from "../diagnostics/facts.js";
 import type { ToolServerError } from "../errors.js";
 import type { ServerDescription } from "./client-settings.js";
 import type { ChangedList } from "./list-changes.js";
 import type { RelayRequest, WireObject } from "./relayed-calls.js";
+
+/** Is called with each new state of a connection, before anybody who only observes it. */
+export type StateListener = (change: StateChange<ConnectionFacts>) => void;
 
 /** How a call is made. */
 export interface CallOptions {
@@ -76,7 +80,9 @@ export interface Connection {
   relay(request: RelayRequest): RelayedCall;
   /** Replaces secrets in text about this server: the user's, and those that the server made known. */
   redact(text: string): string;
-  /** Tells of a list that changed, until the returned function is called. */
+  /** Calls the listener at each change of the state, until the returned function is called. */
+  onState(listener: StateListener): () => void;
+  /** Calls the listener for each list that changed, until the returned function is called. */
   onListChanged(listener: (list: ChangedList) => void): () => void;
   /** Ends it and all calls in flight, which reject with CONNECTION_CLOSED. */
   close(): Promise<void>;

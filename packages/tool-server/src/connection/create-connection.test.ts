@@ -37,6 +37,20 @@ describe("connecting", () => {
     expect(states).toEqual(["CONNECTING", "READY"]);
   });
 
+  test("reports each change of its state to its listeners, also if one of them throws, until they are removed", async () => {
+    const { connection } = setUp();
+    const states: string[] = [];
+    connection.onState(() => {
+      throw new Error("a listener that fails");
+    });
+    const stop = connection.onState(({ state }) => void states.push(state));
+    await connection.connect();
+    expect(states).toEqual(["CONNECTING", "READY"]);
+    stop();
+    await connection.close();
+    expect(states).toEqual(["CONNECTING", "READY"]);
+  });
+
   test("connects at once where it is told to", async () => {
     const { connection } = setUp({ isEager: true });
     expect(connection.state).toBe("CONNECTING");

@@ -97,7 +97,11 @@ export function createConnection(options: ConnectionOptions): Connection {
     }
   };
 
-  const keeper = createSessionKeeper({ facts, open, redact, clock, isEager, backOff, random });
+  const onDefect = (error: unknown): void => {
+    const reason = error instanceof Error ? error.message : String(error);
+    tell(facts, "error", `A listener of the connection's state failed: ${reason}`);
+  };
+  const keeper = createSessionKeeper({ facts, open, redact, onDefect, clock, isEager, backOff, random });
 
   // One function, which waits for the answer alone: each more between a caller and the client was paid by every call.
   const call = async <Result>(
@@ -219,6 +223,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     call,
     relay: (request) => relayCall(relayHost, request),
     redact,
+    onState: keeper.onState,
     onListChanged(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -5,6 +5,7 @@ import { type BackOffLimits, createBackOff } from "../process/back-off.js";
 import type { Clock } from "../process/clock.js";
 import { abortable } from "./abortable.js";
 import type { ClientSession } from "./client-session.js";
+import type { StateListener } from "./connection.js";
 import { closedConnection, lostConnection, needsPerson, restingConnection } from "./connection-failures.js";
 import { type ConnectionState, connectivityOf } from "./connection-state.js";
 import { redactFailure } from "./redact-failure.js";
@@ -23,6 +24,8 @@ export interface SessionKeeper {
   begin(): void;
   /** A session is over. Its lifetime decides whether the next one is opened at once or after a delay. */
   lose(session: ClientSession, failure: ToolServerError | undefined): void;
+  /** Calls the listener at each change of the state, until the returned function is called. */
+  onState(listener: StateListener): () => void;
   /** Ends the session, and opens no other. */
   close(): Promise<void>;
 }
@@ -32,6 +35,8 @@ export interface SessionKeeperOptions {
   /** Opens a session. Rejects with a ToolServerError, also where the signal aborts. */
   readonly open: (signal: AbortSignal) => Promise<ClientSession>;
   readonly redact: (text: string) => string;
+  /** Reports a listener that threw. */
+  readonly onDefect: (error: unknown) => void;
   readonly clock: Clock;
   /** Whether it opens another by itself where one failed or ended. */
   readonly isEager: boolean;
@@ -49,13 +54,14 @@ const refusalFactor = 10;
 const patienceMs = 2000;
 
 export function createSessionKeeper(options: SessionKeeperOptions): SessionKeeper {
-  const { facts, open, redact, clock, isEager, random } = options;
+  const { facts, open, redact, onDefect, clock, isEager, random } = options;
   let state: ConnectionState = { kind: "idle" };
   const backOff = createBackOff(options.backOff, clock, random);
   const { firstMs, maxMs } = options.backOff;
   const refusals = createBackOff({ firstMs: firstMs * refusalFactor, maxMs: maxMs * refusalFactor }, clock, random);
   /** Calls that wait until a failure has rested. */
   const resting = new Set<() => void>();
+  const listeners = new Set<StateListener>();
 
   const setState = (next: ConnectionState, reason?: string): void => {
     const before = state;
@@ -64,7 +70,15 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     if (before.kind !== next.kind) {
       const words = reason === undefined ? undefined : redact(reason);
       const code = next.kind === "failing" ? next.error.code : undefined;
-      publish("connection:state", { subject: facts, state: connectivityOf(next), reason: words, code });
+      const change = { subject: facts, state: connectivityOf(next), reason: words, code };
+      for (const listener of [...listeners]) {
+        try {
+          listener(change);
+        } catch (error) {
+          onDefect(error);
+        }
+      }
+      publish("connection:state", change);
     }
     for (const wake of resting) wake();
   };
@@ -148,6 +162,10 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
         fail(failure ?? lostConnection(facts.name), pauseMs);
       }
       session.retire(reason);
+    },
+    onState(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
     async close() {
       const before = state;

@@ -6,4 +6,4 @@ export {
   openToolServer,
   type ToolServerSettings,
 } from "./open-tool-server.js";
-export { createToolServers, type ToolServers, type ToolServersOptions } from "./tool-servers.js";
+export { createToolServers, openEntry, type ToolServers, type ToolServersOptions } from "./tool-servers.js";

@@ -44,17 +44,18 @@ export interface ToolServersOptions extends ToolServerSettings {
 
 /** The tool servers of a configuration. Nothing is opened yet. */
 export function createToolServers(options: ToolServersOptions): ToolServers {
-  const { configuration, variables, assertTrusted } = options;
+  const { configuration, variables } = options;
   const { entries } = configuration;
   const open = new Map<string, Promise<OpenedToolServer>>();
   const connections: Connection[] = [];
   let isClosed = false;
 
   const openNew = async (entry: Entry, merged: Variables): Promise<OpenedToolServer> => {
-    assertValid(entry.name, configuration);
-    await assertTrusted(entry);
-    if (isClosed) throw closed();
-    const opened = openToolServer({ ...options, entry, entries, variables: merged });
+    const opened = await openEntry({ ...options, variables: merged }, entry);
+    if (isClosed) {
+      await opened.connection.close();
+      throw closed();
+    }
     connections.push(opened.connection);
     return opened;
   };
@@ -94,6 +95,13 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
       open.clear();
     },
   };
+}
+
+/** Opens one server of a configuration, if its entry has no errors and is trusted. Rejects as `ToolServers.open` does. */
+export async function openEntry(options: ToolServersOptions, entry: Entry): Promise<OpenedToolServer> {
+  assertValid(entry.name, options.configuration);
+  await options.assertTrusted(entry);
+  return openToolServer({ ...options, entry, entries: options.configuration.entries });
 }
 
 /** Who differs in any variable that the entry uses is another: the same tenant may be used by two people. */
