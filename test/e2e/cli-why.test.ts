@@ -134,6 +134,54 @@ describe("why", () => {
   });
 });
 
+describe("401 to an entry without a credential", () => {
+  /** A server that answers 401 at each path, also where metadata would be, or `elsewhere` there. */
+  const refusingAll = (challenge: Record<string, string>, elsewhere = 404) =>
+    serve(({ url }, response) => void response.writeHead(url === "/mcp" ? 401 : elsewhere, challenge).end());
+
+  test.each([
+    ["http", "says nothing", {}, 404],
+    ["sse", "says nothing", {}, 404],
+    ["http", "refuses metadata too", {}, 401],
+    ["sse", "refuses metadata too", {}, 401],
+    ["http", "is in trouble at the places of metadata", {}, 503],
+    ["http", "asks for Bearer, without any metadata", { "www-authenticate": 'Bearer realm="api"' }, 404],
+    ["sse", "asks for Bearer, without any metadata", { "www-authenticate": 'Bearer realm="api"' }, 401],
+    ["http", "asks for Basic", { "www-authenticate": "Basic" }, 404],
+  ] as const)(
+    "[TS-ERR-2] [TS-D-WHY-6] by a server of type %s that %s is nothing-sent",
+    async (type, _, challenge, elsewhere) => {
+      user.configure({ api: { type, url: `${await refusingAll(challenge, elsewhere)}/mcp` } });
+      const { code, stdout } = await run(why("api"));
+      expect({ code, title: stdout.split("\n")[0] }).toEqual({
+        code: 1,
+        title: "✗ api: The server wants a credential, and the entry has none. (nothing-sent, found)",
+      });
+      const isBasic = Object.values(challenge).includes("Basic");
+      const value = isBasic ? "Basic ${BASIC_CREDENTIALS}" : "Bearer ${API_TOKEN}";
+      expect(stdout).toContain(`    "headers": {"Authorization": "${value}"}\n`);
+    },
+  );
+});
+
+describe("401 to a token in another header than the server asks for", () => {
+  test.each(["http", "sse", "ws"] as const)("[TS-ERR-2] [TS-D-WHY-5] names both headers (%s)", async (type) => {
+    const origin = await refusing(401);
+    const url = `${type === "ws" ? origin.replace("http", "ws") : origin}/mcp`;
+    user.configure({ api: { type, url, headers: { "X-Auth-Token": "${API_TOKEN}" } } });
+    const { code, stdout } = await run(why("api"), { API_TOKEN: "a-token-of-mine" });
+    expect({ code, title: stdout.split("\n")[0] }).toEqual({
+      code: 1,
+      title: "✗ api: The token is in another header than the server asks for. (wrong-header, found)",
+    });
+    expect(stdout).toContain(
+      "  The server asks for Authorization: Bearer, and the token is in X-Auth-Token (from API_TOKEN).",
+    );
+    expect(stdout).toContain('    "Authorization": "Bearer ${API_TOKEN}"\n');
+    expect(stdout).not.toContain("a-token-of-mine");
+  });
+});
+
 describe("a server that signs in by OAuth", () => {
   /** A tool server and its authorization server in one, of which nothing but the metadata is asked. */
   const start = (more: Record<string, unknown> = {}) =>

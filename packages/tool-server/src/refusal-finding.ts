@@ -10,6 +10,8 @@ export type RefusalCause =
   | "credentials-malformed"
   /** The server asks for another scheme than was sent. */
   | "scheme-differs"
+  /** The server asks for Authorization, and the credential is in another header. */
+  | "wrong-header"
   | "token-expired"
   | "token-not-yet-valid"
   /** The clocks of the server and of this machine differ. */
@@ -38,4 +40,6 @@ export interface RefusalFinding {
   readonly header?: string | undefined;
   /** The variables that the header's value was made of. */
   readonly variables: readonly string[];
+  /** The scheme to send it with, if another header is asked for. */
+  readonly scheme?: string | undefined;
 }

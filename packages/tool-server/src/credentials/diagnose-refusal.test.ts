@@ -48,6 +48,29 @@ describe("the first diagnosis of a refusal", () => {
     );
   });
 
+  test("[TS-ERR-2] [TS-D-WHY-5] sees that the token is in another header than the challenge asks for", async () => {
+    const sent = { name: "X-Auth-Token", value: "s3cr3t-t0ken", variables: ["API_TOKEN"] };
+    const [first] = await diagnose([{ name: "X-Region", value: "eu-1" }, sent], { challenge: "Bearer" });
+    expect(first).toEqual({
+      cause: "wrong-header",
+      weight: "explains",
+      message: "The server asks for Authorization: Bearer, and the token is in X-Auth-Token (from API_TOKEN).",
+      header: "X-Auth-Token",
+      variables: ["API_TOKEN"],
+      scheme: "Bearer",
+    });
+    const causes = async (...given: Parameters<typeof diagnose>) =>
+      (await diagnose(...given)).map(({ cause }) => cause);
+    expect(await causes([{ ...sent, name: "X-Custom" }], { challenge: "Basic" })).toContain("wrong-header");
+    // A tenant is no token, a scheme that is not known may mean a header of the server's own, and a challenge may be missing.
+    expect(await causes([{ ...sent, name: "X-Tenant-ID" }], { challenge: "Bearer" })).not.toContain("wrong-header");
+    expect(await causes([sent], { challenge: "Bearer, ApiKey" })).not.toContain("wrong-header");
+    expect(await causes([sent])).not.toContain("wrong-header");
+    expect(await causes([sent, authorization("Bearer s3cr3t-t0ken")], { challenge: "Bearer" })).not.toContain(
+      "wrong-header",
+    );
+  });
+
   test("[TS-ERR-2] sees that the prefix is missing, and names the variable", async () => {
     const [first] = await diagnose([authorization("s3cr3t-t0ken")]);
     expect(first).toEqual({

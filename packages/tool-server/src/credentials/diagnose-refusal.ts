@@ -5,7 +5,7 @@ import { shellWord } from "../process/shell-word.js";
 import { isoOf, spanOf } from "../process/time-text.js";
 import type { RefusalCause, RefusalFinding } from "../refusal-finding.js";
 import { isPlaceholder } from "../secrets/placeholder.js";
-import { isTenantHeader } from "../secrets/secret-names.js";
+import { isCredentialHeader, isSecretName, isTenantHeader } from "../secrets/secret-names.js";
 import { type Challenge, parseChallenges } from "./challenge.js";
 import type { Refusal } from "./credential.js";
 import { readTokenTimes } from "./json-web-token.js";
@@ -39,6 +39,7 @@ export function diagnoseRefusal(facts: RefusalFacts): RefusalFinding[] {
     const origin = described ?? { name, from: "configuration", scheme: undefined, variables: [] };
     findings.push(...judgeValue(origin, value, challenges), ...judgeTimes(origin, value, facts));
   }
+  if (refusal.status === 401) findings.push(...wrongHeader(credential, sent, challenges));
   findings.push(...judgeAnswer(challenges, facts));
   if (refusal.status === 401) findings.push(...origins(credential));
   findings.push(...tenants(credential));
@@ -49,9 +50,7 @@ export function diagnoseRefusal(facts: RefusalFacts): RefusalFinding[] {
 
 function nothingSent({ credential, server }: RefusalFacts, challenges: readonly Challenge[]): RefusalFinding {
   const { kind } = credential;
-  const asked = [
-    ...new Set(challenges.map(({ scheme }) => schemeName(scheme)).filter((scheme) => scheme !== undefined)),
-  ];
+  const asked = knownSchemes(challenges);
   const wish = asked.length === 0 ? "" : ` The server asks for ${asked.join(" or ")}.`;
   const place = kind === "environment" ? "in its env" : "in headers or headersHelper";
   const isOAuth = kind === "oauth" && challenges.some(({ scheme }) => scheme === "bearer" || scheme === "dpop");
@@ -103,12 +102,37 @@ function judgeValue(origin: HeaderDescription, value: string, challenges: readon
     const message = `${name}${from} is Basic, but not followed by the base64 of user:password. Encode it so.`;
     return [found("credentials-malformed", message)];
   }
-  const asked = challenges.map((challenge) => challenge.scheme);
-  const known = [...new Set(asked.map(schemeName).filter((wanted) => wanted !== undefined))];
-  if (known.length > 0 && !asked.includes(scheme.toLowerCase())) {
+  const known = knownSchemes(challenges);
+  if (known.length > 0 && !challenges.some((challenge) => challenge.scheme === scheme.toLowerCase())) {
     return [found("scheme-differs", `${name} is sent as ${scheme}, and the server asks for ${known.join(" or ")}.`)];
   }
   return [];
+}
+
+/**
+ * A credential in another header than the challenge asks for. A challenge always asks for Authorization; one with a scheme that we
+ * do not know may mean a header of the server's own.
+ */
+function wrongHeader(
+  { headers }: CredentialDescription,
+  sent: readonly (readonly [name: string, value: string])[],
+  challenges: readonly Challenge[],
+): RefusalFinding[] {
+  const asked = knownSchemes(challenges);
+  const isOther = challenges.some(({ scheme }) => schemeName(scheme) === undefined);
+  if (asked.length === 0 || isOther || sent.some(([name]) => isAuthorizationName(name))) return [];
+  const names = new Set(sent.map(([name]) => name.toLowerCase()));
+  const found = headers.find((header) => names.has(header.name.toLowerCase()) && carriesCredential(header));
+  if (found === undefined) return [];
+  const { name, variables } = found;
+  const message = `The server asks for Authorization: ${asked.join(" or ")}, and the token is in ${name}${originOf(found)}.`;
+  const scheme = asked.includes("Bearer") ? "Bearer" : asked[0];
+  return [{ cause: "wrong-header", weight: "explains", message, header: name, variables, scheme }];
+}
+
+/** Whether a header carries a credential, by its own name or by that of a variable in its value. */
+export function carriesCredential({ name, variables }: Pick<HeaderDescription, "name" | "variables">): boolean {
+  return isCredentialHeader(name) || (variables.some(isSecretName) && !isTenantHeader(name));
 }
 
 /** What can be seen from the times of a token, by the clock of the server where it tells one. */
@@ -236,6 +260,10 @@ const schemeNames: Readonly<Record<string, string>> = {
 /** A scheme that we know, by its name; words of a server that are none are not repeated. */
 function schemeName(scheme: string): string | undefined {
   return Object.hasOwn(schemeNames, scheme) ? schemeNames[scheme] : undefined;
+}
+
+function knownSchemes(challenges: readonly Challenge[]): string[] {
+  return [...new Set(challenges.flatMap(({ scheme }) => schemeName(scheme) ?? []))];
 }
 
 function listText(names: readonly string[]): string {

@@ -49,6 +49,7 @@ export const causeTable = {
   "scheme-missing": "Authorization lacks its scheme, such as Bearer.",
   "scheme-doubled": "Authorization has its scheme twice.",
   "scheme-differs": "The server asks for another scheme of Authorization.",
+  "wrong-header": "The token is in another header than the server asks for.",
   "credentials-malformed": "Authorization is not of the form that its scheme has.",
   "token-expired": "The token has expired.",
   "token-not-yet-valid": "The token is not valid yet.",

@@ -5,7 +5,7 @@ import type { OAuthFacts } from "../oauth-facts.js";
 import { refusalEvidence } from "./evidence.js";
 import { clientMend, mendBy } from "./mends.js";
 import { metadataCauses } from "./metadata-causes.js";
-import { hasOAuthEvidence } from "./oauth-evidence.js";
+import { asksForToken, hasOAuthEvidence } from "./oauth-evidence.js";
 
 /** A token that was obtained so lately is new: one that is refused then will be refused again. */
 const newMs = 600_000;
@@ -15,13 +15,21 @@ export function oauthCauses(facts: WalkFacts): Cause[] {
   const { oauth, attempt } = facts;
   if (oauth === undefined) return [];
   const refusal = attempt?.refusal;
-  if (!hasOAuthEvidence(facts)) return vaultCauses(facts, oauth);
+  if (!hasOAuthEvidence(facts)) return [...vaultCauses(facts, oauth), ...possibleSignIn(facts)];
   return [
     ...vaultCauses(facts, oauth),
     ...(refusal === undefined ? [] : [...metadataCauses(facts, oauth), ...clientCauses(facts, oauth)]),
     ...renewalCauses(facts, oauth),
     ...(refusal === undefined ? [] : signInCauses(facts, oauth, refusal)),
   ];
+}
+
+/** That a server may have the endpoints of the revision 2025-03-26, which had no metadata. */
+function possibleSignIn(facts: WalkFacts): Cause[] {
+  if (facts.attempt?.refusal?.status !== 401 || !asksForToken(facts)) return [];
+  const message = "The server asks for a token. It may take a sign-in by OAuth, though it publishes no metadata.";
+  const mend = mendBy(facts, ["login"], "Try to sign in.");
+  return [{ cause: "sign-in-needed", weight: 0.3, message, evidence: refusalEvidence(facts), mend }];
 }
 
 function vaultCauses(facts: WalkFacts, { vaultFailure }: OAuthFacts): Cause[] {

@@ -35,6 +35,7 @@ const codes: Readonly<Record<RefusalCause, readonly [CauseCode, number] | undefi
   "scheme-missing": ["scheme-missing", 0.95],
   "credentials-malformed": ["credentials-malformed", 0.95],
   "scheme-differs": ["scheme-differs", 0.9],
+  "wrong-header": ["wrong-header", 0.94],
   "token-expired": ["token-expired", 0.95],
   "token-not-yet-valid": ["token-not-yet-valid", 0.95],
   "clock-skew": ["clock-skew", 0.5],
@@ -78,32 +79,40 @@ function general(facts: WalkFacts, { status }: RefusalFacts): Cause {
 
 function nothingSent(facts: WalkFacts): Cause {
   const asked = facts.attempt?.refusal?.challenge?.schemes ?? [];
-  const wish =
-    asked.length > 0
-      ? ` It asks for ${asked.join(" or ")}.`
-      : facts.attempt?.credential === "oauth"
-        ? " It offers no sign-in by OAuth, neither by a challenge nor by metadata: it may want an API key."
-        : "";
+  const wish = asked.length === 0 ? "" : ` It asks for ${asked.join(" or ")}.`;
+  const isOpen = facts.attempt?.credential === "oauth";
+  const offer = isOpen ? " It publishes nothing for a sign-in by OAuth: it wants a token or an API key." : "";
+  const isBasic = asked.length > 0 && asked.every((scheme) => scheme === "basic");
   return {
     cause: "nothing-sent",
     weight: 0.95,
-    message: `The server requires a credential, and the request carried none.${wish}`,
+    message: `The server requires a credential, and the request carried none.${wish}${offer}`,
     evidence: refusalEvidence(facts),
     mend: mendField(
       facts,
       "entry",
       "Give the entry a credential, and set the variable.",
-      '"headers": {"Authorization": "Bearer ${API_TOKEN}"}',
+      `"headers": {"Authorization": "${isBasic ? "Basic ${BASIC_CREDENTIALS}" : "Bearer ${API_TOKEN}"}"}`,
     ),
   };
 }
 
-function mendOf(facts: WalkFacts, cause: CauseCode, { header, variables, cause: finding }: RefusalFinding): Mend {
+function mendOf(facts: WalkFacts, cause: CauseCode, finding: RefusalFinding): Mend {
+  const { header, variables, scheme = "Bearer" } = finding;
   const field = header === undefined ? "entry" : `headers.${header}`;
   const [variable] = variables;
+  const isOfHelper = facts.helper?.headers.some((name) => name.toLowerCase() === header?.toLowerCase()) ?? false;
   switch (cause) {
+    case "wrong-header": {
+      if (isOfHelper)
+        return {
+          what: `Let the helper write Authorization, as "${scheme} " and the token, instead of ${header}.`,
+          command: shellWord(facts.helper?.path ?? ""),
+        };
+      const what = `Write Authorization instead of ${header}.`;
+      return mendField(facts, field, what, `"Authorization": "${scheme} \${${variable ?? "API_TOKEN"}}"`);
+    }
     case "scheme-missing": {
-      const isOfHelper = facts.helper?.headers.some((name) => name.toLowerCase() === header?.toLowerCase()) ?? false;
       if (isOfHelper)
         return {
           what: 'Let the helper write "Bearer " before the token.',
@@ -120,7 +129,7 @@ function mendOf(facts: WalkFacts, cause: CauseCode, { header, variables, cause: 
     case "permission-missing":
       return { what: "Ask who gave you the credential for the permission, or use one that has it." };
     default:
-      if (finding === "helper")
+      if (finding.cause === "helper")
         return {
           what: "Run the helper by hand, and look at what it gives.",
           command: shellWord(facts.helper?.path ?? ""),

@@ -1,7 +1,7 @@
 import { parseChallenges } from "../../credentials/challenge.js";
-import { diagnoseRefusal } from "../../credentials/diagnose-refusal.js";
+import { carriesCredential, diagnoseRefusal } from "../../credentials/diagnose-refusal.js";
 import type { CredentialDescription, HeaderDescription } from "../../diagnostics/credential-description.js";
-import { isCredentialHeader, isTenantHeader } from "../../secrets/secret-names.js";
+import { isTenantHeader } from "../../secrets/secret-names.js";
 import type { ChallengeFacts, RefusalFacts } from "../facts.js";
 import type { SeenExchange } from "./recording-client.js";
 import { tokenFactsOf } from "./token-facts.js";
@@ -33,7 +33,7 @@ export function refusalFactsOf(
       now,
       redact: walk.redact,
     }),
-    carriesCredential: sent.some(({ header }) => isCredentialHeader(header.name)),
+    carriesCredential: sent.some(({ header }) => carriesCredential(header)),
     challenge: challengeFactsOf(walk, headers["www-authenticate"]),
     tokens: sent.flatMap(({ header, value }) => tokenFactsOf(header, value, server, walk.say) ?? []),
     tenants: sent
