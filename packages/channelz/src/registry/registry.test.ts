@@ -238,7 +238,10 @@ describe("a socket", () => {
     expect(told?.local?.address).toMatchObject({ case: "udsAddress", value: { filename: "/run/a.sock" } });
     expect(told?.remote?.address).toMatchObject({
       case: "otherAddress",
-      value: { name: "pid 7 (node)", value: { typeUrl: "type.googleapis.com/example.v1.Pipes" } },
+      value: {
+        name: "pid 7 (node)",
+        value: { typeUrl: "type.googleapis.com/example.v1.Pipes", value: Uint8Array.of(1) },
+      },
     });
     const portless = registry.addSocket({
       local: { ip: "::ffff:127.0.0.1", port: -1 },
@@ -285,7 +288,13 @@ describe("a socket", () => {
       },
     });
     expect(told[1]).toMatchObject({ case: "tls", value: { cipherSuite: { case: "otherName", value: "house blend" } } });
-    expect(told[2]).toMatchObject({ case: "other", value: { name: "alts" } });
+    expect(told[2]).toMatchObject({
+      case: "other",
+      value: {
+        name: "alts",
+        value: { typeUrl: "type.googleapis.com/example.v1.Alts", value: Uint8Array.of(9) },
+      },
+    });
   });
 
   test("[CZ-OP-9] [CZ-D-SUMMARY-1] [CZ-SOCKET-13] [CZ-SOCKET-14] [CZ-SOCKET-15] asks its describer when details are wanted, live, and never for a summary", async () => {

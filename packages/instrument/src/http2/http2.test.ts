@@ -354,8 +354,10 @@ test("[CZ-SOCKET-6] answers through Node's response objects succeed, with a body
   compat.close();
 });
 
-test("[CZ-SOCKET-13] [CZ-SOCKET-14] the windows are told from the side of who may send", async () => {
+test("[CZ-SOCKET-13] [CZ-SOCKET-14] the windows are told from the side of who may send, without those of streams", async () => {
   answer = (stream) => stream.respond(grpc);
+  // The client grants each stream more than the connection as a whole.
+  await new Promise<void>((resolve) => session.settings({ initialWindowSize: 100_000 }, () => resolve()));
   const stream = session.request({ ":method": "POST", ":path": "/a.B/C", ...grpc });
   stream.write(Buffer.alloc(20_000));
   await once(stream, "response");
