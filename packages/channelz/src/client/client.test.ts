@@ -181,7 +181,7 @@ describe("reading", () => {
     expect(socket?.data?.messagesSent).toBe(huge - 1n);
   });
 
-  test("each read asks for what it was given", async () => {
+  test("[CZ-PAGE-1] [CZ-LIMIT-1] each read asks for what it was given", async () => {
     const asked: unknown[] = [];
     const note = ({ $typeName, ...request }: { $typeName: string }) => {
       asked.push(request);
@@ -189,14 +189,16 @@ describe("reading", () => {
     };
     const { transport } = peerServing("rpc.channelz.v1", {
       getTopChannels: note,
+      getServers: note,
       getServerSockets: note,
       getServer: note,
       getChannel: note,
       getSubchannel: note,
       getSocket: note,
     });
-    const client = createChannelzClient(transport);
+    const client = createChannelzClient(transport, { package: "rpc.channelz.v1" });
     await client.getTopChannels({ startId: 5, maxResults: 7n });
+    await client.getServers({ startId: 6, maxResults: 8 });
     await client.getServerSockets(3, { startId: 9 });
     await client.getServer(1);
     await client.getChannel(2);
@@ -204,6 +206,7 @@ describe("reading", () => {
     await client.getSocket(4, { summary: true });
     expect(asked).toEqual([
       { startChannelId: 5n, maxResults: 7n },
+      { startServerId: 6n, maxResults: 8n },
       { serverId: 3n, startSocketId: 9n, maxResults: 0n },
       { serverId: 1n },
       { channelId: 2n },

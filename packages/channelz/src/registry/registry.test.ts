@@ -3,7 +3,12 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { EncodedRead } from "../encoded-source.js";
 import { ChannelzError } from "../errors.js";
-import { GetSocketResponseSchema, GetTopChannelsResponseSchema } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import {
+  ChannelConnectivityState_StateSchema,
+  GetSocketResponseSchema,
+  GetTopChannelsResponseSchema,
+} from "../gen/rpc/channelz/v1/channelz_pb.js";
+import type { ConnectivityState } from "./connectivity.js";
 import { createRegistry, type Registry, type SocketInit } from "./registry.js";
 import { lingerOption, tcpInfoOption, timeoutOption } from "./socket-options.js";
 
@@ -108,6 +113,16 @@ describe("a channel", () => {
     expect(() => registry.addChannel({ state: "FINE" as "READY" })).toThrow(TypeError);
     expect(registry.size.channels).toBe(1);
   });
+
+  test.each(ChannelConnectivityState_StateSchema.values)(
+    "[CZ-STATE-1] reports the state $name by the number of the schema",
+    async ({ name, number }) => {
+      const channel = registry.addChannel({ state: name as ConnectivityState });
+      expect((await registry.getChannel(channel.id)).channel?.data?.state?.state).toBe(number);
+      const subchannel = registry.addSubchannel({ state: name as ConnectivityState });
+      expect((await registry.getSubchannel(subchannel.id)).subchannel?.data?.state?.state).toBe(number);
+    },
+  );
 
   test("[CZ-SUBCHANNEL-1] [CZ-OP-7] a subchannel is told with its ref and its data", async () => {
     const channel = registry.addChannel();
