@@ -93,8 +93,9 @@ const folderDirections = {
     endpoint: ["catalogue", "upstream", "hub", "clients"],
     stdio: ["clients", "endpoint"],
     observe: ["upstream", "clients", "endpoint"],
-    admin: ["upstream"],
-    "gateway-options.ts": ["telemetry", "upstream", "endpoint"],
+    "sign-in": ["upstream", "clients"],
+    admin: ["upstream", "sign-in"],
+    "gateway-options.ts": ["telemetry", "upstream", "endpoint", "sign-in"],
     "gateway.ts": below,
   },
   cli: {

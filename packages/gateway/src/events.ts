@@ -33,6 +33,8 @@ export type GatewayEvent =
       readonly reason: string | undefined;
     }
   | { readonly kind: "left-out"; readonly server: string; readonly list: string; readonly reason: string }
+  /** A person was asked to sign in, because a call needs it. */
+  | { readonly kind: "sign-in"; readonly server: string; readonly reason: string }
   | { readonly kind: "refused"; readonly limit: string; readonly reason: string }
   | {
       readonly kind: "reloaded";

@@ -4,6 +4,7 @@ import type { Implementation } from "@wirescope/tool-server/rpc";
 import type { HttpHandler } from "./endpoint/http-exchange.js";
 import type { GatewayListener } from "./events.js";
 import type { GatewayLimits } from "./limits.js";
+import type { GatewaySignIn } from "./sign-in/call-sign-ins.js";
 import type { GatewayTelemetry } from "./telemetry/telemetry-options.js";
 import type { PluginServers } from "./upstream/plugin-servers.js";
 import type { Filters } from "./upstream/upstreams.js";
@@ -39,6 +40,11 @@ export interface GatewayOptions {
   readonly pages?: Readonly<Record<string, HttpHandler>> | undefined;
   /** Where spans and metrics go. Default: to what the application set up for OpenTelemetry before, if it did. */
   readonly telemetry?: GatewayTelemetry | undefined;
+  /**
+   * Lets a person sign in when a call needs it, and makes the call wait for them. Only for a gateway whose clients run on its
+   * machine, for the same person. Default: such a call fails, and its error names the command that signs in.
+   */
+  readonly signIn?: GatewaySignIn | undefined;
   readonly clock?: Clock | undefined;
 }
 

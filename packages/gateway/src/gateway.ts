@@ -25,6 +25,8 @@ import { createNotices } from "./notices.js";
 import { createGauges } from "./observe/gauges.js";
 import { observeListener } from "./observe/observe-listener.js";
 import { reachable } from "./reachable.js";
+import { createCallSignIns } from "./sign-in/call-sign-ins.js";
+import { createSignIns } from "./sign-in/sign-ins.js";
 import { type StdioClient, serveStdio } from "./stdio/serve-stdio.js";
 import { openTelemetry } from "./telemetry/open-telemetry.js";
 import { createTraceFieldReader } from "./telemetry/trace-fields.js";
@@ -108,6 +110,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const adminToken = newToken();
   secrets.add(adminToken);
   let admin: Admin | undefined;
+  const signIns = createSignIns(() => admin?.poke());
   const openAdmin = async (): Promise<Admin> => {
     // Loaded for the first call, as Channelz is.
     const { createAdmin } = await import("./admin/admin.js");
@@ -117,12 +120,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       secrets,
       info,
       notices,
+      signIns,
       channelId: observation.channelId,
       adminToken,
     });
     if (isClosing) admin.close();
     return admin;
   };
+  const callSignIns =
+    options.signIn && createCallSignIns({ ...options.signIn, upstreams, signIns, notices, secrets, clock, tell });
   const perform = createPerform({
     hub,
     metrics,
@@ -131,6 +137,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     tellsArguments: options.tellsArguments ?? false,
     traceFields,
     telemetry,
+    retry: callSignIns?.retry,
   });
   const parked = createParkedCalls({ most: limits.parkedCalls, timeoutMs: limits.inputMs });
   const parts: EndpointParts = {
@@ -152,6 +159,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     isClosing = true;
     parts.listenings.close();
     admin?.close();
+    callSignIns?.close();
     // Nobody can come back for them.
     parked.close();
     await perform.idle(graceMs);

@@ -5,6 +5,7 @@ export type { CallerFacts, GatewayEvent, GatewayListener } from "./events.js";
 export { type Gateway, type GatewayCloseOptions, startGateway } from "./gateway.js";
 export type { GatewayListenOptions, GatewayOptions } from "./gateway-options.js";
 export type { GatewayLimits } from "./limits.js";
+export type { GatewaySignIn } from "./sign-in/call-sign-ins.js";
 export type { StdioClient } from "./stdio/serve-stdio.js";
 export type { GatewayTelemetry } from "./telemetry/telemetry-options.js";
 export type { Propagator } from "./telemetry/trace-fields.js";

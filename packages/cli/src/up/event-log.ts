@@ -42,6 +42,8 @@ function describe(event: GatewayEvent): string {
       return `${event.server}: ${stateText(event.state)}${event.reason === undefined ? "" : `: ${event.reason}`}`;
     case "left-out":
       return `${event.server} is left out of ${event.list}: ${event.reason}`;
+    case "sign-in":
+      return `${event.server}: ${event.reason}`;
     case "refused":
       return `refused (${event.limit}): ${event.reason}`;
     case "reloaded": {

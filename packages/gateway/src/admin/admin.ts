@@ -14,6 +14,7 @@ import {
   SignInResponseSchema,
 } from "../gen/wirescope/v1/admin_pb.js";
 import type { Notices } from "../notices.js";
+import type { SignIns } from "../sign-in/sign-ins.js";
 import type { PluginServers } from "../upstream/plugin-servers.js";
 import type { Upstream } from "../upstream/upstream.js";
 import type { Upstreams } from "../upstream/upstreams.js";
@@ -29,7 +30,6 @@ import { signOutToMessage } from "./messages/sign-out-message.js";
 import { pageOf } from "./page.js";
 import { redactMessage } from "./redact-message.js";
 import { signInStream } from "./sign-in-stream.js";
-import { createSignIns } from "./sign-ins.js";
 import { watchServers } from "./watch-servers.js";
 
 /** The service by which a gateway is administered. */
@@ -48,6 +48,8 @@ export interface AdminOptions {
   readonly secrets: SecretRegistry;
   readonly info: Implementation;
   readonly notices: Notices;
+  /** Shared with the calls that need a sign-in: a client that joins one is shown the same. */
+  readonly signIns: SignIns;
   readonly channelId: (connection: ConnectionFacts) => number | undefined;
   /** What who changes something has to bring, besides what the guard asks of everybody. */
   readonly adminToken: string;
@@ -60,11 +62,10 @@ const mostWatchers = 64;
 const neededWhole: ReadonlySet<string> = new Set(["url", "completeUrl", "userCode", "redirectUri", "signInId"]);
 
 export function createAdmin(options: AdminOptions): Admin {
-  const { upstreams, secrets, info } = options;
+  const { upstreams, secrets, info, signIns } = options;
   const redact = (text: string): string => secrets.redact(text);
   const stopping = new AbortController();
   const changes = createChanges(options.notices);
-  const signIns = createSignIns(changes.poke);
   const explaining = new Map<string, Promise<Explanation>>();
 
   const pluginOf = (name: string): PluginServers | undefined =>

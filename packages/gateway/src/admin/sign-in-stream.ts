@@ -8,8 +8,8 @@ import {
   SignInResponseSchema,
   SignInWay,
 } from "../gen/wirescope/v1/admin_pb.js";
+import type { ShownSignIn, SignIns } from "../sign-in/sign-ins.js";
 import { timeOf } from "./messages/server-message.js";
-import type { ShownSignIn, SignIns } from "./sign-ins.js";
 
 export interface SignInStreamOptions {
   readonly request: SignInRequest;

@@ -41,7 +41,23 @@ export interface PerformOptions {
   /** Reads what clients say of traces. */
   readonly traceFields: TraceFieldReader;
   readonly telemetry: Telemetry | undefined;
+  /** Default: a call that failed is not made again. */
+  readonly retry: RetryCall | undefined;
 }
+
+/** A call that failed. */
+export interface FailedCall {
+  readonly error: unknown;
+  readonly method: string;
+  readonly caller: Caller;
+  /** When it began, by `performance.now()`. */
+  readonly startedAt: number;
+  /** Makes it again. */
+  again(): Promise<JsonObject>;
+}
+
+/** Makes a call again once what it failed for is removed; undefined if that cannot be. Rejects with an RpcError or a ToolServerError. */
+export type RetryCall = (call: FailedCall) => Promise<JsonObject> | undefined;
 
 /** How much of a text of a client, or of a server, is told, in characters. */
 const longestTold = 4096;
@@ -50,7 +66,7 @@ const longestTold = 4096;
 const lastMs = 1000;
 
 export function createPerform(options: PerformOptions): Perform {
-  const { hub, metrics, tell, redact, tellsArguments, traceFields, telemetry } = options;
+  const { hub, metrics, tell, redact, tellsArguments, traceFields, telemetry, retry } = options;
   const running = new TransientSet<Caller>();
   let onIdle: (() => void) | undefined;
 
@@ -125,9 +141,17 @@ export function createPerform(options: PerformOptions): Perform {
     const trace = take(method, params, caller);
     let outcome: Outcome;
     try {
-      const result = await (trace === undefined
-        ? hub.perform(method, params, caller)
-        : trace.run(() => hub.perform(method, params, caller)));
+      let result: JsonObject;
+      try {
+        result = await (trace === undefined
+          ? hub.perform(method, params, caller)
+          : trace.run(() => hub.perform(method, params, caller)));
+      } catch (error) {
+        const again = (): Promise<JsonObject> => hub.perform(method, params, caller);
+        const retried = retry?.({ error, method, caller, startedAt, again });
+        if (retried === undefined) throw error;
+        result = await retried;
+      }
       outcome = finish(method, params, caller, startedAt, { result });
     } catch (error) {
       if (!(error instanceof RpcError) && !ToolServerError.is(error)) {

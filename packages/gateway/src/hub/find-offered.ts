@@ -34,7 +34,9 @@ export async function findOffered<Kind extends keyof Kinds>(
   if (absent !== undefined) {
     const why = absent.failure?.message ?? "It has not connected yet.";
     const message = `${quoted(name)} is of the server ${JSON.stringify(absent.name)}, which is not available. ${why}`;
-    throw new RpcError(rpcCodes.failed, message, { data: { reason: absent.failure?.code ?? "SERVER_UNAVAILABLE" } });
+    throw new RpcError(rpcCodes.failed, message, {
+      data: { reason: absent.failure?.code ?? "SERVER_UNAVAILABLE", server: absent.name },
+    });
   }
   const what = kind === "tools" ? "tool" : "prompt";
   throw new RpcError(

@@ -3,6 +3,7 @@ import {
   type OAuthSession,
   parseResourceChallenge,
   type SignIn,
+  type SignInReason,
   type SignInReply,
   type SignInRequest,
   ToolServerError,
@@ -17,6 +18,8 @@ export interface ShownSignIn {
 export interface SignInRun {
   readonly way: "browser" | "device" | undefined;
   readonly scopes: readonly string[];
+  /** Default: a person asked for it, so they sign in even if another process has a new token by now. */
+  readonly reason?: SignInReason | undefined;
   /** The authorization server that the person agreed to, should it be another than before. */
   readonly confirmedIssuer: string;
   /** The origin that the person agreed to sign in at, if it is not that of the authorization server. */
@@ -28,7 +31,7 @@ export interface SignInRun {
   onWaiting(): void;
 }
 
-/** The sign-ins that are asked for through the service. */
+/** The sign-ins to the servers of a gateway, for its administration and for calls. */
 export interface SignIns {
   /** Lets a person sign in, or joins them who do. Rejects as `OAuthSession.signIn` does, and with the reason of the signal. */
   run(server: string, session: OAuthSession, run: SignInRun): Promise<void>;
@@ -50,11 +53,13 @@ export function createSignIns(onChanged: () => void): SignIns {
   const answers = new Map<string, (reply: SignInReply) => void>();
   const failures = new Map<string, ToolServerError>();
 
-  const person = (current: UnderWay, { confirmedIssuer, confirmedOrigin }: SignInRun): SignIn => ({
+  const person = (server: string, { confirmedIssuer, confirmedOrigin }: SignInRun): SignIn => ({
     begin(request, signal) {
       const shown = { id: randomUUID(), request };
-      current.shown = shown;
-      for (const run of current.runs) run.onShown(shown);
+      // Looked up now: those who asked first may have left, and others come since.
+      const current = underWay.get(server);
+      if (current !== undefined) current.shown = shown;
+      for (const run of current?.runs ?? []) run.onShown(shown);
       if (request.way.kind === "device") return Promise.resolve(undefined);
       return new Promise((resolve, reject) => {
         answers.set(shown.id, resolve);
@@ -71,15 +76,16 @@ export function createSignIns(onChanged: () => void): SignIns {
     confirmOrigin: async ({ origin }) => origin === confirmedOrigin,
   });
 
-  const join = async (current: UnderWay, session: OAuthSession, run: SignInRun): Promise<void> => {
-    const { way, scopes, signal } = run;
+  const join = async (server: string, current: UnderWay, session: OAuthSession, run: SignInRun): Promise<void> => {
+    const { way, scopes, reason, signal } = run;
     if (session.isMachine) await session.replace(undefined, parseResourceChallenge(undefined), signal);
     else {
       if (session.isSigningIn) {
         if (current.shown !== undefined) run.onShown(current.shown);
         else if (current.runs.size === 1) run.onWaiting();
       }
-      await session.signIn(person(current, run), { way, scopes }, signal);
+      const refused = reason === undefined ? undefined : (session.atHand() ?? undefined);
+      await session.signIn(person(server, run), { way, scopes, reason, refused }, signal);
     }
   };
 
@@ -90,7 +96,7 @@ export function createSignIns(onChanged: () => void): SignIns {
       current.runs.add(run);
       onChanged();
       try {
-        await join(current, session, run);
+        await join(server, current, session, run);
         failures.delete(server);
       } catch (error) {
         if (ToolServerError.is(error)) failures.set(server, error);

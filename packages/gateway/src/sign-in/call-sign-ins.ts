@@ -1,0 +1,152 @@
+import { type Clock, type OAuthSession, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
+import { faultOf, isObject, type JsonObject, RpcError } from "@wirescope/tool-server/rpc";
+import type { Caller } from "../clients/caller.js";
+import type { FailedCall, RetryCall } from "../clients/perform.js";
+import type { GatewayListener } from "../events.js";
+import type { Notices } from "../notices.js";
+import type { Upstream } from "../upstream/upstream.js";
+import type { Upstreams } from "../upstream/upstreams.js";
+import { beginSharedSignIn, cannotBeShown, type SharedSignIn, showsPages } from "./shared-sign-in.js";
+import type { SignIns } from "./sign-ins.js";
+
+/** How a person signs in when a call needs it. For a gateway whose clients run on its machine, for the same person. */
+export interface GatewaySignIn {
+  /** Opens a page in the person's browser. Resolves with whether it could be started. Default: no browser opens. */
+  readonly openBrowser?: ((url: string) => Promise<boolean>) | undefined;
+  /** A link that starts the sign-in to a server, for the error of a call that nobody can be asked for. Default: none. */
+  readonly linkTo?: ((server: string) => Promise<string>) | undefined;
+}
+
+/** Lets people sign in when calls need it. */
+export interface CallSignIns {
+  /** Makes the call again after a sign-in; undefined if it did not fail for the lack of one. Rejects with an RpcError or a ToolServerError. */
+  readonly retry: RetryCall;
+  close(): void;
+}
+
+export interface CallSignInsOptions extends GatewaySignIn {
+  readonly upstreams: Pick<Upstreams, "named">;
+  readonly signIns: SignIns;
+  readonly notices: Pick<Notices, "onVisitCompleted">;
+  readonly secrets: SecretRegistry;
+  readonly clock: Clock;
+  readonly tell: GatewayListener;
+}
+
+/** What a person does on purpose. Lists are asked for by programs. */
+const methods: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
+
+/** How long a person is left alone after they were asked, in milliseconds: doubles each time until a call works. */
+const [firstPauseMs, maxPauseMs] = [60_000, 600_000];
+
+export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
+  const { upstreams, signIns, notices, clock, tell, openBrowser, linkTo } = options;
+  const links = options.secrets.rotating(64);
+  const underWay = new Map<string, SharedSignIn>();
+  const pauses = new Map<string, { readonly count: number; readonly until: number }>();
+  /** When a sign-in to a server last succeeded, by `performance.now()`. */
+  const doneAt = new Map<string, number>();
+
+  const mayShow = (server: string): boolean => clock.now() >= (pauses.get(server)?.until ?? 0);
+  const pause = (server: string): void => {
+    const count = (pauses.get(server)?.count ?? 0) + 1;
+    const pauseMs = Math.min(firstPauseMs * 2 ** (count - 1), maxPauseMs);
+    pauses.set(server, { count, until: clock.now() + pauseMs });
+  };
+
+  const begin = (upstream: Upstream, session: OAuthSession): SharedSignIn => {
+    const { name: server } = upstream;
+    const shared: SharedSignIn = beginSharedSignIn({
+      server,
+      openBrowser,
+      async run(signal, onShown) {
+        try {
+          await signIns.run(server, session, {
+            way: undefined,
+            scopes: [],
+            reason: session.describe().issuer === undefined ? "first" : "dead",
+            confirmedIssuer: "",
+            confirmedOrigin: "",
+            signal,
+            onShown: ({ request }) => onShown(request),
+            onWaiting() {},
+          });
+          await upstream.reconnect();
+          doneAt.set(server, performance.now());
+        } finally {
+          if (underWay.get(server) === shared) underWay.delete(server);
+        }
+      },
+      mayShow: () => mayShow(server),
+      onShown(way, { issuer }, { account }) {
+        pause(server);
+        const how = way === "browser" ? "The browser was opened" : "The client was asked to open a page";
+        tell({ kind: "sign-in", server, reason: `${how} at ${issuer}, because a call of ${account.label} needs it.` });
+      },
+      onVisitCompleted: notices.onVisitCompleted,
+    });
+    underWay.set(server, shared);
+    return shared;
+  };
+
+  /** The failure with what a person can do about it. */
+  const advised = async (server: string, error: unknown, why = ""): Promise<RpcError> => {
+    const { code, message, data } = faultOf(error);
+    const url = await linkTo?.(server).catch(() => undefined);
+    // The log and the audit hold the messages of errors, and others read them.
+    if (url !== undefined) links.add(url);
+    const link = url === undefined ? "" : ` Or open this link, which works once: ${url}`;
+    return new RpcError(code, `${message}${why}${link}`, { data: { ...(isObject(data) && data), server, url } });
+  };
+
+  const signIn = async (upstream: Upstream, { error, caller, startedAt }: FailedCall): Promise<void> => {
+    const { name: server } = upstream;
+    // Another call may have brought a sign-in about since this one was sent.
+    if ((doneAt.get(server) ?? 0) > startedAt) return;
+    const session = await upstream.oauth();
+    if (session === undefined || session.isMachine) throw error;
+    if (openBrowser === undefined && !showsPages(caller)) throw await advised(server, error);
+    const current = underWay.get(server);
+    const found = current?.isOver ? undefined : current;
+    if (found === undefined && !mayShow(server)) {
+      throw await advised(server, error, " You were asked to a moment ago, so no browser opens for it yet.");
+    }
+    try {
+      await (found ?? begin(upstream, session)).join(caller);
+    } catch (failure) {
+      if (caller.callOff.isOff) throw failure;
+      throw await advised(server, failure === cannotBeShown || !ToolServerError.is(failure) ? error : failure);
+    }
+  };
+
+  const retry = async (upstream: Upstream, call: FailedCall): Promise<JsonObject> => {
+    await signIn(upstream, call);
+    try {
+      const result = await call.again();
+      pauses.delete(upstream.name);
+      return result;
+    } catch (error) {
+      throw serverToSignInTo(error, call.caller) === undefined ? error : await advised(upstream.name, error);
+    }
+  };
+
+  return {
+    retry(call) {
+      const server = methods.has(call.method) ? serverToSignInTo(call.error, call.caller) : undefined;
+      const upstream = server === undefined ? undefined : upstreams.named(server);
+      return upstream && retry(upstream, call);
+    },
+    close() {
+      for (const shared of underWay.values()) {
+        shared.cancel(new ToolServerError("CONNECTION_CLOSED", "The gateway stops."));
+      }
+    },
+  };
+}
+
+/** The server that a call failed at for the lack of a sign-in. */
+function serverToSignInTo(error: unknown, { story }: Caller): string | undefined {
+  if (ToolServerError.is(error, "SIGN_IN_NEEDED")) return story.server;
+  const data = error instanceof RpcError && isObject(error.data) ? error.data : {};
+  return data.reason === "SIGN_IN_NEEDED" && typeof data.server === "string" ? data.server : undefined;
+}

@@ -1,0 +1,103 @@
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { type Gateway, type GatewayEvent, type GatewaySignIn, startGateway } from "@wirescope/gateway";
+import { createMemoryVault, createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { expect, onTestFinished } from "vitest";
+import { createBrowser, type Page } from "./browser.test.helper.js";
+import { type GuardedToolServer, startGuardedToolServer } from "./guarded-tool-server.test.helper.js";
+import { createLeapingClock } from "./oauth-world.test.helper.js";
+import { type RealAuthorizationServer, startRealAuthorizationServer } from "./real-authorization-server.test.helper.js";
+
+export const patience = { timeout: 30_000, interval: 20 };
+
+/** A gateway to `notes`, which a real authorization server guards, and which nobody has signed in to. All ends with the test. */
+export interface SignInWorld {
+  readonly authorization: RealAuthorizationServer;
+  readonly tool: GuardedToolServer;
+  readonly gateway: Gateway;
+  readonly events: readonly GatewayEvent[];
+  /** The pages that a browser was opened at. */
+  readonly opened: readonly string[];
+  readonly clock: ReturnType<typeof createLeapingClock>;
+  connect(mode: "legacy" | "modern", options?: ClientOptions): Promise<Client>;
+}
+
+/** `onOpened` is what the person does when the browser opens; its default is to sign in. Without a browser: null. */
+export async function createSignInWorld(
+  onOpened: ((url: string) => unknown) | null = signIn,
+  more: Partial<GatewaySignIn> = {},
+): Promise<SignInWorld> {
+  const authorization = await startRealAuthorizationServer();
+  const tool = await startGuardedToolServer(authorization);
+  const secrets = createSecretRegistry();
+  const clock = createLeapingClock();
+  const events: GatewayEvent[] = [];
+  const opened: string[] = [];
+  const gateway = await startGateway({
+    plugins: [
+      {
+        configuration: parseConfiguration(JSON.stringify({ notes: { type: "http", url: tool.url } }), {
+          allowInsecureLoopback: true,
+          secrets,
+        }),
+        variables: {},
+        pluginRoot: process.cwd(),
+        assertTrusted: async () => {},
+        oauth: { vault: createMemoryVault(), allowInsecureLoopback: true },
+        clock,
+      },
+    ],
+    secrets,
+    clock,
+    onEvent: (event) => void events.push(event),
+    signIn: {
+      ...(onOpened !== null && {
+        async openBrowser(url: string) {
+          opened.push(url);
+          // The test may be over before their browser is.
+          void Promise.resolve(onOpened(url)).catch(() => {});
+          return true;
+        },
+      }),
+      ...more,
+    },
+  });
+  onTestFinished(() => gateway.close({ graceMs: 0 }));
+  await expect.poll(() => gateway.servers()[0]?.failure?.code, patience).toBe("SIGN_IN_NEEDED");
+  return {
+    authorization,
+    tool,
+    gateway,
+    events,
+    opened,
+    clock,
+    async connect(mode, options = {}) {
+      const client = new Client(
+        { name: `test-${mode}`, version: "1.0.0" },
+        { versionNegotiation: { mode: mode === "modern" ? "auto" : "legacy" }, ...options },
+      );
+      const headers = { authorization: `Bearer ${gateway.token}` };
+      await client.connect(
+        new StreamableHTTPClientTransport(new URL(gateway.endpoint ?? ""), { requestInit: { headers } }),
+      );
+      onTestFinished(() => client.close());
+      return client;
+    },
+  };
+}
+
+/** Someone who signs in and agrees. */
+export function signIn(url: string): Promise<Page> {
+  return createBrowser().signIn(url);
+}
+
+/** Someone who says no at the authorization server. */
+export async function refuse(url: string): Promise<void> {
+  const { searchParams, origin } = new URL(url);
+  const back = new URL(searchParams.get("redirect_uri") ?? "");
+  const answer = { error: "access_denied", state: searchParams.get("state") ?? "", iss: origin };
+  for (const [name, value] of Object.entries(answer)) back.searchParams.set(name, value);
+  await fetch(back);
+}
+
+export const readNote = { name: "notes__read", arguments: {} };
+export const note: readonly object[] = [{ type: "text", text: "milk, eggs" }];
