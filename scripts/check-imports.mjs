@@ -64,7 +64,7 @@ const folderDirections = {
     diagnostics: ["secrets", "errors.ts"],
     configuration: ["secrets", "process", "errors.ts", "headers", "files"],
     trust: ["process", "errors.ts", "files", "configuration"],
-    http: ["secrets", "process", "errors.ts", "headers", "diagnostics"],
+    http: ["secrets", "process", "errors.ts", "rpc", "headers", "diagnostics"],
     vault: ["secrets", "process", "errors.ts", "files"],
     credentials: ["secrets", "process", "errors.ts", "headers", "diagnostics", "configuration"],
     oauth: ["secrets", "process", "errors.ts", "files", "diagnostics", "http", "vault", "credentials"],

@@ -1,7 +1,6 @@
 import type { Connection } from "@wirescope/tool-server";
 import { isObject, type JsonObject } from "@wirescope/tool-server/rpc";
 import type { LoadedList } from "../catalogue/cached-list.js";
-import { requestRaw } from "./raw-request.js";
 
 /** The lists that a server has. */
 export const listKinds = {
@@ -38,9 +37,7 @@ export async function fetchList(
   let cursor: string | undefined;
   let characters = 0;
   for (let page = 0; page < mostPages && items.length < mostItems; page += 1) {
-    const result = await requestRaw(connection, {
-      method,
-      params: cursor === undefined ? {} : { cursor },
+    const result = await connection.request(method, cursor === undefined ? {} : { cursor }, {
       totalTimeoutMs: Math.max(1, deadline - Date.now()),
     });
     const found = result[field];

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Connection, ToolServerError } from "@wirescope/tool-server";
+import type { Connection } from "@wirescope/tool-server";
 import { type Era, isObject, type JsonObject, metaKeys, metaOf, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 import type { Caller } from "../clients/caller.js";
 import { type TraceFields, traceKeys } from "../telemetry/trace-fields.js";
@@ -41,26 +41,19 @@ export async function relay(
       const extra = more;
       const trace = caller.story.trace?.ask({ connection, method, params });
       const fields = trace === undefined ? caller.story.carried : trace.fields;
-      const relayed = connection.relay({
+      const onOff = (reason: Error | undefined): void => call.cancel(reason);
+      caller.callOff.onOff(onOff);
+      const sent = connection.send(call, {
         method,
         paramsFor({ era }) {
           trace?.sent();
           return withMeta(extra === undefined ? params : { ...params, ...extra }, era, caller, fields);
         },
         headers: fields === undefined ? headers : { ...headers, ...fields },
-        mark: call,
-        onProgress(progress) {
-          call.activeAt = Date.now();
-          const { progressToken } = caller;
-          if (progressToken !== undefined) caller.notify("notifications/progress", { ...progress, progressToken });
-        },
       });
-      const onOff = (reason: Error | undefined): void =>
-        relayed.cancel(ToolServerError.is(reason) ? reason : undefined);
-      caller.callOff.onOff(onOff);
       let result: JsonObject;
       try {
-        result = await relayed.result;
+        result = await sent;
         trace?.answered(result);
       } catch (error) {
         trace?.failed(error);
@@ -93,7 +86,7 @@ const unchanged = (result: JsonObject): JsonObject => result;
 async function inputOf({ inputRequests, requestState }: JsonObject, call: UpstreamCall): Promise<JsonObject> {
   const questions = isObject(inputRequests) ? Object.entries(inputRequests) : [];
   if (questions.length === 0) await new Promise((resolve) => setTimeout(resolve, pacingMs));
-  call.questions += 1;
+  call.openQuestions += 1;
   try {
     const answers = await Promise.all(
       questions.map(async ([key, question]) => [key, await ask(question, call.caller)] as const),
@@ -103,7 +96,7 @@ async function inputOf({ inputRequests, requestState }: JsonObject, call: Upstre
       ...(typeof requestState === "string" ? { requestState } : {}),
     };
   } finally {
-    call.questions -= 1;
+    call.openQuestions -= 1;
     call.activeAt = Date.now();
   }
 }

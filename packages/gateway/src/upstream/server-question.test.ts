@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createCallOff } from "../clients/call-off.js";
 import type { Caller } from "../clients/caller.js";
 import { passOnQuestion } from "./server-question.js";
-import type { UpstreamCall } from "./upstream-call.js";
+import { UpstreamCall } from "./upstream-call.js";
 
 /** A call of a client that can be asked, and says who it is. */
 function callOf(name: string, capabilities: object = { elicitation: { form: {} } }): UpstreamCall {
@@ -11,12 +11,12 @@ function callOf(name: string, capabilities: object = { elicitation: { form: {} }
     callOff: createCallOff(),
     ask: async () => ({ action: "accept", content: { name } }),
   };
-  return { caller: caller as Caller, server: "s", method: "tools/call", activeAt: 0, questions: 0 };
+  return new UpstreamCall(caller as Caller, "s", "tools/call");
 }
 
-const ask = (mark: object | undefined, calls: readonly UpstreamCall[]) => {
+const ask = (call: UpstreamCall | undefined, calls: readonly UpstreamCall[]) => {
   const params = { mode: "form", message: "Who?", requestedSchema: { type: "object", properties: {} } };
-  const question = { method: "elicitation/create", params, origin: { mark, signal: undefined } };
+  const question = { method: "elicitation/create", params, origin: { call, signal: undefined } };
   return passOnQuestion("s", question, new Set(calls));
 };
 

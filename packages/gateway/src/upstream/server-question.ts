@@ -1,14 +1,14 @@
 import type { MessageOrigin } from "@wirescope/tool-server";
 import { type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 import { canAnswer, isPassedOn } from "./client-capability.js";
-import type { UpstreamCall } from "./upstream-call.js";
+import { UpstreamCall } from "./upstream-call.js";
 import type { CallsInFlight } from "./upstream-calls.js";
 
 /** Something that a server of the older era asks of a client. */
 export interface ServerQuestion {
   readonly method: string;
   readonly params: JsonObject | undefined;
-  readonly origin: Pick<MessageOrigin, "mark" | "signal">;
+  readonly origin: Pick<MessageOrigin, "call" | "signal">;
 }
 
 /**
@@ -24,21 +24,22 @@ export async function passOnQuestion(
   const { method, params, origin } = question;
   if (!isPassedOn(method)) throw new RpcError(rpcCodes.methodNotFound, `The gateway does not pass on ${method}.`);
   const call = callOf(server, question, calls);
-  call.questions += 1;
+  call.openQuestions += 1;
   try {
     return await call.caller.ask(method, params, origin.signal);
   } finally {
-    call.questions -= 1;
+    call.openQuestions -= 1;
     call.activeAt = Date.now();
   }
 }
 
 function callOf(server: string, { method, params, origin }: ServerQuestion, calls: CallsInFlight): UpstreamCall {
   const isCapable = ({ caller }: UpstreamCall): boolean => canAnswer(caller.capabilities, method, params);
-  const marked = origin.mark as UpstreamCall | undefined;
+  const marked = origin.call;
   if (marked !== undefined) {
     // Another's question is not for whoever happens to be there.
-    if (!calls.has(marked)) throw new RpcError(rpcCodes.failed, "The call that this is about is over.");
+    if (!(marked instanceof UpstreamCall) || !calls.has(marked))
+      throw new RpcError(rpcCodes.failed, "The call that this is about is over.");
     if (isCapable(marked)) return marked;
     throw new RpcError(rpcCodes.methodNotFound, `The client that made this call cannot answer ${method}.`);
   }

@@ -1,6 +1,5 @@
 import { type Connection, createBackOff, systemClock } from "@wirescope/tool-server";
 import type { LogLevel } from "@wirescope/tool-server/rpc";
-import { requestRaw } from "./raw-request.js";
 
 /**
  * What a server is asked to tell of by itself, for all clients together. Asked again with each new session, and of the
@@ -38,7 +37,7 @@ export function createServerWishes(): ServerWishes {
   const ask = async (method: string, params: Record<string, unknown>): Promise<void> => {
     const open = ready();
     if (open === undefined) return;
-    await requestRaw(open, { method, params, totalTimeoutMs: wishMs });
+    await open.request(method, params, { totalTimeoutMs: wishMs });
   };
   const setLevel = async (): Promise<void> => {
     const server = ready()?.server;

@@ -1,12 +1,20 @@
+import { Call, type JsonObject } from "@wirescope/tool-server/rpc";
 import type { Caller } from "../clients/caller.js";
 
-/** A call of a server that is under way. Also the mark by which what the server sends on its stream is known. */
-export interface UpstreamCall {
+/** A call of a server that is under way. */
+export class UpstreamCall extends Call {
   readonly caller: Caller;
   readonly server: string;
-  readonly method: string;
-  /** When the server was last heard of, in milliseconds. */
-  activeAt: number;
-  /** How many questions of the server the client has not answered yet: meanwhile the server need not say anything. */
-  questions: number;
+
+  constructor(caller: Caller, server: string, method: string) {
+    super({ id: caller.id, method }, caller.era);
+    this.caller = caller;
+    this.server = server;
+  }
+
+  override onProgress(progress: JsonObject): void {
+    this.activeAt = Date.now();
+    const { progressToken } = this.caller;
+    if (progressToken !== undefined) this.caller.notify("notifications/progress", { ...progress, progressToken });
+  }
 }

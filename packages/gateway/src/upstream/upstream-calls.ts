@@ -3,7 +3,7 @@ import { RpcError, rpcCodes, TransientSet } from "@wirescope/tool-server/rpc";
 import { type Admission, createAdmission } from "../admission.js";
 import type { Caller } from "../clients/caller.js";
 import type { GatewayLimits } from "../limits.js";
-import type { UpstreamCall } from "./upstream-call.js";
+import { UpstreamCall } from "./upstream-call.js";
 
 /** What became of a server in the configuration. */
 export type Departure = "changed" | "removed";
@@ -45,7 +45,8 @@ export function createUpstreamCalls({ server, limits, clock }: UpstreamCallsOpti
       if (departure !== undefined) throw tooLate(server, departure);
       const full = admission.enter();
       if (full !== undefined) throw overloaded(server, full, limits);
-      const call: UpstreamCall = { caller, server, method, activeAt: clock.now(), questions: 0 };
+      const call = new UpstreamCall(caller, server, method);
+      call.activeAt = clock.now();
       all.add(call);
       return call;
     },
@@ -57,7 +58,7 @@ export function createUpstreamCalls({ server, limits, clock }: UpstreamCallsOpti
     callOffSilent() {
       const now = clock.now();
       for (const call of all) {
-        const isSilent = call.questions === 0 && now - call.activeAt >= limits.callIdleMs;
+        const isSilent = call.openQuestions === 0 && now - call.activeAt >= limits.callIdleMs;
         if (isSilent) call.caller.callOff.off(silent(call, limits.callIdleMs));
       }
     },

@@ -27,7 +27,7 @@ import type { PluginServers } from "./plugin-servers.js";
 import { type Relayed, relay } from "./relay.js";
 import { passOnQuestion } from "./server-question.js";
 import { createServerWishes, type ServerWishes } from "./server-wishes.js";
-import type { UpstreamCall } from "./upstream-call.js";
+import { UpstreamCall } from "./upstream-call.js";
 import { createUpstreamCalls, type Departure } from "./upstream-calls.js";
 
 /** What is known of a server behind the gateway; a snapshot. */
@@ -202,9 +202,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const hear = (method: string, params: JsonObject, origin: MessageOrigin): void => {
     if (method === "notifications/progress" || method === "notifications/cancelled") return;
     const changed = Object.hasOwn(changedLists, method) ? changedLists[method] : undefined;
-    const mark = origin.mark as UpstreamCall | undefined;
-    // What is logged about a call that is over is for nobody; without a mark it would be for everybody.
-    if (method === "notifications/message" && mark !== undefined && !calls.all.has(mark)) return;
+    const mark = origin.call instanceof UpstreamCall ? origin.call : undefined;
+    // What is logged about a call that is over is for nobody; without a call it would be for everybody.
+    if (method === "notifications/message" && origin.call !== undefined && (mark === undefined || !calls.all.has(mark)))
+      return;
     if (changed === undefined) options.onNotification(method, params, mark);
     else for (const kind of changed) refresh(kind);
   };

@@ -1,7 +1,8 @@
 import { ToolServerError } from "../errors.js";
+import type { Cancellation } from "../rpc/cancellation.js";
 
 /** Waits for `promise` until the caller gives up; what was begun for all goes on. */
-export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined, server: string): Promise<T> {
+export function abortable<T>(promise: Promise<T>, signal: Cancellation | undefined, server: string): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(ToolServerError.is(signal.reason) ? signal.reason : calledOff(server));

@@ -1,6 +1,8 @@
 import { ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { ToolServerError } from "../errors.js";
 import { quotedWords } from "../process/printable-text.js";
+import type { Cancellation } from "../rpc/cancellation.js";
+import { RpcError } from "../rpc/rpc-error.js";
 import { describeDuration } from "./duration.js";
 import { redactFailure, redactValue } from "./redact-failure.js";
 
@@ -9,7 +11,7 @@ export interface CallCircumstances {
   /** The name of the server. */
   readonly server: string;
   readonly method: string;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: Cancellation | undefined;
   readonly idleTimeoutMs: number;
   /** Why the transport ended, where it did. */
   readonly transportFailure: ToolServerError | undefined;
@@ -29,11 +31,12 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
   if (signal?.aborted) {
     // A limit of ours says for itself which it was.
     if (ToolServerError.is(signal.reason)) return signal.reason;
-    return calledOff(server, method);
+    const message = `${method} of the server ${who} was cancelled.`;
+    return new ToolServerError("CALL_CANCELLED", message);
   }
   const own = ownFailure(error);
   if (own !== undefined) return redactFailure(own, redact);
-  if (ProtocolError.isInstance(error)) {
+  if (error instanceof RpcError || ProtocolError.isInstance(error)) {
     return new ToolServerError("CALL_REFUSED", `The server ${who} refused ${method}: ${said(error.message)}`, {
       details: { rpcCode: error.code, rpcData: redactValue(error.data, redact), wasSent: true },
     });
@@ -60,11 +63,6 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
     default:
       return invalid(`The server ${who} answered ${method} with what cannot be used: ${said(error.message)}`);
   }
-}
-
-/** That a caller gave up. */
-export function calledOff(server: string, method: string): ToolServerError {
-  return new ToolServerError("CALL_CANCELLED", `${method} of the server ${JSON.stringify(server)} was called off.`);
 }
 
 /** That a server was silent for too long during a call; `strays` is what it said in place of an answer. */

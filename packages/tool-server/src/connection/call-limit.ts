@@ -1,42 +1,35 @@
 import { ToolServerError } from "../errors.js";
 import type { Clock } from "../process/clock.js";
-import type { CallOptions } from "./connection.js";
 import { describeDuration } from "./duration.js";
 
 /** The longest that a timer of Node can wait, in milliseconds: one that is longer would fire at once. */
-const longestMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 /** A time for a timer: `Infinity`, and all that is too long, is as long as can be. */
 export function timerMs(timeoutMs: number): number {
-  return Math.min(timeoutMs, longestMs);
+  return Math.min(timeoutMs, maxTimerMs);
 }
 
-/** What ends a call early: its caller, or the time that it may take in all. */
-export interface CallLimit {
-  /** Aborted with CALL_TIMEOUT where the time is up, else as the caller's own. */
-  readonly signal: AbortSignal;
-  /** The call is over. */
-  end(): void;
+/** How long there may be silence, if a person may be asked in between: the time that they take does not count. */
+export interface Silence {
+  readonly timeoutMs: number;
+  /** Whether somebody is asked right now. Default: nobody ever is. */
+  readonly isPersonAsked: (() => boolean) | undefined;
+  readonly clock: Clock;
 }
 
-/** Joins the caller's signal with the limit on how long a call may take in all. The SDK looks at the latter at progress alone. */
-export function limitCall(options: CallOptions, method: string, server: string, clock: Clock): CallLimit {
-  const { signal, totalTimeoutMs = longestMs } = options;
-  const controller = new AbortController();
-  const onAbort = (): void => controller.abort(signal?.reason);
-  if (signal?.aborted) onAbort();
-  else signal?.addEventListener("abort", onAbort, { once: true });
-  const callOff = clock.after(timerMs(totalTimeoutMs), () => controller.abort(tooLong(method, server, totalTimeoutMs)));
-  return {
-    signal: controller.signal,
-    end() {
-      callOff();
-      signal?.removeEventListener("abort", onAbort);
-    },
+/** Acts after so long a silence, unless the returned function is called before. */
+export function afterSilence({ timeoutMs, isPersonAsked, clock }: Silence, act: () => void): () => void {
+  let stop = (): void => {};
+  const wait = (): void => {
+    stop = clock.after(timeoutMs, () => (isPersonAsked?.() ? wait() : act()));
   };
+  wait();
+  return () => stop();
 }
 
-function tooLong(method: string, server: string, totalTimeoutMs: number): ToolServerError {
-  const message = `${method} of the server ${JSON.stringify(server)} took longer than ${describeDuration(totalTimeoutMs)} in all, and was called off. Allow more time, or look at what the server does.`;
+/** That a call took longer than it may in all. */
+export function tooLong(method: string, server: string, totalTimeoutMs: number): ToolServerError {
+  const message = `${method} of the server ${JSON.stringify(server)} took longer than ${describeDuration(totalTimeoutMs)} in all, and was cancelled. Allow more time, or look at what the server does.`;
   return new ToolServerError("CALL_TIMEOUT", message, { details: { wasSent: true } });
 }

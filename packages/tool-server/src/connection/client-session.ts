@@ -1,18 +1,21 @@
-import { Client } from "@modelcontextprotocol/client";
+import { Client, SdkError, SdkErrorCode, type Transport } from "@modelcontextprotocol/client";
 import { publish, publisherOf } from "../diagnostics/channels.js";
 import type { ConnectivityState, TransportFacts } from "../diagnostics/facts.js";
 import type { Tell } from "../diagnostics/tell.js";
 import { ToolServerError } from "../errors.js";
 import type { Clock } from "../process/clock.js";
+import type { Call } from "../rpc/call.js";
+import type { JsonObject, RequestId } from "../rpc/json-rpc.js";
+import { Peer, type RelatedCall } from "../rpc/peer.js";
+import { metaKeys } from "../rpc/protocol.js";
 import type { ToolTransport } from "../transports/transport.js";
 import { callFailure } from "./call-failure.js";
-import { timerMs } from "./call-limit.js";
-import type { ClientSettings, ServerDescription } from "./client-settings.js";
+import { afterSilence, timerMs } from "./call-limit.js";
+import type { ClientSettings, MessageOrigin, ServerDescription } from "./client-settings.js";
+import type { ForwardedRequest } from "./connection.js";
 import { describeDuration } from "./duration.js";
-import { afterSilence } from "./idle-limit.js";
 import { type ChangedList, listChangeHandlers, watchSubscription } from "./list-changes.js";
 import { connectClient, type EraMemory, handshakeTimes } from "./negotiate-era.js";
-import { createRelayedCalls, type RelayOutcome, type RelayRequest } from "./relayed-calls.js";
 import { createSchemaValidator } from "./schema-validator.js";
 
 export type { ClientSettings, ServerDescription } from "./client-settings.js";
@@ -28,14 +31,12 @@ export interface ClientSession {
   readonly transport: ToolTransport;
   readonly facts: TransportFacts;
   readonly server: ServerDescription;
-  /** To make calls over it. Each is to be begun and ended here, so that it is counted and waited for. */
+  /** For typed methods. Each call is begun and ended here, so that it is counted and waited for. */
   readonly client: Client;
   beginCall(): void;
   endCall(isSuccess: boolean): void;
-  /** Passes a request on over it, and counts it. Returns its id. */
-  relay(request: RelayRequest, outcome: RelayOutcome): number;
-  /** Tells the server that nobody waits for a request that was passed on. */
-  giveUp(id: number): void;
+  /** Sends a request for a call. Settles as `Peer.request` does. */
+  send(call: Call, request: ForwardedRequest): Promise<JsonObject>;
   /** Ends it, for this reason, once the calls in flight have ended: each hears for itself what became of it. */
   retire(reason: string): void;
   /** Ends it now. */
@@ -79,13 +80,24 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     publish("transport:closed", { subject: facts, reason });
   };
 
-  const relayed = createRelayedCalls(transport, facts, settings);
+  /** The calls that requests of the server are about, which the client hands on a moment after they arrived. */
+  const asked = new Map<RequestId, RelatedCall>();
+  const peer = new Peer(transport, (message, call) => {
+    if (!("id" in message)) settings.onNotification?.(message, { facts, call });
+    else if (call !== undefined) {
+      const { id } = message;
+      asked.set(id, call);
+      // Some the client handles by itself, or refuses.
+      setImmediate(() => asked.delete(id));
+    }
+  });
 
   publish("transport:opened", facts);
   setState("CONNECTING");
   transport.onclose = () => {
     const wasOver = isOver;
-    relayed.end();
+    peer.end(new SdkError(SdkErrorCode.ConnectionClosed, "Connection closed"));
+    peer.clientTransport.onclose?.();
     end(transport.failure?.message ?? "The transport closed.");
     if (session !== undefined && !wasOver) options.onLost(session, transport.failure);
   };
@@ -99,14 +111,21 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   client.onerror = (error) => {
     if (!isOver) tell(facts, "info", `Out of band: ${error.message}`);
   };
-  relayed.prepare(client);
+  const { onRequest } = settings;
+  if (onRequest !== undefined) {
+    client.fallbackRequestHandler = (request, { mcpReq: { signal: requestSignal } }) => {
+      const origin: MessageOrigin = { facts, call: asked.get(request.id), signal: requestSignal };
+      asked.delete(request.id);
+      return onRequest(request, origin);
+    };
+  }
   settings.prepare?.(client, facts);
 
   const giveUp = (): void => void transport.close().catch(() => {});
   signal.addEventListener("abort", giveUp, { once: true });
   // The SDK limits the requests of a handshake, and not its notification.
   let tooLong: ToolServerError | undefined;
-  const silence = { timeoutMs: connectTimeoutMs, isPersonAsked: isPersonAsked ?? (() => false), clock };
+  const silence = { timeoutMs: connectTimeoutMs, isPersonAsked, clock };
   const callOff = afterSilence(silence, () => {
     tooLong = slowHandshake(server, connectTimeoutMs, transport.strays?.());
     giveUp();
@@ -114,7 +133,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   callStarted(facts);
   try {
     signal.throwIfAborted();
-    await connectClient(client, transport, options.era, times);
+    await connectClient(client, peer.clientTransport as Transport & ToolTransport, options.era, times);
     signal.throwIfAborted();
   } catch (error) {
     callFailed(facts);
@@ -161,22 +180,17 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     inFlight -= 1;
     if (inFlight === 0 && retirement !== undefined) void close(retirement);
   };
-  relayed.begin(description, {
-    succeeded: () => callSucceeded(facts),
-    failed: () => callFailed(facts),
-    ended: callEnded,
-  });
+  const envelope = description.era === "legacy" ? undefined : envelopeOf(settings, description);
   session = {
     transport,
     facts,
     server: description,
-    relay(request, outcome) {
-      callStarted(facts);
-      inFlight += 1;
-      return relayed.send(request, outcome);
-    },
-    giveUp: relayed.giveUp,
     client,
+    send(call, { method, paramsFor, headers }) {
+      const { _meta, ...params } = paramsFor(description) as Record<string, unknown> & { readonly _meta?: JsonObject };
+      const meta = envelope === undefined ? _meta : { ...envelope, ..._meta };
+      return peer.request(call, { method, params, meta, headers });
+    },
     beginCall() {
       callStarted(facts);
       inFlight += 1;
@@ -202,6 +216,15 @@ function slowHandshake(server: string, timeoutMs: number, strays = ""): ToolServ
     "Look at what the server does, or allow more time.",
   ];
   return new ToolServerError("CALL_TIMEOUT", message.filter(Boolean).join(" "), { details: { wasSent: true } });
+}
+
+/** What every request of the newer era says of this side. */
+function envelopeOf(settings: ClientSettings, { protocolVersion }: ServerDescription): JsonObject {
+  return {
+    [metaKeys.protocolVersion]: protocolVersion,
+    [metaKeys.clientInfo]: settings.info,
+    [metaKeys.clientCapabilities]: settings.capabilities ?? {},
+  };
 }
 
 function describeServer(client: Client): ServerDescription {

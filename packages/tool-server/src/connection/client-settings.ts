@@ -2,12 +2,12 @@ import type {
   Client,
   ClientCapabilities,
   Implementation,
-  JSONRPCNotification,
-  JSONRPCRequest,
   Result,
   ServerCapabilities,
 } from "@modelcontextprotocol/client";
 import type { TransportFacts } from "../diagnostics/facts.js";
+import type { RpcNotification, RpcRequest } from "../rpc/json-rpc.js";
+import type { RelatedCall } from "../rpc/peer.js";
 
 /** Who we are, to the server. */
 export interface ClientSettings {
@@ -17,19 +17,16 @@ export interface ClientSettings {
   /** Gets each new client before it connects: to answer what the server asks. */
   readonly prepare?: ((client: Client, facts: TransportFacts) => void) | undefined;
   /** Answers what a server asks and no handler of `prepare` does. Rejects where it does not. Default: the server is refused. */
-  readonly onRequest?: ((request: JSONRPCRequest, origin: MessageOrigin) => Promise<Result>) | undefined;
+  readonly onRequest?: ((request: RpcRequest, origin: MessageOrigin) => Promise<Result>) | undefined;
   /** Hears each notification of a server, before the client does. */
-  readonly onNotification?: ((notification: JSONRPCNotification, origin: MessageOrigin) => void) | undefined;
+  readonly onNotification?: ((notification: RpcNotification, origin: MessageOrigin) => void) | undefined;
 }
 
 /** Where a message of a server comes from. */
 export interface MessageOrigin {
   readonly facts: TransportFacts;
-  /**
-   * The mark of the relayed request on whose stream it came; undefined where that cannot be known, as where all share one
-   * wire. Where the request is over, a mark that nobody gave.
-   */
-  readonly mark: object | undefined;
+  /** The call on whose stream it arrived; undefined if that is not known, because all calls share one wire. */
+  readonly call: RelatedCall;
   /** For a request: aborted where the server does not wait for the answer any more. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -17,10 +17,10 @@ import type {
 } from "@modelcontextprotocol/client";
 import type { StateChange } from "../diagnostics/channels.js";
 import type { ConnectionFacts, ConnectivityState } from "../diagnostics/facts.js";
-import type { ToolServerError } from "../errors.js";
+import type { Call } from "../rpc/call.js";
+import type { JsonObject } from "../rpc/json-rpc.js";
 import type { ServerDescription } from "./client-settings.js";
 import type { ChangedList } from "./list-changes.js";
-import type { RelayRequest, WireObject } from "./relayed-calls.js";
 
 /** Is called with each new state of a connection, before anybody who only observes it. */
 export type StateListener = (change: StateChange<ConnectionFacts>) => void;
@@ -36,12 +36,16 @@ export interface CallOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** A request that is passed on. */
-export interface RelayedCall {
-  /** The result as it came, also one that asks for input. Rejects with a ToolServerError. */
-  readonly result: Promise<WireObject>;
-  /** Gives up: the server is told, and the result rejects with the reason, or with CALL_CANCELLED where there is none. */
-  cancel(reason?: ToolServerError): void;
+/** A request that is forwarded as it is. */
+export interface ForwardedRequest {
+  readonly method: string;
+  /**
+   * The parameters for the server as it turned out to be. In the newer era what is in their `_meta` overrides what this side says
+   * of itself there.
+   */
+  readonly paramsFor: (server: ServerDescription) => JsonObject;
+  /** Headers of the request, in addition to those of the transport and the credential. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
@@ -74,10 +78,13 @@ export interface Connection {
     options?: CallOptions,
   ): Promise<Result>;
   /**
-   * Passes a request on as it is, past the client of the SDK, whose views on it nobody asks for. It has no time limit: who
-   * waits no more cancels it.
+   * Sends a request for a call, past the client of the SDK and its schemas. Resolves with the result as it arrived, also one that
+   * asks for input. It has no time limit. If the call is cancelled, the server is notified, and it rejects with the reason if that
+   * is a ToolServerError, else with CALL_CANCELLED.
    */
-  relay(request: RelayRequest): RelayedCall;
+  send(call: Call, request: ForwardedRequest): Promise<JsonObject>;
+  /** Makes a request, and resolves with its result as it arrived. `totalTimeoutMs` defaults to the silence that is allowed. */
+  request(method: string, params: JsonObject, options?: Pick<CallOptions, "totalTimeoutMs">): Promise<JsonObject>;
   /** Replaces secrets in text about this server: the user's, and those that the server made known. */
   redact(text: string): string;
   /** Calls the listener at each change of the state, until the returned function is called. */

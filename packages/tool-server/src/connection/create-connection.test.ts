@@ -251,8 +251,11 @@ describe("a call", () => {
   });
 
   test("ends when the server is silent for too long, and the server is told", async () => {
-    const { server, connection } = setUp();
-    const error = await failureOf(connection.callTool({ name: "wait", arguments: {} }, { idleTimeoutMs: 50 }));
+    const { server, clock, connection } = setUp();
+    const failed = failureOf(connection.callTool({ name: "wait", arguments: {} }, { idleTimeoutMs: 50 }));
+    await expect.poll(() => server.runs, waiting).toBe(1);
+    clock.advance(50);
+    const error = await failed;
     expect(error.code).toBe("CALL_TIMEOUT");
     expect(error.message).toContain("50 ms");
     expect(server.runs).toBe(1);

@@ -5,20 +5,21 @@ import type { Tell } from "../diagnostics/tell.js";
 import type { ToolServerError } from "../errors.js";
 import type { BackOffLimits } from "../process/back-off.js";
 import type { Clock } from "../process/clock.js";
+import { Call } from "../rpc/call.js";
+import { type Cancellation, Canceller } from "../rpc/cancellation.js";
+import type { JsonObject } from "../rpc/json-rpc.js";
 import type { ToolTransport } from "../transports/transport.js";
 import { abortable } from "./abortable.js";
 import { callFailure, tooSilent } from "./call-failure.js";
-import { limitCall, timerMs } from "./call-limit.js";
+import { afterSilence, timerMs, tooLong } from "./call-limit.js";
 import { type ClientSession, openSession, type ServerDescription } from "./client-session.js";
 import type { ClientSettings } from "./client-settings.js";
-import type { CallOptions, Connection } from "./connection.js";
+import type { CallOptions, Connection, ForwardedRequest } from "./connection.js";
 import { closedConnection, endsSession, isRepeatable } from "./connection-failures.js";
 import { connectivityOf } from "./connection-state.js";
-import { limitIdle } from "./idle-limit.js";
 import type { ChangedList } from "./list-changes.js";
 import { listMethods } from "./list-methods.js";
 import { createEraMemory } from "./negotiate-era.js";
-import { type RelayHost, relayCall } from "./relay.js";
 import { createSessionKeeper } from "./session-keeper.js";
 
 export interface ConnectionOptions {
@@ -103,61 +104,41 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
   const keeper = createSessionKeeper({ facts, open, redact, onDefect, clock, isEager, backOff, random });
 
-  // One function, which waits for the answer alone: each more between a caller and the client was paid by every call.
-  const call = async <Result>(
+  /**
+   * Makes a call over the live session, or the one to come, and once more if that is safe. Whoever calls, and in whatever way, it is
+   * counted, judged and repeated here.
+   */
+  const perform = async <Result>(
     method: string,
-    invoke: (client: Client, options: RequestOptions) => Promise<Result>,
-    given: CallOptions = {},
+    signal: Cancellation | undefined,
+    timeoutMs: number,
+    attempt: (session: ClientSession) => Promise<Result>,
   ): Promise<Result> => {
     callStarted(facts);
-    const total = given.totalTimeoutMs === undefined ? undefined : limitCall(given, method, facts.name, clock);
-    const callOptions = total === undefined ? given : { ...given, ...total };
-    const timeout = timerMs(callOptions.idleTimeoutMs ?? idleTimeoutMs);
     try {
       for (let mayRepeat = true; ; mayRepeat = false) {
-        const session = keeper.live() ?? (await keeper.ensure(callOptions.signal, false));
-        const idle =
-          isPersonAsked &&
-          limitIdle(callOptions, { timeoutMs: timeout, isPersonAsked, clock }, () =>
-            tooSilent(facts.name, method, timeout),
-          );
-        const { signal, onProgress } = idle ?? callOptions;
-        const request: RequestOptions = {
-          timeout: idle === undefined ? timeout : timerMs(Number.POSITIVE_INFINITY),
-          resetTimeoutOnProgress: true,
-          onprogress: onProgress ?? ignoreProgress,
-          ...(signal === undefined ? {} : { signal }),
-        };
+        const session = keeper.live() ?? (await keeper.ensure(signal, false));
         session.beginCall();
         try {
-          const result = await invoke(session.client, request);
+          const result = await attempt(session);
           session.endCall(true);
           callSucceeded(facts);
           return result;
         } catch (cause) {
           session.endCall(false);
-          const { error, isRepeated } = judge(session, cause, method, { signal, timeout });
-          if (!mayRepeat || !isRepeated) throw error;
+          const error = judge(session, cause, { method, signal, timeoutMs });
+          if (!mayRepeat || signal?.aborted || !isRepeatable(error, method)) throw error;
           tell(facts, "warning", `${method} is sent once more: ${error.message}`);
-        } finally {
-          idle?.end();
         }
       }
     } catch (error) {
       callFailed(facts);
       throw error;
-    } finally {
-      total?.end();
     }
   };
 
-  /** What a request failed for over a session, which may be over with it. */
-  const judge = (
-    session: ClientSession,
-    cause: unknown,
-    method: string,
-    { signal, timeout }: { readonly signal?: AbortSignal | undefined; readonly timeout: number },
-  ): { readonly error: ToolServerError; readonly isRepeated: boolean } => {
+  /** Why a request failed over a session, which may be over with it. */
+  const judge = (session: ClientSession, cause: unknown, { method, signal, timeoutMs }: Attempt): ToolServerError => {
     const { transport } = session;
     const error =
       keeper.state.kind !== "closed" || signal?.aborted
@@ -165,26 +146,61 @@ export function createConnection(options: ConnectionOptions): Connection {
             server: facts.name,
             method,
             signal,
-            idleTimeoutMs: timeout,
+            idleTimeoutMs: timeoutMs,
             transportFailure: transport.failure,
             strays: transport.strays?.(),
             redact,
           })
         : closedConnection(facts.name);
     if (endsSession(error)) keeper.lose(session, error);
-    return { error, isRepeated: isRepeatable(error, method) };
+    return error;
   };
 
-  const relayHost: RelayHost = {
-    facts,
-    session: keeper.live,
-    ensure: () => keeper.ensure(undefined, false),
-    judge(session, cause, method) {
-      const judged = judge(session, cause, method, { timeout: idleTimeoutMs });
-      if (judged.isRepeated) tell(facts, "warning", `${method} may be sent once more: ${judged.error.message}`);
-      return judged;
-    },
+  /** A call by a typed method of the SDK's client, with limits of time. */
+  const call = async <Result>(
+    method: string,
+    invoke: (client: Client, options: RequestOptions) => Promise<Result>,
+    given: CallOptions = {},
+  ): Promise<Result> => {
+    const own = new Canceller();
+    const { signal, totalTimeoutMs, onProgress } = given;
+    const timeoutMs = timerMs(given.idleTimeoutMs ?? idleTimeoutMs);
+    const onAbort = (): void => own.cancel(signal?.reason);
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener("abort", onAbort, { once: true });
+    const stopTotal =
+      totalTimeoutMs === undefined
+        ? undefined
+        : clock.after(timerMs(totalTimeoutMs), () => own.cancel(tooLong(method, facts.name, totalTimeoutMs)));
+    let stopIdle = (): void => {};
+    try {
+      return await perform(method, own, timeoutMs, (session) => {
+        const wait = (): void => {
+          stopIdle();
+          stopIdle = afterSilence({ timeoutMs, isPersonAsked, clock }, () =>
+            own.cancel(tooSilent(facts.name, method, timeoutMs, session.transport.strays?.())),
+          );
+        };
+        wait();
+        return invoke(session.client, {
+          signal: own.signal,
+          // The SDK's limit does not know that the time of a person who signs in does not count.
+          timeout: timerMs(Number.POSITIVE_INFINITY),
+          onprogress(progress) {
+            wait();
+            onProgress?.(progress);
+          },
+        });
+      });
+    } finally {
+      stopIdle();
+      stopTotal?.();
+      signal?.removeEventListener("abort", onAbort);
+    }
   };
+
+  const send = (forwarded: Call, request: ForwardedRequest): Promise<JsonObject> =>
+    perform(request.method, forwarded, idleTimeoutMs, (session) => session.send(forwarded, request));
 
   publish("connection:opened", facts);
   if (isEager) keeper.begin();
@@ -221,7 +237,16 @@ export function createConnection(options: ConnectionOptions): Connection {
     complete: (params, callOptions) =>
       call("completion/complete", (client, request) => client.complete(params, request), callOptions),
     call,
-    relay: (request) => relayCall(relayHost, request),
+    send,
+    async request(method, params, { totalTimeoutMs = idleTimeoutMs } = {}) {
+      const own = new Call({ id: 0, method, params }, "modern");
+      const stop = clock.after(timerMs(totalTimeoutMs), () => own.cancel(tooLong(method, facts.name, totalTimeoutMs)));
+      try {
+        return await send(own, { method, paramsFor: () => params });
+      } finally {
+        stop();
+      }
+    },
     redact,
     onState: keeper.onState,
     onListChanged(listener) {
@@ -239,4 +264,8 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 }
 
-function ignoreProgress(): void {}
+interface Attempt {
+  readonly method: string;
+  readonly signal: Cancellation | undefined;
+  readonly timeoutMs: number;
+}

@@ -3,6 +3,7 @@ import type { ConnectionFacts } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
 import { type BackOffLimits, createBackOff } from "../process/back-off.js";
 import type { Clock } from "../process/clock.js";
+import type { Cancellation } from "../rpc/cancellation.js";
 import { abortable } from "./abortable.js";
 import type { ClientSession } from "./client-session.js";
 import type { StateListener } from "./connection.js";
@@ -19,7 +20,7 @@ export interface SessionKeeper {
    * The live session, or the one to come. `isForced` does not wait until a failure has rested. Rejects with why there is none,
    * and where the caller gives up; what was begun for all goes on.
    */
-  ensure(signal: AbortSignal | undefined, isForced: boolean): Promise<ClientSession>;
+  ensure(signal: Cancellation | undefined, isForced: boolean): Promise<ClientSession>;
   /** Opens one without anybody who waits for it: how that ends is in the state. */
   begin(): void;
   /** A session is over. Its lifetime decides whether the next one is opened at once or after a delay. */
@@ -115,7 +116,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   };
 
   /** Waits so long, or until the state is another one. */
-  const rest = async (restMs: number, signal: AbortSignal | undefined): Promise<void> => {
+  const rest = async (restMs: number, signal: Cancellation | undefined): Promise<void> => {
     let wake = (): void => {};
     const callOff = clock.after(restMs, () => wake());
     const rested = new Promise<void>((resolve) => {
@@ -130,7 +131,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     }
   };
 
-  const ensure = async (signal: AbortSignal | undefined, isForced: boolean): Promise<ClientSession> => {
+  const ensure = async (signal: Cancellation | undefined, isForced: boolean): Promise<ClientSession> => {
     if (state.kind === "closed") throw closedConnection(facts.name);
     if (state.kind === "ready") return state.session;
     if (state.kind === "failing" && !isForced) {

@@ -1,7 +1,7 @@
 import type { SocketWire } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
 import type { Clock } from "../process/clock.js";
-import type { CancelSignal } from "./cancel-signal.js";
+import type { Cancellation } from "../rpc/cancellation.js";
 import { Exchange, type ExchangeOwner } from "./exchange.js";
 import type { HttpAnswer, HttpRequest } from "./http-client.js";
 import type { HttpConnection } from "./http-connection.js";
@@ -18,7 +18,7 @@ export interface AttemptHost {
   /** One that is idle. */
   take(request: HttpRequest, origin: string): HttpConnection | undefined;
   /** A new one; or one that became idle while there were as many as allowed. */
-  open(request: HttpRequest, origin: string, signal: CancelSignal | undefined): Promise<HttpConnection>;
+  open(request: HttpRequest, origin: string, signal: Cancellation | undefined): Promise<HttpConnection>;
   /** Takes back a connection whose response was read to its end. */
   giveBack(connection: HttpConnection): void;
 }
@@ -30,7 +30,7 @@ export interface AttemptHost {
 export function attemptRequest(
   host: AttemptHost,
   request: HttpRequest,
-  signal: CancelSignal | undefined,
+  signal: Cancellation | undefined,
 ): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     new Attempt(host, request, signal, resolve, reject).begin();
@@ -39,7 +39,7 @@ export function attemptRequest(
 
 // A class, for one is made for every request.
 class Attempt implements ExchangeOwner {
-  readonly signal: CancelSignal | undefined;
+  readonly signal: Cancellation | undefined;
   readonly #host: AttemptHost;
   readonly #request: HttpRequest;
   readonly #place: RequestPlace;
@@ -50,7 +50,7 @@ class Attempt implements ExchangeOwner {
   constructor(
     host: AttemptHost,
     request: HttpRequest,
-    signal: CancelSignal | undefined,
+    signal: Cancellation | undefined,
     resolve: (answer: HttpAnswer) => void,
     reject: (reason: unknown) => void,
   ) {

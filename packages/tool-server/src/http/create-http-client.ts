@@ -3,9 +3,9 @@ import type { LookupFunction, Socket } from "node:net";
 import type { TransportFacts } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
 import { type Clock, systemClock } from "../process/clock.js";
+import type { Cancellation } from "../rpc/cancellation.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { type AttemptHost, attemptRequest } from "./attempt-request.js";
-import type { CancelSignal } from "./cancel-signal.js";
 import { type ConnectSettings, connectSocket, nameOf } from "./connect-socket.js";
 import type { HttpAnswer, HttpClient, HttpRequest, SocketOptions } from "./http-client.js";
 import { createHttpConnection, type HttpConnection } from "./http-connection.js";
@@ -90,7 +90,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const connect = async (
     request: HttpRequest,
     origin: string,
-    signal: CancelSignal | undefined,
+    signal: Cancellation | undefined,
     place: { release(): void },
   ): Promise<HttpConnection> => {
     const { url } = request;
@@ -136,7 +136,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       return undefined;
     },
   };
-  const attempt = (request: HttpRequest, signal: CancelSignal | undefined): Promise<HttpAnswer> =>
+  const attempt = (request: HttpRequest, signal: Cancellation | undefined): Promise<HttpAnswer> =>
     attemptRequest(host, request, signal);
 
   const attemptWithin = async (headTimeoutMs: number, request: HttpRequest): Promise<HttpAnswer> => {

@@ -3,8 +3,8 @@ import { publisherOf } from "../diagnostics/channels.js";
 import type { SocketWire } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
 import type { Clock } from "../process/clock.js";
+import type { Cancellation } from "../rpc/cancellation.js";
 import { BytePieces } from "./byte-pieces.js";
-import type { CancelSignal } from "./cancel-signal.js";
 import { type BrokenExchange, exchangeFailure } from "./exchange-failure.js";
 import type { AnswerHeaders, HttpAnswer } from "./http-client.js";
 import type { HttpConnection } from "./http-connection.js";
@@ -34,7 +34,7 @@ export interface ExchangeOwner {
   readonly host: string;
   readonly clock: Clock;
   /** Calls it off, until the end of the body. */
-  readonly signal: CancelSignal | undefined;
+  readonly signal: Cancellation | undefined;
   /** Takes secrets out of messages. */
   redact(text: string): string;
   /** The request is written. */

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { WireFacts } from "../diagnostics/facts.js";
-import type { CancelSignal } from "./cancel-signal.js";
+import type { Cancellation } from "../rpc/cancellation.js";
 
 /** Headers of an answer, by name in lower case; several of one name are joined by a comma, but for set-cookie, of which the last counts. */
 export type AnswerHeaders = Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export interface HttpClient {
 
 /** How to reach who is asked. */
 export interface SocketOptions {
-  readonly signal?: CancelSignal | undefined;
+  readonly signal?: Cancellation | undefined;
   /** Whom it goes to, for messages: `the token endpoint`. Default: the server, by its name. */
   readonly leg?: string | undefined;
   /**

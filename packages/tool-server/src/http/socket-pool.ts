@@ -1,5 +1,5 @@
 import type { TransportFacts } from "../diagnostics/facts.js";
-import type { CancelSignal } from "./cancel-signal.js";
+import type { Cancellation } from "../rpc/cancellation.js";
 import type { HttpConnection } from "./http-connection.js";
 
 /** How many connections there may be to one origin, and how many more for requests that others wait for. */
@@ -12,7 +12,7 @@ export interface SocketPool {
   /** Permission to open one more, or undefined if there are as many as allowed. The caller adds it, or calls `release`. */
   claim(origin: string, usesReserve: boolean): { release(): void } | undefined;
   /** Resolves when `take` or `claim` may succeed. Rejects with the reason of a signal. */
-  vacancy(origin: string, signals: readonly (CancelSignal | undefined)[]): Promise<void>;
+  vacancy(origin: string, signals: readonly (Cancellation | undefined)[]): Promise<void>;
   /** Adds a connection that was claimed. */
   add(connection: HttpConnection): void;
   giveBack(connection: HttpConnection): void;

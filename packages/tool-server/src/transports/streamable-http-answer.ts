@@ -6,7 +6,7 @@ import { type BackOff, createBackOff } from "../process/back-off.js";
 import { type RequestId, type RpcMessage, responseIdOf } from "../rpc/json-rpc.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
 import { answerInvalid, answerLost, notAMessage, subjectOf } from "./streamable-http-failures.js";
-import type { Flight } from "./streamable-http-flights.js";
+import type { Post } from "./streamable-http-posts.js";
 import { resumeEvents, streamBackOff } from "./streamable-http-resumption.js";
 import type { HttpSession } from "./streamable-http-session.js";
 
@@ -14,7 +14,7 @@ import type { HttpSession } from "./streamable-http-session.js";
 export interface OpenRequest {
   readonly id: RequestId;
   /** Aborted where nobody waits for the answer any more; called off once the answer has come and the server does not end it. */
-  readonly flight: Pick<Flight, "signal" | "throwIfAborted" | "callOff">;
+  readonly post: Pick<Post, "signal" | "throwIfAborted" | "giveUp">;
   /** Whether any answer is the one to this request, under another id: it is heard again after an earlier session. */
   readonly isReplayed?: boolean | undefined;
   readonly onEventId?: ((id: string) => void) | undefined;
@@ -70,7 +70,7 @@ export async function readEventAnswer(session: HttpSession, first: HttpAnswer, r
         for (const message of messages) {
           if (!take(session, answer, request, message)) continue;
           isAnswered = true;
-          callOff ??= clock.after(afterAnswerMs, () => request.flight.callOff("The answer has come."));
+          callOff ??= clock.after(afterAnswerMs, () => request.post.giveUp("The answer has come."));
         }
       },
     });
@@ -87,7 +87,7 @@ export async function readEventAnswer(session: HttpSession, first: HttpAnswer, r
           (error: unknown) => error,
         );
       if (isAnswered) return;
-      request.flight.throwIfAborted();
+      request.post.throwIfAborted();
       // What cannot be read will not be read better the next time.
       if (broken !== undefined && !ToolServerError.is(broken, "CONNECTION_LOST")) throw broken;
       const why =
@@ -95,7 +95,7 @@ export async function readEventAnswer(session: HttpSession, first: HttpAnswer, r
       const odd = strays === 0 ? "" : `, and sent ${strays} events that are no messages of JSON-RPC`;
       if (lastEventId === undefined) throw answerLost(context, `${why}${odd}`, broken);
       backOff ??= createBackOff(streamBackOff, clock);
-      answer = await resumeEvents(session, { lastEventId, retryMs, backOff, signal: request.flight.signal, why });
+      answer = await resumeEvents(session, { lastEventId, retryMs, backOff, signal: request.post.signal, why });
     }
   } finally {
     callOff?.();

@@ -1,4 +1,4 @@
-import { SdkErrorCode, SdkHttpError, type TransportSendOptions } from "@modelcontextprotocol/client";
+import { SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
 import type { HeaderFields } from "../credentials/header-fields.js";
 import { isRefusal } from "../credentials/refusal-rules.js";
 import { publisherOf } from "../diagnostics/channels.js";
@@ -14,8 +14,8 @@ import { askAgain } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
 import { type OpenRequest, readEventAnswer, readJsonAnswer } from "./streamable-http-answer.js";
 import { notAToolServer, readForeign, statusFailure } from "./streamable-http-failures.js";
-import { createFlights, type Flight } from "./streamable-http-flights.js";
 import { listenToServer } from "./streamable-http-listener.js";
+import { createPosts, type Post } from "./streamable-http-posts.js";
 import { resumeEvents, streamBackOff } from "./streamable-http-resumption.js";
 import {
   eventStream,
@@ -27,7 +27,7 @@ import {
   send,
   sessionHeaders,
 } from "./streamable-http-session.js";
-import type { NetworkContext, ToolTransport } from "./transport.js";
+import type { NetworkContext, ToolSendOptions, ToolTransport } from "./transport.js";
 import { createTransportLife } from "./transport-life.js";
 
 const [messageSent, messageReceived] = [publisherOf("wire:message-sent"), publisherOf("wire:message-received")];
@@ -49,7 +49,7 @@ const maxConcurrentReplies = 4;
 export function createStreamableHttpTransport(context: NetworkContext): ToolTransport {
   const { server, url, http, facts, tell, clock, secrets, limits, credential } = context;
   const life = createTransportLife(server);
-  const flights = createFlights(server);
+  const posts = createPosts(server);
   const replies = createReplyQueue({
     clock,
     stallMs: limits.stallMs,
@@ -57,7 +57,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     onStalled: () => void end(repliesNotTaken(server, limits.stallMs)),
   });
   let closing: Promise<void> | undefined;
-  let listening: Flight | undefined;
+  let listening: Post | undefined;
 
   const session: HttpSession = {
     context,
@@ -73,17 +73,17 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
 
   const requestOf = (
     message: RpcMessage,
-    options: TransportSendOptions | undefined,
-    flight: Flight,
+    options: ToolSendOptions | undefined,
+    post: Post,
     fields: HeaderFields,
   ): HttpRequest => ({
     method: "POST",
     url,
     headers: messageHeaders(session, fields, message, options?.headers),
     body: JSON.stringify(message),
-    signal: flight,
+    signal: post,
     onWritten(wire) {
-      flight.wasWritten = true;
+      post.wasWritten = true;
       messageSent(wire);
     },
     // Nothing else limits the time of a message without a response.
@@ -96,7 +96,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   const goOn = async (
     first: HttpAnswer,
     request: HttpRequest,
-    flight: Flight,
+    post: Post,
     sent: HeaderFields,
     again: (fields: HeaderFields) => HttpRequest,
   ): Promise<HttpAnswer> => {
@@ -105,7 +105,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       : first;
     if (!isRefusal(answer.status)) return answer;
     const ask = (fields: HeaderFields): Promise<HttpAnswer> => send(context, again(fields));
-    return askAgain(context, ask, { method: "POST", url, signal: flight.signal }, { sent, answer });
+    return askAgain(context, ask, { method: "POST", url, signal: post.signal }, { sent, answer });
   };
 
   /** What the answer to a message means that is not 2xx. Where it is an answer of the protocol after all, it is handed on. */
@@ -131,18 +131,18 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
 
   const listen = (): void => {
     if (listening !== undefined) return;
-    const flight = flights.begin(undefined, undefined);
-    listening = flight;
+    const post = posts.begin(undefined, undefined);
+    listening = post;
     const lose = (failure: ToolServerError): void => {
       tell(facts, "warning", failure.message);
-      // Calls in flight may still be answered.
-      void flights.idle((other) => other !== flight).then(() => end(failure));
+      // Calls in post may still be answered.
+      void posts.idle((other) => other !== post).then(() => end(failure));
     };
     const onFailure = (failure: ToolServerError): void => {
       tell(facts, "warning", `Listening to the server failed: ${failure.message}`);
       transport.onerror?.(failure);
     };
-    void listenToServer(session, { signal: flight.signal, onLost: lose, onFailure }).then(() => flight.end());
+    void listenToServer(session, { signal: post.signal, onLost: lose, onFailure }).then(() => posts.end(post));
   };
 
   /** Takes an answer in: at once where it has come whole, as nearly always; else once what is returned resolves. */
@@ -177,7 +177,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
 
   /** Goes on with an answer of which an earlier session heard a part. */
   const resume = async (request: OpenRequest, lastEventId: string): Promise<void> => {
-    const { signal } = request.flight;
+    const { signal } = request.post;
     const backOff = createBackOff(streamBackOff, clock);
     const why = "was to continue an earlier response";
     const broken = { lastEventId, retryMs: undefined, backOff, isImmediate: true, signal, why };
@@ -214,10 +214,10 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       replies.end();
       closing = (async () => {
         // A notification that is on its way still arrives, such as that a call was cancelled.
-        const notices = flights.idle((flight) => flight.id === undefined && flight !== listening);
+        const notices = posts.idle((post) => post.id === undefined && post !== listening);
         if (failure === undefined) await waitAtMost(clock, farewellMs, notices);
         // Each hears of its own end before the SDK ends them all alike.
-        await flights.callOffAll(life.failure);
+        await posts.cancelAll(life.failure);
         await farewell();
         transport.onclose?.();
       })();
@@ -226,32 +226,32 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   };
 
   // All in one function, which waits for the answer and for nothing else: each promise is paid by every call.
-  const post = async (message: RpcMessage, options: TransportSendOptions | undefined): Promise<void> => {
+  const postMessage = async (message: RpcMessage, options: ToolSendOptions | undefined): Promise<void> => {
     life.assertOpen();
     const cancelled = cancelledIdOf(message);
     // At once: a server that hangs does not read the cancellation either.
-    if (cancelled !== undefined) flights.callOff(cancelled);
+    if (cancelled !== undefined) posts.cancel(cancelled);
     const id = requestIdOf(message);
-    const flight = flights.begin(id, options?.requestSignal);
+    const post = posts.begin(id, options?.requestSignal);
     try {
-      const request = id === undefined ? undefined : openRequest(id, flight, options);
+      const request = id === undefined ? undefined : openRequest(id, post, options);
       if (request !== undefined && options?.resumptionToken !== undefined) {
         return await resume(request, options.resumptionToken);
       }
-      flight.throwIfAborted();
+      post.throwIfAborted();
       const sent =
-        credential.headersNow?.() ?? (await credential.headers({ method: "POST", url, signal: flight.signal }));
-      const asked = requestOf(message, options, flight, sent);
+        credential.headersNow?.() ?? (await credential.headers({ method: "POST", url, signal: post.signal }));
+      const asked = requestOf(message, options, post, sent);
       let answer = await http.send(asked);
       if (isRedirect(answer.status) || isRefusal(answer.status)) {
-        answer = await goOn(answer, asked, flight, sent, (fields) => requestOf(message, options, flight, fields));
+        answer = await goOn(answer, asked, post, sent, (fields) => requestOf(message, options, post, fields));
       }
       const rest = take(message, answer, request);
       if (rest !== undefined) await rest;
     } catch (error) {
-      throw flight.failureOf(error);
+      throw post.failureOf(error);
     } finally {
-      flight.end();
+      posts.end(post);
       const onRequestStreamEnd = options?.onRequestStreamEnd;
       // After the caller of this request was notified, because it knows more.
       if (onRequestStreamEnd !== undefined && !options?.requestSignal?.aborted) setImmediate(onRequestStreamEnd);
@@ -271,8 +271,8 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       life.begin();
     },
     send(message, options) {
-      if ("method" in message) return post(message, options);
-      return replies.send(JSON.stringify(message).length, () => post(message, options));
+      if ("method" in message) return postMessage(message, options);
+      return replies.send(JSON.stringify(message).length, () => postMessage(message, options));
     },
     close: () => end(),
     setProtocolVersion(version) {
@@ -283,10 +283,10 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   return transport;
 }
 
-function openRequest(id: RequestId, flight: Flight, options: TransportSendOptions | undefined): OpenRequest {
+function openRequest(id: RequestId, post: Post, options: ToolSendOptions | undefined): OpenRequest {
   return {
     id,
-    flight,
+    post,
     isReplayed: options?.resumptionToken !== undefined,
     onEventId: options?.onresumptiontoken,
   };

@@ -6,6 +6,7 @@ import type { ToolServerError } from "../errors.js";
 import type { HttpClient } from "../http/http-client.js";
 import type { Clock } from "../process/clock.js";
 import type { RequestId, RpcMessage } from "../rpc/json-rpc.js";
+import type { SendOptions } from "../rpc/peer.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 
 /** What is known of a message besides itself. */
@@ -13,6 +14,9 @@ export interface ToolMessageExtra extends MessageExtraInfo {
   /** The request of ours on whose stream it came, where each has a stream of its own. */
   readonly relatedRequestId?: RequestId | undefined;
 }
+
+/** Options of the SDK, whose signal may be a call. */
+export type ToolSendOptions = Omit<TransportSendOptions, "requestSignal"> & SendOptions;
 
 /**
  * A transport of the SDK that fails in our words.
@@ -29,7 +33,7 @@ export interface ToolTransport extends Omit<Transport, "send" | "onmessage"> {
   readonly failure: ToolServerError | undefined;
   /** What came in place of answers, as a sentence for a time-out; empty where nothing did. Over HTTP it is part of the failure. */
   strays?(): string;
-  send(message: RpcMessage, options?: TransportSendOptions): Promise<void>;
+  send(message: RpcMessage, options?: ToolSendOptions): Promise<void>;
   onmessage?: ((message: RpcMessage, extra?: ToolMessageExtra) => void) | undefined;
 }
 

@@ -6,6 +6,9 @@ import { channelPrefix } from "../diagnostics/channels.js";
 import { createTell } from "../diagnostics/tell.js";
 import { startHostileServer } from "../http/hostile-http-server.test.helper.js";
 import { systemClock } from "../process/clock.js";
+import { Call } from "../rpc/call.js";
+import type { JsonObject } from "../rpc/json-rpc.js";
+import type { RelatedCall } from "../rpc/peer.js";
 import { createNetworkContext } from "../transports/network-context.test.helper.js";
 import { answerEvents, serveWell } from "../transports/streamable-http.test.helper.js";
 import { createStreamableHttpTransport } from "../transports/streamable-http-transport.js";
@@ -57,25 +60,45 @@ async function connect(settings: Omit<ClientSettings, "info">): Promise<Connecti
   return connection;
 }
 
-test("what a server says and asks on the stream of a call comes with the mark of that call", async () => {
-  const heard: [unknown, object | undefined][] = [];
+/** A call that remembers its progress. */
+class TestCall extends Call {
+  readonly progress: unknown[] = [];
+
+  override onProgress(progress: JsonObject): void {
+    this.progress.push(progress);
+  }
+}
+
+interface Sent {
+  readonly call: TestCall;
+  readonly result: Promise<JsonObject>;
+}
+
+function send(connection: Connection, method: string, params: JsonObject = {}): Sent {
+  const call = new TestCall({ id: 1, method, params }, "legacy");
+  return { call, result: connection.send(call, { method, paramsFor: () => params }) };
+}
+
+const nameOf = (call: RelatedCall): unknown => (call instanceof Call ? call.params.name : call);
+
+test("what a server says and asks on the stream of a call is reported with that call", async () => {
+  const heard: [unknown, unknown][] = [];
   const connection = await connect({
     capabilities: { elicitation: {} },
-    onNotification: ({ params }, { mark }) => void heard.push([params?.data, mark]),
-    onRequest: async ({ params }, { mark }) => ({ told: `${params?.message} for ${(mark as { of: string }).of}` }),
+    onNotification: ({ params }, { call }) => void heard.push([params?.data, nameOf(call)]),
+    onRequest: async ({ params }, { call }) => ({ told: `${params?.message} for ${nameOf(call)}` }),
   });
-  const call = async (name: string): Promise<unknown> => {
-    const mark = { of: name };
-    const { content } = await connection.relay({ method: "tools/call", paramsFor: () => ({ name }), mark }).result;
+  const callOf = async (name: string): Promise<unknown> => {
+    const { content } = await send(connection, "tools/call", { name }).result;
     return (content as { text: string }[])[0]?.text;
   };
   const names = Array.from({ length: 20 }, (_, index) => `call-${index}`);
-  expect(await Promise.all(names.map(call))).toEqual(names.map((name) => `${name} for ${name}`));
+  expect(await Promise.all(names.map(callOf))).toEqual(names.map((name) => `${name} for ${name}`));
   expect(heard).toHaveLength(20);
-  for (const [name, mark] of heard) expect(mark).toEqual({ of: name });
+  for (const [name, call] of heard) expect(call).toBe(name);
 });
 
-test("a call without a mark is told without one", async () => {
+test("a call by a typed method is not reported", async () => {
   const origins: MessageOrigin[] = [];
   const connection = await connect({
     capabilities: { elicitation: {} },
@@ -85,7 +108,7 @@ test("a call without a mark is told without one", async () => {
     },
   });
   await connection.callTool({ name: "a" });
-  expect(origins.map(({ mark }) => mark)).toEqual([undefined]);
+  expect(origins.map(({ call }) => call)).toEqual([undefined]);
 });
 
 test("what a server sends over the one wire that all calls share belongs to no call", async () => {
@@ -93,25 +116,26 @@ test("what a server sends over the one wire that all calls share belongs to no c
   const settings = { info, onNotification: (_: unknown, origin: MessageOrigin) => void origins.push(origin) };
   const { server, connection } = createMemoryConnection({ settings, clock: systemClock });
   const params = { name: "wait", arguments: {} };
-  const { result } = connection.relay({ method: "tools/call", paramsFor: () => params, mark: {} });
+  const { result } = send(connection, "tools/call", params);
   await expect.poll(() => server.runs, waiting).toBe(1);
   await server.server.server.notification({ method: "notifications/tools/list_changed" });
   await expect.poll(() => origins.length, waiting).toBe(1);
-  expect(origins[0]?.mark).toBeUndefined();
+  expect(origins[0]?.call).toBeUndefined();
   expect(origins[0]?.facts.connection).toBe(server.facts);
   server.release();
   expect(await result).toEqual({ content: [{ type: "text", text: "released" }] });
 });
 
-describe("a relayed request", () => {
+/** The ids that the first requests of a connection have. */
+const firstIds = [1, 2, 3, 4, 5, 6];
+
+describe("a request that is sent for a call", () => {
   function connectTo(server: MemoryServer): Connection {
     const redact = (text: string): string => text.replaceAll("s3cret", "[redacted]");
     return createMemoryConnection({ redact, clock: systemClock, random: () => 0 }, server).connection;
   }
-  const callOf = (name: string, args: object = {}) => ({
-    method: "tools/call",
-    paramsFor: () => ({ name, arguments: args }),
-  });
+  const callTool = (connection: Connection, name: string, args: object = {}): Sent =>
+    send(connection, "tools/call", { name, arguments: args });
   const rejection = (promise: Promise<unknown>): Promise<unknown> =>
     promise.then(
       () => undefined,
@@ -120,7 +144,7 @@ describe("a relayed request", () => {
 
   test("connects at the first, and gives the result as it came", async () => {
     const connection = connectTo(createMemoryServer());
-    const { result } = connection.relay(callOf("echo", { text: "hello" }));
+    const { result } = callTool(connection, "echo", { text: "hello" });
     expect(await result).toEqual({ content: [{ type: "text", text: "hello" }] });
     expect(connection.state).toBe("READY");
   });
@@ -128,14 +152,13 @@ describe("a relayed request", () => {
   test("has its progress told, and the answers of other calls are not its own", async () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
-    const progress: unknown[] = [];
-    const slow = connection.relay({ ...callOf("wait"), onProgress: (told) => void progress.push(told) });
+    const slow = callTool(connection, "wait");
     await expect.poll(() => server.runs, waiting).toBe(1);
-    await server.server.server.notification({
-      method: "notifications/progress",
-      params: { progressToken: 1_000_000_001, progress: 1, total: 2 },
-    });
-    await expect.poll(() => progress, waiting).toEqual([{ progress: 1, total: 2 }]);
+    for (const progressToken of firstIds) {
+      const params = { progressToken, progress: 1, total: 2 };
+      await server.server.server.notification({ method: "notifications/progress", params });
+    }
+    await expect.poll(() => slow.call.progress, waiting).toEqual([{ progress: 1, total: 2 }]);
     expect((await connection.callTool(echo("a"))).content).toEqual([{ type: "text", text: "a" }]);
     server.release();
     expect(await slow.result).toEqual({ content: [{ type: "text", text: "released" }] });
@@ -143,7 +166,7 @@ describe("a relayed request", () => {
 
   test("that the server refuses is CALL_REFUSED with the code of the server", async () => {
     const connection = connectTo(createMemoryServer());
-    const error = await rejection(connection.relay({ method: "nothing/here", paramsFor: () => ({}) }).result);
+    const error = await rejection(send(connection, "nothing/here").result);
     expect(error).toMatchObject({ code: "CALL_REFUSED", details: { rpcCode: -32_601 } });
   });
 
@@ -153,17 +176,16 @@ describe("a relayed request", () => {
     const cancelled = new Promise((resolve) => {
       server.onCancelled = resolve;
     });
-    const call = connection.relay(callOf("wait"));
+    const sent = callTool(connection, "wait");
     await expect.poll(() => server.runs, waiting).toBe(1);
-    call.cancel();
-    expect(await rejection(call.result)).toMatchObject({ code: "CALL_CANCELLED" });
+    sent.call.cancel();
+    expect(await rejection(sent.result)).toMatchObject({ code: "CALL_CANCELLED" });
     await cancelled;
   });
 
   test("that is cancelled is over, though the server never answers it: nothing waits for it, and what comes of it is nobody's", async () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
-    const progress: unknown[] = [];
     const ended: string[] = [];
     const count = (kind: string) => (): void => void ended.push(kind);
     const [succeeded, failed] = [count("succeeded"), count("failed")];
@@ -175,25 +197,29 @@ describe("a relayed request", () => {
     });
     await connection.connect();
     ended.length = 0;
-    const call = connection.relay({ ...callOf("wait"), onProgress: (told) => void progress.push(told) });
+    const sent = callTool(connection, "wait");
     await expect.poll(() => server.runs, waiting).toBe(1);
-    call.cancel();
+    sent.call.cancel();
+    await rejection(sent.result);
     // A server of the SDK says no more about it, as the protocol has it.
     expect(ended).toEqual(["failed"]);
-    await rejection(call.result);
-    const late = { method: "notifications/progress", params: { progressToken: 1_000_000_001, progress: 1 } } as const;
-    await server.server.server.notification(late);
+    for (const progressToken of firstIds) {
+      await server.server.server.notification({
+        method: "notifications/progress",
+        params: { progressToken, progress: 1 },
+      });
+    }
     expect((await connection.callTool(echo("a"))).content).toEqual([{ type: "text", text: "a" }]);
-    expect(progress).toEqual([]);
+    expect(sent.call.progress).toEqual([]);
     expect(ended).toEqual(["failed", "succeeded"]);
   });
 
   test("that is cancelled for a reason rejects with the reason", async () => {
     const server = createMemoryServer();
-    const call = connectTo(server).relay(callOf("wait"));
+    const sent = callTool(connectTo(server), "wait");
     await expect.poll(() => server.runs, waiting).toBe(1);
-    call.cancel(transportFailure("CALL_TIMEOUT", true));
-    expect(await rejection(call.result)).toMatchObject({ code: "CALL_TIMEOUT" });
+    sent.call.cancel(transportFailure("CALL_TIMEOUT", true));
+    expect(await rejection(sent.result)).toMatchObject({ code: "CALL_TIMEOUT" });
   });
 
   test("that never reached the server is sent once more, and one that may have is not", async () => {
@@ -201,10 +227,10 @@ describe("a relayed request", () => {
     const connection = connectTo(server);
     await connection.connect();
     server.sendFailure = transportFailure("CONNECTION_LOST", false);
-    await connection.relay(callOf("echo", { text: "a" })).result;
+    await callTool(connection, "echo", { text: "a" }).result;
     expect(server.runs).toBe(1);
     server.sendFailure = transportFailure("CONNECTION_LOST", true);
-    const error = await rejection(connection.relay(callOf("echo", { text: "a" })).result);
+    const error = await rejection(callTool(connection, "echo", { text: "a" }).result);
     expect(error).toMatchObject({ code: "CONNECTION_LOST" });
     expect(server.runs).toBe(1);
   });
@@ -212,7 +238,7 @@ describe("a relayed request", () => {
   test("in flight when the transport ends rejects with why it ended", async () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
-    const { result } = connection.relay(callOf("wait"));
+    const { result } = callTool(connection, "wait");
     await expect.poll(() => server.runs, waiting).toBe(1);
     server.die(transportFailure("CHILD_EXITED", true));
     expect(await rejection(result)).toMatchObject({ code: "CHILD_EXITED" });
@@ -221,7 +247,7 @@ describe("a relayed request", () => {
   test("in flight when the connection is closed rejects with CONNECTION_CLOSED", async () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
-    const { result } = connection.relay(callOf("wait"));
+    const { result } = callTool(connection, "wait");
     await expect.poll(() => server.runs, waiting).toBe(1);
     const failed = rejection(result);
     await connection.close();

@@ -1,0 +1,60 @@
+/** The part of an AbortSignal that is needed to give up work. Every AbortSignal is one, and every call. */
+export interface Cancellation {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  throwIfAborted(): void;
+  addEventListener(type: "abort", listener: () => void, options?: { readonly once?: boolean }): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
+/**
+ * Something that can be cancelled, once. An AbortController for every request, and a listener of its signal, cost more than to
+ * write the request: `signal` makes one for those who need it.
+ */
+export class Canceller implements Cancellation {
+  aborted = false;
+  reason: unknown = undefined;
+  // Mostly there is one, and then no list.
+  #listener: (() => void) | undefined = undefined;
+  #others: (() => void)[] | undefined = undefined;
+  #controller: AbortController | undefined = undefined;
+
+  /** The same as a signal of the platform. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.aborted) this.#controller.abort(this.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  cancel(reason?: unknown): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.reason = reason;
+    const [first, others] = [this.#listener, this.#others];
+    this.#listener = undefined;
+    this.#others = undefined;
+    first?.();
+    for (const listener of others ?? []) listener();
+    this.#controller?.abort(reason);
+  }
+
+  throwIfAborted(): void {
+    if (this.aborted) throw this.reason;
+  }
+
+  addEventListener(_: "abort", listener: () => void): void {
+    if (this.aborted) return;
+    if (this.#listener === undefined) this.#listener = listener;
+    else {
+      this.#others ??= [];
+      this.#others.push(listener);
+    }
+  }
+
+  removeEventListener(_: "abort", listener: () => void): void {
+    if (this.#listener === listener) this.#listener = undefined;
+    else this.#others = this.#others?.filter((other) => other !== listener);
+  }
+}
