@@ -37,6 +37,18 @@ describe("a sign-in", () => {
     expect(world.authorization.count("/auth")).toBe(1);
   });
 
+  test("[TS-FIELD-3] is for the url with its variables in place, and its tokens reach no other origin", async () => {
+    const world = await createLoginWorld();
+    world.configure({ notes: { type: "http", url: "${NOTES_URL}/mcp" } });
+    const { origin } = new URL(world.tool.url);
+    const at = (url: string) => ({ person: browsingPerson(), env: { NOTES_URL: url } });
+    expect((await world.run(["login", "notes", "--trust"], at(origin))).code).toBe(0);
+    // The authorization server issues tokens for the resource that it knows alone.
+    expect((await world.run(call, { env: { NOTES_URL: origin } })).stdout).toBe("milk, eggs\n");
+    const other = await world.run(call, { env: { NOTES_URL: origin.replace("127.0.0.1", "localhost") } });
+    expect([other.code, other.stderr]).toEqual([1, expect.stringMatching(nobodySignedIn)]);
+  });
+
   test("is shown by auth: with whom, which permissions, until when; never a token", async () => {
     const world = await createLoginWorld();
     expect((await world.run(["auth", "--trust"])).stdout).toMatch(/^notes +not signed in +- +- +- +- +-$/m);

@@ -187,6 +187,29 @@ test("[TS-STDIO-1] [TS-STDIO-2] exported variables, and those of a named environ
   expect(JSON.parse(stdout)).toMatchObject({ DB_USER: "ada", DB_HOST: "db.example" });
 });
 
+test("[TS-FIELD-3, TS-D-TRUST-10] a url of a variable is approved for where it leads, and asks again when the variable changes", async () => {
+  user.configure({ api: { type: "http", url: "${API_URL}/mcp" } });
+  const { origin } = new URL(running.url);
+  const here = { API_URL: origin };
+  const elsewhere = { API_URL: origin.replace("127.0.0.1", "localhost") };
+  const asked = await run(["tools", "api"], { env: here });
+  expect(asked.code).toBe(1);
+  expect(asked.stderr).toContain(`  leads to  ${origin}\n`);
+  const envFile = join(user.folder, "dev.vars");
+  writeFileSync(envFile, `API_URL=${origin}\n`);
+  expect((await run(["trust", "api", "--yes", "--env-file", envFile])).code).toBe(0);
+  expect((await run(["tools", "api"], { env: here })).code).toBe(0);
+  const changed = await run(["tools", "api"], { env: elsewhere });
+  expect(changed.code).toBe(1);
+  expect(changed.stderr).toContain(`  leads to\n    - ${origin}\n    + ${elsewhere.API_URL}\n`);
+  expect((await run(["trust", "api"], { env: elsewhere })).stdout).toContain(`+ ${elsewhere.API_URL}`);
+  expect((await run(["why", "api"], { env: elsewhere })).stdout).toContain("not what was approved");
+  expect((await run(["tools", "api"], { env: elsewhere, answer: "y" })).code).toBe(0);
+  expect((await run(["tools", "api"], { env: here })).code).toBe(0);
+  const unset = await run(["tools", "api"], { answer: "y" });
+  expect([unset.code, unset.stderr]).toEqual([1, expect.stringContaining("API_URL is not set")]);
+});
+
 test("[TS-DIAG-1] --debug tells what happens, without secrets", async () => {
   user.configure({ everything: { ...everything, env: { API_TOKEN: "${API_TOKEN}" } } });
   const { stderr } = await run(["call", "everything", "echo", "message=hi", "--debug", "--trust"], {

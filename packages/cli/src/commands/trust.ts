@@ -1,5 +1,5 @@
 import { printableText } from "@wirescope/channelz/printable-text";
-import type { Entry, TrustJudgement } from "@wirescope/tool-server";
+import type { Entry, TrustJudgement, Variables } from "@wirescope/tool-server";
 import type { AdminAtHand } from "../admin/ask-gateway.js";
 import type { ApprovalAtHand, TrustRow } from "../admin/trust-through.js";
 import type { Io } from "../io.js";
@@ -8,7 +8,7 @@ import { formatJson } from "../output/json.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import { type Column, renderTable } from "../output/table.js";
 import type { ConfigurationAtHand } from "../tool-server/configuration-at-hand.js";
-import { adminOptions, configurationOptions } from "../tool-server/server-options.js";
+import { adminOptions, configurationOptions, serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
 
@@ -17,6 +17,7 @@ const options = {
   revoke: { type: "boolean", help: "take the approval back" },
   json: { type: "boolean", help: "print JSON in place of text" },
   ...configurationOptions,
+  "env-file": serverOptions["env-file"],
   ...adminOptions,
   ...commonOptions,
 } as const;
@@ -29,7 +30,8 @@ export const trustCommand: Command = {
   options,
   notes: [
     "Where a gateway runs with the same configuration, it is asked, and tries the server at once.",
-    "An approval is of the whole entry and of the files that it runs; a change asks again.",
+    "An approval is of the whole entry, of the files that it runs, and of the origin that its url leads to with your variables;",
+    "a change asks again.",
     "It rests in wirescope/approvals.json of the user's configuration folder. A policy, of WIRESCOPE_POLICY or",
     "/etc/wirescope/policy.json, may allow or deny more. It exits with 1 where a server may not act.",
   ],
@@ -49,7 +51,7 @@ export const trustCommand: Command = {
       if (values.endpoint || !approval.isForRun) return decide(approval, values, io, screen);
     }
     const { readConfigurationAtHand } = await import("../tool-server/configuration-at-hand.js");
-    const hand = await readConfigurationAtHand(values);
+    const hand = { ...(await readConfigurationAtHand(values)), variables: await variablesOf(values["env-file"], io) };
     if (name !== undefined && values.revoke) return revoke(hand, name, io, screen, values.json);
     if (name !== undefined) return decide(await approvalOf(hand, name, io), values, io, screen);
     const rows: TrustRow[] = [];
@@ -59,6 +61,19 @@ export const trustCommand: Command = {
     return tell(rows, screen, values.json);
   },
 };
+
+/** A configuration, and the variables that decide where its urls lead. */
+interface JudgedConfiguration extends ConfigurationAtHand {
+  readonly variables: Variables;
+}
+
+async function variablesOf(envFiles: readonly string[], io: Io): Promise<Variables> {
+  const { readable, readVariables } = await import("../tool-server/configuration-input.js");
+  const { tellEnvFindings } = await import("../tool-server/tell-env-findings.js");
+  const { variables, findings } = await readable(() => readVariables(envFiles, io.env));
+  tellEnvFindings(findings, io);
+  return variables;
+}
 
 /** An approval is taken back where it rests; what a gateway has opened by then goes on. */
 async function gatewayFor(
@@ -96,7 +111,7 @@ async function revoke(
 }
 
 /** What there is to approve in the configuration. */
-async function approvalOf(hand: ConfigurationAtHand, name: string, io: Io): Promise<ApprovalAtHand> {
+async function approvalOf(hand: JudgedConfiguration, name: string, io: Io): Promise<ApprovalAtHand> {
   const entry = hand.configuration.entries.find((each) => each.name === name);
   if (entry === undefined) {
     const names = hand.configuration.entries.map((each) => each.name).join(", ");
@@ -149,11 +164,12 @@ async function decide(
   return 0;
 }
 
-async function judge({ file, pluginRoot }: ConfigurationAtHand, entry: Entry, io: Io): Promise<TrustJudgement> {
+async function judge(hand: JudgedConfiguration, entry: Entry, io: Io): Promise<TrustJudgement> {
   const { judgeTrust } = await import("@wirescope/tool-server");
   const { approvalsOf, policyOf } = await import("../tool-server/ask-for-trust.js");
-  const question = { entry, configurationPath: file, pluginRoot, store: approvalsOf(io), policy: await policyOf(io) };
-  return judgeTrust(question);
+  const { file: configurationPath, pluginRoot, variables } = hand;
+  const [store, policy] = [approvalsOf(io), await policyOf(io)];
+  return judgeTrust({ entry, configurationPath, pluginRoot, variables, store, policy });
 }
 
 const reasons = {

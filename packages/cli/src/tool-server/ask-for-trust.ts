@@ -1,8 +1,8 @@
 import {
   type ApprovalStore,
+  type AssertTrusted,
   createApprovalStore,
   defaultApprovalsPath,
-  type Entry,
   judgeTrust,
   notTrusted,
   readPolicy,
@@ -24,17 +24,12 @@ export interface TrustAskerOptions {
  * Makes sure that an entry may act: by an approval, a policy or `--trust`; else it asks the person at the terminal, once for each.
  * Rejects with NOT_TRUSTED, also where nobody is there to ask.
  */
-export function createTrustAsker({
-  file,
-  pluginRoot,
-  io,
-  isFlagged,
-}: TrustAskerOptions): (entry: Entry) => Promise<void> {
+export function createTrustAsker({ file, pluginRoot, io, isFlagged }: TrustAskerOptions): AssertTrusted {
   const store = approvalsOf(io);
-  return async (entry) => {
+  return async (entry, variables) => {
     const policy = await policyOf(io);
     const mode = isFlagged ? "flag" : "approval";
-    const judgement = await judgeTrust({ entry, configurationPath: file, pluginRoot, store, policy, mode });
+    const judgement = await judgeTrust({ entry, configurationPath: file, pluginRoot, variables, store, policy, mode });
     if (judgement.state === "trusted") return;
     if (judgement.state !== "denied") {
       io.stderr.write(`${renderDistrust(entry.name, judgement).join("\n")}\n`);

@@ -82,17 +82,20 @@ export function createPluginReader(
           const configuration = parseConfiguration(text, { allowInsecureLoopback, secrets: secrets.scope() });
           assertReadable(configuration, file);
           const pluginRoot = dirname(file);
+          const all = { ...variables, ...extra };
           return {
             configuration,
             configurationPath: file,
-            variables: { ...variables, ...extra },
+            variables: all,
             pluginRoot,
             setVariable: variableAdvice(envFiles, io.env),
             // Nobody is asked here: what is not trusted stands in the list of what to do.
             assertTrusted: createTrustAsker({ file, pluginRoot, io: isSilent, isFlagged: values.trust }),
             trust: {
-              judge: async (entry) =>
-                judgeTrust({ entry, configurationPath: file, pluginRoot, store, mode, policy: await policyOf(io) }),
+              async judge(entry) {
+                const policy = await policyOf(io);
+                return judgeTrust({ entry, configurationPath: file, pluginRoot, variables: all, store, mode, policy });
+              },
               approve: (subject) => store.approve(subject),
             },
             ca: readPem(values.ca, "--ca"),

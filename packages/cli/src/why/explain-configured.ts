@@ -76,8 +76,10 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
         commandArguments: configurationArguments(values),
         signInArguments: signInArguments(values),
         settings: { info: { name: "wirescope", version: version() } },
-        judgeTrust: async (entry) =>
-          judgeTrust({ entry, configurationPath: file, pluginRoot, store, policy: await policyOf(io), mode }),
+        async judgeTrust(entry) {
+          const policy = await policyOf(io);
+          return judgeTrust({ entry, configurationPath: file, pluginRoot, variables, store, policy, mode });
+        },
         oauth: {
           profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
           overrides,

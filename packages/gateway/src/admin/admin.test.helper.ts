@@ -52,7 +52,7 @@ export function createApprovedPlugin(): ApprovedPlugin {
       const text = JSON.stringify({ mcpServers: entries }, null, 2);
       writeFileSync(file, text);
       const judge: NonNullable<PluginServers["trust"]>["judge"] = (entry) =>
-        judgeTrust({ entry, configurationPath: file, pluginRoot: folder, store, policy: undefined });
+        judgeTrust({ entry, configurationPath: file, pluginRoot: folder, variables, store, policy: undefined });
       return {
         configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
         configurationPath: file,

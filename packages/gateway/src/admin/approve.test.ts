@@ -2,6 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { connect, patience } from "../gateway.test.helper.js";
+import { makeEcho, serveModern } from "../tool-servers.test.helper.js";
+import type { PluginServers } from "../upstream/plugin-servers.js";
 import { type ApprovedPlugin, createApprovedPlugin, startTestAdmin, type TestAdmin } from "./admin.test.helper.js";
 import { ConnectivityState, TrustState } from "./client/index.js";
 
@@ -85,6 +87,30 @@ describe("an approval", () => {
     const { server } = await admin.approve({ server: "tools", fingerprint: changed.fingerprint });
     expect(server?.state).toBe(ConnectivityState.READY);
   });
+});
+
+test("[TS-D-TRUST-10] a variable that leads a url elsewhere asks again after a reload, and the approval shown for one origin is of no other", async () => {
+  const plugin = createApprovedPlugin();
+  const [first, second] = [await serveModern(makeEcho("first")), await serveModern(makeEcho("second"))];
+  const leadingTo = (url: string): PluginServers =>
+    plugin.write({ api: { type: "http", url: `${variable("API_URL")}/mcp` } }, { API_URL: new URL(url).origin });
+  const { admin, gateway } = await startTestAdmin({}, { plugins: [leadingTo(first)], secrets: plugin.secrets });
+  await expect.poll(() => gateway.servers()[0]?.failure?.code, patience).toBe("NOT_TRUSTED");
+  const shown = await admin.getApproval({ server: "api" });
+  expect(shown.description).toContain(`  leads to  ${new URL(first).origin}`);
+  const { server } = await admin.approve({ server: "api", fingerprint: shown.fingerprint });
+  expect(server?.state).toBe(ConnectivityState.READY);
+
+  await gateway.reload([leadingTo(second)]);
+  await expect.poll(() => gateway.servers()[0]?.failure?.code, patience).toBe("NOT_TRUSTED");
+  const changed = await admin.getApproval({ server: "api" });
+  expect(changed.changes).toMatchObject([
+    { field: "leads to", before: new URL(first).origin, after: new URL(second).origin },
+  ]);
+  await expect(admin.approve({ server: "api", fingerprint: shown.fingerprint })).rejects.toThrow(/\[aborted\]/);
+  await admin.approve({ server: "api", fingerprint: changed.fingerprint });
+  await gateway.reload([leadingTo(first)]);
+  await expect.poll(() => gateway.servers()[0]?.state, patience).toBe("READY");
 });
 
 test("[TS-D-ADMIN-7] Explain walks a server with what the gateway knows: its values, its approvals, its last failure", async () => {

@@ -60,12 +60,12 @@ function errorOf(failure: ServerFailure | undefined): ToolServerError | undefine
 
 /** What a plugin that only says yes or no says. */
 async function judge(
-  { assertTrusted, pluginRoot, configurationPath }: PluginServers,
+  { assertTrusted, pluginRoot, variables, configurationPath }: PluginServers,
   entry: Entry,
 ): Promise<TrustJudgement> {
-  const fingerprint = await fingerprintEntry(entry, { pluginRoot });
+  const fingerprint = await fingerprintEntry(entry, { pluginRoot, variables });
   try {
-    await assertTrusted(entry);
+    await assertTrusted(entry, variables);
     return { state: "trusted", by: "approval", fingerprint };
   } catch (error) {
     if (!ToolServerError.is(error, "NOT_TRUSTED")) throw error;
@@ -76,6 +76,6 @@ async function judge(
       fingerprint,
       entry: entry.written,
     };
-    return { state: "new", approval: describeForApproval(entry, fingerprint), subject };
+    return { state: "new", approval: describeForApproval(entry, fingerprint, variables), subject };
   }
 }

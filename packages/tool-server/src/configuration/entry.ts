@@ -32,6 +32,8 @@ export interface NetworkEntry extends Place {
   readonly headers: readonly NamedField[];
   readonly headersHelper: TextField | undefined;
   readonly tenants: readonly TenantVariable[];
+  /** Whether http and ws are accepted for a loopback host, also if a variable of the url decides that it is one. */
+  readonly allowsInsecureLoopback: boolean;
   /** The entry as the file has it, with every field, also those that the format does not have; nothing is put in. */
   readonly written: unknown;
 }

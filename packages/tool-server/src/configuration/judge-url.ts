@@ -1,11 +1,12 @@
 import { isSecretName } from "../secrets/secret-names.js";
-import type { NetworkType, TextField } from "./entry.js";
+import type { NetworkEntry } from "./entry.js";
 import type { Report } from "./finding.js";
 import { variablesOf } from "./template.js";
-import { parseUrlTemplate, type UrlTemplate, variableMark } from "./url-template.js";
+import { decidesOrigin, parseUrlTemplate, variableMark } from "./url-template.js";
 
-/** Holds the url of an entry against its rules, as far as they can be told without values. */
-export function judgeUrl(field: TextField, type: NetworkType, allowsLoopback: boolean, report: Report): void {
+/** Judges the url of an entry as far as its values do not matter. */
+export function judgeUrl(entry: NetworkEntry, report: Report): void {
+  const { url: field, type } = entry;
   const url = parseUrlTemplate(field.template);
   const secure = type === "ws" ? "wss" : "https";
   if (url === undefined) {
@@ -14,12 +15,12 @@ export function judgeUrl(field: TextField, type: NetworkType, allowsLoopback: bo
       "error",
       field,
       "The url is not an absolute URL.",
-      `Write ${secure}://host/path, without spaces.`,
+      `Write ${secure}://host/path, without spaces, or \${API_URL}/path with a variable that holds ${secure}://host.`,
     );
     return;
   }
-  judgeScheme(field, url, type, allowsLoopback, report);
-  if (url.hasUser) {
+  judgeOrigin(entry, url, report);
+  if (url.user !== "") {
     report(
       "url-credentials",
       "error",
@@ -28,7 +29,7 @@ export function judgeUrl(field: TextField, type: NetworkType, allowsLoopback: bo
       "Send them in a header: Authorization with Basic and the base64 of user:password in a variable.",
     );
   }
-  if (url.hasFragment) {
+  if (url.fragment !== "") {
     report(
       "url-fragment",
       "warning",
@@ -37,7 +38,19 @@ export function judgeUrl(field: TextField, type: NetworkType, allowsLoopback: bo
       "Take away # and what follows.",
     );
   }
-  judgeVariables(field, url, report);
+  const variables = variablesOf(field.template);
+  url.regions.forEach((region, index) => {
+    const name = variables[index]?.name ?? "";
+    if (region === "user" || !isSecretName(name)) return;
+    const place = decidesOrigin(region) ? "host" : region;
+    report(
+      "url-secret",
+      place === "host" ? "error" : "warning",
+      field,
+      `${name} looks like a secret, and the ${place} of a url is kept in logs and histories.`,
+      `Send it in a header: "Authorization": "Bearer \${${name}}".`,
+    );
+  });
 }
 
 /** Whether a host is of this machine alone, whatever a resolver says; so a name below localhost is not. */
@@ -45,80 +58,30 @@ function isSurelyLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}$/.test(host);
 }
 
-function judgeScheme(
-  field: TextField,
-  { scheme, host }: UrlTemplate,
-  type: NetworkType,
-  allowsLoopback: boolean,
+/**
+ * Judges scheme and host: of the url as it is written, or with its values in place. What a variable decides is judged with its value
+ * only. `fix` is the beginning of what to do, before `https://`.
+ */
+export function judgeOrigin(
+  { type, url: field, allowsInsecureLoopback }: NetworkEntry,
+  { scheme, host }: { readonly scheme: string; readonly host: string },
   report: Report,
+  fix = "Start the url with",
 ): void {
   const [secure, insecure] = type === "ws" ? ["wss", "ws"] : ["https", "http"];
   if (scheme === secure || scheme.includes(variableMark)) return;
+  const start = `${fix} ${secure}://`;
   if (scheme !== insecure) {
     const fits = scheme === "ws" || scheme === "wss" ? ' If it is a WebSocket server, its type is "ws".' : "";
-    report(
-      "url-scheme",
-      "error",
-      field,
-      `An entry of type ${type} has a url of ${secure}.`,
-      `Start the url with ${secure}://.${fits}`,
-    );
-  } else if (!isSurelyLoopback(host)) {
+    report("url-scheme", "error", field, `An entry of type ${type} has a url of ${secure}.`, `${start}.${fits}`);
+  } else if (!isSurelyLoopback(host) && host !== variableMark) {
     const message = `The url is of ${insecure}: everything on the way could read and change what is sent, credentials too.`;
-    report("url-insecure", "error", field, message, `Start the url with ${secure}://.`);
-  } else if (allowsLoopback) {
-    report(
-      "url-loopback",
-      "note",
-      field,
-      `${insecure} to this machine is allowed for now.`,
-      `Use ${secure}:// for everyone else.`,
-    );
-  } else {
-    report(
-      "url-loopback",
-      "error",
-      field,
-      `The url is of ${insecure}; to this machine that is possible, but only when asked for.`,
-      `Start the url with ${secure}://, or allow it with --allow-insecure-loopback.`,
-    );
-  }
-}
-
-function judgeVariables(field: TextField, { host, regions }: UrlTemplate, report: Report): void {
-  const variables = variablesOf(field.template);
-  regions.forEach((region, index) => {
-    const name = variables[index]?.name ?? "";
-    if (region === "scheme" || region === "fragment" || region === "user") {
-      if (region === "scheme") {
-        report(
-          "url-variable",
-          "error",
-          field,
-          `${name} stands in the scheme of the url.`,
-          "Write https:// or wss:// out.",
-        );
-      }
-      return;
-    }
-    if (!isSecretName(name)) return;
-    report(
-      "url-secret",
-      region === "host" ? "error" : "warning",
-      field,
-      `${name} looks like a secret, and the ${region} of a url is kept in logs and histories.`,
-      `Send it in a header: "Authorization": "Bearer \${${name}}".`,
-    );
-  });
-  const open = host.includes(variableMark) ? host.slice(host.lastIndexOf(variableMark) + 1) : undefined;
-  // What follows must name a domain: two labels that are written out and are no part of an address of digits.
-  if (open !== undefined && !/\.(?:[\w-]+\.)*(?:[\w-]+\.[a-z][\w-]*|localhost)\.?$/i.test(open)) {
-    report(
-      "url-host-open",
-      "error",
-      field,
-      "A variable decides which host is called, and so who gets the credentials.",
-      "Write the domain out and leave one label to the variable: https://${TENANT_ID}.example.com.",
-    );
+    report("url-insecure", "error", field, message, `${start}.`);
+  } else if (!allowsInsecureLoopback) {
+    const message = `The url is of ${insecure}; to this machine that is possible, but only when asked for.`;
+    report("url-loopback", "error", field, message, `${start}, or allow it with --allow-insecure-loopback.`);
+  } else if (host !== variableMark) {
+    const message = `${insecure} to this machine is allowed for now.`;
+    report("url-loopback", "note", field, message, `Use ${secure}:// for everyone else.`);
   }
 }

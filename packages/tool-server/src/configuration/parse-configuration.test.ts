@@ -235,6 +235,8 @@ describe("the url", () => {
     "https:\\\\a.example.com",
     "https://a.example.com:99999",
     "https://${A}.0.0.1",
+    "${API_URL}@a.example.com",
+    "api.${DOMAIN}/mcp",
   ])("is absolute: %s", (url) => {
     expect(ofUrl(url)).toEqual(["error url-invalid"]);
   });
@@ -257,20 +259,31 @@ describe("the url", () => {
     expect(ofUrl("https://eu-${TENANT}.api.example.com/")).toEqual([]);
   });
 
-  test("has no variable for a scheme", () => {
-    expect(ofUrl("${SCHEME}://a.example.com")).toEqual(["error url-variable"]);
+  test.each([
+    "https://${HOST}/mcp",
+    "https://${A}.com",
+    "https://api.${DOMAIN}",
+    "https://x.${A}${B}",
+    "${API_URL}/mcp",
+    "${API_URL}",
+    "${SCHEME}://a.example.com",
+  ])("[TS-FIELD-3] may leave its host, its origin or its scheme to a variable: %s", (url) => {
+    expect(ofUrl(url)).toEqual([]);
   });
 
-  test.each(["https://${HOST}/mcp", "https://${A}.com", "https://api.${DOMAIN}", "https://x.${A}${B}"])(
-    "[TS-D-URL-4] does not leave its domain to a variable: %s",
-    (url) => {
-      expect(ofUrl(url)).toEqual(["error url-host-open"]);
-    },
-  );
+  test("[TS-SEC-3] is not of http whatever a variable says", () => {
+    expect(ofUrl("http://${TENANT}.example.com")).toEqual(["error url-insecure"]);
+    expect(ofUrl("http://${HOST}/mcp")).toEqual(["error url-loopback"]);
+    expect(codesOf(withEntry({ type: "http", url: "http://${HOST}/mcp" }), { allowInsecureLoopback: true })).toEqual(
+      [],
+    );
+  });
 
   test("carries no secret: neither a variable nor a literal", () => {
     expect(ofUrl("https://a.example.com/?key=${API_KEY}")).toEqual(["warning url-secret"]);
-    expect(ofUrl("https://${API_TOKEN}.example.com")).toEqual(["error url-secret"]);
+    for (const url of ["https://${API_TOKEN}.example.com", "https://a.example.com:${API_TOKEN}", "${API_TOKEN}/mcp"]) {
+      expect(ofUrl(url)).toEqual(["error url-secret"]);
+    }
     expect(ofUrl("https://a.example.com/?api_key=correcthorse")).toEqual(["error literal-secret"]);
   });
 
@@ -278,6 +291,9 @@ describe("the url", () => {
     const tenants = (name: string) =>
       parseConfiguration(example(name)).entries.flatMap((e) => ("tenants" in e ? e.tenants : []));
     expect(tenants("tenant-by-host")).toEqual([{ variable: "TENANT_ID", via: "host", field: "url" }]);
+    expect(parseConfiguration(withEntry({ type: "http", url: "https://${API_HOST}/" })).entries).toMatchObject([
+      { tenants: [] },
+    ]);
     expect(tenants("tenant-by-header")).toEqual([
       { variable: "WORKSPACE_ID", via: "header", field: "headers.X-Workspace-ID" },
     ]);

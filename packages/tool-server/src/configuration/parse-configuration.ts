@@ -51,9 +51,9 @@ export function parseConfiguration(text: string, options: ParseConfigurationOpti
   } else if (root !== undefined) {
     const { members, path } = serversOf(root.members, { ...root, path: [] }, report);
     for (const member of members) {
-      const entry = parseEntry(member, path, report);
+      const entry = parseEntry(member, path, allowInsecureLoopback, report);
       if (entry === undefined) continue;
-      judgeEntry(entry, allowInsecureLoopback, secrets, report);
+      judgeEntry(entry, secrets, report);
       entries.push(entry);
     }
   }
@@ -129,7 +129,7 @@ function isBridge(entry: Entry): entry is StdioEntry {
   return at !== -1 && words[at + 1] === "bridge";
 }
 
-function judgeEntry(entry: Entry, allowsLoopback: boolean, secrets: SecretRegistry, report: Report): void {
+function judgeEntry(entry: Entry, secrets: SecretRegistry, report: Report): void {
   const bridgeVariables = isBridge(entry) ? new Set(entry.env.map(({ name }) => name)) : undefined;
   for (const field of textFieldsOf(entry)) judgeTemplate(field, report, bridgeVariables);
   for (const secret of judgeSecrets(entry, report)) {
@@ -137,7 +137,7 @@ function judgeEntry(entry: Entry, allowsLoopback: boolean, secrets: SecretRegist
     if (secret.length >= 8) secrets.add(secret);
   }
   if (entry.type === "stdio") return;
-  judgeUrl(entry.url, entry.type, allowsLoopback, report);
+  judgeUrl(entry, report);
   judgeHeaders(entry.headers, report);
   const authorization = entry.headers.find(({ name }) => name.toLowerCase() === "authorization");
   if (entry.headersHelper !== undefined && authorization !== undefined) {

@@ -5,12 +5,17 @@ import { entryTypes, type FieldName, type FieldSpec, fieldNames, fieldTable } fr
 import { type JsonPath, type Place, quoteName, type Report } from "./finding.js";
 import { type JsonMember, type JsonNode, jsonNodeToValue } from "./json-with-positions.js";
 import { parseTemplate, type Template, variablesOf } from "./template.js";
-import { parseUrlTemplate } from "./url-template.js";
+import { parseUrlTemplate, variableMark } from "./url-template.js";
 
 type Members = ReadonlyMap<FieldName, JsonMember>;
 
-/** Reads one entry; undefined where so much is wrong with it that nothing could be connected to. */
-export function parseEntry(member: JsonMember, parent: JsonPath, report: Report): Entry | undefined {
+/** Reads one entry; undefined if so much is wrong with it that nothing could be connected to. */
+export function parseEntry(
+  member: JsonMember,
+  parent: JsonPath,
+  allowsInsecureLoopback: boolean,
+  report: Report,
+): Entry | undefined {
   const { key: name, keyAt, value } = member;
   const place: Place = { ...keyAt, path: [...parent, name], server: name };
   if (name.trim() === "" || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)) {
@@ -25,9 +30,13 @@ export function parseEntry(member: JsonMember, parent: JsonPath, report: Report)
   const type = typeOf(members, place, report);
   if (type === undefined) return undefined;
   judgePlacement(members, type, place, report);
-  const parsed =
-    type === "stdio" ? parseStdio(members, place, name, report) : parseNetwork(members, type, place, name, report);
-  return parsed && { ...parsed, written: jsonNodeToValue(value) };
+  const written = jsonNodeToValue(value);
+  if (type === "stdio") {
+    const parsed = parseStdio(members, place, name, report);
+    return parsed && { ...parsed, written };
+  }
+  const parsed = parseNetwork(members, type, place, name, report);
+  return parsed && { ...parsed, allowsInsecureLoopback, written };
 }
 
 function readFields(all: readonly JsonMember[], entry: Place, report: Report): Members {
@@ -125,7 +134,7 @@ function parseNetwork(
   entry: Place,
   name: string,
   report: Report,
-): Omit<NetworkEntry, "written"> | undefined {
+): Omit<NetworkEntry, "written" | "allowsInsecureLoopback"> | undefined {
   const url = textOf(members, "url", entry, report);
   const headers = namedTexts(members, "headers", entry, report);
   const headersHelper = textOf(members, "headersHelper", entry, report);
@@ -160,9 +169,11 @@ function parseStdio(
 
 function tenantsOf(url: TextField, headers: readonly NamedField[]): NetworkEntry["tenants"] {
   const tenants: TenantVariable[] = [];
-  const regions = parseUrlTemplate(url.template)?.regions ?? [];
+  const { regions = [], host = "" } = parseUrlTemplate(url.template) ?? {};
   variablesOf(url.template).forEach(({ name }, index) => {
-    if (regions[index] === "host") tenants.push({ variable: name, via: "host", field: url.field });
+    // At the end of the host, a variable decides the domain and not a tenant of it.
+    if (regions[index] === "host" && !host.endsWith(variableMark))
+      tenants.push({ variable: name, via: "host", field: url.field });
   });
   for (const header of headers.filter((each) => isTenantHeader(each.name))) {
     for (const { name } of variablesOf(header.template)) {

@@ -79,6 +79,10 @@ test("[TS-D-FILE-7] the schema accepts whatever the reader accepts without error
       "http://127.0.0.1",
       "x",
       "HTTPS://a",
+      "${API_URL}/mcp",
+      "${SCHEME}://a.example.com",
+      "http://${API_HOST}/mcp",
+      "http${S}://a.example.com",
     ],
   );
   const names = fc.constantFrom("Authorization", "authorization", "X-A", "a b", "A");

@@ -183,12 +183,146 @@ describe("what cannot be put in", () => {
 });
 
 describe("a url", () => {
-  test.each(["a/b", "a@b", "a?b", "a#b", "a:1", "a.b", "", "a b", "a\\b", "\u00e4", "a%2fb", "a\tb"])(
-    "[TS-D-URL-1] refuses a value that would change its host: %j",
-    (value) => {
-      expect(urlOf("https://${T}.example.com/mcp", { T: value })).toBeUndefined();
-    },
-  );
+  test.each([
+    ["https://${API_HOST}/mcp", "api.example.com", "https://api.example.com/mcp"],
+    ["https://${API_HOST}/mcp", "api.example.com:8443", "https://api.example.com:8443/mcp"],
+    ["https://${API_HOST}/mcp", "[2001:db8::1]:8443", "https://[2001:db8::1]:8443/mcp"],
+    ["https://${API_HOST}:${PORT:-8443}/mcp", "10.0.0.7", "https://10.0.0.7:8443/mcp"],
+    ["https://${TENANT}.example.com/mcp", "eu.acme_corp", "https://eu.acme_corp.example.com/mcp"],
+    ["https://api.${DOMAIN}/mcp", "example.com", "https://api.example.com/mcp"],
+    ["https://api${SUFFIX:-}.example.com", "", "https://api.example.com"],
+    ["${API_URL}/mcp", "https://api.example.com", "https://api.example.com/mcp"],
+    ["${API_URL}/mcp", "https://api.example.com/", "https://api.example.com/mcp"],
+    ["${API_URL}/mcp?a=1", "https://api.example.com:8443/v1", "https://api.example.com:8443/v1/mcp?a=1"],
+    ["${API_URL}?a=1", "https://api.example.com/mcp", "https://api.example.com/mcp?a=1"],
+    ["${API_URL}", "https://api.example.com/mcp?tenant=a", "https://api.example.com/mcp?tenant=a"],
+    ["${API_URL}:8443/mcp", "https://api.example.com", "https://api.example.com:8443/mcp"],
+    ["${SCHEME}://api.example.com/mcp", "https", "https://api.example.com/mcp"],
+    ["https://api.example.com/mcp#${PART}", "a b", "https://api.example.com/mcp#a%20b"],
+  ])("[TS-FIELD-3, TS-D-URL-1] may have a variable anywhere: %s with %j", (url, value, resolved) => {
+    const name = /\$\{(\w+)/.exec(url)?.[1] ?? "";
+    expect(urlOf(url, { [name]: value })).toBe(resolved);
+  });
+
+  const hostile = [
+    ...[
+      "a/b",
+      "a@b",
+      "user:pass@a",
+      "a?b",
+      "a#b",
+      "a\\b",
+      "a b",
+      "a\tb",
+      "a\nb",
+      "\na",
+      "a\r\nb",
+      "",
+      ".",
+      "a..b",
+      ".a",
+    ],
+    // Look-alikes, full stops of other scripts, escapes, and what a parser of URLs drops or maps.
+    ...["\u0430pi", "a\u3002b", "a\uff0eb", "a\uff0fb", "a%2eb", "a%2fb", "a\u00adb", "a\u200bb", "\u00e4", "\ufeffa"],
+    ...["https://a", "a:1", "[::1]", "a".repeat(64)],
+  ];
+
+  test.each(hostile)("[TS-D-URL-1] refuses a value that is not part of a host: %j", (value) => {
+    expect(urlOf("https://${T}.example.com/mcp", { T: value })).toBeUndefined();
+  });
+
+  test.each([
+    ...hostile.filter((value) => !["a:1", "[::1]"].includes(value)),
+    "a:0",
+    "a:65536",
+    "a:1:2",
+    "[::1",
+    "::1",
+    "2130706433",
+    "0x7f.1",
+  ])("[TS-D-URL-1] refuses a value that is not a host: %j", (value) => {
+    expect(urlOf("https://${H}/mcp", { H: value })).toBeUndefined();
+  });
+
+  test.each([
+    ...["api.example.com", "//api.example.com", "https:", "https://", "https:///x", "https:api.example.com", ""],
+    ...["https://user@a.example.com", "https://user:pass@a.example.com", "https://a.example.com@evil.example"],
+    ...["https://a.example.com\\@evil.example", "https:\\\\a.example.com", "https://a.example.com#@evil.example"],
+    ...[
+      "https://a.example.com?x=",
+      "https://a.example.com/#x",
+      "https://a.example.com/../x",
+      "https://a.example.com/%2e%2e",
+    ],
+    ...[
+      "https://a.example.com\n",
+      "https://a.example.com/\nx",
+      "https://a. example.com",
+      "https://\u0430pi.example.com",
+    ],
+    ...["https://a.example.com:0", "https://a.example.com:99999", "https://a..example.com", "https://%61.example.com"],
+    ...["ftp://a.example.com", "file:///etc/passwd", "javascript://a.example.com", "wss://a.example.com"],
+    ...["http://a.example.com", "http://localhost.evil.example", "http://localhost"],
+  ])("[TS-D-URL-1, TS-SEC-3] refuses a value that is not an https origin: %j", (value) => {
+    expect(urlOf("${API_URL}/mcp", { API_URL: value })).toBeUndefined();
+  });
+
+  test("[TS-D-URL-3, TS-SEC-3] may get http from a variable for a loopback host only, when that was asked for", () => {
+    const resolved = (url: string, variables: Variables, allowInsecureLoopback: boolean): string | undefined => {
+      const { entries, findings } = parseConfiguration(withEntry({ type: "http", url }), { allowInsecureLoopback });
+      if (entries[0] === undefined || findings.some(({ severity }) => severity === "error")) return undefined;
+      const { entry } = substituteEntry(entries[0], context(variables));
+      return entry && "url" in entry ? entry.url : undefined;
+    };
+    for (const [url, variables] of [
+      ["${API_URL}/mcp", { API_URL: "http://localhost:3000" }],
+      ["http://${API_HOST}/mcp", { API_HOST: "127.0.0.1:3000" }],
+      ["${SCHEME}://[::1]:3000/mcp", { SCHEME: "http" }],
+    ] as const) {
+      expect(resolved(url, variables, false), url).toBeUndefined();
+      expect(resolved(url, variables, true), url).toMatch(/^http:.*:3000\/mcp$/);
+    }
+    for (const [url, variables] of [
+      ["${API_URL}/mcp", { API_URL: "http://api.example.com" }],
+      ["http://${API_HOST}/mcp", { API_HOST: "localhost.evil.example" }],
+      ["${SCHEME}://api.example.com/mcp", { SCHEME: "http" }],
+    ] as const) {
+      expect(resolved(url, variables, true), url).toBeUndefined();
+    }
+    expect(codesOf({ type: "http", url: "${API_URL}" }, { API_URL: "http://a.example.com" })).toEqual([
+      "error url-insecure",
+    ]);
+    expect(codesOf({ type: "ws", url: "${API_URL}" }, { API_URL: "https://a.example.com" })).toEqual([
+      "error url-scheme",
+    ]);
+  });
+
+  test.each([
+    "ghp_q7Zp2LxV9bTn4RkW8sYd3Hf6",
+    "sk-ant-q7Zp2LxV9bTn4RkW8sYd3Hf6",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+    "q7Zp2LxV9bTn4RkW8sYd3Hf6",
+    "token-of-the-user-1",
+    "TOKEN-OF-THE-USER-1.evil.example",
+    Buffer.from("token-of-the-user-1").toString("hex"),
+  ])("[TS-D-URL-6] never gets a value into its host that looks like a credential: %s", (value) => {
+    const token = "token-of-the-user-1";
+    for (const [url, prefix] of [
+      ["https://${T}.example.com/mcp", ""],
+      ["https://${T}/mcp", ""],
+      ["${T}/mcp", "https://"],
+    ] as const) {
+      const entry = networkEntry({ url, headers: { Authorization: "Bearer ${SESSION}" } });
+      const given = { T: `${prefix}${value}`, SESSION: token };
+      const { entry: resolved, findings } = substituteEntry(entryOf(withEntry(entry)), context(given));
+      expect(resolved, url).toBeUndefined();
+      expect(
+        findings.map(({ code }) => code),
+        url,
+      ).toEqual(["url-secret"]);
+      expect(JSON.stringify(findings)).not.toContain(value);
+    }
+  });
 
   test("[TS-D-URL-2] has values of path and query percent-encoded, and no dot segments", () => {
     const url = "https://a.example.com/${P}/x?q=${Q}";
@@ -204,10 +338,10 @@ describe("a url", () => {
       expect(urlOf("https://a.example.com:${P}/", { P: port })).toBeUndefined();
   });
 
-  test("[TS-D-URL-1, TS-D-URL-2] keeps its shape, whatever the values are", () => {
+  test("[TS-D-URL-1, TS-D-URL-2] keeps what is written, whatever the values are", () => {
     const nasty = fc.oneof(
       fc.string({ unit: "binary" }),
-      fc.array(fc.constantFrom(..."/@?#:.\\%&=+2fe ;\t\n[]aZ0-"), { maxLength: 8 }).map((units) => units.join("")),
+      fc.array(fc.constantFrom(..."/@?#:.\\%&=+2fe ;\t\n[]aZ0-_"), { maxLength: 8 }).map((units) => units.join("")),
     );
     fc.assert(
       fc.property(nasty, nasty, nasty, nasty, (tenant, port, segment, query) => {
@@ -223,12 +357,43 @@ describe("a url", () => {
           const plain = new URL(template.replace("${P}", "1").replace(/\$\{\w\}/g, "v"));
           expect([url.protocol, url.username, url.password, url.hash]).toEqual(["https:", "", "", ""]);
           expect(url.hostname.endsWith(".example.com")).toBe(true);
-          expect(url.hostname.split(".").length).toBe(plain.hostname.split(".").length);
           expect(url.pathname.split("/").length).toBe(plain.pathname.split("/").length);
           expect([...url.searchParams.keys()].length).toBe([...plain.searchParams.keys()].length);
         }
       }),
       { numRuns: 1000 },
+    );
+  });
+
+  test("[TS-D-URL-1] leads to the host that the value names and to no other, whatever follows it", () => {
+    const pieces = fc.constantFrom(
+      "https://",
+      "http://",
+      "a.example",
+      "b.example",
+      "@",
+      ":",
+      "/",
+      "\\",
+      "?",
+      "#",
+      "1",
+      "..",
+      "%40",
+      "\n",
+    );
+    const value = fc.array(pieces, { maxLength: 6 }).map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(value, (text) => {
+        for (const url of ["${API_URL}/mcp", "${API_URL}", "https://${API_URL}/mcp"]) {
+          const resolved = urlOf(url, { API_URL: text });
+          if (resolved === undefined) continue;
+          const { hostname, username, password } = new URL(resolved);
+          expect([username, password]).toEqual(["", ""]);
+          expect(text.replace(/^https:\/\//, "").startsWith(hostname)).toBe(true);
+        }
+      }),
+      { numRuns: 3000 },
     );
   });
 });

@@ -1,11 +1,20 @@
 import { ToolServerError } from "../errors.js";
-import type { SecretRegistry } from "../secrets/redactor.js";
-import { type Entry, type NamedField, type NetworkType, type TextField, textFieldsOf } from "./entry.js";
+import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
+import { findSecretShapes } from "../secrets/secret-shapes.js";
+import {
+  type Entry,
+  type NamedField,
+  type NetworkEntry,
+  type NetworkType,
+  type TextField,
+  textFieldsOf,
+} from "./entry.js";
 import { collectFindings, type Finding, type Report, redactFinding } from "./finding.js";
 import { allowsPluginRoot, isReserved, judgeTemplate } from "./judge-templates.js";
+import { judgeOrigin } from "./judge-url.js";
 import { isSecretPosition, judgeValue } from "./judge-value.js";
-import { notSecretVariable, pluginRootVariable, type VariableReference } from "./template.js";
-import { parseUrlTemplate, refuseInUrl, renderUrl } from "./url-template.js";
+import { notSecretVariable, pluginRootVariable, type VariableReference, variablesOf } from "./template.js";
+import { decidesOrigin, parseUrlTemplate, refuseInUrl, renderUrl } from "./url-template.js";
 
 /** What variables are looked up in. */
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -58,7 +67,7 @@ export interface Substitution {
 
 /**
  * Puts the values of variables into an entry, and judges them. A value is put in as it is and not looked into again. In a
- * url it cannot change the shape. Secrets are made known before anything is said of them.
+ * url it must fit its place. Secrets are made known before anything is said of them.
  */
 export function substituteEntry(entry: Entry, context: SubstitutionContext): Substitution {
   const { findings, report } = collectFindings();
@@ -76,8 +85,12 @@ export function resolveEntry(entry: Entry, context: SubstitutionContext): Resolv
   const { entry: resolved, findings } = substituteEntry(entry, context);
   if (resolved !== undefined) return resolved;
   const errors = findings.filter(({ severity }) => severity === "error");
-  const list = errors.map(({ message, fix }) => `${message} ${fix}`).join(" ");
-  throw new ToolServerError("VARIABLE_UNUSABLE", `The server ${JSON.stringify(entry.name)} cannot be used. ${list}`);
+  throw unusable(entry.name, errors.map(({ message, fix }) => `${message} ${fix}`).join(" "));
+}
+
+/** That a variable of an entry cannot be used, with the sentences that say why. */
+export function unusable(server: string, why: string): ToolServerError {
+  return new ToolServerError("VARIABLE_UNUSABLE", `The server ${JSON.stringify(server)} cannot be used. ${why}`);
 }
 
 /** The variables that an entry refers to, by field; without HOST_PLUGIN_ROOT and NOT_SECRET, which nobody sets. */
@@ -109,7 +122,7 @@ function resolve(entry: Entry, context: SubstitutionContext, report: Report): Re
   return {
     type,
     name,
-    url: renderUrlField(entry.url, context, report),
+    url: renderUrlField(entry, context, report, false),
     headers: named(entry.headers),
     headersHelper: entry.headersHelper && text(entry.headersHelper),
   };
@@ -135,40 +148,104 @@ function renderText(field: TextField, context: SubstitutionContext, report: Repo
   return text;
 }
 
-function renderUrlField(field: TextField, context: SubstitutionContext, report: Report): string {
+/** The url with its values, or "" if a finding says why not. `isOriginOnly` looks up only what decides where it leads. */
+function renderUrlField(
+  entry: NetworkEntry,
+  context: SubstitutionContext,
+  report: Report,
+  isOriginOnly: boolean,
+): string {
+  const field = entry.url;
   judgeTemplate(field, report);
-  const regions = parseUrlTemplate(field.template)?.regions;
-  if (regions === undefined) {
+  const url = parseUrlTemplate(field.template);
+  if (url === undefined) {
+    const fix = "Write https://host/path, without spaces.";
+    report("url-invalid", "error", field, "The url is not an absolute URL.", fix);
+    return "";
+  }
+  const variables = variablesOf(field.template);
+  const credentials = credentialsOf(entry, context.variables);
+  const values = variables.map((variable, index): string | undefined => {
+    const region = url.regions[index] ?? "user";
+    if (isOriginOnly && !decidesOrigin(region)) return "a";
+    const value = lookUp(field, variable, context, report);
+    if (value === undefined) return undefined;
+    const refused = refuseInUrl(url, index, value);
+    if (refused !== undefined) {
+      const message = `The value of ${variable.name} does not fit into the ${region} of the url: ${refused}.`;
+      report("variable-url-shape", "error", field, message, `Set ${variable.name} to the ${region} alone.`);
+      return undefined;
+    }
+    const credential = decidesOrigin(region) ? credentialIn(value, credentials) : undefined;
+    if (credential === undefined) return value;
+    const message = `The value of ${variable.name} is not put into the host of the url, because it ${credential}.`;
+    const fix = `Set ${variable.name} to the ${region}. If the value is not a credential, write it into the url.`;
+    report("url-secret", "error", field, message, fix);
+    return undefined;
+  });
+  if (values.includes(undefined)) return "";
+  const rendered = renderUrl(url, values as string[]);
+  const names = variables.map(({ name }) => name).join(", ");
+  if ("refused" in rendered) {
     report(
-      "url-invalid",
+      "variable-url-shape",
       "error",
       field,
-      "The url is not an absolute URL.",
-      "Write https://host/path, without spaces.",
+      `In the url, ${rendered.refused}.`,
+      `Set ${names || "the url"} again.`,
     );
     return "";
   }
-  const variables = field.template.parts.filter((part) => part.kind === "variable");
-  const values = variables.map((variable) => lookUp(field, variable, context, report));
-  let isRefused = false;
-  values.forEach((value, index) => {
-    const region = regions[index] ?? "scheme";
-    const refused = value === undefined ? undefined : refuseInUrl(value, region);
-    if (refused === undefined) return;
-    isRefused = true;
-    const name = variables[index]?.name ?? "";
-    const message = `The value of ${name} would change the shape of the url: ${refused}.`;
-    report("variable-url-shape", "error", field, message, `Set ${name} to what stands in the ${region} alone.`);
-  });
-  if (isRefused || values.includes(undefined)) return "";
-  const rendered = renderUrl(field.template, regions, values as string[]);
-  if ("url" in rendered) return rendered.url;
-  const names = variables.map(({ name }) => name).join(", ");
-  report("variable-url-shape", "error", field, `In the url, ${rendered.refused}.`, `Set ${names || "the url"} anew.`);
-  return "";
+  // What is written out was judged when the configuration was read.
+  if (url.regions.some(decidesOrigin)) {
+    const { protocol, hostname } = new URL(rendered.url);
+    const onlyErrors: Report = (code, severity, ...rest) => severity === "error" && report(code, severity, ...rest);
+    judgeOrigin(
+      entry,
+      { scheme: protocol.slice(0, -1), host: hostname },
+      onlyErrors,
+      `Set ${names} so that the url starts with`,
+    );
+  }
+  return rendered.url;
 }
 
-/** The value that a reference stands for, or undefined where a finding says why there is none. */
+/** The credentials that an entry uses anywhere, in a registry of their own. */
+function credentialsOf(entry: Entry, variables: Variables): SecretRegistry {
+  const credentials = createSecretRegistry();
+  for (const field of textFieldsOf(entry)) {
+    for (const { name, fallback } of variablesOf(field.template)) {
+      const value = (Object.hasOwn(variables, name) ? variables[name] : undefined) || fallback;
+      if (value && isSecretPosition(field, name)) registerSecret(value, field, credentials);
+    }
+  }
+  return credentials;
+}
+
+/** Why a value looks like a credential, or undefined if it does not. */
+function credentialIn(value: string, credentials: SecretRegistry): string | undefined {
+  if (credentials.redact(value) !== value) return "holds a credential that the entry uses elsewhere";
+  const [shape] = findSecretShapes(value.replace(/^([a-z]+:\/\/[^/]*).*$/i, "$1"));
+  return shape && `looks like ${shape.looksLike}`;
+}
+
+/**
+ * Where the url of an entry leads with these variables: its origin, as `https://api.example.com`, or why that is not known, in a
+ * sentence without a value. Undefined if no variable decides it.
+ */
+export function resolveOrigin(
+  entry: Entry,
+  variables: Variables,
+): { readonly origin: string } | { readonly problem: string } | undefined {
+  if (entry.type === "stdio") return undefined;
+  if (!parseUrlTemplate(entry.url.template)?.regions.some(decidesOrigin)) return undefined;
+  const { findings, report } = collectFindings();
+  const url = renderUrlField(entry, { variables, pluginRoot: "", secrets: createSecretRegistry() }, report, true);
+  const error = findings.find(({ severity }) => severity === "error");
+  return error === undefined ? { origin: new URL(url).origin } : { problem: `${error.message} ${error.fix}` };
+}
+
+/** The value of a reference, or undefined if a finding says why it has none. */
 function lookUp(
   field: TextField,
   variable: VariableReference,

@@ -1,20 +1,26 @@
 import { parseUrl } from "../url.js";
 import type { Template } from "./template.js";
 
-/** The part of a url that a variable stands in. */
-export type UrlRegion = "scheme" | "user" | "host" | "port" | "path" | "query" | "fragment";
+/**
+ * The part of a url that a variable is in. `origin` is the beginning of the url: the variable holds scheme and host, and may hold
+ * port and path.
+ */
+export type UrlRegion = "origin" | "scheme" | "user" | "host" | "port" | "path" | "query" | "fragment";
 
-/** A url with variables, taken apart before any value is known: what is literal alone decides its shape. */
+/** A url with variables, split before any value is known. Each part is as written, with U+E000 in place of each variable. */
 export interface UrlTemplate {
-  /** In lower case, without the colon. */
+  /** In lower case, without the colon; U+E000 if the first variable holds the origin. */
   readonly scheme: string;
-  /** Whether a user name or password stands before the host. */
-  readonly hasUser: boolean;
-  readonly hasFragment: boolean;
-  /** The host as written, with U+E000 in place of each variable. */
+  /** User name and password, with the `@`. */
+  readonly user: string;
   readonly host: string;
-  /** The query as written, without the question mark, in the same form. */
+  /** With the colon. */
+  readonly port: string;
+  readonly path: string;
+  /** Without the question mark. */
   readonly query: string;
+  /** With the `#`. */
+  readonly fragment: string;
   /** The region of each variable, in order. */
   readonly regions: readonly UrlRegion[];
 }
@@ -22,121 +28,159 @@ export interface UrlTemplate {
 /** What stands for a variable in the parts of a UrlTemplate. */
 export const variableMark = "\ue000";
 
-/** Takes a url apart, or gives undefined where it is no absolute URL whatever the values are. */
+/** Splits a url, or gives undefined if it is no absolute URL whatever the values are. */
 export function parseUrlTemplate(template: Template): UrlTemplate | undefined {
   const skeleton = template.parts.map((part) => (part.kind === "text" ? part.text : variableMark)).join("");
   // A parser of URLs takes a backslash for a slash and drops tabs and line breaks; nobody means either.
   if (/[\s\\\p{Cc}]/u.test(skeleton)) return undefined;
-  const [, scheme, authority, path, query = "", fragment] =
-    /^([^:/?#]*):\/\/([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/.exec(skeleton) ?? [];
+  const beginsWithOrigin = skeleton.startsWith(variableMark) && !/^[^:/?#]*:\/\//.test(skeleton);
+  const [, scheme, authority, path, query = "", fragment = ""] =
+    /^([^:/?#]*):\/\/([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/.exec(
+      beginsWithOrigin ? `${variableMark}://${skeleton}` : skeleton,
+    ) ?? [];
   if (scheme === undefined || authority === undefined || path === undefined) return undefined;
   const at = authority.lastIndexOf("@");
   const user = authority.slice(0, at + 1);
   const [, host, port = ""] = /^(\[[^\]]*\]|[^:]*)(:.*)?$/.exec(authority.slice(at + 1)) ?? [];
-  if (host === undefined || host === "") return undefined;
-  const pieces: [UrlRegion, string][] = [
-    ["scheme", scheme],
-    ["user", user],
-    ["host", host],
-    ["port", port],
-    ["path", path],
-    ["query", query],
-    ["fragment", fragment ?? ""],
-  ];
-  const regions = pieces.flatMap(([region, piece]) => Array(piece.split(variableMark).length - 1).fill(region));
-  const sample = sampleUrl(template, regions);
-  if (!regions.includes("scheme") && parseUrl(sample) === undefined) return undefined;
+  if (host === undefined || host === "" || (beginsWithOrigin && user !== "")) return undefined;
+  const pieces = { scheme, user, host, port, path, query, fragment };
+  const regions = Object.entries(pieces).flatMap(([region, piece]) =>
+    Array<UrlRegion>(piece.split(variableMark).length - 1).fill(region as UrlRegion),
+  );
+  const sample = `${scheme.includes(variableMark) ? "https" : scheme}://${user}${host}${port.replaceAll(variableMark, "1")}${path}`;
+  if (parseUrl(sample.replaceAll(variableMark, "a")) === undefined) return undefined;
   return {
+    ...pieces,
     scheme: scheme.toLowerCase(),
-    hasUser: user !== "",
-    hasFragment: fragment !== undefined,
-    host,
     query: query.slice(1),
-    regions,
+    // The variable that holds the origin was counted in the scheme and again after it.
+    regions: beginsWithOrigin ? ["origin", ...regions.slice(2)] : regions,
   };
 }
 
-/** Why a value cannot stand in a region of a url, or undefined where it can. The reason does not tell the value. */
-export function refuseInUrl(value: string, region: UrlRegion): string | undefined {
+/** Whether a variable in this region decides where a url leads. */
+export function decidesOrigin(region: UrlRegion): boolean {
+  return region === "origin" || region === "scheme" || region === "host" || region === "port";
+}
+
+const hostCharacters = /^[A-Za-z0-9._-]*$/;
+const portAtEnd = /:([0-9]{1,5})$/;
+const ipv6 = /^\[[0-9A-Fa-f:.]+\]$/;
+
+/** Why a value cannot be in its place of a url, or undefined if it can. The reason does not contain the value. */
+export function refuseInUrl(url: UrlTemplate, index: number, value: string): string | undefined {
+  const region = url.regions[index] ?? "user";
   switch (region) {
-    case "host": {
-      const bad = /[^A-Za-z0-9-]/u.exec(value)?.[0];
-      if (bad !== undefined)
-        return `it holds ${nameOf(bad)}, and only letters, digits and hyphens can be in a label of a host`;
-      if (value === "") return "it is empty, and a label of a host is not";
-      return value.length > 63 ? "it is longer than the 63 characters of a label" : undefined;
-    }
+    case "origin":
+      return refuseOrigin(url, value);
+    case "scheme":
+      return /^[A-Za-z]*$/.test(value) ? undefined : "it is not a scheme such as https";
+    case "host":
+      return refuseHost(url, index, value);
     case "port":
-      return /^[0-9]{1,5}$/.test(value) && Number(value) >= 1 && Number(value) <= 65_535
-        ? undefined
-        : "it is no number from 1 to 65535";
-    case "path":
-    case "query":
-      return value.isWellFormed() ? undefined : "it is no well-formed Unicode";
+      return isPort(value) ? undefined : "it is not a number from 1 to 65535";
+    case "user":
+      return "no variable can be in the user name or password of a url";
     default:
-      return `no variable can stand in the ${region} of a url`;
+      return value.isWellFormed() ? undefined : "it is not well-formed Unicode";
   }
+}
+
+function refuseHost({ host, port, regions }: UrlTemplate, index: number, value: string): string | undefined {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return "it begins with a scheme, and the url has one before it";
+  const isLast = host.endsWith(variableMark) && port === "" && regions[index + 1] !== "host";
+  const written = isLast ? portAtEnd.exec(value) : null;
+  if (written !== null && !isPort(written[1] ?? "")) return "its port is not a number from 1 to 65535";
+  const name = written === null ? value : value.slice(0, written.index);
+  return host === variableMark && ipv6.test(name) ? undefined : refuseName(name);
+}
+
+function refuseOrigin({ host, port, path, query, fragment }: UrlTemplate, value: string): string | undefined {
+  const [, authority, rest = ""] = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/([^/?#\\]*)(.*)$/s.exec(value) ?? [];
+  if (authority === undefined) return "it does not begin with a scheme, such as https://";
+  if (authority.includes("@")) return "it holds a user name or password, or an @";
+  const isWhole = host === variableMark && port === "";
+  if (!isWhole && rest !== "") return "it holds a path, and the url goes on with its host or port";
+  const written = isWhole ? portAtEnd.exec(authority) : null;
+  if (written !== null && !isPort(written[1] ?? "")) return "its port is not a number from 1 to 65535";
+  const name = written === null ? authority : authority.slice(0, written.index);
+  if (name === "") return "it has no host";
+  const refused = isWhole && ipv6.test(name) ? undefined : refuseName(name);
+  if (refused !== undefined) return refused;
+  const bad = /[^A-Za-z0-9\-._~!$&'()*+,;=:@%/?]/u.exec(rest)?.[0];
+  if (bad !== undefined) return `it holds ${nameOf(bad)}, which is not part of the path of a url`;
+  if (rest.includes("?") && path + query + fragment !== "") return "it holds a query, and the url goes on after it";
+  const pathname = parseUrl(value)?.pathname;
+  const hasDots = pathname !== undefined && pathname !== (rest.replace(/\?.*$/, "") || "/");
+  return hasDots ? "its path has a segment . or .." : undefined;
+}
+
+function refuseName(name: string): string | undefined {
+  if (hostCharacters.test(name)) return undefined;
+  const bad = /[^A-Za-z0-9._-]/u.exec(name)?.[0] ?? "";
+  const other = bad > "~" ? "; a name of other letters is given in its ASCII form, which begins with xn--" : "";
+  return `it holds ${nameOf(bad)}, and only letters, digits, hyphens, underscores and dots can be in a host${other}`;
+}
+
+function isPort(value: string): boolean {
+  return /^[0-9]{1,5}$/.test(value) && Number(value) >= 1 && Number(value) <= 65_535;
 }
 
 /**
- * The url with its values in place, or why there is none. Values in path and query are percent-encoded; no value adds or
- * removes a label, a segment or a parameter, and none makes a segment `.` or `..`.
+ * The url with its values in place, or why it cannot be made. Each value must have passed `refuseInUrl`. Values of path, query and
+ * fragment are percent-encoded; no value adds a segment or a parameter, and none makes a segment `.` or `..`.
  */
 export function renderUrl(
-  template: Template,
-  regions: readonly UrlRegion[],
+  template: UrlTemplate,
   values: readonly string[],
 ): { readonly url: string } | { readonly refused: string } {
-  let index = 0;
-  let url = "";
-  for (const part of template.parts) {
-    if (part.kind === "text") {
-      url += part.text;
-      continue;
-    }
-    const region = regions[index] ?? "scheme";
-    const value = values[index] ?? "";
-    index += 1;
-    const refused = refuseInUrl(value, region);
-    if (refused !== undefined) return { refused: `the value of ${part.name} cannot be put in: ${refused}` };
-    url += region === "path" || region === "query" ? encodeURIComponent(value) : value;
+  const text = compose(template, values, encodeURIComponent);
+  const [url, sample] = [parseUrl(text), parseUrl(compose(template, values, () => "a"))];
+  if (url === undefined || sample === undefined) return { refused: "with the values in place it is not a URL" };
+  if (template.host.includes(variableMark) && !isName(url.hostname)) {
+    return { refused: "with the values in place the host has an empty or too long part between its dots" };
   }
-  const parsed = parseUrl(url);
-  if (parsed === undefined) return { refused: "with the values in place it is no URL" };
-  return hasSameShape(new URL(sampleUrl(template, regions)), parsed)
-    ? { url }
-    : { refused: "the values would change the shape of the url" };
+  // 2130706433 and 0x7f.1 are 127.0.0.1 to a parser of URLs, and look like something else.
+  if (/^[0-9.]+$/.test(url.hostname) && !text.includes(`//${url.hostname}`)) {
+    return { refused: "with the values in place the host is an address that is not written as four numbers with dots" };
+  }
+  return hasSameShape(url, sample) ? { url: text } : { refused: "the values would change the shape of the url" };
 }
 
-function sampleUrl(template: Template, regions: readonly UrlRegion[]): string {
-  let index = 0;
-  return template.parts
-    .map((part) => {
-      if (part.kind === "text") return part.text;
-      index += 1;
-      return regions[index - 1] === "port" ? "1" : "a";
-    })
-    .join("");
+function compose(template: UrlTemplate, values: readonly string[], encode: (value: string) => string): string {
+  const { user, query, regions } = template;
+  const left = [...values];
+  const fill = (piece: string, map = (value: string): string => value): string =>
+    piece.replaceAll(variableMark, () => map(left.shift() ?? ""));
+  if (regions[0] !== "origin") {
+    const start = `${fill(template.scheme)}://${fill(user)}${fill(template.host)}${fill(template.port)}`;
+    return `${start}${fill(template.path, encode)}${query && `?${fill(query, encode)}`}${fill(template.fragment, encode)}`;
+  }
+  const origin = left.shift() ?? "";
+  const start = `${origin}${fill(template.host.slice(1))}${fill(template.port)}`;
+  const path = fill(template.path, encode);
+  // Both https://host and https://host/ are usual values, and neither is meant to make a segment that is empty.
+  const joined = path.startsWith("/") ? start.replace(/\/$/, "") : start;
+  return `${joined}${path}${query && `?${fill(query, encode)}`}${fill(template.fragment, encode)}`;
 }
 
 function hasSameShape(a: URL, b: URL): boolean {
-  const labels = ({ hostname }: URL): number => hostname.split(".").length;
   const segments = ({ pathname }: URL): number => pathname.split("/").length;
   const parameters = ({ search }: URL): number => search.split(/[&=]/).length;
   return (
-    a.protocol === b.protocol &&
+    a.origin === b.origin &&
     a.username === b.username &&
     a.password === b.password &&
-    labels(a) === labels(b) &&
-    isAddress(a.hostname) === isAddress(b.hostname) &&
     segments(a) === segments(b) &&
     parameters(a) === parameters(b) &&
-    a.hash === b.hash
+    (a.hash === "") === (b.hash === "")
   );
 }
 
-function isAddress(hostname: string): boolean {
-  return hostname.startsWith("[") || /^[0-9.]+$/.test(hostname);
+function isName(hostname: string): boolean {
+  if (hostname.startsWith("[")) return true;
+  const name = hostname.replace(/\.$/, "");
+  return name.length <= 253 && name.split(".").every((label) => label !== "" && label.length <= 63);
 }
 
 function nameOf(character: string): string {

@@ -39,7 +39,7 @@ async function createProject(): Promise<Project> {
   const read = (entries: object) =>
     parseConfiguration(JSON.stringify(entries), { allowInsecureLoopback: true, secrets: createSecretRegistry() });
   const judge = (entry: Parameters<typeof judgeTrust>[0]["entry"]) =>
-    judgeTrust({ entry, configurationPath, pluginRoot: folder.path, store, policy: undefined });
+    judgeTrust({ entry, configurationPath, pluginRoot: folder.path, variables: {}, store, policy: undefined });
   return {
     ...folder,
     shown,

@@ -1,6 +1,7 @@
 export { createEntryCredential, type EntryCredentialOptions } from "./entry-credential.js";
 export type { OAuthOverrides, OAuthSettings } from "./entry-oauth.js";
 export {
+  type AssertTrusted,
   type OpenedToolServer,
   type OpenToolServerOptions,
   openToolServer,

@@ -23,6 +23,11 @@ import { tenantOf } from "./tenant.js";
 /** How long the first handshake of a launcher may take, because it may download the server first. */
 const launcherConnectMs = 180_000;
 
+/**
+ * Rejects, with NOT_TRUSTED, if an entry may not act with the variables that it is opened with: they may decide where its url leads.
+ */
+export type AssertTrusted = (entry: Entry, variables: Variables) => Promise<void>;
+
 /** What all tool servers of a program have in common. */
 export interface ToolServerSettings
   extends Pick<ConnectionOptions, "settings" | "isEager" | "idleTimeoutMs" | "connectTimeoutMs" | "backOff"> {
@@ -43,8 +48,8 @@ export interface OpenedToolServer {
 
 export interface OpenToolServerOptions extends ToolServerSettings {
   readonly entry: Entry;
-  /** Awaited before each start, connection and run of a helper; rejects, with NOT_TRUSTED, where the entry may not act. */
-  readonly assertTrusted: (entry: Entry) => Promise<void>;
+  /** Awaited before each start, connection and run of a helper. */
+  readonly assertTrusted: AssertTrusted;
   /** All entries of the configuration: a helper does not get the secrets that only others use. */
   readonly entries: readonly Entry[];
   /** The user's variables, for one tenant; proxies are looked up here too. */
@@ -103,7 +108,7 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
     resolved,
     clock,
     oauth: oauth && { session: oauth, signIn: options.oauth?.signIn },
-    beforeRun: () => options.assertTrusted(entry),
+    beforeRun: () => options.assertTrusted(entry, variables),
     onRun: (run) => tellOfHelper(tell, facts, run),
     follow: createFollow(facts),
   });
@@ -120,7 +125,7 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
         ? launcherConnectMs
         : undefined,
     isPersonAsked: oauth && options.oauth?.signIn ? () => oauth.isSigningIn : undefined,
-    beforeOpen: () => options.assertTrusted(entry),
+    beforeOpen: () => options.assertTrusted(entry, variables),
     openTransport() {
       const parts = { resolved, connection: facts, credential, http, variables, pluginRoot, context };
       const opened = createEntryTransport(parts);

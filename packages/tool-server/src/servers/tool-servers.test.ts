@@ -2,12 +2,12 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Entry } from "../configuration/entry.js";
 import { parseConfiguration } from "../configuration/parse-configuration.js";
-import type { Variables } from "../configuration/substitute-entry.js";
+import { resolveOrigin, type Variables } from "../configuration/substitute-entry.js";
 import { ToolServerError } from "../errors.js";
 import { failureOf } from "../failure-of.test.helper.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
+import type { AssertTrusted } from "./open-tool-server.js";
 import { createToolServers, type ToolServers } from "./tool-servers.js";
 
 let root: string;
@@ -25,7 +25,7 @@ afterEach(async () => {
 function create(
   entries: unknown,
   variables: Variables = {},
-  assertTrusted: (entry: Entry) => Promise<void> = async () => {},
+  assertTrusted: AssertTrusted = async () => {},
 ): ToolServers {
   const secrets = createSecretRegistry();
   const servers = createToolServers({
@@ -107,6 +107,31 @@ describe("opening", () => {
     expect([error.code, error.message]).toEqual([
       "SERVER_UNKNOWN",
       'There is no server "crn" in the configuration. Did you mean "crm"? There are: crm.',
+    ]);
+  });
+
+  test("[TS-D-TRUST-10] trust is asked for with the values that decide where the url leads, of the tenant that is opened", async () => {
+    const asked: unknown[] = [];
+    const servers = create(
+      { api: { type: "http", url: "${API_URL}/mcp" } },
+      { API_URL: "https://a.example" },
+      async (entry, variables) => void asked.push(resolveOrigin(entry, variables)),
+    );
+    const targets = [await servers.open("api"), await servers.open("api", { API_URL: "https://b.example/v1/" })].map(
+      ({ facts }) => facts.target,
+    );
+    expect(targets).toEqual(["https://a.example/mcp", "https://b.example/v1/mcp"]);
+    expect(asked).toEqual([{ origin: "https://a.example" }, { origin: "https://b.example" }]);
+  });
+
+  test("[TS-D-TRUST-10] nobody is asked to trust a url whose variable cannot be used", async () => {
+    const servers = create({ api: { type: "http", url: "https://${API_HOST}/mcp" } }, {}, async () => {
+      throw new Error("asked");
+    });
+    const error = await failureOf(servers.open("api"));
+    expect([error.code, error.message]).toEqual([
+      "VARIABLE_UNUSABLE",
+      expect.stringContaining('The server "api" cannot be used. API_HOST is not set'),
     ]);
   });
 

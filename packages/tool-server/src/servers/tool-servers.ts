@@ -1,13 +1,18 @@
 import { createHash } from "node:crypto";
 import type { Entry } from "../configuration/entry.js";
 import type { Configuration } from "../configuration/parse-configuration.js";
-import { type Variables, variableUses } from "../configuration/substitute-entry.js";
+import { resolveOrigin, unusable, type Variables, variableUses } from "../configuration/substitute-entry.js";
 import { unknownServer } from "../configuration/unknown-server.js";
 import type { Connection } from "../connection/connection.js";
 import { ToolServerError } from "../errors.js";
 import type { OAuthSession } from "../oauth/session/oauth-session.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
-import { type OpenedToolServer, openToolServer, type ToolServerSettings } from "./open-tool-server.js";
+import {
+  type AssertTrusted,
+  type OpenedToolServer,
+  openToolServer,
+  type ToolServerSettings,
+} from "./open-tool-server.js";
 
 /** The tool servers of one configuration. */
 export interface ToolServers {
@@ -35,11 +40,8 @@ export interface ToolServersOptions extends ToolServerSettings {
   readonly variables: Variables;
   readonly pluginRoot: string;
   readonly secrets: SecretRegistry;
-  /**
-   * Asked before anything of an entry is put in, and before each start, connection and run of a helper: files change.
-   * Rejects, with NOT_TRUSTED, where the entry may not act.
-   */
-  readonly assertTrusted: (entry: Entry) => Promise<void>;
+  /** Awaited before an entry is opened, and before each start, connection and run of a helper: files change. */
+  readonly assertTrusted: AssertTrusted;
 }
 
 /** The tool servers of a configuration. Nothing is opened yet. */
@@ -100,7 +102,10 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
 /** Opens one server of a configuration, if its entry has no errors and is trusted. Rejects as `ToolServers.open` does. */
 export async function openEntry(options: ToolServersOptions, entry: Entry): Promise<OpenedToolServer> {
   assertValid(entry.name, options.configuration);
-  await options.assertTrusted(entry);
+  const resolved = resolveOrigin(entry, options.variables);
+  // Nobody is asked to approve what cannot be connected to: they would have to be asked again.
+  if (resolved !== undefined && "problem" in resolved) throw unusable(entry.name, resolved.problem);
+  await options.assertTrusted(entry, options.variables);
   return openToolServer({ ...options, entry, entries: options.configuration.entries });
 }
 

@@ -22,7 +22,9 @@ export function parseApprovals(text: string): readonly Approval[] | { readonly p
   const broken = approvals.indexOf(undefined);
   if (broken !== -1) return { problem: `approval ${broken + 1} of ${approvals.length} is incomplete` };
   const known = approvals.filter((approval) => approval !== undefined);
-  const keys = new Set(known.map(({ configuration, server }) => JSON.stringify([configuration, server])));
+  const keys = new Set(
+    known.map(({ configuration, server, fingerprint }) => JSON.stringify([configuration, server, fingerprint.origin])),
+  );
   return keys.size === known.length ? known : { problem: "one entry is approved twice" };
 }
 
@@ -43,11 +45,12 @@ function readApproval(value: unknown): Approval | undefined {
 
 function readFingerprint(value: unknown): EntryFingerprint | undefined {
   if (!isObject(value) || !Array.isArray(value.files)) return undefined;
-  const { digest, entry, isComplete } = value;
+  const { digest, entry, origin, isComplete } = value;
+  if (origin !== undefined && !isText(origin)) return undefined;
   const files = value.files.map(readFile).filter((file) => file !== undefined);
   const isWhole =
     isText(digest) && isText(entry) && typeof isComplete === "boolean" && files.length === value.files.length;
-  return isWhole ? { digest, entry, files, isComplete } : undefined;
+  return isWhole ? { digest, entry, files, ...(origin === undefined ? {} : { origin }), isComplete } : undefined;
 }
 
 const states: readonly string[] = [

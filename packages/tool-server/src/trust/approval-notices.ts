@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import type { Entry, StdioEntry } from "../configuration/entry.js";
 import { variableUses } from "../configuration/substitute-entry.js";
 import { literalOf, pluginRootVariable, variablesOf } from "../configuration/template.js";
-import { parseUrlTemplate } from "../configuration/url-template.js";
+import { parseUrlTemplate, variableMark } from "../configuration/url-template.js";
 import { isLauncher } from "../process/launchers.js";
 import { quoteUnlessPlain } from "./quoted-text.js";
 
@@ -48,11 +48,14 @@ function stdioNotices(entry: StdioEntry): string[] {
 }
 
 function urlNotices(entry: Exclude<Entry, StdioEntry>): string[] {
-  const { regions } = parseUrlTemplate(entry.url.template) ?? { regions: [] };
+  const { regions = [], host = "" } = parseUrlTemplate(entry.url.template) ?? {};
   return variablesOf(entry.url.template).map(({ name }, index) => {
-    const region = regions[index] ?? "url";
+    const region = regions[index] ?? "path";
+    if (region === "origin" || region === "scheme" || (region === "host" && host.endsWith(variableMark))) {
+      return `Your ${name} decides where the url leads, and so who gets what the entry sends.`;
+    }
     return region === "host"
-      ? `The value of ${name} is part of the host: it is seen by who resolves names.`
+      ? `The value of ${name} is part of the host: everyone who resolves the name sees it.`
       : `The value of ${name} goes to the server in the ${region} of the url, where logs may keep it.`;
   });
 }

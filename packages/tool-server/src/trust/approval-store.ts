@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { lstat, mkdir, open, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { ToolServerError } from "../errors.js";
 import { removeLeftoversOf, writeDurably } from "../files/durable-file.js";
 import { withFileLock } from "../files/file-lock.js";
@@ -15,13 +16,16 @@ import { currentUser, judgeFolder, judgeOwnership } from "./file-ownership.js";
 export interface ApprovalStore {
   /** The file, whether or not it is there. */
   readonly path: string;
-  /** The approval of an entry; undefined where there is none. */
-  find(key: ApprovalKey): Promise<Approval | undefined>;
+  /** The approval of an entry, if possible of one that leads to `origin`; undefined if it has none. */
+  find(key: ApprovalKey, origin?: string): Promise<Approval | undefined>;
   /** Every approval, in the order in which they were given. */
   list(): Promise<readonly Approval[]>;
-  /** Keeps an approval, in place of an earlier one of the same entry, and resolves once it is durable. */
+  /**
+   * Keeps an approval, in place of an earlier one of the same entry, and resolves once it is durable. An earlier one that differs in
+   * the origin alone stays, so that one person may use an entry with several tenants.
+   */
   approve(subject: ApprovalSubject): Promise<Approval>;
-  /** Takes an approval back, and tells whether there was one. */
+  /** Takes the approvals of an entry back, and says whether there were any. */
   revoke(key: ApprovalKey): Promise<boolean>;
 }
 
@@ -50,15 +54,17 @@ export function createApprovalStore(options: ApprovalStoreOptions = {}): Approva
     changeFile(path, patienceMs, edit);
   return {
     path,
-    async find(key) {
-      return (await readFile(path)).find((approval) => isOf(approval, key));
+    async find(key, origin) {
+      const found = (await readFile(path)).filter((approval) => isOf(approval, key));
+      return found.find(({ fingerprint }) => fingerprint.origin === origin) ?? found.at(-1);
     },
     list: () => readFile(path),
     approve: ({ configuration, server, pluginRoot, fingerprint, entry }) =>
       change((approvals) => {
         const approvedAt = new Date().toISOString();
         const approval = { configuration, server, approvedAt, pluginRoot, fingerprint, entry };
-        return { approvals: [...approvals.filter((each) => !isOf(each, approval)), approval], result: approval };
+        const others = approvals.filter((each) => !isOf(each, approval) || differsInOrigin(each, approval));
+        return { approvals: [...others, approval], result: approval };
       }),
     revoke: (key) =>
       change((approvals) => {
@@ -144,6 +150,16 @@ async function isLink(path: string): Promise<boolean> {
 
 function isOf(approval: ApprovalKey, key: ApprovalKey): boolean {
   return approval.configuration === key.configuration && approval.server === key.server;
+}
+
+/** Whether two approvals are of one entry, with the same files, that leads to two origins. */
+function differsInOrigin(a: ApprovalSubject, b: ApprovalSubject): boolean {
+  return (
+    a.fingerprint.origin !== b.fingerprint.origin &&
+    a.fingerprint.entry === b.fingerprint.entry &&
+    a.pluginRoot === b.pluginRoot &&
+    isDeepStrictEqual(a.fingerprint.files, b.fingerprint.files)
+  );
 }
 
 function fail(path: string, what: "read" | "written", reason: string, cause?: unknown): ToolServerError {

@@ -13,7 +13,7 @@ export interface ApprovalKey {
   readonly server: string;
 }
 
-/** All that an approval is of. It holds no value of a variable. */
+/** All that an approval is of. It holds no value of a variable but the origin that the url leads to. */
 export interface ApprovalSubject extends ApprovalKey {
   /** The plugin's root, without symbolic links: what HOST_PLUGIN_ROOT stood for. */
   readonly pluginRoot: string;

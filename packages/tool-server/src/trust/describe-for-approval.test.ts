@@ -93,7 +93,7 @@ test.each([
   [{ command: "${PYTHON:-python3}" }, /command runs depends on your PYTHON/],
   [{ type: "ws", url: "wss://${TENANT}.example.com" }, /TENANT is part of the host/],
 ])("[TS-D-TRUST-2] what may be overlooked is said: %j", (entry, notice) => {
-  const { notices } = describeForApproval(entryOf(entry));
+  const { notices } = describeForApproval(entryOf(entry), undefined, { TENANT: "acme" });
   expect(notices).toHaveLength(1);
   expect(notices[0]).toMatch(notice);
 });

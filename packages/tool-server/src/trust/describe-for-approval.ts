@@ -1,7 +1,7 @@
 import type { Entry, NamedField, StdioEntry, TextField } from "../configuration/entry.js";
 import { type FieldName, fieldTable } from "../configuration/field-table.js";
 import { formatPath } from "../configuration/finding.js";
-import { variableUses } from "../configuration/substitute-entry.js";
+import { resolveOrigin, type Variables, variableUses } from "../configuration/substitute-entry.js";
 import { pluginRootVariable, variablesOf } from "../configuration/template.js";
 import { parseUrlTemplate, type UrlRegion } from "../configuration/url-template.js";
 import { inheritedVariables } from "../process/child-environment.js";
@@ -35,7 +35,7 @@ export interface ApprovalDescription {
   /** Where the entry stands in the file. */
   readonly line: number;
   readonly url?: string | undefined;
-  /** Where the url leads, in the normal form of URLs: what looks alike is told apart here. */
+  /** Where the url leads with the values of its variables, in the normal form of URLs: what looks alike differs here. */
   readonly origin?: string | undefined;
   readonly headers: readonly DescribedField[];
   readonly helper?: string | undefined;
@@ -57,16 +57,24 @@ export interface ApprovalDescription {
 }
 
 /**
- * Describes an entry for approval, with the files of its fingerprint where one is given. Nothing is expanded, run, looked up
- * or connected to. A secret that is wrongly written into the entry is left out.
+ * Describes an entry for approval, with the files of its fingerprint if one is given. Nothing is run, resolved by name or connected
+ * to, and only the variables that decide where the url leads are looked up. A secret that is wrongly written into the entry is left
+ * out.
  */
-export function describeForApproval(entry: Entry, fingerprint?: EntryFingerprint): ApprovalDescription {
+export function describeForApproval(
+  entry: Entry,
+  fingerprint?: EntryFingerprint,
+  variables: Variables = {},
+): ApprovalDescription {
   const secrets = secretFieldsOf(entry);
   const textOf = ({ path, template }: TextField): string =>
     secrets.has(formatPath(path.slice(entry.path.length))) ? secretNotShown : template.text;
   const namedOf = (fields: readonly NamedField[]): DescribedField[] =>
     fields.map((field) => ({ name: field.name, text: textOf(field) }));
   const isStdio = entry.type === "stdio";
+  const resolved = resolveOrigin(entry, variables);
+  const origin = resolved !== undefined && "origin" in resolved ? resolved.origin : undefined;
+  const problem = resolved !== undefined && "problem" in resolved ? resolved.problem : undefined;
   return {
     server: entry.name,
     type: entry.type,
@@ -75,7 +83,7 @@ export function describeForApproval(entry: Entry, fingerprint?: EntryFingerprint
       ? { command: textOf(entry.command), args: entry.args.map(textOf), environment: namedOf(entry.env), headers: [] }
       : {
           url: textOf(entry.url),
-          origin: originOf(entry.url.template)?.text,
+          origin: originOf(entry.url.template, origin)?.text,
           headers: namedOf(entry.headers),
           helper: entry.headersHelper && textOf(entry.headersHelper),
           args: [],
@@ -85,7 +93,10 @@ export function describeForApproval(entry: Entry, fingerprint?: EntryFingerprint
     variables: describeVariables(entry),
     otherFields: Object.keys(Object(entry.written)).filter((key) => !Object.hasOwn(fieldTable, key as FieldName)),
     files: fingerprint?.files ?? [],
-    notices: noticesOf(entry),
+    notices: [
+      ...noticesOf(entry),
+      ...(problem === undefined ? [] : [`It is not known where the url leads, so it will be asked again. ${problem}`]),
+    ],
   };
 }
 

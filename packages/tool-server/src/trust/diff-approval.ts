@@ -21,6 +21,8 @@ export type ApprovalChange =
       readonly before: FileFingerprint | undefined;
       readonly after: FileFingerprint | undefined;
     }
+  /** The url leads elsewhere with the values of its variables; undefined if it is not known where. */
+  | { readonly kind: "origin"; readonly before: string | undefined; readonly after: string | undefined }
   /** The plugin's root is elsewhere. */
   | { readonly kind: "plugin-root"; readonly before: string; readonly after: string }
   /** A value that is not shown, such as a secret that is written into the entry. */
@@ -34,6 +36,8 @@ export function diffApproval(approved: ApprovalSubject, now: ApprovalSubject): A
   const isEntrySame = approved.fingerprint.entry === now.fingerprint.entry;
   // The order of keys and the like make no difference, and are told as none.
   if (!isEntrySame && changes.length === 0) changes.push({ kind: "not-shown" });
+  const [before, after] = [approved.fingerprint.origin, now.fingerprint.origin];
+  if (before !== after) changes.push({ kind: "origin", before, after });
   changes.push(...diffFiles(approved.fingerprint.files, now.fingerprint.files));
   if (approved.pluginRoot !== now.pluginRoot) {
     changes.push({ kind: "plugin-root", before: approved.pluginRoot, after: now.pluginRoot });
@@ -60,6 +64,8 @@ function renderChange(change: ApprovalChange): string[] {
       const isContent = change.before?.state === "content" && change.after?.state === "content";
       return [isContent ? `${what} has another content` : what, ...pair(change.before, change.after, describeContent)];
     }
+    case "origin":
+      return ["leads to", ...pair(change.before, change.after, quoteUnlessPlain)];
     case "plugin-root":
       return ["the root of the plugin", ...pair(change.before, change.after, quoteText)];
     case "not-shown":

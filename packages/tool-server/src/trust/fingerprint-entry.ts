@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Entry } from "../configuration/entry.js";
+import { resolveOrigin, type Variables } from "../configuration/substitute-entry.js";
 import { canonicalJson } from "./canonical-json.js";
 import { type FileContent, type FileState, hashContent } from "./file-content.js";
 import { filesOf, type NamedFile, pathWithin } from "./plugin-files.js";
@@ -17,14 +18,16 @@ export interface FileFingerprint {
   readonly sha256?: string | undefined;
 }
 
-/** What an approval is of: an entry as it is written, and the files that it runs. */
+/** What an approval is of: an entry as it is written, the files that it runs, and where its url leads. */
 export interface EntryFingerprint {
-  /** Of all the rest: `sha256:` and 64 hexadecimal digits. The same wherever the plugin is, if all its files are in it. */
+  /** Of all the rest: `sha256:` and 64 hexadecimal digits. The same in every folder, if all files of the plugin are in it. */
   readonly digest: string;
   /** The SHA-256 of the canonical form of the entry. */
   readonly entry: string;
   /** Sorted by field and path. */
   readonly files: readonly FileFingerprint[];
+  /** The origin that the url leads to, as `https://api.example.com`; only if variables decide it, and their values can be used. */
+  readonly origin?: string | undefined;
   /** Whether all of it could be looked at. What could not may change unseen, so that an approval does not cover it. */
   readonly isComplete: boolean;
 }
@@ -33,6 +36,8 @@ export interface EntryFingerprint {
 export interface FingerprintOptions {
   /** The value of HOST_PLUGIN_ROOT, and where relative paths start. */
   readonly pluginRoot: string;
+  /** The variables that the url is resolved with. Without them, a url with variables has no origin. */
+  readonly variables?: Variables;
   /** How many bytes of files are read at most, all together; default 268,435,456. What is larger is not complete. */
   readonly maxBytes?: number;
 }
@@ -42,8 +47,9 @@ const unchecked: ReadonlySet<string> = new Set(["unreadable", "too-large", "too-
 
 /**
  * Takes the fingerprint of an entry: of all that is written in it, whatever the order of its keys, and of the content of its
- * helper, of a command that is a path of the plugin, and of the plugin's files that its arguments name. Nothing is run or
- * expanded. Never rejects: what is missing or cannot be read is a state of its own.
+ * helper, of a command that is a path of the plugin, and of the plugin's files that its arguments name. If variables decide where
+ * the url leads, its origin is part of it; no other variable is looked up, and nothing is run. Never rejects: what is missing or
+ * cannot be read is a state of its own.
  *
  * It is true of the moment in which the files are read. Who can write them can change them between this and their start, for
  * a program is started by its path; so it is taken right before each start, and a file that its user alone may write is
@@ -70,11 +76,14 @@ export async function fingerprintEntry(entry: Entry, options: FingerprintOptions
   if (named.length > mostFiles) files.push({ field: "args", path: "", state: "too-many" });
   files.sort((a, b) => compare(a.field, b.field) || compare(a.path, b.path));
   const entryHash = sha256(canonicalJson(entry.written));
-  const parts = { format: "wirescope-entry-1", entry: entryHash, files };
+  const resolved = resolveOrigin(entry, options.variables ?? {});
+  const origin = resolved !== undefined && "origin" in resolved ? { origin: resolved.origin } : {};
+  const parts = { format: "wirescope-entry-1", entry: entryHash, files, ...origin };
   return {
     digest: `sha256:${sha256(canonicalJson(parts))}`,
     entry: entryHash,
     files,
+    ...origin,
     isComplete: !files.some(({ state }) => unchecked.has(state)),
   };
 }

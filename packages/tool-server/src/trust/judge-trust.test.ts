@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Entry } from "../configuration/entry.js";
+import { approvalKey } from "./approval.js";
 import { type ApprovalStore, createApprovalStore } from "./approval-store.js";
 import { renderDiff } from "./diff-approval.js";
 import { fingerprintEntry } from "./fingerprint-entry.js";
@@ -25,7 +26,7 @@ async function plugin(): Promise<Plugin> {
   const store = createApprovalStore({ path: join(home.path, "approvals.json") });
   const configurationPath = join(folder.path, ".mcp.json");
   const judge: Plugin["judge"] = (entry, more) =>
-    judgeTrust({ entry, configurationPath, pluginRoot: folder.path, store, policy: undefined, ...more });
+    judgeTrust({ entry, configurationPath, pluginRoot: folder.path, variables: {}, store, policy: undefined, ...more });
   return {
     ...folder,
     store,
@@ -127,7 +128,117 @@ describe("an approval", () => {
   });
 });
 
-test("[TS-D-TRUST-1] to judge an entry runs nothing of it, connects to nothing and expands nothing (CVE-2025-65099, CVE-2026-21852)", async () => {
+describe("an approval of a url with variables", () => {
+  const open = entryOf({
+    type: "http",
+    url: "https://${API_HOST}/mcp",
+    headers: { Authorization: "Bearer ${API_TOKEN}" },
+  });
+  const at = (host: string): Pick<TrustQuestion, "variables"> => ({
+    variables: { API_HOST: host, API_TOKEN: "t0ken-of-me" },
+  });
+
+  test("[TS-D-TRUST-10] shows and covers the origin that it leads to, and a change of origin asks again", async () => {
+    const { judge, store } = await plugin();
+    const first = await judge(open, at("api.example.com"));
+    if (first.state !== "new") throw new Error(first.state);
+    expect(renderDistrust("s", first)).toContain("  leads to  https://api.example.com");
+    expect(first.approval.notices).toEqual([
+      "Your API_HOST decides where the url leads, and so who gets what the entry sends.",
+    ]);
+    await store.approve(first.subject);
+    expect(inShort(await judge(open, at("api.example.com")))).toBe("trusted by approval");
+    expect(inShort(await judge(open, at("API.example.com:443")))).toBe("trusted by approval");
+    for (const host of [
+      "evil.example",
+      "api.example.com.evil.example",
+      "api.example.com:8443",
+      "xn--pi-7lc.example.com",
+    ]) {
+      const changed = await judge(open, at(host));
+      if (changed.state !== "changed") throw new Error(changed.state);
+      expect(renderDiff(changed.diff)).toEqual(["leads to", "  - https://api.example.com", `  + https://${host}`]);
+      expect(notTrusted("s", changed).message).toContain("wirescope trust s, with the same variables and --env-file.");
+    }
+    const digests = ["api.example.com", "evil.example"].map(async (host) => {
+      const { digest } = await fingerprintEntry(open, { pluginRoot: "/nowhere", ...at(host) });
+      return digest;
+    });
+    expect(new Set(await Promise.all(digests)).size).toBe(2);
+  });
+
+  test("[TS-D-TRUST-10] covers scheme and host of a variable that holds the whole origin", async () => {
+    const { judge, store } = await plugin();
+    const entry = entryOf({ type: "http", url: "${API_URL}/mcp" });
+    const to = (url: string): Pick<TrustQuestion, "variables"> => ({ variables: { API_URL: url } });
+    const first = await judge(entry, to("https://api.example.com/v1"));
+    if (first.state !== "new") throw new Error(first.state);
+    await store.approve(first.subject);
+    expect(inShort(await judge(entry, to("https://api.example.com/v2")))).toBe("trusted by approval");
+    expect(inShort(await judge(entry, to("http://localhost:1")))).toBe("changed");
+    expect(inShort(await judge(entry, to("https://api.example.net")))).toBe("changed");
+  });
+
+  test("[TS-D-TRUST-10] is kept for each origin, until the entry or a file changes", async () => {
+    const { judge, store } = await plugin();
+    const approve = async (entry: Entry, host: string): Promise<void> => {
+      const judgement = await judge(entry, at(host));
+      if (!("subject" in judgement)) throw new Error(judgement.state);
+      await store.approve(judgement.subject);
+    };
+    await approve(open, "dev.example.com");
+    await approve(open, "prod.example.com");
+    for (const host of ["dev.example.com", "prod.example.com"]) {
+      expect(inShort(await judge(open, at(host)))).toBe("trusted by approval");
+    }
+    const other = entryOf({ type: "http", url: "https://${API_HOST}/other" });
+    await approve(other, "prod.example.com");
+    expect(inShort(await judge(open, at("dev.example.com")))).toBe("changed");
+    expect(await store.list()).toHaveLength(1);
+    await approve(open, "prod.example.com");
+    await approve(open, "dev.example.com");
+    await store.revoke(await approvalKey((await store.list())[0]?.configuration ?? "", "s"));
+    expect(await store.list()).toEqual([]);
+  });
+
+  test("[TS-D-TRUST-10] is not covered while a variable cannot be used, and says why without its value", async () => {
+    const { judge, store } = await plugin();
+    const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    for (const variables of [{}, { API_HOST: secret }, { API_HOST: "t0ken-of-me", API_TOKEN: "t0ken-of-me" }]) {
+      const judgement = await judge(open, { variables });
+      if (judgement.state !== "new") throw new Error(judgement.state);
+      const lines = renderDistrust("s", judgement).join("\n");
+      expect(lines).toContain("  leads to  https://${API_HOST}\n");
+      expect(lines).toContain("! It is not known where the url leads, so it will be asked again.");
+      expect(JSON.stringify(judgement)).not.toMatch(/ghp_|t0ken/);
+    }
+    const unset = await judge(open, { variables: {} });
+    if (unset.state !== "new") throw new Error(unset.state);
+    await store.approve(unset.subject);
+    expect(inShort(await judge(open, at("evil.example")))).toBe("changed");
+  });
+
+  test("[TS-D-TRUST-7, TS-D-TRUST-10] is judged by the origin in a policy, and by what could be while it is not known", async () => {
+    const { judge } = await plugin();
+    const policy = policyOf({ allow: [{ url: "https://*.example.com" }], deny: [{ url: "https://*.example.org" }] });
+    const judged = async (host: string | undefined): Promise<string> =>
+      inShort(await judge(open, { policy, variables: { API_HOST: host } }));
+    expect(await judged("api.example.com")).toBe("trusted by policy");
+    expect(await judged("api.example.net")).toBe("new");
+    expect(await judged("a.example.org")).toBe("denied by deny");
+    expect(await judged("api.example.com:8443")).toBe("new");
+    expect(await judged(undefined)).toBe("denied by deny");
+  });
+
+  test("an approval of an entry without variables in its origin is as it was", async () => {
+    const entry = entryOf({ type: "http", url: "https://a.example.com/${PATH_PART}" });
+    const plain = await fingerprintEntry(entry, { pluginRoot: "/nowhere" });
+    expect(await fingerprintEntry(entry, { pluginRoot: "/nowhere", variables: { PATH_PART: "x" } })).toEqual(plain);
+    expect(plain).not.toHaveProperty("origin");
+  });
+});
+
+test("[TS-D-TRUST-1] to judge an entry runs nothing of it, connects to nothing and looks up no variable but those of the origin (CVE-2025-65099, CVE-2026-21852)", async () => {
   const { path, write, judge, approve } = await plugin();
   let connections = 0;
   const listener = createServer(() => {
@@ -142,17 +253,14 @@ test("[TS-D-TRUST-1] to judge an entry runs nothing of it, connects to nothing a
     entryOf({ type: "http", url: `http://127.0.0.1:${port}/\${SECRET}`, headersHelper: "run.sh" }, "t"),
     entryOf({ type: "ws", url: `ws://127.0.0.1:${port}`, headers: { "X-A": "${SECRET}" } }, "u"),
   ];
-  process.env.SECRET = "value-of-the-secret";
-  onTestFinished(() => {
-    delete process.env.SECRET;
-  });
+  const variables = { SECRET: "value-of-the-secret" };
   for (const entry of entries) {
-    const judgement = await judge(entry);
+    const judgement = await judge(entry, { variables });
     expect(judgement.state).toBe("new");
     expect(JSON.stringify(judgement)).not.toContain("value-of-the-secret");
     await approve(entry);
     await judge(entry);
-    await judge(entry, { mode: "flag" });
+    await judge(entry, { variables, mode: "flag" });
   }
   // A connection that was begun would be there after another one that is made now.
   const own = connect(port, "127.0.0.1");

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { Entry } from "../configuration/entry.js";
+import type { Variables } from "../configuration/substitute-entry.js";
 import { type ApprovalSubject, approvalSubject } from "./approval.js";
 import type { ApprovalStore } from "./approval-store.js";
 import { type ApprovalDescription, describeForApproval } from "./describe-for-approval.js";
@@ -34,6 +35,8 @@ export interface TrustQuestion {
   readonly configurationPath: string;
   /** What HOST_PLUGIN_ROOT stands for. */
   readonly pluginRoot: string;
+  /** The variables that the entry is opened with. Only those that decide where its url leads are looked up. */
+  readonly variables: Variables;
   readonly store: ApprovalStore;
   /** What `readPolicy` gave. */
   readonly policy: TrustPolicy | undefined;
@@ -43,12 +46,12 @@ export interface TrustQuestion {
 
 /**
  * Judges whether an entry is trusted: what a policy denies is not, then what it allows is, then what `--trust` is given for,
- * then what is approved and has not changed. Ask before anything of the entry is expanded, run or connected to, and again
- * before each start. Nothing is kept here. Rejects with APPROVALS_UNREADABLE or CONFIGURATION_UNREADABLE.
+ * then what is approved and has not changed, and leads where it led. Ask before anything of the entry is run or connected to, and
+ * again before each start. Nothing is kept here. Rejects with APPROVALS_UNREADABLE or CONFIGURATION_UNREADABLE.
  */
 export async function judgeTrust(question: TrustQuestion): Promise<TrustJudgement> {
-  const { entry, configurationPath, pluginRoot, store, policy, mode = "approval" } = question;
-  const fingerprint = await fingerprintEntry(entry, { pluginRoot });
+  const { entry, configurationPath, pluginRoot, variables, store, policy, mode = "approval" } = question;
+  const fingerprint = await fingerprintEntry(entry, { pluginRoot, variables });
   const subject = await approvalSubject(entry, fingerprint, configurationPath, pluginRoot);
   if (policy !== undefined) {
     const verdict = await judgePolicy(policy, {
@@ -64,13 +67,13 @@ export async function judgeTrust(question: TrustQuestion): Promise<TrustJudgemen
   }
   const isFlagRefused = policy?.allowTrustFlag === false;
   if (mode === "flag" && !isFlagRefused) return { state: "trusted", by: "flag", fingerprint };
-  const approved = await store.find(subject);
+  const approved = await store.find(subject, fingerprint.origin);
   const diff = approved && diffApproval(approved, subject);
   if (diff?.length === 0) return { state: "trusted", by: "approval", fingerprint };
   if (mode === "flag" && policy !== undefined) {
     return { state: "denied", rule: { kind: "trust-flag", policy: policy.path } };
   }
-  const approval = describeForApproval(entry, fingerprint);
+  const approval = describeForApproval(entry, fingerprint, variables);
   return diff === undefined ? { state: "new", approval, subject } : { state: "changed", approval, diff, subject };
 }
 

@@ -18,8 +18,8 @@ export interface RuleSubject {
 }
 
 /**
- * Whether a rule allows an entry. Read narrowly: what depends on a variable is not allowed, and neither is what the rule does
- * not speak of and which could run something else, a helper or a variable of the process.
+ * Whether a rule allows an entry. Read narrowly: what depends on a variable is not allowed, unless it is known where the url leads,
+ * and neither is what the rule does not speak of and which could run something else, a helper or a variable of the process.
  */
 export async function isAllowedBy(rule: PolicyRule, subject: RuleSubject): Promise<boolean> {
   const { entry, fingerprint, configurations } = subject;
@@ -28,7 +28,7 @@ export async function isAllowedBy(rule: PolicyRule, subject: RuleSubject): Promi
   if (rule.configuration !== undefined && !(await isBelow(rule.configuration, configurations[1]))) return false;
   if (rule.url !== undefined) {
     if (entry.type === "stdio" || (entry.headersHelper !== undefined && !rule.helper)) return false;
-    const origin = originOf(entry.url.template);
+    const origin = originOf(entry.url.template, fingerprint.origin);
     if (origin === undefined || !matchesOrigin(rule.url, origin, false)) return false;
   }
   if (rule.command === undefined) return true;
@@ -50,7 +50,7 @@ export async function isDeniedBy(rule: PolicyRule, subject: RuleSubject): Promis
     if (!isMeant.includes(true)) return false;
   }
   if (rule.url !== undefined) {
-    const origin = entry.type === "stdio" ? undefined : originOf(entry.url.template);
+    const origin = entry.type === "stdio" ? undefined : originOf(entry.url.template, fingerprint.origin);
     if (origin === undefined || !matchesOrigin(rule.url, origin, true)) return false;
   }
   if (rule.command === undefined) return true;

@@ -45,19 +45,23 @@ export function parseOriginPattern(text: string): OriginPattern | { readonly pro
  * name is the scheme's own. Widely, it is enough that it could be, and such a pattern is of all ports.
  */
 export function matchesOrigin(pattern: OriginPattern, origin: UrlOrigin, isWide: boolean): boolean {
-  if (pattern.scheme !== "*" && pattern.scheme !== origin.scheme) return false;
+  if (pattern.scheme !== "*" && pattern.scheme !== origin.scheme && !(isWide && origin.scheme === undefined))
+    return false;
   return matchesPort(pattern.port, origin, isWide) && matchesHost(pattern, origin.labels, isWide);
 }
 
 function matchesPort(port: string | undefined, origin: UrlOrigin, isWide: boolean): boolean {
   if (port === "*" || (port === undefined && isWide)) return true;
   if (origin.port === undefined) return isWide;
-  return origin.port === (port ?? defaultPorts[origin.scheme]);
+  return origin.port === (port ?? defaultPorts[origin.scheme ?? ""]);
 }
 
-function matchesHost(pattern: OriginPattern, labels: UrlOrigin["labels"], isWide: boolean): boolean {
-  const { labels: ending, isOpen } = pattern;
-  if (isOpen ? labels.length <= ending.length : labels.length !== ending.length) return false;
-  const last = labels.slice(labels.length - ending.length);
-  return ending.every((label, index) => (last[index] === undefined ? isWide : last[index] === label));
+function matchesHost({ labels: ending, isOpen }: OriginPattern, labels: UrlOrigin["labels"], isWide: boolean): boolean {
+  for (let index = 1; index <= ending.length; index += 1) {
+    const label = labels.at(-index);
+    // From here on a variable decides: its value may have several labels.
+    if (index <= labels.length && label === undefined) return isWide;
+    if (label !== ending.at(-index)) return false;
+  }
+  return isOpen ? labels.length > ending.length : labels.length === ending.length;
 }

@@ -32,7 +32,9 @@ export function notTrusted(server: string, judgement: Distrust): ToolServerError
 function messageOf(server: string, judgement: Distrust): string {
   const name = quoteText(server);
   const command = `wirescope trust ${/^[\w.-]+$/.test(server) ? server : "<server>"}`;
-  const advice = `Look at it and approve it: ${command}. Or give --trust for this run alone.`;
+  // Another value of the variable leads elsewhere, and would be approved in place of this one.
+  const same = originOf(judgement) === undefined ? "" : ", with the same variables and --env-file";
+  const advice = `Look at it and approve it: ${command}${same}. Or give --trust for this run alone.`;
   switch (judgement.state) {
     case "new":
       return `The server ${name} is not approved yet, so nothing of it was run or connected to. ${advice}`;
@@ -43,6 +45,10 @@ function messageOf(server: string, judgement: Distrust): string {
     case "denied":
       return `The server ${name} is not allowed here: ${describeDenial(judgement.rule)}`;
   }
+}
+
+function originOf(judgement: Distrust): string | undefined {
+  return judgement.state === "denied" ? undefined : judgement.subject.fingerprint.origin;
 }
 
 function describeDenial(denial: DenyingRule): string {

@@ -78,7 +78,7 @@ describe("a variable", () => {
 });
 
 describe("trust", () => {
-  const subject = {} as never;
+  const subject = { fingerprint: {} } as never;
   const approval = { server: "api" } as never;
 
   test.each([

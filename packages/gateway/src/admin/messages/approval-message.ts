@@ -48,6 +48,8 @@ function changeInit(change: ApprovalChange): MessageInitShape<typeof ApprovalCha
       return { field: change.field, ...sidesOf(change.before, change.after) };
     case "file":
       return { field: change.field, path: change.path, ...sidesOf(wordsOf(change.before), wordsOf(change.after)) };
+    case "origin":
+      return { field: "leads to", ...sidesOf(change.before, change.after) };
     case "plugin-root":
       return { field: "the root of the plugin", ...sidesOf(change.before, change.after) };
     case "not-shown":
