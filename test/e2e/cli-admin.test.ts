@@ -1,4 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { startQuirks } from "@wirescope/quirks";
@@ -61,6 +63,35 @@ test("[TS-D-ADMIN-9] login and logout sign the running gateway in and out: its c
   const why = await world.run(["why", "notes"]);
   expect(why.code).toBe(1);
   expect(why.stdout).toContain("wirescope login notes --endpoint\n");
+});
+
+test("[TS-SEC-6] [TS-D-WHY-6] [TS-D-WHY-7] the gateway explains 401 and a static token as the command does alone", async () => {
+  const world = await createLoginWorld({ hasForms: true });
+  expect((await world.run(["login", "notes", "--trust"], { person: browsingPerson() })).code).toBe(0);
+  const [token = ""] = world.tool.seen;
+  const bare = createServer((_, response) => void response.writeHead(401).end());
+  await new Promise<void>((resolve) => bare.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void bare.close().closeAllConnections());
+  const { port } = bare.address() as AddressInfo;
+  world.configure({
+    bare: { type: "sse", url: `http://127.0.0.1:${port}/sse` },
+    notes: { type: "http", url: world.tool.url, headers: { Authorization: "Bearer ${NOTES_TOKEN}" } },
+  });
+  const env = { ...world.env, NOTES_TOKEN: token };
+  const nothing = /^✗ bare: The server wants a credential, and the entry has none\. \(nothing-sent, found\)\n/;
+  const note = (more: string): RegExp =>
+    new RegExp(
+      `^✓ notes works\\.\\n\\nNote: The server offers a sign-in by OAuth, with ${world.authorization.issuer}\\..*\\n.*: Remove Authorization from the headers of the entry, then sign in\\.\\n    wirescope login notes ${more}\\n`,
+    );
+  expect((await world.run(["why", "bare", "--trust"], { env })).stdout).toMatch(nothing);
+  const alone = await world.run(["why", "notes", "--trust"], { env });
+  expect({ code: alone.code, stdout: alone.stdout }).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(note("--config .*")),
+  });
+  await startUp({ ...world, env }, "--trust");
+  expect((await world.run(["why", "bare"])).stdout).toMatch(nothing);
+  expect((await world.run(["why", "notes"])).stdout).toMatch(note("--endpoint"));
 });
 
 test("a sign-in whose browser cannot reach the gateway goes on with the pasted address, and --json is one object", async () => {

@@ -152,6 +152,27 @@ describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
     );
   });
 
+  test("[TS-SEC-6] [TS-D-WHY-7] are better asked for by OAuth: --live notes a static token to a server that offers it", async () => {
+    const quirks = await startQuirks({});
+    onTestFinished(() => quirks.close());
+    const headers = { Authorization: "Bearer ${API_TOKEN}" };
+    const file = configure({ notes: { type: "http", url: quirks.tool.url, headers } });
+    const live = [file, "--live", "--trust", "--allow-insecure-loopback", "--vault", "memory"];
+    const env = { HOME: plugin, API_TOKEN: "a-token-of-mine" };
+    quirks.authorization.scopesOf = () => [];
+    const { code, stdout } = await check(live, { env });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/\.mcp\.json:\d+:\d+ {2}note {2}oauth-preferred\n/);
+    expect(stdout).toContain(`The server offers a sign-in by OAuth, with ${quirks.authorization.issuer}.`);
+    expect(stdout).toContain(
+      "→ Remove Authorization from the headers of the entry, then sign in. Run: wirescope login notes",
+    );
+    const { findings } = JSON.parse((await check([...live, "--json"], { env })).stdout);
+    expect(findings).toContainEqual(
+      expect.objectContaining({ code: "oauth-preferred", severity: "note", server: "notes" }),
+    );
+  });
+
   test("are asked of the servers with --live, and noted where the README lacks one", async () => {
     const quirks = await startQuirks({});
     onTestFinished(() => quirks.close());

@@ -71,6 +71,6 @@ export * from "./trust/index.js";
 export * from "./vault/index.js";
 export { type CauseCode, causeTable } from "./why/cause-table.js";
 export type { ExplainOAuth, ExplainOptions } from "./why/explain-options.js";
-export type { Cause, Demand, Explanation, Mend, Outcome, Step, StepName } from "./why/explanation.js";
+export type { Cause, Demand, Explanation, Mend, Note, Outcome, Step, StepName } from "./why/explanation.js";
 export type { WalkFacts } from "./why/facts.js";
 export { explainServer } from "./why/lazy-explain.js";

@@ -15,6 +15,7 @@ import type {
   CredentialKind,
   Entry,
   Explanation,
+  Note,
   OAuthDescription,
   Outcome,
   RevocationResult,
@@ -113,23 +114,13 @@ const outcomes: Readonly<Record<Check_Outcome, Outcome>> = {
 };
 
 export function explanationOf(message: ExplainResponse): Explanation {
-  const { server, transport, well, causes, steps, demands, permissions } = message;
+  const { server, transport, well, causes, notes, steps, demands, permissions } = message;
   return {
     server,
     type: typeOf(transport),
     isWell: well,
-    causes: causes.map(({ code, weight, message: text, evidence, mend }) => ({
-      cause: code as CauseCode,
-      weight,
-      message: text,
-      evidence,
-      mend: {
-        what: mend?.what ?? "",
-        command: mend?.command || undefined,
-        place: mend?.file ? { file: mend.file, line: mend.line, column: mend.column } : undefined,
-        write: mend?.write || undefined,
-      },
-    })),
+    causes: causes.map((cause) => ({ ...noteOf(cause), weight: cause.weight })),
+    notes: notes.map(noteOf),
     steps: steps.map(({ name, outcome, evidence }) => ({
       step: name as StepName,
       outcome: outcomes[outcome] ?? "skipped",
@@ -141,6 +132,20 @@ export function explanationOf(message: ExplainResponse): Explanation {
       evidence,
     })),
     permissions: permissions.length === 0 ? undefined : permissions,
+  };
+}
+
+function noteOf({ code, message, evidence, mend }: ExplainResponse["causes"][number]): Note {
+  return {
+    cause: code as CauseCode,
+    message,
+    evidence,
+    mend: {
+      what: mend?.what ?? "",
+      command: mend?.command || undefined,
+      place: mend?.file ? { file: mend.file, line: mend.line, column: mend.column } : undefined,
+      write: mend?.write || undefined,
+    },
   };
 }
 

@@ -1,5 +1,12 @@
 import { printableText } from "@wirescope/channelz/printable-text";
-import { type Cause, type Demand, type Explanation, ToolServerError } from "@wirescope/tool-server";
+import {
+  type Cause,
+  type Demand,
+  type Entry,
+  type Explanation,
+  type Finding,
+  ToolServerError,
+} from "@wirescope/tool-server";
 import type { Screen } from "../output/screen.js";
 import { wrap } from "../output/wrap.js";
 import type { ExplainableServers } from "../why/explain-configured.js";
@@ -20,6 +27,26 @@ export async function walkAll(servers: ExplainableServers): Promise<Explanation[
 export function isMet({ demands }: Explanation): boolean {
   const outcomes = demands.map(({ outcome }) => outcome);
   return outcomes.includes("ok") && !outcomes.includes("failed");
+}
+
+/** What could be better about each server, as findings at the fields that have to change. */
+export function judgeNotes(explanations: readonly Explanation[], entries: readonly Entry[]): Finding[] {
+  return explanations.flatMap(({ server, notes }) => {
+    const entry = entries.find(({ name }) => name === server);
+    if (entry === undefined) return [];
+    return notes.map(
+      ({ message, mend: { what, command, place = entry } }): Finding => ({
+        code: "oauth-preferred",
+        severity: "note",
+        message: `${JSON.stringify(server)}: ${message}`,
+        fix: command === undefined ? what : `${what} Run: ${command}`,
+        path: entry.path,
+        line: place.line,
+        column: place.column,
+        server,
+      }),
+    );
+  });
 }
 
 /** The demands of each server as a checklist. */

@@ -64,7 +64,7 @@ async function checkLive(
   io: Io,
 ): Promise<LiveCheck> {
   const { openExplainableServers } = await import("../why/explain-configured.js");
-  const { isMet, renderLive, walkAll } = await import("./live.js");
+  const { isMet, judgeNotes, renderLive, walkAll } = await import("./live.js");
   const { judgeScopes, withScopes } = await import("./live-permissions.js");
   const servers = await openExplainableServers({ ...values, config: file }, io);
   const screen = createScreen(servers.io, values["no-color"]);
@@ -72,7 +72,8 @@ async function checkLive(
     const explanations = await walkAll(servers);
     const permissions = withScopes(report.permissions, explanations);
     const readme = await readReadme(resolve(values["plugin-root"] ?? dirname(file)));
-    const notes = judgeScopes(report, permissions, servers.configuration.entries, readme);
+    const { entries } = servers.configuration;
+    const notes = [...judgeNotes(explanations, entries), ...judgeScopes(report, permissions, entries, readme)];
     if (!values.json) {
       screen.printAll([
         ...renderLive(explanations, screen),

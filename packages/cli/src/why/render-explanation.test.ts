@@ -10,6 +10,7 @@ const explanation: Explanation = {
   causes: [
     { cause: "wrong-path", weight: 0.95, message: "There is none.", evidence: [], mend: { what: "Correct the path." } },
   ],
+  notes: [],
   steps: [{ step: "configuration", outcome: "ok", evidence: ["An entry."] }],
   demands: [],
   permissions: undefined,

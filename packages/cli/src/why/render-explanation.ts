@@ -1,5 +1,5 @@
 import { printableText } from "@wirescope/channelz/printable-text";
-import { type Cause, causeTable, type Explanation, type Mend, type Step } from "@wirescope/tool-server";
+import { type Cause, causeTable, type Explanation, type Mend, type Note, type Step } from "@wirescope/tool-server";
 import { displayWidth } from "../output/display-width.js";
 import type { Screen } from "../output/screen.js";
 import { wrap } from "../output/wrap.js";
@@ -11,7 +11,7 @@ const mostOthers = 3;
 /** The lines of an explanation: the likeliest cause with its evidence and its mend, others in short, then the walk. */
 export function renderExplanation(explanation: Explanation, screen: Screen): string[] {
   const { palette } = screen;
-  const { server, causes, steps } = explanation;
+  const { server, causes, notes, steps } = explanation;
   const [first, ...others] = causes;
   const name = printableText(server);
   return [
@@ -20,6 +20,7 @@ export function renderExplanation(explanation: Explanation, screen: Screen): str
       : renderFirst(name, first, screen)),
     ...(others.length === 0 ? [] : ["", palette.strong("It may also be:")]),
     ...others.slice(0, mostOthers).flatMap((cause) => renderOther(cause, screen)),
+    ...notes.flatMap((note) => renderNote(note, screen)),
     "",
     palette.strong("The walk:"),
     ...renderSteps(steps, screen),
@@ -49,6 +50,10 @@ function renderOther(cause: Cause, screen: Screen): string[] {
   const { palette, width } = screen;
   const head = `${cause.cause} (${likelihood(cause)}): ${printableText(cause.message)}`;
   return [...wrap(head, width, "  "), ...renderMend(cause.mend, { ...screen, palette }).map((line) => `  ${line}`)];
+}
+
+function renderNote({ message, mend }: Note, screen: Screen): string[] {
+  return ["", ...wrap(`Note: ${printableText(message)}`, screen.width, ""), ...renderMend(mend, screen)];
 }
 
 /** What to do, then the command alone on its line, so that it can be copied. */

@@ -41,6 +41,7 @@ export const rules = {
   "variable-url-shape": "The value of a variable fits its place in the url.",
   "variable-undocumented": "A plugin's README names every variable that it needs.",
   "permissions-undocumented": "A plugin's README says which permissions its use of servers needs.",
+  "oauth-preferred": "OAuth is preferred to a token in a header if the server offers it.",
   "helper-missing": "The helper is a file that exists.",
   "helper-not-executable": "The helper can be run by this user.",
   "helper-and-authorization": "Authorization has one owner: a helper's header takes the place of the static one.",

@@ -74,6 +74,68 @@ describe("a server that wants an API key", () => {
   });
 });
 
+describe("an entry with a static token", () => {
+  const headers = { Authorization: "Bearer ${API_TOKEN}", "X-Workspace-ID": "w1" };
+  const variables = { API_TOKEN: "a-token-of-mine" };
+
+  /** A server that accepts the static token, and publishes the metadata of this world. */
+  const startOffering = (world: OAuthWorld, isPublished = true) =>
+    startToolServer(({ url, headers }, response) => {
+      const isMetadata = url.startsWith("/.well-known/oauth-protected-resource");
+      if (isMetadata && isPublished) {
+        const { origin } = new URL(`http://${headers.host}`);
+        const authorization_servers = [world.authorization.issuer];
+        answerJson(response, JSON.stringify({ resource: `${origin}/mcp`, authorization_servers }));
+      } else if (url.startsWith("/.well-known/")) response.writeHead(404).end();
+      else if (headers.authorization !== "Bearer a-token-of-mine") response.writeHead(401).end();
+    });
+
+  async function explainOffer(quirks: readonly Quirk[] = [], isPublished = true, entry: object = {}) {
+    const world = await createOAuthWorld(quirks);
+    const { url } = await startOffering(world, isPublished);
+    const oauth = { profile: "test", openVault: async () => ({ ...world.vault, dispose: async () => {} }) };
+    const explained = await explainEntry({ type: "http", url: url.href, headers, ...entry }, { variables, oauth });
+    expect(JSON.stringify(explained)).not.toContain("a-token-of-mine");
+    // Nothing is registered, and nobody is signed in, for a look.
+    expect(world.authorization.requests.every(({ method }) => method === "GET")).toBe(true);
+    return { explained, world };
+  }
+
+  test("[TS-SEC-6] [TS-D-WHY-7] works, and gets a note if the server offers OAuth, with what to change", async () => {
+    const { explained, world } = await explainOffer();
+    expect(explained).toMatchObject({ isWell: true, causes: [] });
+    expect(explained.notes).toEqual([
+      {
+        cause: "oauth-offered",
+        message: `The server offers a sign-in by OAuth, with ${world.authorization.issuer}. That is preferred to a token in Authorization: its tokens expire, are renewed automatically and are stored encrypted.`,
+        evidence: expect.arrayContaining([expect.stringContaining("/.well-known/oauth-protected-resource")]),
+        mend: {
+          what: "Remove Authorization from the headers of the entry, then sign in.",
+          command: "wirescope login api",
+          place: { file: "/plugin/.mcp.json", line: expect.any(Number), column: expect.any(Number) },
+        },
+      },
+    ]);
+  });
+
+  test("[TS-D-WHY-7] is told to have a client registered first if the authorization server registers none", async () => {
+    const { explained } = await explainOffer(["registration-absent"]);
+    expect(explained.notes[0]?.mend).toMatchObject({
+      what: expect.stringMatching(
+        /^Have a client registered .* Then remove Authorization from the headers of the entry/,
+      ),
+      write: '"api": {"clientId": "…"}',
+    });
+  });
+
+  test("[TS-D-WHY-7] gets no note if there is no OAuth, it could not succeed, or the entry has no token", async () => {
+    expect((await explainOffer([], false)).explained).toMatchObject({ isWell: true, notes: [] });
+    expect((await explainOffer(["pkce-absent"])).explained).toMatchObject({ isWell: true, notes: [] });
+    const { explained } = await explainOffer([], true, { headers: { "X-Workspace-ID": "w1" } });
+    expect(explained).toMatchObject({ isWell: false, notes: [] });
+  });
+});
+
 describe("a sign-in", () => {
   test("that nobody has made is asked for, and nothing but metadata is looked at", async () => {
     const world = await createOAuthWorld();

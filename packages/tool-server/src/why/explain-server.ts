@@ -4,6 +4,7 @@ import { demandsOf } from "./demands.js";
 import type { ExplainOptions } from "./explain-options.js";
 import type { Cause, Explanation, Mend } from "./explanation.js";
 import type { WalkFacts } from "./facts.js";
+import { notesOf } from "./notes.js";
 import { permissionsOf } from "./permissions.js";
 import { hasFailed, rankCauses } from "./rank/rank-causes.js";
 import { stepsOf } from "./steps.js";
@@ -31,11 +32,14 @@ function adviceFor({ cause, mend }: Cause, { setVariable }: ExplainOptions): Men
 
 /** The explanation of what a walk found. */
 export function explain(facts: WalkFacts): Explanation {
+  const causes = rankCauses(facts);
   return {
     server: facts.server,
     type: facts.type,
     isWell: !hasFailed(facts),
-    causes: rankCauses(facts),
+    causes,
+    // Not what is among the causes already.
+    notes: notesOf(facts).filter(({ cause }) => !causes.some((known) => known.cause === cause)),
     steps: stepsOf(facts),
     demands: demandsOf(facts),
     permissions: permissionsOf(facts),

@@ -63,6 +63,9 @@ export interface Cause {
   readonly mend: Mend;
 }
 
+/** What could be better, whether or not the server works. Holds no secret. */
+export type Note = Omit<Cause, "weight">;
+
 /** Why a server does not work, or that it does. Holds no secret. */
 export interface Explanation {
   readonly server: string;
@@ -72,6 +75,7 @@ export interface Explanation {
   readonly isWell: boolean;
   /** The likeliest first; none where all is well. */
   readonly causes: readonly Cause[];
+  readonly notes: readonly Note[];
   readonly steps: readonly Step[];
   readonly demands: readonly Demand[];
   /**

@@ -5,7 +5,7 @@ import type { CredentialKind } from "../diagnostics/credential-description.js";
 import type { NotStarted, ProcessExit, ProcessOutcome } from "../process/process-outcome.js";
 import type { RefusalFinding } from "../refusal-finding.js";
 import type { FailureFacts } from "./failure-facts.js";
-import type { OAuthFacts } from "./oauth-facts.js";
+import type { OAuthFacts, OAuthOffer } from "./oauth-facts.js";
 
 /**
  * All that a walk found. What a walk did not come to is undefined. Everything was redacted when it was found: causes, steps
@@ -39,6 +39,7 @@ export interface WalkFacts {
   /** A place where something does speak the protocol, where the url of the entry does not. */
   readonly alternative?: Alternative | undefined;
   readonly oauth?: OAuthFacts | undefined;
+  readonly offer?: OAuthOffer | undefined;
   readonly child?: ChildFacts | undefined;
   /** A failure from before the walk, that the caller knows of. */
   readonly earlier?: FailureFacts | undefined;

@@ -18,6 +18,16 @@ export interface OAuthFacts {
   readonly client?: ClientLook | undefined;
 }
 
+/** A sign-in that a server offers though the entry brings a token of its own. */
+export interface OAuthOffer {
+  /** The names of the headers that carry the token. */
+  readonly headers: readonly string[];
+  readonly issuer: string;
+  /** Whether the authorization server registers clients by itself. */
+  readonly canRegister: boolean;
+  readonly evidence: readonly string[];
+}
+
 export interface ResourceLook {
   readonly outcome: "found" | "absent" | "foreign" | "failed";
   /** What was looked at and why it was passed over, or where it was found. */

@@ -11,12 +11,13 @@ import { checkOutcomes, transports } from "./enums.js";
 
 /** An explanation as a message. */
 export function explanationToMessage(explanation: Explanation): ExplainResponse {
-  const { server, type, isWell, causes, steps, demands, permissions = [] } = explanation;
+  const { server, type, isWell, causes, notes, steps, demands, permissions = [] } = explanation;
   return create(ExplainResponseSchema, {
     server,
     transport: type === undefined ? Transport.UNSPECIFIED : transports[type],
     well: isWell,
     causes: causes.map(causeInit),
+    notes: notes.map((note) => causeInit({ ...note, weight: 0 })),
     steps: steps.map((step) => checkInit(step.step, step)),
     demands: demands.map((demand) => checkInit(demand.demand, demand)),
     permissions: [...permissions],

@@ -48,7 +48,7 @@ export interface OAuthSessionOptions {
 }
 
 /** What the steps of OAuth work with. Throws a TypeError where the url is none. */
-export function contextOf(options: OAuthSessionOptions): OAuthContext {
+export function contextOf(options: Omit<OAuthSessionOptions, "profile" | "vault">): OAuthContext {
   const { server, http, secrets, clock = systemClock, limits, allowInsecureLoopback = false, grant, issuer } = options;
   const url = new URL(options.url);
   url.hash = "";

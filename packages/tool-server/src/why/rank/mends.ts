@@ -1,6 +1,7 @@
 import { shellWord } from "../../process/shell-word.js";
 import type { Mend } from "../explanation.js";
 import type { WalkFacts } from "../facts.js";
+import type { OAuthOffer } from "../oauth-facts.js";
 
 type Place = Pick<WalkFacts, "file" | "places">;
 type Target = Pick<WalkFacts, "server" | "commandArguments" | "signInArguments">;
@@ -34,6 +35,16 @@ export function clientMend({ server }: Pick<WalkFacts, "server">): Mend {
     what: "Have a client registered by the operator of the authorization server, and put its id into wirescope/oauth.json of your configuration folder.",
     write: `${JSON.stringify(server)}: {"clientId": "…"}`,
   };
+}
+
+/** By a sign-in, instead of the token that the entry has. */
+export function offerMend(facts: Place & Target, { headers, canRegister }: OAuthOffer): Mend {
+  const [first = ""] = headers;
+  const remove = `emove ${headers.join(" and ")} from the headers of the entry, then sign in.`;
+  const { place } = mendField(facts, `headers.${first}`, "");
+  if (canRegister) return { ...mendBy(facts, ["login"], `R${remove}`), place };
+  const client = clientMend(facts);
+  return { ...client, what: `${client.what} Then r${remove}`, command: mendBy(facts, ["login"], "").command };
 }
 
 /** By the wrapper that brings a client certificate. */

@@ -5,7 +5,7 @@ import type { Cause, Mend } from "../explanation.js";
 import type { AttemptFacts, RefusalFacts, WalkFacts } from "../facts.js";
 import { refusalEvidence } from "./evidence.js";
 import { approvalHint, audienceHint, expiryHint, scopeHint, wordsOfRefusal } from "./hints.js";
-import { mendBy, mendField, mendVariable } from "./mends.js";
+import { mendBy, mendField, mendVariable, offerMend } from "./mends.js";
 import { hasOAuthEvidence } from "./oauth-evidence.js";
 import { tenantCauses } from "./tenant-causes.js";
 import { tokenCauses } from "./token-causes.js";
@@ -180,14 +180,17 @@ function possibleApproval(evidence: readonly string[]): Cause {
 function offer(facts: WalkFacts, { refusal, credential }: AttemptFacts, evidence: readonly string[]): Cause[] {
   const places = refusal?.challenge?.resourceMetadata ?? [];
   const isStatic = credential === "headers" || credential === "helper";
-  if (places.length === 0 || !isStatic || facts.type === "ws") return [];
+  if ((places.length === 0 && facts.offer === undefined) || !isStatic || facts.type === "ws") return [];
+  const named = places.length === 0 ? (facts.offer?.evidence ?? []) : [`Its challenge names ${places.join(", ")}.`];
   return [
     {
       cause: "oauth-offered",
       weight: 0.35,
       message: "The server offers to sign in by OAuth. A credential of the entry is never given up for that by itself.",
-      evidence: [...evidence, `Its challenge names ${places.join(", ")}.`],
-      mend: mendBy(facts, ["login"], "Take headers and headersHelper out of the entry, then sign in."),
+      evidence: [...evidence, ...named],
+      mend: facts.offer
+        ? offerMend(facts, facts.offer)
+        : mendBy(facts, ["login"], "Take headers and headersHelper out of the entry, then sign in."),
     },
   ];
 }

@@ -10,13 +10,14 @@ import { attemptOverNetwork } from "./attempt-over-network.js";
 import { tellExchange } from "./exchange-story.js";
 import { lookAtNetwork } from "./look-at-network.js";
 import { lookAtSignIn } from "./look-at-sign-in.js";
+import { lookForOffer } from "./look-for-offer.js";
 import { type PreparedCredential, prepareCredential } from "./prepare-credential.js";
 import { createRecordingClient, type RecordingClient } from "./recording-client.js";
 import { mayBeNextDoor, tryAlternatives } from "./try-alternatives.js";
 import type { Walk } from "./walk.js";
 
 type NetworkResolved = Exclude<ResolvedEntry, { readonly type: "stdio" }>;
-type Found = Pick<WalkFacts, "helper" | "network" | "attempt" | "alternative" | "oauth">;
+type Found = Pick<WalkFacts, "helper" | "network" | "attempt" | "alternative" | "oauth" | "offer">;
 
 /** Walks the way to a server on the network as far as it goes: helper, host, HTTP, credential, protocol. */
 export async function walkNetwork(walk: Walk, resolved: NetworkResolved): Promise<Found> {
@@ -64,6 +65,7 @@ export async function walkNetwork(walk: Walk, resolved: NetworkResolved): Promis
       attempt,
       alternative,
       oauth: signIn && (await lookAtSignIn(walk, signIn, attempt, facts)),
+      offer: await lookForOffer(walk, resolved.url, http, credential.describe(), attempt),
     };
   } finally {
     await prepared.credential?.dispose();
