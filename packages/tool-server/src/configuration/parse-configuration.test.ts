@@ -137,7 +137,7 @@ describe("fields", () => {
     ]);
   });
 
-  test("[TS-D-FILE-5] stand only in entries of the kind they are for", () => {
+  test("[TS-FIELD-4, TS-FIELD-5, TS-FIELD-7, TS-FIELD-8, TS-D-FILE-5] stand only in entries of the kind they are for", () => {
     expect(ofEntry(networkEntry({ args: [], env: {} }))).toEqual(["error field-misplaced", "error field-misplaced"]);
     expect(ofEntry({ command: "node", headers: {}, headersHelper: "./x" })).toEqual([
       "error field-misplaced",
@@ -145,7 +145,7 @@ describe("fields", () => {
     ]);
   });
 
-  test("[TS-D-FILE-6] are url or command: both is an error, and so is neither", () => {
+  test("[TS-FIELD-2, TS-FIELD-6, TS-D-FILE-6] are url or command: both is an error, and so is neither", () => {
     expect(ofEntry({ type: "http", url: "https://a.example.com", command: "x" })).toEqual(["error field-conflict"]);
     expect(ofEntry({})).toEqual(["error field-missing"]);
     expect(ofEntry({ type: "http" })).toEqual(["error field-missing"]);
@@ -188,7 +188,7 @@ describe("the type", () => {
     expect(findings.find(({ code }) => code === "type-unknown")?.fix).toBe(`Write "${meant}".`);
   });
 
-  test("agrees with url or command", () => {
+  test("[TS-FIELD-1] agrees with url or command", () => {
     expect(ofEntry({ type: "stdio", url: "https://a.example.com" })).toEqual(["error type-mismatch"]);
     expect(ofEntry({ type: "http", command: "node" })).toEqual(["error type-mismatch"]);
   });
