@@ -40,13 +40,14 @@ export function parseOptions<T extends OptionTable>(
   args: readonly string[],
 ): { readonly values: OptionValues<T>; readonly positionals: readonly string[] } {
   const options = toParseArgs(table);
-  let parsed: { values: Record<string, unknown>; positionals: string[]; tokens: readonly { kind: string }[] };
-  try {
-    parsed = parseArgs({ args: [...args], options, allowPositionals: true, strict: true, tokens: true });
-  } catch (error) {
-    throw new UsageError(explain(error, table));
-  }
-  assertGivenOnce(table, parsed.tokens);
+  // Not strict: what Node would reject, the tokens show, without a message to take apart.
+  const parsed = parseArgs({ args: [...args], options, allowPositionals: true, strict: false, tokens: true });
+  const given = parsed.tokens.filter((token) => token.kind === "option");
+  for (const token of given) assertUsable(table, token);
+  assertGivenOnce(
+    table,
+    given.map(({ name }) => name),
+  );
   const values: Record<string, unknown> = {};
   for (const [name, spec] of Object.entries(table)) {
     const value = parsed.values[name] ?? (spec.type === "boolean" ? false : spec.multiple ? [] : undefined);
@@ -59,8 +60,7 @@ export function parseOptions<T extends OptionTable>(
 }
 
 /** Of two values one would be passed over in silence. */
-function assertGivenOnce(table: OptionTable, tokens: readonly { kind: string; name?: string }[]): void {
-  const given = tokens.flatMap(({ kind, name }) => (kind === "option" && name !== undefined ? [name] : []));
+function assertGivenOnce(table: OptionTable, given: readonly string[]): void {
   const twice = given.find((name, at) => {
     const spec = table[name];
     return spec?.type === "string" && !spec.multiple && given.indexOf(name) !== at;
@@ -92,20 +92,25 @@ function written(name: string, { type, placeholder, choices }: OptionSpec): stri
   return type === "string" ? `--${name} <${placeholder ?? choices?.join("|") ?? name}>` : `--${name}`;
 }
 
-function explain(error: unknown, table: OptionTable): string {
-  const message = error instanceof Error ? error.message : String(error);
-  const unknown = /^Unknown option '(-[^']*)'/.exec(message)?.[1];
-  if (unknown === undefined) return explainValue(message, table);
-  const near = suggest(unknown.replace(/^-+/, ""), Object.keys(table));
-  return `There is no option ${unknown}.${near === undefined ? "" : ` Did you mean --${near}?`}`;
+interface GivenOption {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value: string | undefined;
+  readonly inlineValue: boolean | undefined;
 }
 
-/** What is wrong with the value of an option, in our words: those of Node tell nothing of the value that is meant. */
-function explainValue(message: string, table: OptionTable): string {
-  const name = /^Option '(?:-\w, )?--([\w-]+)/.exec(message)?.[1] ?? "";
-  const spec = table[name];
-  if (spec === undefined) return `${(message.split("\n", 1)[0] ?? "").replace(/\.$/, "")}.`;
-  if (spec.type === "boolean") return `--${name} takes no value.`;
-  const dash = message.includes("ambiguous") ? ` One that begins with a dash is written --${name}=-….` : "";
-  return `--${name} needs a value: ${written(name, spec)}.${dash}`;
+function assertUsable(table: OptionTable, { name, rawName, value, inlineValue }: GivenOption): void {
+  const spec = Object.hasOwn(table, name) ? table[name] : undefined;
+  if (spec === undefined) {
+    const near = suggest(name, Object.keys(table));
+    throw new UsageError(`There is no option ${rawName}.${near === undefined ? "" : ` Did you mean --${near}?`}`);
+  }
+  if (spec.type === "boolean") {
+    if (value !== undefined) throw new UsageError(`--${name} takes no value.`);
+    return;
+  }
+  const isAmbiguous = value !== undefined && !inlineValue && value.length > 1 && value.startsWith("-");
+  if (value !== undefined && !isAmbiguous) return;
+  const dash = isAmbiguous ? ` One that begins with a dash is written --${name}=-….` : "";
+  throw new UsageError(`--${name} needs a value: ${written(name, spec)}.${dash}`);
 }

@@ -50,9 +50,8 @@ describe("a dead and a silent server", () => {
       );
     for (const server of ["dead", "silent", "gone"]) expect(leftOut(server), server).toBe(true);
     const told = stories.filter(({ text }) => text.startsWith("Left out of tools/list"));
-    expect(new Set(told.map(({ subject }) => ("name" in subject ? subject.name : "")))).toEqual(
-      new Set(["dead", "silent", "gone"]),
-    );
+    const names = told.map(({ subject }) => ("name" in subject ? subject.name : ""));
+    for (const server of ["dead", "silent", "gone"]) expect(names).toContain(server);
 
     // The silent one has had its time; whoever asks now does not wait for it again.
     const startedAt = performance.now();

@@ -94,6 +94,12 @@ export interface ToolServerErrorDetails {
   readonly wasSent?: boolean | undefined;
   /** What may be behind a 401 or 403, the likeliest first. */
   readonly findings?: readonly RefusalFinding[] | undefined;
+  /** How far a connection had come when it failed. */
+  readonly connecting?: ConnectingDetails | undefined;
+  /** The variable whose value cannot be used. */
+  readonly variable?: string | undefined;
+  /** What the server or the authorization server said of it, as it was shown: redacted and cut. */
+  readonly said?: string | undefined;
   /** The error code of JSON-RPC, with what the server says of it. */
   readonly rpcCode?: number | undefined;
   readonly rpcData?: unknown;
@@ -106,19 +112,59 @@ export interface ToolServerErrorDetails {
   readonly foreignOrigin?: { readonly issuer: string; readonly origin: string } | undefined;
 }
 
-/** The one error of this package: guard on `code`, read `message`, look at `cause`. Its message never holds a secret. */
+/** How far a connection had come when it failed. */
+export interface ConnectingDetails {
+  readonly stage: "reaching" | "asking-proxy" | "securing";
+  /** Whether it was the proxy, and not the server, that could not be reached or secured. */
+  readonly isProxyItself: boolean;
+  /** The HTTP status that the proxy responded with. */
+  readonly proxyStatus?: number | undefined;
+  /** Whether the server asked for a client certificate, or rejected the one it was given. */
+  readonly needsClientCertificate?: boolean | undefined;
+}
+
+/** The parts of an error's message, each of whole sentences. */
+export interface ErrorParts {
+  /** What failed: `The server "files" cannot be used.` Omitted if the problem says it. */
+  readonly subject?: string | undefined;
+  /** Why. */
+  readonly problem: string;
+  /** What was seen of it; a short report leaves it out. */
+  readonly evidence?: string | undefined;
+  /** What to do next. */
+  readonly advice?: string | undefined;
+}
+
+/**
+ * The one error of this package: guard on `code`, show `message` or its parts, look at `cause`. The message is `subject`, `problem`,
+ * `evidence` and `advice` in this order; none of them holds a secret.
+ */
 export class ToolServerError extends Error {
   override readonly name = "ToolServerError";
   readonly code: ToolServerErrorCode;
+  /** What failed; empty if the problem says it. */
+  readonly subject: string;
+  /** Why. */
+  readonly problem: string;
+  /** What was seen of it; often empty. */
+  readonly evidence: string;
+  /** What to do next; empty if the problem says it, or if nothing helps. */
+  readonly advice: string;
   readonly details: ToolServerErrorDetails;
 
+  /** A string is the problem alone. */
   constructor(
     code: ToolServerErrorCode,
-    message: string,
+    what: string | ErrorParts,
     options: ErrorOptions & { readonly details?: ToolServerErrorDetails } = {},
   ) {
-    super(message, options);
+    const { subject = "", problem, evidence = "", advice = "" } = typeof what === "string" ? { problem: what } : what;
+    super([subject, problem, evidence, advice].filter((part) => part !== "").join(" "), options);
     this.code = code;
+    this.subject = subject;
+    this.problem = problem;
+    this.evidence = evidence;
+    this.advice = advice;
     this.details = options.details ?? {};
   }
 
@@ -131,4 +177,9 @@ export class ToolServerError extends Error {
       (code === undefined || value.code === code)
     );
   }
+}
+
+/** The parts of an error, with more advice. */
+export function withAdvice({ subject, problem, evidence, advice }: ErrorParts, more: string): ErrorParts {
+  return { subject, problem, evidence, advice: advice === undefined || advice === "" ? more : `${advice} ${more}` };
 }

@@ -57,7 +57,13 @@ export { type NeededVariable, neededVariables, variablesToMarkdown } from "./con
 export * from "./connection/index.js";
 export * from "./credentials/index.js";
 export * from "./diagnostics/index.js";
-export { ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails } from "./errors.js";
+export {
+  type ConnectingDetails,
+  type ErrorParts,
+  ToolServerError,
+  type ToolServerErrorCode,
+  type ToolServerErrorDetails,
+} from "./errors.js";
 export { type BoundedReadOptions, readBoundedFile } from "./files/bounded-file.js";
 export { type FileLockOptions, withFileLock } from "./files/file-lock.js";
 export { decodeHeaderText, encodeHeaderText } from "./headers/header-text.js";

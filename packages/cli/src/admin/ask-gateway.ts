@@ -49,23 +49,28 @@ export async function askGateway(
         ? `The gateway at ${url} is of a version that cannot be administered.`
         : `The gateway at ${url} does not answer (${message}).`;
     if (!values.endpoint) {
-      const advice = isCertificateProblem(message) ? ` ${adviceFor(message)}` : "";
+      const advice = isUnknownAuthority(error) ? ` ${adviceFor(error)}` : "";
       io.stderr.write(`wirescope: ${what}${advice} Continuing without it.\n`);
       return undefined;
     }
-    throw new ToolServerError("SERVER_UNREACHABLE", `${what} ${adviceFor(message)}`, { cause: error });
+    throw new ToolServerError("SERVER_UNREACHABLE", { problem: what, advice: adviceFor(error) }, { cause: error });
   }
 }
 
 /** A gateway whose certificate is of a private authority runs well: starting it again would not help. */
-function adviceFor(message: string): string {
-  return isCertificateProblem(message)
+function adviceFor(error: unknown): string {
+  return isUnknownAuthority(error)
     ? "Its certificate is not signed by a known authority: give the authority's certificate with --ca <file>."
     : "Start it again: wirescope up.";
 }
 
-function isCertificateProblem(message: string): boolean {
-  return /self[- ]signed certificate|unable to (?:verify|get)|CERT_UNTRUSTED|UNABLE_TO_/i.test(message);
+/** Whether TLS failed because nobody here knows who signed the certificate, by the code that Node gives. */
+function isUnknownAuthority(error: unknown): boolean {
+  for (let link = error, depth = 0; link instanceof Error && depth < 8; link = link.cause, depth += 1) {
+    if ("code" in link && /^(?:CERT_UNTRUSTED|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|UNABLE_TO_)/.test(String(link.code)))
+      return true;
+  }
+  return false;
 }
 
 /** A failure of the gateway as the command would have failed by itself. */
@@ -73,16 +78,20 @@ export function failureFrom(error: unknown, url: string): Error {
   const { status, message, failure } = readAdminError(error);
   const code = failure?.code as ToolServerErrorCode | undefined;
   if (code) return new ToolServerError(code, message, { cause: error });
-  const again = adviceFor(message);
+  const advice = adviceFor(error);
   switch (status) {
     case "Unauthenticated":
-      return new ToolServerError("UNAUTHORIZED", `The gateway at ${url} does not take its token any more. ${again}`, {
-        cause: error,
-      });
+      return new ToolServerError(
+        "UNAUTHORIZED",
+        { problem: `The gateway at ${url} does not take its token any more.`, advice },
+        { cause: error },
+      );
     case "Unavailable":
-      return new ToolServerError("SERVER_UNREACHABLE", `The gateway at ${url} is gone (${message}). ${again}`, {
-        cause: error,
-      });
+      return new ToolServerError(
+        "SERVER_UNREACHABLE",
+        { problem: `The gateway at ${url} is gone (${message}).`, advice },
+        { cause: error },
+      );
     case "FailedPrecondition":
     case "InvalidArgument":
     case "PermissionDenied":

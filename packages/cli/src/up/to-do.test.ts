@@ -1,18 +1,19 @@
 import type { ServerStatus } from "@wirescope/gateway";
+import { type ErrorParts, ToolServerError, type ToolServerErrorCode } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
 import { createServerCommands } from "./server-commands.js";
 import { type ToDo, toDoOf } from "./to-do.js";
 
-function status(name: string, failure?: { code?: string; message: string }): ServerStatus {
+function status(name: string, error?: ToolServerError): ServerStatus {
   return {
     name,
-    state: failure === undefined ? "READY" : "TRANSIENT_FAILURE",
+    state: error === undefined ? "READY" : "TRANSIENT_FAILURE",
     target: undefined,
     server: undefined,
     protocolVersion: undefined,
     credential: undefined,
     authentication: undefined,
-    failure: failure && { code: failure.code, message: failure.message, at: 0 },
+    failure: error && { code: error.code, message: error.message, error, at: 0 },
     tools: undefined,
     idlePatterns: [],
     callsInFlight: 0,
@@ -26,18 +27,32 @@ const found = createServerCommands({
   fileOf: () => "/p/.mcp.json",
 });
 
-function toDo(code: string, message: string, commands = found): ToDo | undefined {
-  return toDoOf([status("api", { code, message })], commands, (server) => `http://gateway/${server}`)[0];
+function toDo(code: ToolServerErrorCode, what: string | ErrorParts, commands = found): ToDo | undefined {
+  const error = new ToolServerError(code, what);
+  return toDoOf([status("api", error)], commands, (server) => `http://gateway/${server}`)[0];
 }
 
 test("what is to be done follows from why a server does not work", () => {
   const servers = [
     status("fine"),
-    status("new one", { code: "NOT_TRUSTED", message: "It is not approved." }),
-    status("notes", { code: "SIGN_IN_NEEDED", message: "Sign in." }),
-    status("api", { code: "VARIABLE_UNUSABLE", message: 'The server "api" cannot be used. KEY is not set. Set it.' }),
-    status("web", { code: "ENTRY_INVALID", message: "The url is of http." }),
-    status("down", { code: "SERVER_UNREACHABLE", message: "Cannot reach it: nothing listens there. Check the port." }),
+    status("new one", new ToolServerError("NOT_TRUSTED", "It is not approved.")),
+    status("notes", new ToolServerError("SIGN_IN_NEEDED", "Sign in.")),
+    status(
+      "api",
+      new ToolServerError("VARIABLE_UNUSABLE", {
+        subject: 'The server "api" cannot be used.',
+        problem: "KEY is not set.",
+        advice: "Set it.",
+      }),
+    ),
+    status("web", new ToolServerError("ENTRY_INVALID", "The url is of http.")),
+    status(
+      "down",
+      new ToolServerError("SERVER_UNREACHABLE", {
+        problem: "Cannot reach it: nothing listens there.",
+        advice: "Check the port.",
+      }),
+    ),
   ];
   expect(toDoOf(servers, found, (server) => `http://gateway/${server}`)).toEqual([
     { server: "new one", problem: "is not approved yet", command: "wirescope trust 'new one'" },
@@ -53,32 +68,27 @@ test("what is to be done follows from why a server does not work", () => {
 });
 
 describe("a problem", () => {
-  test("says more than that the request was refused", () => {
-    const message =
-      'The server "api" refused the request. The server answered 401. The token in Authorization (from API_TOKEN) expired at 2026-03-01T09:00:00Z, 60 min ago.';
-    expect(toDo("UNAUTHORIZED", message)?.problem).toBe(
-      "The server answered 401. The token in Authorization (from API_TOKEN) expired at 2026-03-01T09:00:00Z, 60 min ago.",
-    );
+  test("is why it fails and what to do, without the subject and the evidence", () => {
+    const missing = {
+      subject: 'The server "api" cannot be used.',
+      problem: "nope was not found.",
+      evidence: "PATH searched: /a:/b.",
+      advice: "Install it.",
+    };
+    expect(toDo("CHILD_NOT_RUNNABLE", missing)?.problem).toBe("nope was not found. Install it.");
   });
 
-  test("has the last words of a process, and not the PATH that was searched", () => {
-    const died =
-      'The server "api" (process 7) exited with code 3 before it answered. The last of its standard error: "Error: DATABASE_URL is required". Run the command by hand to see why.';
-    expect(toDo("CHILD_EXITED", died)?.problem).toContain("DATABASE_URL is required");
-    const missing = 'The server "api" cannot be started: nope was not found (PATH searched: /a:/b). Install it.';
-    expect(toDo("CHILD_NOT_RUNNABLE", missing)?.problem).toBe(
-      'The server "api" cannot be started: nope was not found. Install it.',
-    );
+  test("does not depend on how the message is written", () => {
+    const problem = 'The server "api" refused the request. It said: "(PATH searched: x) The server "y" has errors."';
+    expect(toDo("SERVER_FAILED", problem)?.problem).toBe(problem);
   });
 
-  test("ends with a sentence, before it is long", () => {
-    const sentence = `${"words ".repeat(20)}end.`;
-    const problem = toDo(
-      "SERVER_FAILED",
-      [sentence, sentence.toUpperCase(), sentence.toUpperCase()].join(" "),
-    )?.problem;
-    expect(problem?.length).toBeLessThan(260);
-    expect(problem).toMatch(/\.$/i);
+  test("is shown without advice that makes it long, and cut if it is long by itself", () => {
+    const sentence = `${"words ".repeat(25)}end.`;
+    expect(toDo("SERVER_FAILED", { problem: sentence, advice: sentence })?.problem).toBe(sentence);
+    const cut = toDo("SERVER_FAILED", sentence.repeat(3))?.problem ?? "";
+    expect(cut).toHaveLength(240);
+    expect(cut.endsWith("…")).toBe(true);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { ServerStatus } from "@wirescope/gateway";
+import type { ServerFailure, ServerStatus } from "@wirescope/gateway";
 import type { ServerCommands } from "./server-commands.js";
 
 /** What a person can do about a server that does not work. */
@@ -10,8 +10,8 @@ export interface ToDo {
   readonly command: string;
 }
 
-/** So many characters are told of a problem; a command says the rest. */
-const mostCharacters = 240;
+/** How long a problem may be, in characters; a command says the rest. */
+const maxCharacters = 240;
 
 /** What is to be done, in the order of the servers; nothing for those that work. */
 export function toDoOf(
@@ -28,25 +28,16 @@ export function toDoOf(
         return [{ server: name, problem: "wants you to sign in", command: signInOf(name) }];
       case "ENTRY_INVALID":
       case "VARIABLE_UNUSABLE":
-        return [{ server: name, problem: problemOf(failure.message), command: commands.check(name) }];
+        return [{ server: name, problem: problemOf(failure), command: commands.check(name) }];
       default:
-        return [{ server: name, problem: problemOf(failure.message), command: commands.about("why", name) }];
+        return [{ server: name, problem: problemOf(failure), command: commands.about("why", name) }];
     }
   });
 }
 
-/**
- * What is wrong, as far as it is short. The server's name stands there already, so a sentence that says no more goes; and so does the
- * PATH that was searched.
- */
-function problemOf(message: string): string {
-  const all = message.replace(/ \(PATH searched: [^)]*\)/, "").split(/(?<=\.["')]?) +(?=["A-Z\d])/);
-  const isPreamble = /^The (?:entry of the )?server ".*" (?:refused the request|has errors|cannot be used)\.$/;
-  const [first = "", ...more] = all.length > 1 && isPreamble.test(all[0] ?? "") ? all.slice(1) : all;
-  let text = first;
-  for (const sentence of more) {
-    if (text.length + 1 + sentence.length > mostCharacters) break;
-    text += ` ${sentence}`;
-  }
-  return text;
+/** Why it fails, and what to do about it if that is short. The server's name is shown already, so the subject is not. */
+function problemOf({ message, error }: ServerFailure): string {
+  const { problem, advice } = error ?? { problem: message, advice: "" };
+  if (problem.length > maxCharacters) return `${problem.slice(0, maxCharacters - 1)}…`;
+  return advice === "" || problem.length + 1 + advice.length > maxCharacters ? problem : `${problem} ${advice}`;
 }

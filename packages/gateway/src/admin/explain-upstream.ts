@@ -6,7 +6,6 @@ import {
   fingerprintEntry,
   type SecretRegistry,
   ToolServerError,
-  type ToolServerErrorCode,
   type TrustJudgement,
 } from "@wirescope/tool-server";
 import type { Implementation } from "@wirescope/tool-server/rpc";
@@ -41,7 +40,7 @@ export function explainUpstream(options: ExplainUpstreamOptions): Promise<Explan
     commandArguments: ["--endpoint"],
     setVariable: plugin.setVariable ?? ((name) => `Set ${name} where the gateway is started, and restart it.`),
     allowInsecureLoopback: oauth?.allowInsecureLoopback,
-    lastFailure: options.signInFailure ?? errorOf(options.failure),
+    lastFailure: options.signInFailure ?? options.failure?.error,
     judgeTrust: (entry) => plugin.trust?.judge(entry) ?? judge(plugin, entry),
     oauth: oauth && {
       profile: oauth.profile,
@@ -50,12 +49,6 @@ export function explainUpstream(options: ExplainUpstreamOptions): Promise<Explan
       openVault: async () => ({ ...oauth.vault, dispose: async () => {} }),
     },
   });
-}
-
-function errorOf(failure: ServerFailure | undefined): ToolServerError | undefined {
-  return failure?.code === undefined
-    ? undefined
-    : new ToolServerError(failure.code as ToolServerErrorCode, failure.message);
 }
 
 /** What a plugin that only says yes or no says. */

@@ -15,8 +15,8 @@ export function watchConnections(tracer: Tracer, requests: RequestSpans): Connec
   const connecting = new Map<ConnectionFacts, Span>();
   let hasServer = (_: string): boolean => false;
 
-  const hear = ({ subject, state, code }: StateChange<ConnectionFacts>): void => {
-    const facts = { "wirescope.state": state, ...(code === undefined ? {} : { "error.type": code }) };
+  const hear = ({ subject, state, failure }: StateChange<ConnectionFacts>): void => {
+    const facts = { "wirescope.state": state, ...(failure === undefined ? {} : { "error.type": failure.code }) };
     for (const span of requests.of(subject)) span.addEvent("wirescope.connection.state", facts);
     settle(subject, facts);
     if (state === "CONNECTING" && hasServer(subject.name)) {

@@ -53,9 +53,11 @@ export interface ServerStatus {
 }
 
 export interface ServerFailure {
-  /** A code of ToolServerError; undefined where only words are known. */
+  /** A code of ToolServerError; undefined if the failure is another. */
   readonly code: string | undefined;
   readonly message: string;
+  /** The failure itself, with the parts of its message. */
+  readonly error?: ToolServerError | undefined;
   /** In milliseconds since the epoch. */
   readonly at: number;
 }
@@ -163,10 +165,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         // Another connection may have this name by then, and its states count.
         if (isLeaving) return opened;
         const server = connection.facts.name;
-        connection.onState(({ state, reason, code }) => {
+        connection.onState(({ state, reason, failure: error }) => {
           if (isLeaving) return;
           tell({ kind: "server-state", server, state, reason });
-          onState(state, reason, code);
+          onState(state, reason, error);
         });
         onState(connection.state, undefined);
         return opened;
@@ -174,7 +176,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       (error: unknown) => {
         isSettled = true;
         const message = error instanceof Error ? error.message : String(error);
-        failure = { code: ToolServerError.is(error) ? error.code : undefined, message, at: clock.now() };
+        const known = ToolServerError.is(error) ? error : undefined;
+        failure = { code: known?.code, message, error: known, at: clock.now() };
         if (!isLeaving) tell({ kind: "server-state", server: name, state: "TRANSIENT_FAILURE", reason: message });
         throw error;
       },
@@ -184,7 +187,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   };
   const isRested = (): boolean => clock.now() - (failure?.at ?? 0) >= openPauseMs;
 
-  const onState = (state: Connection["state"], reason: string | undefined, code?: string | undefined): void => {
+  const onState = (state: Connection["state"], reason: string | undefined, error?: ToolServerError): void => {
     if (state === "READY") {
       isSettled = true;
       failure = undefined;
@@ -194,7 +197,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       for (const list of Object.values(lists)) void list.get();
     } else if (state === "TRANSIENT_FAILURE") {
       isSettled = true;
-      failure = { code, message: reason ?? "The connection failed.", at: clock.now() };
+      failure = { code: error?.code, message: reason ?? "The connection failed.", error, at: clock.now() };
       for (const list of Object.values(lists)) list.clear();
     }
   };

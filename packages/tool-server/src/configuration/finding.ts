@@ -1,3 +1,4 @@
+import type { ErrorParts } from "../errors.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import type { Position } from "./json-with-positions.js";
 import type { RuleCode } from "./rules.js";
@@ -21,6 +22,8 @@ export interface Finding extends Position {
   readonly fix: string;
   /** The server whose entry it is about. */
   readonly server?: string | undefined;
+  /** The variable whose value it is about. */
+  readonly variable?: string | undefined;
   /** The file that line and column are of, where it is not the configuration. */
   readonly file?: string | undefined;
 }
@@ -29,6 +32,8 @@ export interface Finding extends Position {
 export interface Place extends Position {
   readonly path: JsonPath;
   readonly server?: string | undefined;
+  /** The variable whose value is judged. */
+  readonly variable?: string | undefined;
 }
 
 /** Takes a finding. */
@@ -39,10 +44,18 @@ export function collectFindings(): { readonly findings: Finding[]; readonly repo
   const findings: Finding[] = [];
   return {
     findings,
-    report(code, severity, { path, line, column, server }, message, fix) {
-      findings.push({ code, severity, message, path, line, column, fix, server });
+    report(code, severity, { path, line, column, server, variable }, message, fix) {
+      const about = variable === undefined ? {} : { variable };
+      findings.push({ code, severity, message, path, line, column, fix, server, ...about });
     },
   };
+}
+
+/** Findings as the problem and the advice of an error; the advice for each of several stays with its problem. */
+export function partsOfFindings(findings: readonly Pick<Finding, "message" | "fix">[]): ErrorParts {
+  const [first] = findings;
+  if (findings.length === 1 && first !== undefined) return { problem: first.message, advice: first.fix };
+  return { problem: findings.map(({ message, fix }) => `${message} ${fix}`).join(" ") };
 }
 
 /** A path as people write it: `mcpServers.github.headers["X-API-Key"]`. */

@@ -24,6 +24,7 @@ export function isSecretPosition(field: TextField, variable: string): boolean {
 
 /** Holds the value of a variable against the rules for where it stands, but for those of a url. No finding tells the value. */
 export function judgeValue(field: TextField, { name }: VariableReference, value: string, report: Report): void {
+  const place = { ...field, variable: name };
   const isSecret = isSecretPosition(field, name);
   const isHeader = field.field.startsWith("headers.");
   const hidden = hiddenIn(value);
@@ -31,24 +32,24 @@ export function judgeValue(field: TextField, { name }: VariableReference, value:
     report(
       "variable-white-space",
       isSecret || isHeader || field.field === "url" ? "error" : "warning",
-      field,
+      place,
       `The value of ${name} ${hidden}.`,
       `Set ${name} again without it; ${name}="$(cat file)" leaves out the line break at the end of a file.`,
     );
   } else if (isHeader && !isHeaderValue(value)) {
     const message = `The value of ${name} holds a character that no header can have.`;
-    report("header-value", "error", field, message, `Set ${name} to printable characters of Latin-1.`);
+    report("header-value", "error", place, message, `Set ${name} to printable characters of Latin-1.`);
   } else if (value.includes("\0")) {
     const message = `The value of ${name} holds a NUL, which no process can be given.`;
-    report("variable-white-space", "error", field, message, `Set ${name} again without it.`);
+    report("variable-white-space", "error", place, message, `Set ${name} again without it.`);
   }
   if (value.includes("${")) {
     const message = `The value of ${name} holds a \${, which is not looked into and never sent.`;
-    report("variable-nested", "error", field, message, `Set ${name} to the value that is meant.`);
+    report("variable-nested", "error", place, message, `Set ${name} to the value that is meant.`);
   }
   if (isSecret && isPlaceholder(value)) {
     const message = `The value of ${name} looks like the placeholder of an example.`;
-    report("variable-placeholder", "warning", field, message, `Set ${name} to your own value.`);
+    report("variable-placeholder", "warning", place, message, `Set ${name} to your own value.`);
   }
   if (field.field.toLowerCase() === "headers.authorization") judgeAuthorization(field, name, value, report);
 }
@@ -70,7 +71,7 @@ function judgeAuthorization(field: TextField, name: string, value: string, repor
     report(
       "authorization-doubled",
       "error",
-      field,
+      { ...field, variable: name },
       `The value of ${name} starts with a scheme, and so does the field.`,
       `Set ${name} to what follows the scheme alone.`,
     );
@@ -78,7 +79,7 @@ function judgeAuthorization(field: TextField, name: string, value: string, repor
     report(
       "basic-credentials",
       "warning",
-      field,
+      { ...field, variable: name },
       `The value of ${name} is not the base64 of user:password.`,
       `Set it with: export ${name}="$(printf '%s' 'user:password' | base64)".`,
     );

@@ -1,4 +1,4 @@
-import { ToolServerError } from "../errors.js";
+import { type ErrorParts, ToolServerError } from "../errors.js";
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
 import { findSecretShapes } from "../secrets/secret-shapes.js";
 import {
@@ -9,7 +9,7 @@ import {
   type TextField,
   textFieldsOf,
 } from "./entry.js";
-import { collectFindings, type Finding, type Report, redactFinding } from "./finding.js";
+import { collectFindings, type Finding, partsOfFindings, type Report, redactFinding } from "./finding.js";
 import { allowsPluginRoot, isReserved, judgeTemplate } from "./judge-templates.js";
 import { judgeOrigin } from "./judge-url.js";
 import { isSecretPosition, judgeValue } from "./judge-value.js";
@@ -85,12 +85,13 @@ export function resolveEntry(entry: Entry, context: SubstitutionContext): Resolv
   const { entry: resolved, findings } = substituteEntry(entry, context);
   if (resolved !== undefined) return resolved;
   const errors = findings.filter(({ severity }) => severity === "error");
-  throw unusable(entry.name, errors.map(({ message, fix }) => `${message} ${fix}`).join(" "));
+  throw unusable(entry.name, partsOfFindings(errors));
 }
 
-/** That a variable of an entry cannot be used, with the sentences that say why. */
-export function unusable(server: string, why: string): ToolServerError {
-  return new ToolServerError("VARIABLE_UNUSABLE", `The server ${JSON.stringify(server)} cannot be used. ${why}`);
+/** That a variable of an entry cannot be used, and why. */
+export function unusable(server: string, why: ErrorParts): ToolServerError {
+  const subject = `The server ${JSON.stringify(server)} cannot be used.`;
+  return new ToolServerError("VARIABLE_UNUSABLE", { subject, ...why });
 }
 
 /** The variables that an entry refers to, by field; without HOST_PLUGIN_ROOT and NOT_SECRET, which nobody sets. */
@@ -168,19 +169,20 @@ function renderUrlField(
   const values = variables.map((variable, index): string | undefined => {
     const region = url.regions[index] ?? "user";
     if (isOriginOnly && !decidesOrigin(region)) return "a";
+    const place = { ...field, variable: variable.name };
     const value = lookUp(field, variable, context, report);
     if (value === undefined) return undefined;
     const refused = refuseInUrl(url, index, value);
     if (refused !== undefined) {
       const message = `The value of ${variable.name} does not fit into the ${region} of the url: ${refused}.`;
-      report("variable-url-shape", "error", field, message, `Set ${variable.name} to the ${region} alone.`);
+      report("variable-url-shape", "error", place, message, `Set ${variable.name} to the ${region} alone.`);
       return undefined;
     }
     const credential = decidesOrigin(region) ? credentialIn(value, credentials) : undefined;
     if (credential === undefined) return value;
     const message = `The value of ${variable.name} is not put into the host of the url, because it ${credential}.`;
     const fix = `Set ${variable.name} to the ${region}. If the value is not a credential, write it into the url.`;
-    report("url-secret", "error", field, message, fix);
+    report("url-secret", "error", place, message, fix);
     return undefined;
   });
   if (values.includes(undefined)) return "";
@@ -263,14 +265,15 @@ function lookUp(
   const who = `${field.field} of the server ${JSON.stringify(field.server ?? "")}`;
   if (value === undefined) {
     const message = `${name} is not set, and ${who} needs it.`;
-    report("variable-unset", "error", field, message, howToSet(name));
+    report("variable-unset", "error", { ...field, variable: name }, message, howToSet(name));
     return undefined;
   }
   if (isSecret && value !== fallback) registerSecret(value, field, secrets);
   if (value === "" && fallback === undefined) {
     const isError = isSecret || field.field === "url";
     const message = `${name} is set but empty, and ${who} needs it.`;
-    report("variable-empty", isError ? "error" : "warning", field, message, howToSet(name));
+    const severity = isError ? "error" : "warning";
+    report("variable-empty", severity, { ...field, variable: name }, message, howToSet(name));
   }
   judgeValue(field, variable, value, report);
   return value;

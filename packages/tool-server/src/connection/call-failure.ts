@@ -27,7 +27,7 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
   const { server, method, signal, idleTimeoutMs, transportFailure } = circumstances;
   const who = JSON.stringify(server);
   const { redact } = circumstances;
-  const said = (text: string): string => `${quotedWords(redact(text), longestText)}.`;
+  const said = (text: string): string => quotedWords(redact(text), longestText);
   if (signal?.aborted) {
     // A limit of ours says for itself which it was.
     if (ToolServerError.is(signal.reason)) return signal.reason;
@@ -37,13 +37,14 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
   const own = ownFailure(error);
   if (own !== undefined) return redactFailure(own, redact);
   if (error instanceof RpcError || ProtocolError.isInstance(error)) {
-    return new ToolServerError("CALL_REFUSED", `The server ${who} refused ${method}: ${said(error.message)}`, {
-      details: { rpcCode: error.code, rpcData: redactValue(error.data, redact), wasSent: true },
+    const words = said(error.message);
+    return new ToolServerError("CALL_REFUSED", `The server ${who} refused ${method}: ${words}.`, {
+      details: { rpcCode: error.code, rpcData: redactValue(error.data, redact), wasSent: true, said: words },
     });
   }
   if (!SdkError.isInstance(error)) {
     const text = error instanceof Error ? error.message : String(error);
-    return invalid(`The server ${who} answered ${method} with what cannot be used: ${said(text)}`);
+    return invalid(who, method, said(text));
   }
   switch (error.code) {
     case SdkErrorCode.RequestTimeout:
@@ -57,11 +58,11 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
       });
     case SdkErrorCode.CapabilityNotSupported:
     case SdkErrorCode.MethodNotSupportedByProtocolVersion:
-      return new ToolServerError("CALL_REFUSED", `The server ${who} has no ${method}: ${said(error.message)}`, {
+      return new ToolServerError("CALL_REFUSED", `The server ${who} has no ${method}: ${said(error.message)}.`, {
         details: { wasSent: false },
       });
     default:
-      return invalid(`The server ${who} answered ${method} with what cannot be used: ${said(error.message)}`);
+      return invalid(who, method, said(error.message));
   }
 }
 
@@ -87,9 +88,10 @@ export function ownFailure(error: unknown): ToolServerError | undefined {
 /** The same failure, of a request that was, or was not, sent. */
 function withSent(error: ToolServerError, wasSent: boolean): ToolServerError {
   if (error.details.wasSent === wasSent) return error;
-  return new ToolServerError(error.code, error.message, { cause: error, details: { ...error.details, wasSent } });
+  return new ToolServerError(error.code, error, { cause: error, details: { ...error.details, wasSent } });
 }
 
-function invalid(message: string): ToolServerError {
-  return new ToolServerError("ANSWER_INVALID", message, { details: { wasSent: true } });
+function invalid(who: string, method: string, said: string): ToolServerError {
+  const problem = `The server ${who} answered ${method} with what cannot be used: ${said}.`;
+  return new ToolServerError("ANSWER_INVALID", problem, { details: { wasSent: true, said } });
 }

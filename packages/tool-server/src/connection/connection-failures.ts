@@ -1,4 +1,4 @@
-import { ToolServerError, type ToolServerErrorCode } from "../errors.js";
+import { ToolServerError, type ToolServerErrorCode, withAdvice } from "../errors.js";
 import { describeDuration } from "./duration.js";
 import { isSafeMethod } from "./safe-methods.js";
 
@@ -61,7 +61,7 @@ export function lostConnection(server: string): ToolServerError {
 export function restingConnection(error: ToolServerError, restMs: number): ToolServerError {
   return new ToolServerError(
     error.code,
-    `${error.message} It is tried again in ${describeDuration(Math.ceil(restMs / 1000) * 1000)}.`,
+    withAdvice(error, `It is tried again in ${describeDuration(Math.ceil(restMs / 1000) * 1000)}.`),
     { cause: error, details: { ...error.details, wasSent: false } },
   );
 }

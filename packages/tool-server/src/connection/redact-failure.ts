@@ -1,4 +1,4 @@
-import { ToolServerError, type ToolServerErrorDetails } from "../errors.js";
+import { type ErrorParts, ToolServerError, type ToolServerErrorDetails } from "../errors.js";
 
 type Redact = (text: string) => string;
 
@@ -10,11 +10,13 @@ const mostCauses = 8;
  * that is an error of another kind is told by its name, code and words alone, for it may carry what came over the wire.
  */
 export function redactFailure(error: ToolServerError, redact: Redact, depth = 0): ToolServerError {
-  const message = redact(error.message);
+  const { subject, problem, evidence, advice } = error;
+  const parts = redactValue({ subject, problem, evidence, advice }, redact) as ErrorParts;
+  const isSame = new ToolServerError(error.code, parts).message === error.message;
   const details = redactValue(error.details, redact) as ToolServerErrorDetails;
   const cause = depth < mostCauses ? redactCause(error.cause, redact, depth + 1) : undefined;
-  if (message === error.message && details === error.details && cause === error.cause) return error;
-  const redacted = new ToolServerError(error.code, message, { details, ...(cause === undefined ? {} : { cause }) });
+  if (isSame && details === error.details && cause === error.cause) return error;
+  const redacted = new ToolServerError(error.code, parts, { details, ...(cause === undefined ? {} : { cause }) });
   // Where it came about says more than where it was redacted.
   if (error.stack !== undefined) redacted.stack = redact(error.stack);
   return redacted;

@@ -70,8 +70,8 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     state = next;
     if (before.kind !== next.kind) {
       const words = reason === undefined ? undefined : redact(reason);
-      const code = next.kind === "failing" ? next.error.code : undefined;
-      const change = { subject: facts, state: connectivityOf(next), reason: words, code };
+      const failure = next.kind === "failing" ? redactFailure(next.error, redact) : undefined;
+      const change = { subject: facts, state: connectivityOf(next), reason: words, failure };
       for (const listener of [...listeners]) {
         try {
           listener(change);

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { CredentialDescription } from "../diagnostics/credential-description.js";
 import { type Follow, unfollowed } from "../diagnostics/follow.js";
-import { ToolServerError } from "../errors.js";
+import { ToolServerError, withAdvice } from "../errors.js";
 import { backOffMs } from "../process/back-off.js";
 import type { Environment } from "../process/child-environment.js";
 import { type Clock, systemClock } from "../process/clock.js";
@@ -259,7 +259,11 @@ function createGeneration(configured: HeaderFields, fromHelper: HeaderFields, no
 
 function restingError(error: ToolServerError, restMs: number): ToolServerError {
   const seconds = Math.ceil(restMs / 1000);
-  return new ToolServerError(error.code, `${error.message} It rests for another ${seconds} s before it is run again.`, {
-    cause: error,
-  });
+  return new ToolServerError(
+    error.code,
+    withAdvice(error, `It rests for another ${seconds} s before it is run again.`),
+    {
+      cause: error,
+    },
+  );
 }

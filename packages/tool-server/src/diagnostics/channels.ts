@@ -1,6 +1,6 @@
 import { type Channel, channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
-import type { ToolServerErrorCode } from "../errors.js";
+import type { ToolServerError } from "../errors.js";
 import type { CredentialEnding, CredentialOperation } from "./credential-operation.js";
 import type { ConnectionFacts, ConnectivityState, TransportFacts, WireFacts } from "./facts.js";
 
@@ -10,8 +10,8 @@ export interface StateChange<Subject> {
   readonly state: ConnectivityState;
   /** Why, for people; redacted. */
   readonly reason: string | undefined;
-  /** The failure that led there, where one did. */
-  readonly code?: ToolServerErrorCode | undefined;
+  /** The failure that led there, if one did; redacted. */
+  readonly failure?: ToolServerError | undefined;
 }
 
 /** That something has ended. */

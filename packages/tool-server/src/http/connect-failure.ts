@@ -1,8 +1,5 @@
-import { ToolServerError } from "../errors.js";
+import { type ConnectingDetails, ToolServerError } from "../errors.js";
 import { printableText } from "../process/printable-text.js";
-
-/** How far a connection had come when it failed. */
-export type ConnectStage = "reaching" | "asking-proxy" | "securing";
 
 /** A connection that failed. */
 export interface FailedConnection {
@@ -12,7 +9,7 @@ export interface FailedConnection {
   readonly remoteName: string;
   /** The host that was being connected to, or spoken with, when it failed: the proxy or the server. */
   readonly host: string;
-  readonly stage: ConnectStage;
+  readonly stage: ConnectingDetails["stage"];
   /** The proxy, with the variable that names it. */
   readonly proxy: { readonly name: string; readonly variable: string } | undefined;
   /** Whether it was the proxy and not the server that could not be reached or secured. */
@@ -22,21 +19,30 @@ export interface FailedConnection {
 
 /** That nobody was reached: SERVER_UNREACHABLE, which says who, where, why, and what to do next. `redact` takes secrets out. */
 export function connectFailure(failed: FailedConnection, redact: (text: string) => string): ToolServerError {
-  const { leg, remoteName, proxy, error } = failed;
+  const { leg, remoteName, proxy, error, stage, isProxyItself } = failed;
   const through = proxy === undefined ? "" : ` through the proxy ${proxy.name} (${proxy.variable})`;
   const { what, advice } = explain(failed);
-  const message = redact(`Cannot reach ${leg} at ${remoteName}${through}: ${what}. ${advice}`);
-  return new ToolServerError("SERVER_UNREACHABLE", message, { cause: error, details: { wasSent: false } });
+  const parts = { problem: redact(`Cannot reach ${leg} at ${remoteName}${through}: ${what}.`), advice: redact(advice) };
+  const connecting: ConnectingDetails = {
+    stage,
+    isProxyItself,
+    ...(error instanceof ConnectObstacle && error.proxyStatus !== undefined ? { proxyStatus: error.proxyStatus } : {}),
+    ...(stage === "securing" && isClientCertificateAlert(codeOf(error)) ? { needsClientCertificate: true } : {}),
+  };
+  return new ToolServerError("SERVER_UNREACHABLE", parts, { cause: error, details: { wasSent: false, connecting } });
 }
 
 /** What went wrong while a connection was made, where it is not an error of the system. */
 export class ConnectObstacle extends Error {
   override readonly name = "ConnectObstacle";
   readonly advice: string;
+  /** The HTTP status that a proxy responded with. */
+  readonly proxyStatus: number | undefined;
 
-  constructor(message: string, advice: string) {
+  constructor(message: string, advice: string, proxyStatus?: number) {
     super(message);
     this.advice = advice;
+    this.proxyStatus = proxyStatus;
   }
 }
 

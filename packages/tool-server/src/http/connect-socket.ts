@@ -1,8 +1,9 @@
 import { lookup as systemLookup } from "node:dns";
 import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import * as tls from "node:tls";
+import type { ConnectingDetails } from "../errors.js";
 import type { Clock } from "../process/clock.js";
-import { ConnectObstacle, type ConnectStage, connectFailure } from "./connect-failure.js";
+import { ConnectObstacle, connectFailure } from "./connect-failure.js";
 import type { SocketOptions } from "./http-client.js";
 import { hostOf, portOf } from "./loopback.js";
 import type { ProxyServer } from "./proxy-settings.js";
@@ -50,7 +51,7 @@ export async function connectSocket(url: URL, request: ConnectRequest, settings:
     const advice = "Check the network and its firewalls, and whether a proxy is needed.";
     attempt.abort(new ConnectObstacle(`it took longer than ${connectMs / 1000} s`, advice));
   });
-  let stage: ConnectStage = "reaching";
+  let stage: ConnectingDetails["stage"] = "reaching";
   let isProxyItself = proxy !== undefined;
   let socket: Socket | undefined;
   try {

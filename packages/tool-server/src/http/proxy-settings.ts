@@ -39,14 +39,14 @@ export function proxyFor(url: URL, { variables, includesLoopback, secrets }: Pro
 function parseProxy(variable: string, value: string, secrets: ProxySettings["secrets"]): ProxyServer {
   const text = value.includes("://") ? value : `http://${value}`;
   const url = parseUrl(text);
-  if (url === undefined) throw unusable(`${variable} does not hold the url of a proxy`, "http://host:port");
+  if (url === undefined) throw unusable(variable, "does not hold the url of a proxy", "http://host:port");
   const [user, password] = [decoded(url.username), decoded(url.password)];
   secrets.add(password);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     const scheme = printableText(secrets.redact(url.protocol), 40);
-    throw unusable(`${variable} names a proxy of ${scheme}, and only http: and https: are spoken`, "http://host:port");
+    throw unusable(variable, `names a proxy of ${scheme}, and only http: and https: are spoken`, "http://host:port");
   }
-  if (url.hostname === "") throw unusable(`${variable} names no host`, "http://host:port");
+  if (url.hostname === "") throw unusable(variable, "names no host", "http://host:port");
   const hasUser = user !== "" || password !== "";
   const credentials = Buffer.from(`${user}:${password}`, "utf8").toString("base64");
   if (hasUser) secrets.add(credentials);
@@ -59,9 +59,9 @@ function parseProxy(variable: string, value: string, secrets: ProxySettings["sec
   };
 }
 
-function unusable(what: string, example: string): ToolServerError {
-  const message = `${what}. Set it to one such as ${example}, or unset it.`;
-  return new ToolServerError("SERVER_UNREACHABLE", message, { details: { wasSent: false } });
+function unusable(variable: string, what: string, example: string): ToolServerError {
+  const parts = { problem: `${variable} ${what}.`, advice: `Set it to one such as ${example}, or unset it.` };
+  return new ToolServerError("SERVER_UNREACHABLE", parts, { details: { wasSent: false, variable } });
 }
 
 /** Whether a list as NO_PROXY has it names the host of a url: by its name or a domain above it, an address, or a network. */

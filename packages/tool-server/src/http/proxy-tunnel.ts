@@ -52,13 +52,18 @@ function obstacleOf({ statusCode = 0 }: IncomingMessage, proxy: ProxyServer): Co
       authorization === undefined
         ? `It requires a user and a password: put a user and a password into ${variable}, as http://user:password@host:port.`
         : `It does not accept the user or the password in ${variable}: correct them.`;
-    return new ConnectObstacle(words, advice);
+    return new ConnectObstacle(words, advice, statusCode);
   }
   if (statusCode === 403)
-    return new ConnectObstacle(words, "It does not let you go there: ask who runs it, or exempt the host in NO_PROXY.");
+    return new ConnectObstacle(
+      words,
+      "It does not let you go there: ask who runs it, or exempt the host in NO_PROXY.",
+      statusCode,
+    );
   return new ConnectObstacle(
     words,
     "It could not reach the server itself: check the host and port in the url, or exempt the host in NO_PROXY.",
+    statusCode,
   );
 }
 

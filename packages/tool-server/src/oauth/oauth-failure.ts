@@ -1,18 +1,20 @@
-import { ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails } from "../errors.js";
+import { type ErrorParts, ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails } from "../errors.js";
 import { printableText } from "../process/printable-text.js";
 import type { OAuthContext } from "./oauth-context.js";
 
-const longestMessage = 2000;
+const longestPart = 2000;
 
-/** A failure that begins with whose sign-in it is. What it says is redacted. */
+/** A failure whose problem begins with whose sign-in it is. What it says is redacted. */
 export function oauthFailure(
   { server, secrets }: Pick<OAuthContext, "server" | "secrets">,
   code: ToolServerErrorCode,
-  message: string,
+  what: string | Pick<ErrorParts, "problem" | "advice">,
   options: ErrorOptions & { readonly details?: ToolServerErrorDetails } = {},
 ): ToolServerError {
-  const text = secrets.redact(`The server ${JSON.stringify(server)}: ${message}`);
-  return new ToolServerError(code, printableText(text, longestMessage), options);
+  const { problem, advice = "" } = typeof what === "string" ? { problem: what } : what;
+  const shown = (text: string): string => printableText(secrets.redact(text), longestPart);
+  const parts = { problem: shown(`The server ${JSON.stringify(server)}: ${problem}`), advice: shown(advice) };
+  return new ToolServerError(code, parts, options);
 }
 
 /** What a peer said, made safe to show: redacted, on one line, cut. */

@@ -65,8 +65,13 @@ function describeAbsence({ what, path, searched }: NotStarted & { kind: "not-fou
   const where = pathText(path);
   if (what === "directory") return `could not be started, for its working directory ${where} is not there`;
   if (what === "interpreter") return `could not be started, for the interpreter that ${where} names is not there`;
-  if (searched.length === 0) return `was not found (${where})`;
-  return `was not found (PATH searched: ${pathText(searched.join(":"))})`;
+  return searched.length === 0 ? `was not found (${where})` : "was not found";
+}
+
+/** The folders in which a command was searched for, as a sentence; empty if there are none. */
+export function describeSearch(outcome: NotStarted): string {
+  if (outcome.kind !== "not-found" || outcome.searched.length === 0) return "";
+  return `PATH searched: ${pathText(outcome.searched.join(":"))}.`;
 }
 
 /** Paths may come from a project that nobody has looked at yet. */

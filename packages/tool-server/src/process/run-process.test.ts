@@ -4,7 +4,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { createFakeClock } from "./fake-clock.test.helper.js";
-import { describeOutcome, type ProcessOutcome } from "./process-outcome.js";
+import { describeOutcome, describeSearch, type NotStarted, type ProcessOutcome } from "./process-outcome.js";
 import { type RunOptions, runProcess } from "./run-process.js";
 import { allGone, createScriptFolder, isRunning, wordsOf } from "./temporary-scripts.test.helper.js";
 
@@ -138,7 +138,8 @@ describe("a run that cannot begin", () => {
       path: "no-such-program",
       searched: ["/usr/bin", "/bin"],
     });
-    expect(describeOutcome(outcome)).toBe("was not found (PATH searched: /usr/bin:/bin)");
+    expect(describeOutcome(outcome)).toBe("was not found");
+    expect(describeSearch(outcome as NotStarted)).toBe("PATH searched: /usr/bin:/bin.");
   });
 
   test("tells that the file is not executable, or is a directory", async () => {

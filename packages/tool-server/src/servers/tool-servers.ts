@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Entry } from "../configuration/entry.js";
+import { partsOfFindings } from "../configuration/finding.js";
 import type { Configuration } from "../configuration/parse-configuration.js";
 import { resolveOrigin, unusable, type Variables, variableUses } from "../configuration/substitute-entry.js";
 import { unknownServer } from "../configuration/unknown-server.js";
@@ -104,7 +105,7 @@ export async function openEntry(options: ToolServersOptions, entry: Entry): Prom
   assertValid(entry.name, options.configuration);
   const resolved = resolveOrigin(entry, options.variables);
   // Nobody is asked to approve what cannot be connected to: they would have to be asked again.
-  if (resolved !== undefined && "problem" in resolved) throw unusable(entry.name, resolved.problem);
+  if (resolved !== undefined && "problem" in resolved) throw unusable(entry.name, { problem: resolved.problem });
   await options.assertTrusted(entry, options.variables);
   return openToolServer({ ...options, entry, entries: options.configuration.entries });
 }
@@ -122,8 +123,9 @@ function keyOf(entry: Entry, variables: Variables): string {
 function assertValid(name: string, { findings }: Configuration): void {
   const errors = findings.filter(({ server, severity }) => severity === "error" && server === name);
   if (errors.length === 0) return;
-  const list = errors.map(({ line, column, message, fix }) => `${line}:${column}: ${message} ${fix}`).join(" ");
-  throw new ToolServerError("ENTRY_INVALID", `The entry of the server ${JSON.stringify(name)} has errors. ${list}`);
+  const placed = errors.map(({ line, column, message, fix }) => ({ message: `${line}:${column}: ${message}`, fix }));
+  const subject = `The entry of the server ${JSON.stringify(name)} has errors.`;
+  throw new ToolServerError("ENTRY_INVALID", { subject, ...partsOfFindings(placed) });
 }
 
 function closed(): ToolServerError {

@@ -11,6 +11,8 @@ export interface JsonRpcStrays {
   add(text: string): boolean;
   /** A message came: what follows is counted anew. */
   interrupt(): void;
+  /** The first that ever came, quoted, and what to do about it; undefined if none came. */
+  readonly earliest: string | undefined;
   /** What strayed since the last message, as a sentence for a failure; empty where nothing did. */
   describe(): string;
 }
@@ -18,26 +20,26 @@ export interface JsonRpcStrays {
 /** Bears with what strays from a server, and tells of the first. `place` is where it came: `its standard output`. */
 export function createJsonRpcStrays(context: TransportContext, place: string, advice: string): JsonRpcStrays {
   const { facts, secrets, tell, limits } = context;
-  let hasTold = false;
+  let earliest: string | undefined;
   let hasSpoken = false;
   // Since the last message.
   let count = 0;
   let length = 0;
   let first = "";
   return {
+    get earliest() {
+      return earliest;
+    },
     add(text) {
       count += 1;
       length += text.length;
       if (count === 1) {
         // Cut only after secrets are taken out, so that no part of one stays.
         first = quotedWords(secrets.redact(text.slice(0, lookedAt)).trim(), toldLength);
-        if (!hasTold)
-          tell(
-            facts,
-            "warning",
-            `The server wrote to ${place} what is no message of the protocol: ${first}. ${advice}`,
-          );
-        hasTold = true;
+        if (earliest === undefined) {
+          earliest = `${first}. ${advice}`;
+          tell(facts, "warning", `The server wrote to ${place} what is no message of the protocol: ${earliest}`);
+        }
       }
       return length <= limits.messageBytes;
     },

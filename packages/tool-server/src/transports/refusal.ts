@@ -50,10 +50,14 @@ async function settleRefusal(context: TransportContext, request: RefusedRequest)
       ? // What OAuth says itself is not said twice, and what to do about it comes last.
         [...likeliest(findings.filter(({ cause }) => beyondOAuth(cause, sent))), decision.reason]
       : [decision.reason, ...likeliest(findings)];
-  const message = secrets.redact(`The server ${JSON.stringify(server)} refused the request. ${words.join(" ")}`);
-  tell(facts, "error", message);
+  const parts = {
+    subject: secrets.redact(`The server ${JSON.stringify(server)} refused the request.`),
+    problem: secrets.redact(words.join(" ")),
+  };
   const code = decision.code ?? (status === 401 ? "UNAUTHORIZED" : "FORBIDDEN");
-  throw new ToolServerError(code, message, { details: { status, findings } });
+  const failure = new ToolServerError(code, parts, { details: { status, findings } });
+  tell(facts, "error", failure.message);
+  throw failure;
 }
 
 /** The head of an answer. */

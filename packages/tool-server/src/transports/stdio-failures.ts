@@ -1,6 +1,6 @@
 import { ToolServerError } from "../errors.js";
 import { printableText } from "../process/printable-text.js";
-import { describeOutcome, type NotStarted, type ProcessExit } from "../process/process-outcome.js";
+import { describeOutcome, describeSearch, type NotStarted, type ProcessExit } from "../process/process-outcome.js";
 import { tellingLines } from "../process/telling-lines.js";
 
 /** How many lines of standard error stand in a message; all that are kept stand in the details. */
@@ -9,8 +9,12 @@ const toldLineLength = 300;
 
 /** That the process of a server cannot be started: CHILD_NOT_RUNNABLE, with what was searched and what to do. */
 export function childNotRunnable(server: string, command: string, outcome: NotStarted): ToolServerError {
-  const message = `The server ${JSON.stringify(server)} cannot be started: ${printableText(command, 200)} ${describeOutcome(outcome)}. ${adviceFor(outcome, command)}`;
-  return new ToolServerError("CHILD_NOT_RUNNABLE", message, { details: { wasSent: false } });
+  const parts = {
+    problem: `The server ${JSON.stringify(server)} cannot be started: ${printableText(command, 200)} ${describeOutcome(outcome)}.`,
+    evidence: describeSearch(outcome),
+    advice: adviceFor(outcome, command),
+  };
+  return new ToolServerError("CHILD_NOT_RUNNABLE", parts, { details: { wasSent: false } });
 }
 
 function adviceFor(outcome: NotStarted, command: string): string {
@@ -42,15 +46,18 @@ export interface ChildEnd {
 /** That the process of a server ended: CHILD_EXITED, with exit code or signal and the last of its standard error. */
 export function childExited({ server, child, exit, stderr, hasSpoken, strays }: ChildEnd): ToolServerError {
   const when = hasSpoken ? "" : " before it answered";
-  const message = [
-    `The server ${JSON.stringify(server)} (${child}) ${describeOutcome(exit)}${when}.`,
-    lastWords(stderr),
-    strays,
-    hasSpoken || exit.kind !== "exited" || exit.code !== 0
-      ? "Run the command by hand to see why."
-      : "A server stays until its standard input ends: check that command and args start one.",
-  ];
-  return new ToolServerError("CHILD_EXITED", joined(message), { details: { exit, stderr } });
+  const parts = {
+    problem: joined([
+      `The server ${JSON.stringify(server)} (${child}) ${describeOutcome(exit)}${when}.`,
+      lastWords(stderr),
+      strays,
+    ]),
+    advice:
+      hasSpoken || exit.kind !== "exited" || exit.code !== 0
+        ? "Run the command by hand to see why."
+        : "A server stays until its standard input ends: check that command and args start one.",
+  };
+  return new ToolServerError("CHILD_EXITED", parts, { details: { exit, stderr } });
 }
 
 /** What may be wrong with a child that lives. */
@@ -64,8 +71,8 @@ export function childUnusable(
   advice: string,
 ): ToolServerError {
   const subject = `The server ${JSON.stringify(server)} (${child})`;
-  const message = [`${subject} ${what}, and was ended.`, lastWords(stderr), strays, advice];
-  return new ToolServerError(code, joined(message), { details: { stderr } });
+  const problem = joined([`${subject} ${what}, and was ended.`, lastWords(stderr), strays]);
+  return new ToolServerError(code, { problem, advice }, { details: { stderr } });
 }
 
 function lastWords(stderr: readonly string[]): string {

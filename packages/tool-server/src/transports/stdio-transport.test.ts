@@ -58,7 +58,7 @@ describe("a stdio server is started", () => {
     const error = await transport.start().catch((reason: unknown) => reason);
     expect(error).toMatchObject({ name: "ToolServerError", code: "CHILD_NOT_RUNNABLE" });
     expect(String(error)).toContain(
-      'The server "notes" cannot be started: npx-that-is-nowhere was not found (PATH searched: /usr/gui/bin:/opt/gui). Install it, or write its full path',
+      'The server "notes" cannot be started: npx-that-is-nowhere was not found. PATH searched: /usr/gui/bin:/opt/gui. Install it, or write its full path',
     );
     expect(transport.failure).toBe(error);
     expect(closings()).toBe(1);

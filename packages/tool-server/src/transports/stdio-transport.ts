@@ -36,6 +36,8 @@ export interface StdioTransport extends ToolTransport {
   stderr(): readonly string[];
   /** What it wrote to standard output in place of an answer. */
   strays(): string;
+  /** The first string on its standard output that is no message, quoted; undefined if there was none. */
+  earliestStray(): string | undefined;
 }
 
 /** How long a child whose pipe broke may take to end, before it counts as one that goes on without us. */
@@ -205,6 +207,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     },
     stderr: () => child?.stderr() ?? [],
     strays: () => strays.describe(),
+    earliestStray: () => strays.earliest,
     start() {
       const opening = open();
       starting ??= opening;

@@ -350,11 +350,12 @@ describe("an authorization server", () => {
   test.each([
     ["REGISTRATION_REFUSED", "registration-refused", "The authorization server did not register this client."],
     ["SIGN_IN_FAILED", "sign-in-failed", "The person said no."],
-    ["SIGN_IN_FAILED", "approval-needed", "The sign-in was refused: an administrator has to approve this client."],
-    ["SIGN_IN_FAILED", "redirect-mismatch", "The sign-in was refused: redirect_uri did not match."],
+    ["SIGN_IN_FAILED", "approval-needed", "an administrator has to approve this client."],
+    ["SIGN_IN_FAILED", "redirect-mismatch", "redirect_uri did not match."],
   ] as const)("whose last failure was %s is told of as %s", async (code, cause, message) => {
     const world = await createOAuthWorld();
-    const explained = await explainWorld(world, { lastFailure: new ToolServerError(code, message) });
+    const lastFailure = new ToolServerError(code, message, { details: { said: message } });
+    const explained = await explainWorld(world, { lastFailure });
     expect(firstOf(explained)).toMatchObject({ cause, message });
     expect(codesOf(explained)).toContain("sign-in-needed");
   });

@@ -28,7 +28,7 @@ export interface WalkFacts {
   /** What is wrong with the text of the entry. */
   readonly findings: readonly Finding[];
   /** What is wrong with the values of its variables. */
-  readonly values: readonly ValueFinding[];
+  readonly values: readonly Finding[];
   /** The variables that it refers to. */
   readonly variables: readonly string[];
   readonly tenants: readonly TenantVariable[];
@@ -43,11 +43,6 @@ export interface WalkFacts {
   readonly child?: ChildFacts | undefined;
   /** A failure from before the walk, that the caller knows of. */
   readonly earlier?: FailureFacts | undefined;
-}
-
-export interface ValueFinding extends Finding {
-  /** The variable that it is about. */
-  readonly variable: string | undefined;
 }
 
 export interface TrustFacts {
@@ -87,6 +82,8 @@ export interface NetworkFailure {
   readonly code: string;
   /** The status that a proxy answered with. */
   readonly proxyStatus?: number | undefined;
+  /** The variable that does not hold the url of a proxy. */
+  readonly variable?: string | undefined;
   readonly message: string;
 }
 

@@ -35,9 +35,9 @@ export function processAuthorizationResponse(
   const error = parameters.get("error");
   if (error !== null) {
     const words = [error, parameters.get("error_description")].filter((part) => part !== null);
-    throw failed(
-      `the sign-in was refused: "${words.map((part) => peerText(context, part)).join(": ")}". ${adviceOf(error)}`,
-    );
+    const said = words.map((part) => peerText(context, part)).join(": ");
+    const parts = { problem: `the sign-in was refused: "${said}".`, advice: adviceOf(error) };
+    throw oauthFailure(context, "SIGN_IN_FAILED", parts, { details: { said } });
   }
   if (code === null || code === "")
     throw failed(`the answer to the sign-in carries neither a code nor an error. ${again}`);

@@ -98,11 +98,14 @@ async function requestAssertion(
       { details: { status } },
     );
   }
-  const { text } = peerErrorOf(context, answer);
+  const { text, said } = peerErrorOf(context, answer);
   throw oauthFailure(
     context,
     isPassingStatus(status) ? "SERVER_FAILED" : "TOKEN_REFUSED",
-    `its identity provider grants no access (${text}). Sign in there again, or ask an administrator for access.`,
-    { details: { status } },
+    {
+      problem: `its identity provider grants no access (${text}).`,
+      advice: "Sign in there again, or ask an administrator for access.",
+    },
+    { details: { status, said } },
   );
 }

@@ -50,11 +50,11 @@ export async function requestTokens(context: OAuthContext, request: TokenRequest
   const { status } = answer;
   const at = urlText(context, server.tokenEndpoint);
   if (isPassingStatus(status)) {
-    const message = `the token endpoint ${at} failed (${peer.text}). Try again later.`;
-    throw oauthFailure(context, "SERVER_FAILED", message, { details: { status } });
+    const message = { problem: `the token endpoint ${at} failed (${peer.text}).`, advice: "Try again later." };
+    throw oauthFailure(context, "SERVER_FAILED", message, { details: { status, said: peer.said } });
   }
   const failure = oauthFailure(context, "TOKEN_REFUSED", `the token endpoint ${at} gave no token: ${tokens}.`, {
-    details: { status },
+    details: { status, said: peer.said },
   });
   return { kind: "refused", error: peer.code, failure };
 }

@@ -55,11 +55,15 @@ export function processRegistration(context: OAuthContext, answer: OAuthAnswer):
     const message = `its authorization server answered ${status} when asked for a registration. Try again later.`;
     throw oauthFailure(context, "SERVER_FAILED", message, { details: { status } });
   }
+  const { text, said } = peerErrorOf(context, answer);
   throw oauthFailure(
     context,
     "REGISTRATION_REFUSED",
-    `its authorization server does not register this client (${peerErrorOf(context, answer).text}). Register one by hand with its operator, and put the client id into the configuration.`,
-    { details: { status } },
+    {
+      problem: `its authorization server does not register this client (${text}).`,
+      advice: "Register one by hand with its operator, and put the client id into the configuration.",
+    },
+    { details: { status, said } },
   );
 }
 

@@ -127,6 +127,8 @@ export interface PeerError {
   readonly code: string | undefined;
   /** What to put into a message: the status, and what the peer said. */
   readonly text: string;
+  /** What the peer said alone. */
+  readonly said: string;
 }
 
 /** What an answer that is no success says of itself. */
@@ -134,7 +136,8 @@ export function peerErrorOf(context: OAuthContext, { status, json }: OAuthAnswer
   const code = typeof json?.error === "string" ? json.error : undefined;
   const description = typeof json?.error_description === "string" ? json.error_description : undefined;
   const words = [code, description].filter((part) => part !== undefined).map((part) => peerText(context, part));
-  return { code, text: words.length === 0 ? `status ${status}` : `status ${status}: "${words.join(": ")}"` };
+  const said = words.join(": ");
+  return { code, said, text: said === "" ? `status ${status}` : `status ${status}: "${said}"` };
 }
 
 /** Whether a status tells of trouble that may be gone in a moment. */

@@ -96,9 +96,10 @@ export function processDeviceAuthorization(context: OAuthContext, answer: OAuthA
   const userCode = textOf(json?.user_code);
   const verification = textOf(json?.verification_uri) ?? textOf(json?.verification_url);
   if (status !== 200 || json === undefined || deviceCode === undefined || userCode === undefined) {
-    const { text } = peerErrorOf(context, answer);
+    const { text, said } = peerErrorOf(context, answer);
     const code = isPassingStatus(status) ? "SERVER_FAILED" : "SIGN_IN_FAILED";
-    throw oauthFailure(context, code, `its device endpoint gave no code (${text}). Sign in with a browser instead.`);
+    const parts = { problem: `its device endpoint gave no code (${text}).`, advice: "Sign in with a browser instead." };
+    throw oauthFailure(context, code, parts, { details: { said } });
   }
   const url = parseEndpoint(verification, context);
   if (typeof url === "string") {

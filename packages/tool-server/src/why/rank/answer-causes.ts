@@ -86,7 +86,7 @@ function foreignCauses(
 /** What is left where no status tells it. */
 function failureCauses(facts: WalkFacts, { failure, connected }: AttemptFacts): Cause[] {
   if (failure === undefined) return [];
-  const { code, message } = failure;
+  const { code, message, said = "", needsClientCertificate } = failure;
   const found = (cause: CauseCode, weight: number, mend: Mend): Cause[] => [
     { cause, weight, message, evidence: connected === undefined ? [] : ["The handshake went well."], mend },
   ];
@@ -96,7 +96,7 @@ function failureCauses(facts: WalkFacts, { failure, connected }: AttemptFacts): 
       return found("never-answers", 0.9, ping("Look at what the server does, or allow it more time."));
     case "SERVER_UNREACHABLE":
       // With TLS 1.3 a server judges the client's certificate only after the handshake.
-      if (/client certificate/.test(message)) return found("client-certificate-wanted", 1, bridgeMend(facts));
+      if (needsClientCertificate) return found("client-certificate-wanted", 1, bridgeMend(facts));
       return found("connection-cut", 0.8, ping("Look into the log of the server, and at what stands between."));
     case "CONNECTION_LOST":
     case "SESSION_LOST":
@@ -110,7 +110,7 @@ function failureCauses(facts: WalkFacts, { failure, connected }: AttemptFacts): 
     case "ANSWER_INVALID":
     case "MESSAGE_TOO_LARGE":
     case "CALL_REFUSED":
-      return protocolCauses(message, found, connected !== undefined);
+      return protocolCauses(said, found, connected !== undefined);
     default:
       return [];
   }
@@ -118,17 +118,17 @@ function failureCauses(facts: WalkFacts, { failure, connected }: AttemptFacts): 
 
 /** Failures of the protocol itself: its version, a refusal in its own words, or a defect. */
 function protocolCauses(
-  message: string,
+  said: string,
   found: (cause: CauseCode, weight: number, mend: Mend) => Cause[],
   isConnected: boolean,
 ): Cause[] {
   const report = { what: "Update the server, or tell its maintainers what it answers." };
-  if (!isConnected && versionHint.test(message)) {
+  if (!isConnected && versionHint.test(said)) {
     return found("wrong-era", 0.95, {
       what: "Update the server: it speaks a version of the protocol that is not known here.",
     });
   }
-  if (credentialHint.test(message)) {
+  if (credentialHint.test(said)) {
     return found("token-refused", 0.7, {
       what: "Check the credential of the entry: the server refuses it in its own words.",
     });

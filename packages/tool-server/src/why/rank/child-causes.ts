@@ -13,7 +13,7 @@ export function childCauses(facts: WalkFacts): Cause[] {
   const failure = attempt?.failure;
   if (failure === undefined) return [];
   const evidence = lastWords(child);
-  const { message } = failure;
+  const { message, said = "" } = failure;
   const byHand: Mend = { what: "Run the command by hand to see why.", command: commandLine(child) };
   if (failure.code === "CHILD_EXITED")
     return [
@@ -40,7 +40,7 @@ export function childCauses(facts: WalkFacts): Cause[] {
   if (failure.code === "CONNECTION_LOST")
     return [{ cause: "child-exits", weight: 0.8, message, evidence, mend: byHand }];
   const report = { what: "Update the server, or tell its maintainers what it answers." };
-  if (credentialHint.test(message)) {
+  if (credentialHint.test(said)) {
     const [variable] = facts.variables;
     const what = "Set it to the current credential: the server refuses what it got.";
     const mend =
@@ -49,7 +49,7 @@ export function childCauses(facts: WalkFacts): Cause[] {
         : mendVariable(variable, what);
     return [{ cause: "token-refused", weight: 0.8, message, evidence, mend }];
   }
-  const cause = versionHint.test(message) ? "wrong-era" : "answer-invalid";
+  const cause = versionHint.test(said) ? "wrong-era" : "answer-invalid";
   return [{ cause, weight: 0.8, message, evidence, mend: report }];
 }
 

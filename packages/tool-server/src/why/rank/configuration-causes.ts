@@ -1,7 +1,8 @@
+import type { Finding } from "../../configuration/finding.js";
 import type { RuleCode } from "../../configuration/rules.js";
 import type { CauseCode } from "../cause-table.js";
 import type { Cause, Mend } from "../explanation.js";
-import type { ValueFinding, WalkFacts } from "../facts.js";
+import type { WalkFacts } from "../facts.js";
 import { mendBy, mendVariable } from "./mends.js";
 
 /** What is wrong with the entry, its variables, or the trust in it. */
@@ -55,7 +56,7 @@ function valueCauses(facts: WalkFacts): Cause[] {
     });
 }
 
-function mendOf({ file }: WalkFacts, { variable, fix, line, column }: ValueFinding): Mend {
+function mendOf({ file }: WalkFacts, { variable, fix, line, column }: Finding): Mend {
   const place = { file, line, column };
   return variable === undefined ? { what: fix, place } : { ...mendVariable(variable, fix), place };
 }

@@ -30,13 +30,13 @@ export function earlierCauses(facts: WalkFacts): Cause[] {
 function causesOf(facts: WalkFacts, failure: FailureFacts | undefined, when: string): Cause[] {
   const cause = failure === undefined ? undefined : codes[failure.code];
   if (failure === undefined || cause === undefined) return [];
-  const { message } = failure;
+  const { message, said = "" } = failure;
   const base = { message, evidence: [when] };
-  if (approvalHint.test(message)) {
+  if (approvalHint.test(said)) {
     const mend = { what: "Ask an administrator of the server, or of your organization there, to approve this client." };
     return [{ ...base, cause: "approval-needed", weight: 0.95, mend }];
   }
-  if (/redirect[_ ]?ur[il]/i.test(message) && cause !== "issuer-changed") {
+  if (/redirect[_ ]?ur[il]/i.test(said) && cause !== "issuer-changed") {
     const what =
       "Sign out and in again: the client is registered anew. Where it was registered by hand, correct its redirect URI.";
     return [{ ...base, cause: "redirect-mismatch", weight: 0.95, mend: mendBy(facts, ["logout", "login"], what) }];

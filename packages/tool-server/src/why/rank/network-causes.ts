@@ -88,7 +88,10 @@ function mendOf(facts: WalkFacts, network: NetworkFacts, cause: CauseCode): Mend
   const hostVariable = facts.tenants.find(({ via }) => via === "host")?.variable;
   switch (cause) {
     case "proxy-unusable":
-      return mendVariable(variableOf(network), "Set the variable to the url of the proxy, or unset it.");
+      return mendVariable(
+        network.failure?.variable ?? "HTTPS_PROXY",
+        "Set the variable to the url of the proxy, or unset it.",
+      );
     case "proxy-unreachable":
       return mendVariable(proxy?.variable ?? "HTTPS_PROXY", "Correct the host and port of the proxy, or unset it.");
     case "proxy-credentials": {
@@ -153,8 +156,4 @@ function trustAuthority(facts: WalkFacts): Mend {
         ["why"],
         `${what}.`,
       );
-}
-
-function variableOf({ failure }: NetworkFacts): string {
-  return /\b(https?_proxy|all_proxy)\b/i.exec(failure?.message ?? "")?.[1] ?? "HTTPS_PROXY";
 }

@@ -33,16 +33,8 @@ export async function lookAtChild(
   const { entries } = options.configuration;
   const credential = createEntryCredential({ entry, resolved, entries, variables, pluginRoot, secrets, clock });
   const transports: StdioTransport[] = [];
-  let stray: string | undefined;
-  const watched: Walk = {
-    ...walk,
-    tell(subject, severity, text) {
-      stray ??= /^The server wrote to its standard output what is no message of the protocol: (.*)$/s.exec(text)?.[1];
-      walk.tell(subject, severity, text);
-    },
-  };
   const facts = { ...connectionFactsOf(walk, resolved), credential: () => credential.describe() };
-  const { connected, failure } = await attempt(watched, {
+  const { connected, failure } = await attempt(walk, {
     resolved,
     credential,
     http: undefined,
@@ -51,6 +43,7 @@ export async function lookAtChild(
   });
   await credential.dispose();
   const stderr = transports.at(-1)?.stderr() ?? [];
+  const stray = transports.map((transport) => transport.earliestStray()).find((found) => found !== undefined);
   const isNotStarted = ToolServerError.is(failure, "CHILD_NOT_RUNNABLE");
   return {
     child: {

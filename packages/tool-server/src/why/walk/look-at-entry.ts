@@ -4,7 +4,7 @@ import type { Position } from "../../configuration/json-with-positions.js";
 import { type ResolvedEntry, substituteEntry, variableUses } from "../../configuration/substitute-entry.js";
 import { unknownServer } from "../../configuration/unknown-server.js";
 import type { ExplainOptions } from "../explain-options.js";
-import type { ValueFinding, WalkFacts } from "../facts.js";
+import type { WalkFacts } from "../facts.js";
 import { failureFactsOf } from "../failure-facts.js";
 
 /** An entry as it stands in the configuration, and with its variables put in. */
@@ -41,11 +41,7 @@ export function lookAtEntry(options: ExplainOptions): EntryLook {
       findings,
       values: (substitution?.findings ?? [])
         // The rest of the text is told of already.
-        .filter(({ code, path }) => !findings.some((known) => known.code === code && isSamePath(known.path, path)))
-        .map((finding): ValueFinding => {
-          const named = uses.map(({ variable }) => variable);
-          return { ...finding, variable: named.find((name) => new RegExp(`\\b${name}\\b`).test(finding.message)) };
-        }),
+        .filter(({ code, path }) => !findings.some((known) => known.code === code && isSamePath(known.path, path))),
       variables: [...new Set(uses.map(({ variable }) => variable))],
       tenants: entry === undefined || entry.type === "stdio" ? [] : entry.tenants,
       earlier: lastFailure === undefined ? undefined : failureFactsOf(lastFailure, (text) => secrets.redact(text)),

@@ -31,7 +31,8 @@ export async function lookAtNetwork(walk: Walk, url: URL, http: HttpClient): Pro
   try {
     proxy = proxyFor(url, { variables, includesLoopback: false, secrets });
   } catch (error) {
-    return { ...base, failure: { stage: "proxy", code: "", message: walk.redact(messageOf(error)) } };
+    const variable = ToolServerError.is(error) ? error.details.variable : undefined;
+    return { ...base, failure: { stage: "proxy", code: "", variable, message: walk.redact(messageOf(error)) } };
   }
   const facts = {
     ...base,
@@ -46,31 +47,24 @@ export async function lookAtNetwork(walk: Walk, url: URL, http: HttpClient): Pro
     return { ...facts, connected };
   } catch (error) {
     if (!isFinding(error)) throw error;
-    const failure = classify(error, proxy);
+    const failure = classify(error);
     const isCertificate = failure.stage === "tls" && !/^(ECONNRESET|EPROTO)?$/.test(failure.code);
     const certificate = isCertificate ? await lookAtCertificate(walk, url, proxy) : undefined;
     return { ...facts, failure: { ...failure, message: walk.redact(failure.message) }, certificate };
   }
 }
 
-const tlsCode = /^(?:CERT_|CRL_|ERR_SSL_|ERR_TLS_|EPROTO$|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
-
-/** How far a connection came that failed. The error's own words tell apart what its code does not. */
-export function classify(error: ToolServerError, proxy: ProxyServer | undefined): NetworkFailure {
+/** How far a connection came that failed. */
+export function classify(error: ToolServerError): NetworkFailure {
   const code = codeOf(error.cause);
-  const { message } = error;
-  if (!ToolServerError.is(error, "SERVER_UNREACHABLE")) {
+  const { message, details } = error;
+  const { connecting } = details;
+  if (!ToolServerError.is(error, "SERVER_UNREACHABLE") || connecting === undefined) {
     return { stage: ToolServerError.is(error, "CALL_TIMEOUT") ? "connection" : "settings", code, message };
   }
-  const status = /the proxy answered (\d{3})/.exec(message)?.[1];
-  if (status !== undefined) return { stage: "proxy", code, proxyStatus: Number(status), message };
-  if (proxy !== undefined && /no proxy that knows CONNECT/.test(message)) return { stage: "proxy", code, message };
-  const isTls = tlsCode.test(code) || /during the TLS handshake|the TLS handshake failed/.test(message);
-  // Behind a proxy, the names that we look up and the ports that we knock at are its own.
-  if (proxy !== undefined && (!isTls || message.includes(`certificate of ${proxy.host} `))) {
-    return { stage: "proxy", code, message };
-  }
-  if (isTls) return { stage: "tls", code, message };
+  const { proxyStatus, isProxyItself, stage } = connecting;
+  if (isProxyItself) return { stage: "proxy", code, message, proxyStatus };
+  if (stage === "securing") return { stage: "tls", code, message };
   return { stage: code === "ENOTFOUND" || code === "EAI_AGAIN" ? "name" : "connection", code, message };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ToolServerError } from "../../errors.js";
+import { type ConnectingDetails, ToolServerError } from "../../errors.js";
 import { createFakeClock } from "../../process/fake-clock.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { missingVariables } from "./look-at-child.js";
@@ -100,22 +100,19 @@ describe("the answer of an authorization endpoint", () => {
   });
 });
 
-test("a connection's failure is placed by its code, and behind a proxy at the proxy", () => {
-  const failed = (code: string, message = "") =>
-    new ToolServerError("SERVER_UNREACHABLE", message, { cause: Object.assign(new Error(code), { code }) });
-  const proxy = {
-    host: "proxy.example",
-    port: 3128,
-    isSecure: true,
-    authorization: undefined,
-    variable: "HTTPS_PROXY",
-  };
-  expect(classify(failed("ENOTFOUND"), undefined).stage).toBe("name");
-  expect(classify(failed("ECONNREFUSED"), undefined).stage).toBe("connection");
-  expect(classify(failed("CERT_HAS_EXPIRED"), undefined).stage).toBe("tls");
-  expect(classify(failed("ECONNREFUSED"), proxy).stage).toBe("proxy");
-  expect(classify(failed("CERT_HAS_EXPIRED", "the certificate of proxy.example has expired"), proxy).stage).toBe(
-    "proxy",
-  );
-  expect(classify(failed("CERT_HAS_EXPIRED", "the certificate of a.example has expired"), proxy).stage).toBe("tls");
+test("a connection's failure is placed by how far the connection had come, whatever its message says", () => {
+  const failed = (code: string, connecting: ConnectingDetails) =>
+    new ToolServerError("SERVER_UNREACHABLE", "the TLS handshake failed: the proxy answered 407", {
+      cause: Object.assign(new Error(code), { code }),
+      details: { connecting },
+    });
+  const stageOf = (code: string, stage: ConnectingDetails["stage"], isProxyItself = false) =>
+    classify(failed(code, { stage, isProxyItself })).stage;
+  expect(stageOf("ENOTFOUND", "reaching")).toBe("name");
+  expect(stageOf("ECONNREFUSED", "reaching")).toBe("connection");
+  expect(stageOf("CERT_HAS_EXPIRED", "securing")).toBe("tls");
+  expect(stageOf("ECONNREFUSED", "reaching", true)).toBe("proxy");
+  expect(stageOf("CERT_HAS_EXPIRED", "securing", true)).toBe("proxy");
+  const refused = failed("", { stage: "asking-proxy", isProxyItself: true, proxyStatus: 403 });
+  expect(classify(refused)).toMatchObject({ stage: "proxy", proxyStatus: 403 });
 });

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { redactFailure } from "./connection/redact-failure.js";
+import { ToolServerError, withAdvice } from "./errors.js";
+
+const parts = {
+  subject: 'The server "files" cannot be used.',
+  problem: "KEY is hunter2.",
+  evidence: "PATH searched: /bin.",
+  advice: "Set it.",
+};
+
+test("the message of an error is its parts in order, and a string is the problem alone", () => {
+  const error = new ToolServerError("VARIABLE_UNUSABLE", parts);
+  expect(error).toMatchObject(parts);
+  expect(error.message).toBe('The server "files" cannot be used. KEY is hunter2. PATH searched: /bin. Set it.');
+  const plain = new ToolServerError("CALL_TIMEOUT", "Nothing came.");
+  expect(plain).toMatchObject({ message: "Nothing came.", subject: "", problem: "Nothing came.", advice: "" });
+});
+
+test("more advice is added to the advice, and the other parts stay", () => {
+  const error = new ToolServerError("VARIABLE_UNUSABLE", parts);
+  const more = new ToolServerError(error.code, withAdvice(error, "Try again."));
+  expect(more).toMatchObject({ ...parts, advice: "Set it. Try again." });
+});
+
+test("each part of an error is redacted", () => {
+  const redacted = redactFailure(new ToolServerError("VARIABLE_UNUSABLE", parts), (text) =>
+    text.replaceAll("hunter2", "[redacted]"),
+  );
+  expect(redacted).toMatchObject({ ...parts, problem: "KEY is [redacted]." });
+  expect(redacted.message).not.toContain("hunter2");
+});
