@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { type ChannelzListener, listenChannelz } from "@wirescope/channelz/listener";
 import { createRegistry, type Registry } from "@wirescope/channelz/registry";
 import { observeToolServers } from "@wirescope/instrument/tool-server";
-import { type OAuthSession, systemClock } from "@wirescope/tool-server";
+import { type OAuthSession, type SignInRequest, systemClock, ToolServerError } from "@wirescope/tool-server";
 import type { Admin } from "./admin/admin.js";
 import { adminHeader } from "./admin/client/admin-header.js";
 import { createAccounts } from "./clients/accounts.js";
@@ -40,6 +40,13 @@ export interface GatewayCloseOptions {
   readonly graceMs?: number | undefined;
 }
 
+/** How a person signs in to a server. */
+export interface GatewaySignInOptions {
+  /** The origin that they agreed to sign in at, if it is not that of the authorization server. Default: none. */
+  readonly confirmedOrigin?: string | undefined;
+  onShown(request: SignInRequest): void;
+}
+
 /** A running gateway. */
 export interface Gateway extends AsyncDisposable {
   /** The base URL, `http://host:port`; undefined where it does not listen. */
@@ -64,6 +71,11 @@ export interface Gateway extends AsyncDisposable {
   reconnect(server: string): Promise<void>;
   /** To sign in and out of a server by OAuth; undefined where its entry brings its own credential. Rejects with SERVER_UNKNOWN. */
   oauth(server: string): Promise<OAuthSession | undefined>;
+  /**
+   * Lets a person sign in to a server, or joins those who do. `onShown` is called with what they have to do. Resolves when they have,
+   * and the server was tried. Rejects with SERVER_UNKNOWN, or as `OAuthSession.signIn` does.
+   */
+  signIn(server: string, options: GatewaySignInOptions): Promise<void>;
   /** Serves one client over pipes, until its input ends. */
   serveStdio(input: Readable, output: Writable): StdioClient;
   /** Stops: takes nothing new, lets calls in flight end, and leaves nothing open. May be called twice. */
@@ -154,12 +166,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   const stdioClients = new Set<StdioClient>();
   let isClosing = false;
+  const stopping = new AbortController();
 
   const closeAll = async (graceMs: number): Promise<void> => {
     isClosing = true;
     parts.listenings.close();
     admin?.close();
     callSignIns?.close();
+    stopping.abort(new ToolServerError("CONNECTION_CLOSED", "The gateway stops."));
     // Nobody can come back for them.
     parked.close();
     await perform.idle(graceMs);
@@ -220,6 +234,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     },
     reconnect: upstreams.reconnect,
     oauth: upstreams.oauth,
+    async signIn(server, { confirmedOrigin = "", onShown }) {
+      const session = await upstreams.oauth(server);
+      if (session === undefined) throw new TypeError(`The server ${JSON.stringify(server)} brings its own credential.`);
+      await signIns.run(server, session, {
+        way: undefined,
+        scopes: [],
+        confirmedIssuer: "",
+        confirmedOrigin,
+        signal: stopping.signal,
+        onShown: ({ request }) => onShown(request),
+        onWaiting() {},
+      });
+      await upstreams.reconnect(server);
+    },
     serveStdio(input, output) {
       const client = serveStdio(parts, input, output);
       stdioClients.add(client);

@@ -2,7 +2,7 @@ export type { Implementation } from "@wirescope/tool-server/rpc";
 export type { ToolFilter } from "./catalogue/tool-filter.js";
 export type { HttpHandler } from "./endpoint/http-exchange.js";
 export type { CallerFacts, GatewayEvent, GatewayListener } from "./events.js";
-export { type Gateway, type GatewayCloseOptions, startGateway } from "./gateway.js";
+export { type Gateway, type GatewayCloseOptions, type GatewaySignInOptions, startGateway } from "./gateway.js";
 export type { GatewayListenOptions, GatewayOptions } from "./gateway-options.js";
 export type { GatewayLimits } from "./limits.js";
 export type { GatewaySignIn } from "./sign-in/call-sign-ins.js";

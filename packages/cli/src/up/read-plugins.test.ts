@@ -25,7 +25,10 @@ function readerOf(contents: readonly unknown[], ...args: string[]): PluginReader
   });
   const nowhere = { write: () => true };
   const io: Io = { stdout: nowhere, stderr: nowhere, env: { HOME: folder }, now: () => new Date() };
-  return createPluginReader(files, parseOptions(upOptions, args).values, io, { secrets: createSecretRegistry() });
+  return createPluginReader(files, parseOptions(upOptions, args).values, io, {
+    secrets: createSecretRegistry(),
+    loginCommand: (server) => `wirescope login ${server}`,
+  });
 }
 
 test("what no server shows is left to do: entries that cannot be understood, and files that name no server", async () => {

@@ -41,16 +41,24 @@ export interface PluginReader {
   toDo(commands: ServerCommands): readonly ToDo[];
 }
 
+export interface PluginReaderOptions {
+  readonly secrets: SecretRegistry;
+  /** Variables in addition to those of the user. */
+  readonly extra?: Variables;
+  /** The command by which a person signs in to a server. */
+  readonly loginCommand: (server: string) => string;
+}
+
 /** Reads plugins: each configuration is one, and its folder is its root. */
 export function createPluginReader(
   files: readonly string[],
   values: OptionValues<typeof upOptions>,
   io: Io,
-  { secrets, extra = {} }: { readonly secrets: SecretRegistry; readonly extra?: Variables },
+  { secrets, extra = {}, loginCommand }: PluginReaderOptions,
 ): PluginReader {
   let oauth: Promise<OAuthSettings> | undefined;
   const oauthOf = (isNeeded: boolean): Promise<OAuthSettings> => {
-    if (isNeeded) oauth ??= openOAuth(values, io, secrets);
+    if (isNeeded) oauth ??= openOAuth(values, io, secrets, loginCommand);
     return oauth ?? Promise.resolve({ vault: createMemoryVault() });
   };
   const store = approvalsOf(io);
@@ -139,11 +147,13 @@ async function openOAuth(
   values: OptionValues<typeof upOptions>,
   io: Io,
   secrets: SecretRegistry,
+  loginCommand: (server: string) => string,
 ): Promise<OAuthSettings> {
   return {
     vault: await openVault(values.vault, io, secrets),
     profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
     allowInsecureLoopback: values["allow-insecure-loopback"],
     overrides: readOAuthFile(io),
+    loginCommand,
   };
 }

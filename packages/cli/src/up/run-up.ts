@@ -30,11 +30,13 @@ import { createPageAccess, entrancePath, type PageAccess } from "./pages/page-ac
 import { printedLinks } from "./pages/printed-links.js";
 import { linkPath } from "./pages/request-link.js";
 import { createEntrance } from "./pages/send-page.js";
+import { createSignInLinks } from "./pages/sign-in-links.js";
 import { createSignInPage, signInPathOf } from "./pages/sign-in-page.js";
 import { createStatusPage } from "./pages/status-page.js";
 import { createPluginReader } from "./read-plugins.js";
 import { createServerCommands, type ServerCommands } from "./server-commands.js";
 import { createSettingsReader } from "./settings-reader.js";
+import { signInForCalls } from "./sign-in-for-calls.js";
 import type { StdioLog } from "./stdio/run-stdio.js";
 import { assertNothingToListenTo } from "./stdio-options.js";
 import type { ToDo } from "./to-do.js";
@@ -118,7 +120,11 @@ async function serve(
   const values =
     demo === undefined ? given : { ...given, trust: true, "allow-insecure-loopback": true, vault: "memory" };
   const secrets: SecretRegistry = createSecretRegistry();
-  const reader = createPluginReader(files, values, io, { secrets, ...(demo && { extra: demo.variables }) });
+  const reader = createPluginReader(files, values, io, {
+    secrets,
+    ...(demo && { extra: demo.variables }),
+    loginCommand: (server) => commands.about("login", server),
+  });
   const isPiped = values.stdio;
   if (isPiped) assertNothingToListenTo(values);
   const form = logForm(values, io);
@@ -146,13 +152,16 @@ async function serve(
   const access = createPageAccess();
   const proofKey = newProofKey();
   secrets.add(proofKey);
-  const commands = createServerCommands({
+  const commands: ServerCommands = createServerCommands({
     program,
     areNamed: values.config.length > 0,
     isDemo: values.demo,
     fileOf: reader.fileOf,
   });
+  const links = createSignInLinks(() => gateway);
   const gateway: Gateway = await startGateway({
+    // The traffic of the demonstration is no person's.
+    signIn: demo === undefined ? signInForCalls(values, io, links.linkTo) : undefined,
     pages: {
       [entrancePath]: createEntrance(access, () => gateway.url?.startsWith("https:") ?? false),
       [linkPath]: createLinkPage(() => gateway, access),
@@ -212,6 +221,7 @@ async function serve(
   } finally {
     takeBack();
     for (const stopOne of stopWatching) stopOne();
+    links.close();
     await gateway.close();
     await audit?.close();
   }

@@ -55,6 +55,7 @@ const ownOptions = {
     type: "boolean",
     help: "serve one client on standard input and output: forward to the running gateway of the configuration, or run one that does not listen",
   },
+  "no-browser": { type: "boolean", help: "do not open the browser when a call needs a sign-in: its error has a link" },
   standalone: { type: "boolean", help: "with --stdio: run a gateway of its own even if one is running" },
   log: {
     type: "string",

@@ -26,7 +26,7 @@ export interface EntryCredentialOptions {
   readonly pluginRoot: string;
   readonly secrets: SecretRegistry;
   /** What signs in where the entry brings no credential. Default: nothing. */
-  readonly oauth?: Pick<OAuthCredentialOptions, "session" | "signIn"> | undefined;
+  readonly oauth?: Pick<OAuthCredentialOptions, "session" | "signIn" | "login"> | undefined;
   readonly clock?: Clock;
   /** Awaited before each run of a helper; where it rejects, the helper is not run. */
   readonly beforeRun?: (() => Promise<void>) | undefined;

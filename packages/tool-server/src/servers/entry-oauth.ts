@@ -23,6 +23,8 @@ export interface OAuthSettings {
   readonly profile?: string | undefined;
   /** Who asks a person, where one has just done something and waits. Default: nobody is asked, and no browser opens. */
   readonly signIn?: SignIn | undefined;
+  /** The command by which a person signs in to a server, for errors. Default: `wirescope login` and its name. */
+  readonly loginCommand?: ((server: string) => string) | undefined;
   /** Whether http is accepted for a loopback host. Default false. */
   readonly allowInsecureLoopback?: boolean | undefined;
   /** What is to be said of a server of this name and url. */

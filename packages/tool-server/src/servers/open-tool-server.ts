@@ -107,7 +107,11 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
     secrets,
     resolved,
     clock,
-    oauth: oauth && { session: oauth, signIn: options.oauth?.signIn },
+    oauth: oauth && {
+      session: oauth,
+      signIn: options.oauth?.signIn,
+      login: options.oauth?.loginCommand?.(entry.name),
+    },
     beforeRun: () => options.assertTrusted(entry, variables),
     onRun: (run) => tellOfHelper(tell, facts, run),
     follow: createFollow(facts),

@@ -4,7 +4,8 @@ import type { PageAccess } from "./page-access.js";
 
 export type PageResponse = Parameters<HttpHandler>[1];
 
-const refusal = "This link was used before, has expired, or is wrong. Get a new one: wirescope page";
+const refusal =
+  "This link was used before, has expired, or is wrong. Get a new one: wirescope page, or call the tool again.";
 
 /** Sends a page with one message. */
 export function sendMessage(response: PageResponse, status: number, text: string): void {

@@ -66,4 +66,11 @@ test("a sign-in page at another origin is shown, and followed only by the link t
   const confirmed = await follow(new URL(next, link).href);
   expect(confirmed.status).toBe(303);
   expect(confirmed.headers.get("location")).toContain(`${foreign}/authorize?response_type=code`);
+
+  // A sign-in that is under way is joined, whoever began it: by this link, by a command or for a call.
+  const urls: string[] = [];
+  const waiting = gateway.signIn("notes", { onShown: ({ way }) => void urls.push(way.url) });
+  waiting.catch(() => {});
+  await expect.poll(() => urls).toEqual([confirmed.headers.get("location")]);
+  expect((await follow(link)).headers.get("location")).toBe(urls[0]);
 });

@@ -22,6 +22,8 @@ export interface OAuthCredentialOptions {
   readonly session: OAuthSession;
   /** Who asks a person, where one has just done something and waits. Default: nobody is asked, and no browser opens. */
   readonly signIn?: SignIn | undefined;
+  /** The command by which a person signs in, for errors. Default: `wirescope login` and the name of the server. */
+  readonly login?: string | undefined;
   /** Other headers of the entry, such as one that chooses a tenant; none of them is Authorization. */
   readonly headers?: readonly HeaderSource[] | undefined;
 }
@@ -43,7 +45,7 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
     throw new TypeError("An entry that signs in by OAuth has no Authorization header of its own.");
   }
   const fixed = createHeaderFields(sources, `The headers of the server ${JSON.stringify(server)}`);
-  const policy = createRefusalPolicy(session, options.signIn);
+  const policy = createRefusalPolicy(session, options.signIn, options.login);
   const carried = new WeakMap<HeaderFields, HeldToken>();
   const life = new AbortController();
   // Each request that is under way listens to it.

@@ -33,7 +33,12 @@ const mostStepUps = 5;
 const firstPauseMs = 30_000;
 const longestPauseMs = 600_000;
 
-export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | undefined): RefusalPolicy {
+/** `login` is the command by which a person signs in. */
+export function createRefusalPolicy(
+  session: OAuthSession,
+  signIn: SignIn | undefined,
+  login: string = `wirescope login ${shellWord(session.context.server)}`,
+): RefusalPolicy {
   const { context } = session;
   const { clock, follow = unfollowed } = context;
   const stepUps = new Set<string>();
@@ -43,7 +48,6 @@ export function createRefusalPolicy(session: OAuthSession, signIn: SignIn | unde
   /** The last token that a sign-in gave: who refuses that one will refuse the next. */
   let signedIn: string | undefined;
   const name = shellWord(context.server);
-  const login = `wirescope login ${name}`;
 
   /** After a sign-in that led nowhere, nobody is asked again by themselves for a while. */
   const rest = (why: string): void => {

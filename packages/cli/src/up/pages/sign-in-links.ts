@@ -1,0 +1,52 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Gateway, HttpHandler } from "@wirescope/gateway";
+import { createPageAccess, entrancePath } from "./page-access.js";
+import { createEntrance, sendMessage } from "./send-page.js";
+import { createSignInPage, signInPathOf } from "./sign-in-page.js";
+
+/** Links that start a sign-in, for the errors of calls. They lead to no other page of the gateway. */
+export interface SignInLinks {
+  /** A link that works once, for 10 minutes, on this machine. */
+  linkTo(server: string): Promise<string>;
+  close(): void;
+}
+
+/** Serves the links on a port of their own, from the first one on, because a gateway over pipes has no other. */
+export function createSignInLinks(gateway: () => Gateway): SignInLinks {
+  const access = createPageAccess();
+  const pages: Readonly<Record<string, HttpHandler>> = {
+    [entrancePath]: createEntrance(access, () => false),
+    [signInPathOf(access)]: createSignInPage(gateway, access),
+  };
+  let server: Server | undefined;
+  let origin: Promise<string> | undefined;
+  const listen = (): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const listener = createServer((request, response) => {
+        const { pathname } = new URL(request.url ?? "/", "http://gateway");
+        const page = Object.hasOwn(pages, pathname) ? pages[pathname] : undefined;
+        // Another name for this machine is that of a page which wants to read ours.
+        if (request.headers.host !== hostOf(listener)) sendMessage(response, 403, "This host is not served here.");
+        else if (page === undefined) sendMessage(response, 404, "There is no such page.");
+        else page(request, response);
+      });
+      server = listener;
+      listener.once("error", reject).listen(0, "127.0.0.1", () => resolve(`http://${hostOf(listener)}`));
+      listener.unref();
+    });
+  return {
+    async linkTo(name) {
+      origin ??= listen();
+      return access.linkTo(await origin, signInPathOf(access, name));
+    },
+    close() {
+      server?.close();
+      server?.closeAllConnections();
+    },
+  };
+}
+
+function hostOf(server: Server): string {
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

@@ -1,0 +1,164 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { expect, onTestFinished, test } from "vitest";
+import { createBrowser } from "./browser.test.helper.js";
+import { program, startGateway } from "./command.test.helper.js";
+import { createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
+
+// The one of util-linux, which is everywhere on Linux, gives a program a terminal of its own.
+const hasTerminals = isUtilLinux();
+if (!hasTerminals) console.warn("The terminal is not tested here: there is no `script` of util-linux.");
+
+function isUtilLinux(): boolean {
+  try {
+    return execFileSync("script", ["--version"], { encoding: "utf8", stdio: "pipe" }).includes("util-linux");
+  } catch {
+    return false;
+  }
+}
+
+const patience = { timeout: 30_000, interval: 50 };
+const readNote = { name: "notes__read", arguments: {} };
+const note = [{ type: "text", text: "milk, eggs" }];
+
+interface FakeBrowser {
+  /** The variables of someone who has it. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The pages that it was started with. */
+  opened(): string[];
+}
+
+/** A browser that writes down what it is to open. */
+function createFakeBrowser({ folder, env }: LoginWorld): FakeBrowser {
+  const [path, list] = [join(folder, "browser"), join(folder, "opened")];
+  writeFileSync(path, `#!/bin/sh\necho "$1" >> '${list}'\n`);
+  chmodSync(path, 0o755);
+  return {
+    env: { ...env, BROWSER: path },
+    opened: () => (existsSync(list) ? readFileSync(list, "utf8").trim().split("\n") : []),
+  };
+}
+
+const newClient = (): Client => new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "legacy" } });
+
+async function connectByPipes(world: LoginWorld, env: FakeBrowser["env"], ...more: string[]): Promise<Client> {
+  const client = newClient();
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [program, "up", "--stdio", "--trust", "--log", "off", ...more, ...world.shared],
+      env: { ...env },
+      stderr: "ignore",
+    }),
+  );
+  onTestFinished(() => client.close());
+  return client;
+}
+
+async function connectByHttp(endpoint: string, token: string): Promise<Client> {
+  const client = newClient();
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), { requestInit }));
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** What a call fails with. */
+async function failureOf(client: Client): Promise<{ readonly message: string; readonly link: string }> {
+  const error: unknown = await client.callTool(readNote).catch((failure: unknown) => failure);
+  const message = error instanceof Error ? error.message : "It did not fail.";
+  return { message, link: /which works once: (\S+)/.exec(message)?.[1] ?? "" };
+}
+
+/** The page that is sent to a browser which takes this machine for another host. */
+async function pageFor(link: string, host: string): Promise<string> {
+  const [response] = await once(get(link, { headers: { host } }), "response");
+  return text(response);
+}
+
+/** Follows a link of an error to its end, as a person does. */
+async function follow(link: string): Promise<string> {
+  const browser = createBrowser();
+  const entrance = await browser.open(link);
+  const path = /<a href="([^"]+)">/.exec(entrance.html)?.[1] ?? "";
+  return (await browser.signIn(new URL(path, link).href)).html;
+}
+
+test("[TS-D-SIGNIN-1] a gateway that a client runs opens the browser when a tool is called, and the call waits", async () => {
+  const world = await createLoginWorld();
+  const browser = createFakeBrowser(world);
+  const client = await connectByPipes(world, browser.env);
+  const call = client.callTool(readNote);
+  await expect.poll(browser.opened, patience).toHaveLength(1);
+  await createBrowser().signIn(browser.opened()[0] ?? "");
+  expect((await call).content).toEqual(note);
+  expect(browser.opened()).toHaveLength(1);
+});
+
+test("[TS-D-SIGNIN-5] with --no-browser none opens: the error has a link, which signs in, works once, and needs no gateway that listens", async () => {
+  const world = await createLoginWorld();
+  const browser = createFakeBrowser(world);
+  const client = await connectByPipes(world, browser.env, "--no-browser");
+  const { message, link } = await failureOf(client);
+  expect(message).toContain("wirescope login notes");
+  expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\?ticket=/);
+  await follow(link);
+  await expect
+    .poll(async () => (await client.callTool(readNote).catch(() => undefined))?.content, patience)
+    .toEqual(note);
+  expect(await follow(link)).toContain("This link was used before");
+  expect(await pageFor(link, "evil.example")).toContain("This host is not served here.");
+  expect(browser.opened()).toEqual([]);
+});
+
+test("[TS-D-SIGNIN-5] a gateway without a terminal opens no browser; a command that names its configuration, and a link, are in the error and not in the log", async () => {
+  const world = await createLoginWorld();
+  const browser = createFakeBrowser(world);
+  const up = await startGateway(["--port", "0", "--trust", "--log", "json", ...world.shared], { env: browser.env });
+  const { message, link } = await failureOf(await connectByHttp(up.endpoint, up.token));
+  expect(message).toContain(`wirescope login notes --config ${join(world.folder, ".mcp.json")}`);
+  await expect.poll(() => up.stderr, patience).toContain('"kind":"call"');
+  expect(up.stderr).not.toContain(new URL(link).searchParams.get("ticket"));
+  expect(browser.opened()).toEqual([]);
+});
+
+test.skipIf(!hasTerminals)(
+  "[TS-D-SIGNIN-1] a gateway at a terminal opens the browser, also for a client of its endpoint; one for other machines never does",
+  async () => {
+    const world = await createLoginWorld();
+    const browser = createFakeBrowser(world);
+    const atTerminal = async (...more: string[]): Promise<Client> => {
+      const argv = ["up", "--port", "0", "--trust", "--json", ...more, ...world.shared];
+      const command = [process.execPath, program, ...argv].map((word) => `'${word}'`).join(" ");
+      const child = spawn("script", ["-qec", command, "/dev/null"], { env: { ...browser.env, TERM: "xterm" } });
+      const ended = new Promise((resolve) => child.once("close", resolve));
+      onTestFinished(async () => {
+        child.kill();
+        await ended;
+      });
+      let shown = "";
+      child.stdout.on("data", (chunk) => (shown += chunk));
+      await expect.poll(() => shown, patience).toMatch(/^\{.*\}\r?$/m);
+      const { endpoint, token } = JSON.parse(/^\{.*\}/m.exec(shown)?.[0] ?? "");
+      return connectByHttp(endpoint, token);
+    };
+    const shared = await atTerminal("--allow-host", "tools.example.com");
+    expect(await failureOf(shared)).toMatchObject({
+      link: "",
+      message: expect.stringContaining("wirescope login notes"),
+    });
+    expect(browser.opened()).toEqual([]);
+
+    const client = await atTerminal();
+    const call = client.callTool(readNote);
+    await expect.poll(browser.opened, patience).toHaveLength(1);
+    await createBrowser().signIn(browser.opened()[0] ?? "");
+    expect((await call).content).toEqual(note);
+  },
+);
