@@ -50,8 +50,9 @@ const folderDirections = {
     "grpc-js": ["sockets", "listening.ts", "http2"],
     undici: ["sockets", "messages", "http"],
     "tool-server": ["sockets"],
-    "servers.ts": ["sockets", "http", "http2"],
-    process: ["http", "http2", "grpc-js", "undici", "tool-server"],
+    listener: ["sockets", "http", "http2"],
+    "servers.ts": ["listener"],
+    process: ["http", "http2", "grpc-js", "undici", "tool-server", "listener"],
     "auto.ts": ["process"],
   },
   "tool-server": {

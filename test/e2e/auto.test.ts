@@ -28,7 +28,8 @@ test("a process that knows nothing of it is visible, with all that it serves and
   const source = connectChannelz(`unix:${folder}/app-${app.process.pid}.sock`);
   const calls = ({ data }: Channel | Server): bigint[] => [data!.callsStarted, data!.callsSucceeded, data!.callsFailed];
   await vi.waitFor(async () => {
-    expect((await source.getServers()).server.map(calls)).toEqual([
+    const { server } = await source.getServers();
+    expect(server.filter(({ ref }) => ref?.name === "").map(calls)).toEqual([
       [1n, 1n, 0n],
       [1n, 1n, 0n],
     ]);
@@ -41,6 +42,72 @@ test("a process that knows nothing of it is visible, with all that it serves and
   app.process.stdin.write("enough\n");
   expect(await endOf(app)).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("hello from HTTP/2") });
   expect(readdirSync(folder)).toEqual([]);
+});
+
+test("[CZ-OP-3] GetServers lists every server of a process, whatever made it, and our own marked as such", async () => {
+  const pem = (name: string): string => JSON.stringify(join(root, "test", "certificates", name));
+  const app = start(
+    { WIRESCOPE_LISTEN: "127.0.0.1:0" },
+    "--input-type=module",
+    "--eval",
+    `import { readFileSync } from "node:fs";
+     import http from "node:http";
+     import http2 from "node:http2";
+     import https from "node:https";
+     import { connectNodeAdapter } from "@connectrpc/connect-node";
+     import * as grpc from "@grpc/grpc-js";
+     import express from "express";
+     const tls = { cert: readFileSync(${pem("server.pem")}), key: readFileSync(${pem("server-key.pem")}) };
+     const portOf = (server) => new Promise((resolve) => {
+       server.listen(0, "127.0.0.1", () => resolve(server.address().port));
+     });
+     const rpc = connectNodeAdapter({ routes: () => {} });
+     const bound = (server) => new Promise((resolve, reject) => {
+       const credentials = grpc.ServerCredentials.createInsecure();
+       server.bindAsync("127.0.0.1:0", credentials, (error, port) => (error ? reject(error) : resolve(port)));
+     });
+     const ports = {
+       http: await portOf(http.createServer()),
+       https: await portOf(https.createServer(tls)),
+       http2: await portOf(http2.createServer()),
+       "http2 over TLS": await portOf(http2.createSecureServer({ ...tls, allowHTTP1: true })),
+       "connect-node over HTTP/1.1": await portOf(http.createServer(rpc)),
+       "connect-node over HTTP/2": await portOf(http2.createServer(rpc)),
+       express: await portOf(http.createServer(express())),
+       "grpc-js": await bound(new grpc.Server()),
+     };
+     console.log(JSON.stringify(ports));
+     process.stdin.once("data", () => process.exit());`,
+  );
+  const ports: Record<string, number> = JSON.parse(await untilPrinted(app, /\n/));
+  expect(Object.keys(ports)).toHaveLength(8);
+  const [, address = ""] = /Channelz of process \d+ on (\S+)\n/.exec(app.stderr) ?? [];
+  const source = connectChannelz(address);
+  const { server, end } = await source.getServers();
+  expect(end).toBe(true);
+  const listed = await Promise.all(
+    server.map(async ({ ref, listenSocket }) => {
+      const { socket } = await source.getSocket(listenSocket[0]?.socketId ?? 0n);
+      const local = socket?.local?.address;
+      return [local?.case === "tcpipAddress" ? local.value.port : undefined, ref?.name];
+    }),
+  );
+  const { "grpc-js": grpcJs, ...unnamed } = ports;
+  const expected = [
+    ...Object.values(unnamed).map((port) => [port, ""]),
+    [grpcJs, "grpc-js"],
+    [Number(address.split(":")[1]), "channelz (wirescope)"],
+  ];
+  expect(new Map(listed as [number, string][])).toEqual(new Map(expected as [number, string][]));
+  expect(listed).toHaveLength(expected.length);
+  // The reads of this test are calls of the server that responds to them, over a connection of its own.
+  const own = server.find(({ ref }) => ref?.name === "channelz (wirescope)");
+  const { server: again } = await source.getServer(own?.ref?.serverId ?? 0n);
+  expect(again?.data?.callsStarted).toBeGreaterThan(own?.data?.callsStarted ?? 0n);
+  expect((await source.getServerSockets(own?.ref?.serverId ?? 0n)).socketRef).toHaveLength(1);
+  await source.close();
+  app.process.stdin.write("enough\n");
+  expect(await endOf(app)).toMatchObject({ code: 0 });
 });
 
 test("clients of connect-node and of grpc-js whose targets are dead are seen with what they try and why it fails", async () => {
@@ -96,7 +163,10 @@ test("with certificates in files it is read over mutual TLS, and by nobody else"
   const ca = readFileSync(pem("ca.pem"), "utf8");
   const [cert, key] = ["client.pem", "client-key.pem"].map((name) => readFileSync(pem(name), "utf8"));
   const source = connectChannelz(address, { tls: { ca, cert, key, serverName: "localhost" } });
-  expect((await source.getServers()).server.length).toBeGreaterThan(0);
+  const own = (await source.getServers()).server.find(({ ref }) => ref?.name === "channelz (wirescope)");
+  const { socketRef } = await source.getServerSockets(own?.ref?.serverId ?? 0n);
+  const { socket } = await source.getSocket(socketRef[0]?.socketId ?? 0n);
+  expect(socket?.security?.model.case).toBe("tls");
   const stranger = connectChannelz(address, { tls: { ca, serverName: "localhost" } });
   await expect(stranger.getServers()).rejects.toMatchObject({ name: "ChannelzError" });
   await Promise.all([source.close(), stranger.close()]);

@@ -22,7 +22,7 @@ export interface ObservedProcess {
 export async function observeThisProcess(): Promise<ObservedProcess> {
   const registry = createRegistry();
   // All that tool servers could show up in, so that what two instruments show would be seen; but not those who read.
-  const observation = observeProcess(registry, { http2: false, grpcJs: false });
+  const observation = observeProcess(registry, { http2: false, grpcJs: false, listeners: false });
   const listener = await listenChannelz(registry);
   const ours = connectChannelz(listener.address);
   onTestFinished(async () => {

@@ -1,4 +1,4 @@
-import { constants } from "node:http2";
+import { constants, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import { isReceived } from "../service/request-body.js";
 import type { Awaiting, Connection, Exchange } from "./connection.js";
@@ -44,6 +44,8 @@ export interface Connections {
   written(connection: Connection): void;
   /** Ends a connection at once, whatever runs on it. */
   destroy(connection: Connection): void;
+  /** Those of the connections over HTTP/2. */
+  sessions(): Iterable<ServerHttp2Session>;
   stats(): ListenerStats;
   /** Admits nobody any more, ends what is idle, and resolves once all is gone, by itself or at the deadline. */
   drain(deadlineMs: number): Promise<void>;
@@ -283,6 +285,9 @@ export function createConnections(limits: ListenLimits): Connections {
     finish,
     written: unread.written,
     destroy,
+    *sessions() {
+      for (const { session } of connections) if (session?.destroyed === false) yield session;
+    },
     stats: () => ({ connectionsOpen: connections.size, requestsOpen, ...counters }),
     drain,
   };

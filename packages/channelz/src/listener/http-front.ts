@@ -14,11 +14,14 @@ export interface HttpObserver {
 }
 
 export interface HttpFrontOptions extends ReceptionOptions {
-  readonly observer: HttpObserver | undefined;
+  /** Those that are shown sessions; more may come. */
+  readonly observers: ReadonlySet<HttpObserver>;
 }
 
 /** HTTP/1.1 and HTTP/2 on one socket. */
 export interface HttpFront {
+  /** The server that connections of HTTP/1.1 are handed to. It never listens itself. */
+  readonly http1Server: HttpServer;
   /** Serves a connection that is ready for HTTP. */
   serve(connection: Connection): void;
   /** Stops the clock of HTTP/1.1; the connections themselves are drained elsewhere. */
@@ -26,7 +29,7 @@ export interface HttpFront {
 }
 
 /** Creates what tells the two versions apart. */
-export function createHttpFront({ observer, ...options }: HttpFrontOptions): HttpFront {
+export function createHttpFront({ observers, ...options }: HttpFrontOptions): HttpFront {
   const { services, limits, connections } = options;
   const reception = createReception(options);
   const http1 = createHttp1Front({ reception, services, limits, connections });
@@ -35,10 +38,12 @@ export function createHttpFront({ observer, ...options }: HttpFrontOptions): Htt
     services,
     limits,
     connections,
-    onSession: observer?.onHttp2Session,
+    onSession(session) {
+      for (const observer of observers) observer.onHttp2Session?.(session);
+    },
   });
-  observer?.onHttp1Server?.(http1.server);
   return {
+    http1Server: http1.server,
     serve(connection) {
       sniffPreface(connection.socket, (isHttp2) => {
         if (isHttp2) void serveHttp2(connection);

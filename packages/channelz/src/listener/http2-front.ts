@@ -18,7 +18,7 @@ export interface Http2FrontOptions {
   readonly services: LazyServices;
   readonly limits: ListenLimits;
   readonly connections: Connections;
-  readonly onSession: ((session: ServerHttp2Session) => void) | undefined;
+  readonly onSession: (session: ServerHttp2Session) => void;
 }
 
 /** Serves HTTP/2 on a connection. */
@@ -80,7 +80,7 @@ export function createHttp2Front({
       settings: { maxConcurrentStreams, maxHeaderListSize: maxHeaderBytes },
     });
     connection.session = session;
-    onSession?.(session);
+    onSession(session);
     session.on("error", (error) => countMalformed(connections.counters, error));
     session.once("remoteSettings", () => {
       connection.awaiting = "request";

@@ -8,6 +8,7 @@ export {
   type ListenObserver,
   type ListenOptions,
   listenChannelz,
+  type OpenListener,
 } from "./listen.js";
 export type { ListenTls, PemFile, TlsChange, TlsExpiry } from "./listen-tls.js";
 export type { Fallback } from "./reception.js";

@@ -1,3 +1,4 @@
+import { channel } from "node:diagnostics_channel";
 import { createServer, type Server } from "node:net";
 import { channelzPackages } from "../channelz-package.js";
 import { ChannelzError } from "../errors.js";
@@ -73,6 +74,20 @@ export interface ListenObserver extends HttpObserver {
   readonly onListening?: (server: Server) => void;
 }
 
+/**
+ * A listener that is open, for what shows all servers of a process. It is published on `wirescope:channelz:opened`, and given
+ * to the function that is published on `wirescope:channelz:open`.
+ */
+export interface OpenListener {
+  /** Shows the listener's servers, the sessions it has, and those to come. Returns how to stop. */
+  readonly observe: (observer: ListenObserver) => () => void;
+  /** Aborted when the listener begins to close. */
+  readonly closed: AbortSignal;
+}
+
+const opened = channel("wirescope:channelz:opened");
+const asked = channel("wirescope:channelz:open");
+
 /** How a listener stops. */
 export interface CloseOptions {
   /** Milliseconds for requests under way to finish; then their connections are cut. Default 5000. */
@@ -123,6 +138,7 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
       signal: stopping.signal,
     });
   });
+  const observers = new Set<ListenObserver>();
   const front = createHttpFront({
     connections,
     limits,
@@ -136,7 +152,7 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
     fallback: options.fallback,
     publicPaths: new Set(options.publicPaths),
     cors: options.cors,
-    observer: options.observer,
+    observers,
     isEncrypted: options.tls !== undefined,
   });
   let server: Server;
@@ -159,7 +175,18 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
     front.close();
     throw error;
   }
-  options.observer?.onListening?.(server);
+  const observe = (observer: ListenObserver): (() => void) => {
+    observer.onHttp1Server?.(front.http1Server);
+    observer.onListening?.(server);
+    for (const session of connections.sessions()) observer.onHttp2Session?.(session);
+    observers.add(observer);
+    return () => void observers.delete(observer);
+  };
+  if (options.observer !== undefined) observe(options.observer);
+  const open: OpenListener = { observe, closed: stopping.signal };
+  const onAsked = (hear: unknown): void => (hear as (listener: OpenListener) => void)(open);
+  asked.subscribe(onAsked);
+  opened.publish(open);
   // An accept that fails (no descriptors left, say) must not end the process that is looked at.
   server.on("error", () => connections.counters.connectionsRefused++);
   for (const channelzPackage of channelzPackages) health.set(`${channelzPackage}.Channelz`, "SERVING");
@@ -168,6 +195,7 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
   let closed: Promise<void> | undefined;
   const close = async (deadlineMs: number): Promise<void> => {
     const ended = new Promise<void>((resolve) => server.close(() => resolve()));
+    asked.unsubscribe(onAsked);
     services.close();
     health.shutdown();
     stopping.abort();

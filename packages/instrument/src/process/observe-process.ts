@@ -2,6 +2,7 @@ import type { Registry } from "@wirescope/channelz";
 import { observeGrpcJs } from "../grpc-js/index.js";
 import { observeHttpModule } from "../http/observe-module.js";
 import { observeHttp2Module } from "../http2/observe-module.js";
+import { observeListeners } from "../listener/observe-listeners.js";
 import { observeToolServers } from "../tool-server/index.js";
 import { observeUndici } from "../undici/observe-undici.js";
 
@@ -17,6 +18,8 @@ export interface ObserveProcessOptions {
   readonly grpcJs?: boolean;
   /** Tool servers that are connected to with `@wirescope/tool-server`. */
   readonly toolServers?: boolean;
+  /** The listeners of `listenChannelz`, also that of this registry: what reads it then counts as calls of a server in it. */
+  readonly listeners?: boolean;
   /**
    * How many channels of clients are kept that have nothing to show but their past, of HTTP/2, HTTP/1.1 and undici each; beyond
    * that, the one that was used longest ago is closed when the next comes. Default 100.
@@ -32,7 +35,7 @@ export interface ProcessObservation {
 
 /**
  * Shows all RPC traffic of this process in the registry from now on, whoever makes it: every server and client of HTTP/2 and
- * HTTP/1.1, `fetch` and undici, every channel and server of grpc-js, and every tool server. Servers that listen already show at once.
+ * HTTP/1.1, `fetch` and undici, every channel and server of grpc-js, every tool server, and the listeners of Channelz themselves. Servers that listen already show at once.
  *
  * Who asks again for the same registry shares what is observed, until the last has stopped. Throws a TypeError where another
  * registry is filled already.
@@ -49,6 +52,7 @@ export function observeProcess(registry: Registry, options: ObserveProcessOption
       stops.push(() => grpcJs.stop());
     }
     if (options.toolServers !== false) stops.push(observeToolServers({ registry }).stop);
+    if (options.listeners !== false) stops.push(observeListeners(registry));
     if (options.http2 !== false) stops.push(observeHttp2Module(registry, options));
     if (options.http !== false) stops.push(observeHttpModule(registry, options));
     if (options.undici !== false) stops.push(observeUndici(registry, options).stop);

@@ -1,6 +1,6 @@
 import { Agent, request } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import { patience, startTestGateway } from "../gateway.test.helper.js";
+import { patience, startTestGateway } from "./gateway.test.helper.js";
 
 const initialize = JSON.stringify({
   jsonrpc: "2.0",

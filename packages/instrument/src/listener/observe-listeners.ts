@@ -1,0 +1,90 @@
+import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Server as HttpServer } from "node:http";
+import type { ServerHttp2Session } from "node:http2";
+import type { ListenObserver, OpenListener, Registry, ServerHandle, SocketHandle } from "@wirescope/channelz";
+import { guardListener } from "../guard-listener.js";
+import { observeHttpServer } from "../http/observe-server.js";
+import { observeServerSession } from "../http2/observe-server-session.js";
+import { isObserved, stopObserving } from "../observation.js";
+import { SharedObservation } from "../shared-observation.js";
+import { listenAddress } from "../sockets/addresses.js";
+import { describeListenSocket } from "../sockets/describe-socket.js";
+
+/** What a listener is called that observation of the process finds. */
+const listenerName = "channelz (wirescope)";
+const notShown =
+  "A listener of Channelz is not shown as a server. Are @wirescope/channelz and @wirescope/instrument of one version?";
+
+/** Listeners may be observed for several registries, and each shows in one. */
+const observations = new WeakMap<Registry, SharedObservation>();
+
+/**
+ * Shows every listener of `listenChannelz` in this process as a server, unless it is shown already: those that are open, and
+ * those that open from now on. What reads them counts as their calls. Returns how to stop.
+ */
+export function observeListeners(registry: Registry): () => void {
+  const observation = observations.get(registry) ?? new SharedObservation("The listeners of Channelz are");
+  observations.set(registry, observation);
+  const stop = observation.join(registry, () => begin(registry));
+  return () => stop("no longer observed");
+}
+
+function begin(registry: Registry): (reason: string) => void {
+  const stops = new Set<(reason: string) => void>();
+  const onOpened = guardListener(({ observe, closed }: OpenListener) => {
+    const observer = observeListener(registry, listenerName);
+    const forget = observe(observer);
+    const stop = (reason: string): void => {
+      forget();
+      observer.stop(reason);
+    };
+    stops.add(stop);
+    closed.addEventListener("abort", () => stops.delete(stop), { once: true });
+  }, notShown);
+  // The one names its messages, the other asks for those that were published before.
+  subscribe("wirescope:channelz:opened", onOpened as (message: unknown) => void);
+  channel("wirescope:channelz:open").publish(onOpened);
+  return (reason) => {
+    unsubscribe("wirescope:channelz:opened", onOpened as (message: unknown) => void);
+    for (const stop of stops) stop(reason);
+  };
+}
+
+/**
+ * Shows a listener as one server of the registry, unless it is shown already: where it listens, its connections over both
+ * versions of HTTP, and its calls.
+ */
+export function observeListener(
+  registry: Registry,
+  name: string,
+): ListenObserver & { readonly stop: (reason: string) => void } {
+  const sessions = new Set<ServerHttp2Session>();
+  let http1Server: HttpServer | undefined;
+  let handle: ServerHandle | undefined;
+  let socket: SocketHandle | undefined;
+  return {
+    onHttp1Server(server) {
+      if (isObserved(server)) return;
+      http1Server = server;
+      handle = observeHttpServer(registry, server, { name });
+    },
+    onHttp2Session(session) {
+      if (handle === undefined) return;
+      observeServerSession(registry, session, handle);
+      sessions.add(session);
+      session.once("close", () => sessions.delete(session));
+    },
+    onListening(server) {
+      if (handle === undefined) return;
+      const local = listenAddress(server);
+      socket = registry.addListenSocket({ server: handle, local, subject: server, describe: describeListenSocket });
+      handle.trace("Listening");
+      server.once("close", () => socket?.close());
+    },
+    stop(reason) {
+      for (const session of sessions) stopObserving(session, reason);
+      socket?.close(reason);
+      if (http1Server !== undefined) stopObserving(http1Server, reason);
+    },
+  };
+}
