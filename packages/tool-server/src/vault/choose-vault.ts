@@ -61,7 +61,7 @@ async function openFile(directory: string, key: KeySource | undefined): Promise<
   if (key !== undefined) return openFileVault({ directory: folder, key });
   throw keyWrong(
     `The encrypted file (${folder}) needs a key, and none was given.`,
-    "Give one of WIRESCOPE_VAULT_KEY_FILE, WIRESCOPE_VAULT_KEY and WIRESCOPE_VAULT_PASSPHRASE.",
+    "Give one of WIRESCOPE_VAULT_KEY_FILE, WIRESCOPE_VAULT_KEY_FD, WIRESCOPE_VAULT_KEY and WIRESCOPE_VAULT_PASSPHRASE.",
   );
 }
 

@@ -1,8 +1,9 @@
-import { constants } from "node:fs";
+import { closeSync, constants, readSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ToolServerError } from "../errors.js";
 import type { Environment } from "../process/child-environment.js";
+import { printableText } from "../process/printable-text.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { type KeySource, keyBytes, keyWrong, otherSource } from "./key-source.js";
 import { systemReason } from "./vault-failure.js";
@@ -45,6 +46,55 @@ export function keyFromFile(path: string, options: KeyBytesOptions = {}): KeySou
   });
 }
 
+const keysOfDescriptors = new Map<number, Buffer>();
+
+/**
+ * A key of 32 bytes, as they are or in base64, that is read to its end from a descriptor which this process was started with. Then
+ * the descriptor is closed, so that no child can read the key again; it is read once for the whole process.
+ */
+export function keyFromDescriptor(number: string, options: KeyBytesOptions = {}): KeySource {
+  const name = `the descriptor ${printableText(number, 20)}`;
+  return keyFromBytes("descriptor", `comes from ${name}`, async () => {
+    const bytes = readDescriptor(number, name);
+    const key = bytes.length === keyBytes ? bytes : decodeKey(bytes.toString("latin1"));
+    if (key === undefined) throw keyWrong(`What ${name} gives is not 32 bytes, nor their base64.`, makeOne);
+    options.secrets?.add(key.toString("base64"));
+    // The vault forgets its key when it is closed.
+    return Buffer.from(key);
+  });
+}
+
+function readDescriptor(number: string, name: string): Buffer {
+  const descriptor = /^\d{1,6}$/.test(number) ? Number(number) : -1;
+  const known = keysOfDescriptors.get(descriptor);
+  if (known !== undefined) return known;
+  try {
+    // Standard output and error are ours to write to.
+    if (descriptor < 0 || descriptor === 1 || descriptor === 2) throw new TypeError("no descriptor for a key");
+    const buffer = Buffer.alloc(1024);
+    let size = 0;
+    for (let read = -1; read !== 0 && size < buffer.length; size += read) read = readSome(descriptor, buffer, size);
+    if (descriptor > 2) closeSync(descriptor);
+    keysOfDescriptors.set(descriptor, buffer.subarray(0, size));
+    return buffer.subarray(0, size);
+  } catch (error) {
+    const advice = "Start the command with it, as in: WIRESCOPE_VAULT_KEY_FD=3 wirescope up 3< <(print-the-key)";
+    throw keyWrong(`The key of the vault cannot be read from ${name}.`, advice, error);
+  }
+}
+
+/** Reads what there is, and waits if there is nothing yet: Node makes a pipe at standard input one that does not wait. */
+function readSome(descriptor: number, buffer: Buffer, at: number): number {
+  for (;;) {
+    try {
+      return readSync(descriptor, buffer, at, buffer.length - at, null);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+  }
+}
+
 /** The key of 32 bytes that a text is the base64 of, in either alphabet. */
 export function decodeKey(text: string): Buffer | undefined {
   const trimmed = text.trim();
@@ -53,7 +103,11 @@ export function decodeKey(text: string): Buffer | undefined {
   return key.length === keyBytes ? key : undefined;
 }
 
-function keyFromBytes(from: "variable" | "file", summary: string, read: () => Promise<Buffer>): KeySource {
+function keyFromBytes(
+  from: "variable" | "file" | "descriptor",
+  summary: string,
+  read: () => Promise<Buffer>,
+): KeySource {
   return {
     from,
     summary,

@@ -1,6 +1,6 @@
 import type { Environment } from "../process/child-environment.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
-import { keyFromFile, keyFromVariable } from "./key-from-bytes.js";
+import { keyFromDescriptor, keyFromFile, keyFromVariable } from "./key-from-bytes.js";
 import { keyFromPassphrase } from "./key-from-passphrase.js";
 import { type KeySource, keyWrong } from "./key-source.js";
 
@@ -8,6 +8,7 @@ import { type KeySource, keyWrong } from "./key-source.js";
 export const vaultVariables = {
   key: "WIRESCOPE_VAULT_KEY",
   keyFile: "WIRESCOPE_VAULT_KEY_FILE",
+  keyDescriptor: "WIRESCOPE_VAULT_KEY_FD",
   passphrase: "WIRESCOPE_VAULT_PASSPHRASE",
 } as const;
 
@@ -28,6 +29,8 @@ export function keyFromEnvironment(
       return keyFromVariable(vaultVariables.key, environment, options);
     case vaultVariables.keyFile:
       return keyFromFile(environment[vaultVariables.keyFile] ?? "", options);
+    case vaultVariables.keyDescriptor:
+      return keyFromDescriptor(environment[vaultVariables.keyDescriptor] ?? "", options);
     case vaultVariables.passphrase:
       return keyFromPassphrase(environment[vaultVariables.passphrase] ?? "", options);
     default:

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { fstatSync, openSync } from "node:fs";
 import { chmod, chown, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inspect } from "node:util";
@@ -129,6 +130,27 @@ describe("a key of 32 bytes", () => {
     }
     const other = keyFromVariable("KEY", { KEY: randomBytes(32).toString("base64") });
     await expect(tokenIn(directory, other)).rejects.toMatchObject({ code: "VAULT_KEY_WRONG" });
+  });
+
+  test("comes from a descriptor, as it is or in base64, which is closed once it is read", async () => {
+    const folder = await temporaryFolder();
+    const directory = await setUp(keyFromVariable("KEY", { KEY: bytes.toString("base64") }));
+    await writeFile(join(folder, "0"), bytes);
+    await writeFile(join(folder, "1"), `${bytes.toString("base64")}\n`);
+    for (const descriptor of ["0", "1"].map((name) => openSync(join(folder, name), "r"))) {
+      const key = keyFromEnvironment({ [vaultVariables.keyDescriptor]: String(descriptor) });
+      expect(key?.from).toBe("descriptor");
+      if (key === undefined) throw new Error("There is no key.");
+      expect(await tokenIn(directory, key)).toBe("1");
+      expect(() => fstatSync(descriptor)).toThrow("EBADF");
+      // It is known to the process from then on.
+      expect(await tokenIn(directory, key)).toBe("1");
+    }
+    for (const wrong of ["", "x", "-1", "1", "2", "999999"]) {
+      const key = keyFromEnvironment({ [vaultVariables.keyDescriptor]: wrong });
+      if (key === undefined) throw new Error("There is no key.");
+      await expect(tokenIn(directory, key)).rejects.toMatchObject({ code: "VAULT_KEY_WRONG" });
+    }
   });
 
   test("that is not set, or not of 32 bytes, is told without its value", async () => {

@@ -10,14 +10,14 @@ export type KeyRecipe =
       readonly p: number;
       readonly salt: string;
     }
-  /** 32 bytes that a variable or a file holds. */
+  /** 32 bytes that a variable, a file or a descriptor holds. */
   | { readonly from: "key" }
   /** 32 bytes that rest in the keychain under this account. */
   | { readonly from: "keychain"; readonly account: string };
 
 /** Where the key of a vault comes from. Made by `keyFromPassphrase` and its siblings; shows no key when it is printed. */
 export interface KeySource {
-  readonly from: "passphrase" | "variable" | "file" | "keychain";
+  readonly from: "passphrase" | "variable" | "file" | "descriptor" | "keychain";
   /** Where the key comes from, as the end of a sentence that begins with "the key". */
   readonly summary: string;
   /** Rejects where this source cannot be used here at all; asked before a folder is made. */
