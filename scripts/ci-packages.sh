@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# What some tests need beyond npm, from Debian: a real browser, and a keychain that runs without a desktop. Installs only
+# What some tests need beyond npm, from Debian: a real browser, a keychain that runs without a desktop, a sandbox. Installs only
 # what is missing, and only where it may. It never fails: a test says of itself where it is skipped, and why.
 set -uo pipefail
 
 packages=()
 command -v chromium >/dev/null || packages+=(chromium)
 command -v gnome-keyring-daemon >/dev/null || packages+=(gnome-keyring)
+command -v bwrap >/dev/null || packages+=(bubblewrap)
 command -v dbus-run-session >/dev/null || packages+=(dbus dbus-x11)
 [[ ${#packages[@]} -eq 0 ]] && exit 0
 

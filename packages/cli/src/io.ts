@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline/promises";
+import { protectProcess } from "./protect-process.js";
 
 /** Where text goes. */
 export interface Output {
@@ -15,14 +16,19 @@ export interface Io {
   now(): Date;
   /** How this command is called, for commands that it tells to run. Default `wirescope`. */
   readonly program?: string | undefined;
+  /** Closes this process to the other programs of its user; gives the reason if that is not possible. */
+  readonly protect?: (() => string | undefined) | undefined;
   /** Asks the person at the terminal a question and gives the answer, until the signal aborts; undefined where nobody is there. */
   readonly ask?: ((question: string, signal?: AbortSignal) => Promise<string>) | undefined;
 }
 
 /** The Io of this process. */
 export function processIo(): Io {
-  const { stdin, stdout, stderr, env } = process;
-  return { stdout, stderr, env, now: () => new Date(), ask: stdin.isTTY && stderr.isTTY ? askTerminal : undefined };
+  const { stdin, stdout, stderr } = process;
+  // A copy: the key of the vault is removed from that of the process.
+  const env = { ...process.env };
+  const ask = stdin.isTTY && stderr.isTTY ? askTerminal : undefined;
+  return { stdout, stderr, env, now: () => new Date(), protect: protectProcess, ask };
 }
 
 let lastQuestion: Promise<unknown> = Promise.resolve();

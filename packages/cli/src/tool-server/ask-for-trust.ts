@@ -27,6 +27,8 @@ export interface TrustAskerOptions {
 export function createTrustAsker({ file, pluginRoot, io, isFlagged }: TrustAskerOptions): AssertTrusted {
   const store = approvalsOf(io);
   return async (entry, variables) => {
+    // What is asked about here may start a program next, and it must not find us open.
+    if (entry.type === "stdio" || entry.headersHelper !== undefined) io.protect?.();
     const policy = await policyOf(io);
     const mode = isFlagged ? "flag" : "approval";
     const judgement = await judgeTrust({ entry, configurationPath: file, pluginRoot, variables, store, policy, mode });

@@ -27,6 +27,7 @@ import { personAtTerminal } from "./person-at-terminal.js";
 import { readPem } from "./read-pem.js";
 import { redactingConnection } from "./redacting-connection.js";
 import { redactingIo } from "./redacting-io.js";
+import { sandboxSettings } from "./sandbox-settings.js";
 import type { serverOptions } from "./server-options.js";
 import { tellEnvFindings } from "./tell-env-findings.js";
 
@@ -83,6 +84,7 @@ export async function openConfiguredServers(
     assertTrusted: gateway === undefined ? assertTrusted : isTrusted,
     settings: { info: { name: "wirescope", version: version() } },
     ca,
+    sandbox: sandboxSettings(io),
     idleTimeoutMs,
     // Who gives a time means that of the whole silence, also before the first answer.
     connectTimeoutMs: idleTimeoutMs,

@@ -29,8 +29,12 @@ export async function openVault(
   const named = option ?? (io.env.WIRESCOPE_VAULT || "auto");
   const kind = kinds.find((each) => each === named);
   if (kind === undefined) throw new UsageError(`WIRESCOPE_VAULT is one of ${kinds.join(", ")}, not "${named}".`);
-  const open = (key: KeySource | undefined): Promise<Vault> =>
-    chooseVault({ kind, directory: defaultVaultDirectory(io.env), secrets, ...(key === undefined ? {} : { key }) });
+  const open = async (key: KeySource | undefined): Promise<Vault> => {
+    const directory = defaultVaultDirectory(io.env);
+    const vault = await chooseVault({ kind, directory, secrets, ...(key === undefined ? {} : { key }) });
+    if (vault.kind !== "memory") io.protect?.();
+    return vault;
+  };
   const key = keyFromEnvironment(io.env, { secrets }) ?? generatedKey(io, secrets);
   if (key !== undefined || creation === "never" || kind === "memory" || kind === "keychain") return open(key);
   if (kind === "auto") {

@@ -21,6 +21,7 @@ import { lostEntries } from "../tool-server/lost-entries.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
 import { readPem } from "../tool-server/read-pem.js";
+import { sandboxSettings } from "../tool-server/sandbox-settings.js";
 import type { ServerCommands } from "./server-commands.js";
 import type { ToDo } from "./to-do.js";
 import type { upOptions } from "./up-options.js";
@@ -47,6 +48,8 @@ export interface PluginReaderOptions {
   readonly extra?: Variables;
   /** The command by which a person signs in to a server. */
   readonly loginCommand: (server: string) => string;
+  /** Gets each reason once why a server runs without a sandbox. */
+  readonly onNoSandbox?: (reason: string) => void;
 }
 
 /** Reads plugins: each configuration is one, and its folder is its root. */
@@ -54,7 +57,7 @@ export function createPluginReader(
   files: readonly string[],
   values: OptionValues<typeof upOptions>,
   io: Io,
-  { secrets, extra = {}, loginCommand }: PluginReaderOptions,
+  { secrets, extra = {}, loginCommand, onNoSandbox }: PluginReaderOptions,
 ): PluginReader {
   let oauth: Promise<OAuthSettings> | undefined;
   const oauthOf = (isNeeded: boolean): Promise<OAuthSettings> => {
@@ -62,6 +65,8 @@ export function createPluginReader(
     return oauth ?? Promise.resolve({ vault: createMemoryVault() });
   };
   const store = approvalsOf(io);
+  const tokenFile = values["token-file"];
+  const sandbox = sandboxSettings(io, tokenFile === undefined ? [] : [resolve(tokenFile)], onNoSandbox);
   const mode = values.trust ? "flag" : "approval";
   const isSilent = { ...io, ask: undefined, stderr: { write: () => {} } };
   let last: readonly PluginServers[] = [];
@@ -107,6 +112,7 @@ export function createPluginReader(
               approve: (subject) => store.approve(subject),
             },
             ca: readPem(values.ca, "--ca"),
+            sandbox,
             oauth: await oauthOf(configuration.entries.some(usesOAuth)),
           };
         }),

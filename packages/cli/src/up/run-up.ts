@@ -124,6 +124,7 @@ async function serve(
     secrets,
     ...(demo && { extra: demo.variables }),
     loginCommand: (server) => commands.about("login", server),
+    onNoSandbox: (reason) => tellDefect(`Servers over stdio run without a sandbox. ${reason}`),
   });
   const isPiped = values.stdio;
   if (isPiped) assertNothingToListenTo(values);
@@ -134,6 +135,11 @@ async function serve(
   const listen = isPiped ? false : listenOptionsOf(values);
   const audit = openAuditLog(values, io);
   const log = form === "off" ? undefined : createEventLog(io, form);
+  // A log for machines has nothing else in it.
+  const tellDefect = (reason: string): void => {
+    if (log === undefined) io.stderr.write(`wirescope: ${reason}\n`);
+    else log({ kind: "defect", reason });
+  };
   // What nobody hears is not put into words.
   const onEvent: GatewayListener | undefined =
     log === undefined && audit === undefined
@@ -180,11 +186,6 @@ async function serve(
     telemetry,
   });
   postponeWasmTierUp();
-  // A log for machines has nothing else in it.
-  const tellDefect = (reason: string): void => {
-    if (log === undefined) io.stderr.write(`wirescope: ${reason}\n`);
-    else log({ kind: "defect", reason });
-  };
   const tellLost = (): void => {
     for (const { server, problem } of reader.toDo(commands)) tellDefect(`${server}: ${problem}`);
   };
@@ -214,6 +215,9 @@ async function serve(
       const more = [...reader.toDo(commands), ...toolListsToDo(tools, gateway.servers(), commands)];
       if (!stop.aborted) report(gateway, demo !== undefined, values, io, { commands, access, more });
     } else tellLost();
+    // At its start, before there are tokens or programs, it would only delay what is waited for.
+    const exposure = io.protect?.();
+    if (exposure !== undefined) tellDefect(exposure);
     const traffic = demo === undefined ? undefined : (await import("../demo/traffic.js")).keepCalling(gateway, stop);
     if (!stop.aborted) await (client === undefined ? ended : Promise.race([client.closed, ended]));
     await traffic;

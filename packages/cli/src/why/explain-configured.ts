@@ -11,6 +11,7 @@ import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
 import { readPem } from "../tool-server/read-pem.js";
 import { redactingIo } from "../tool-server/redacting-io.js";
+import { sandboxSettings } from "../tool-server/sandbox-settings.js";
 import type { serverOptions } from "../tool-server/server-options.js";
 import { tellEnvFindings } from "../tool-server/tell-env-findings.js";
 import { version } from "../version.js";
@@ -70,6 +71,7 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
         pluginRoot,
         secrets,
         ca,
+        sandbox: sandboxSettings(io),
         answerMs,
         totalMs: answerMs === undefined ? undefined : answersInAWalk * answerMs,
         allowInsecureLoopback: values["allow-insecure-loopback"],
@@ -77,6 +79,7 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
         signInArguments: signInArguments(values),
         settings: { info: { name: "wirescope", version: version() } },
         async judgeTrust(entry) {
+          io.protect?.();
           const policy = await policyOf(io);
           return judgeTrust({ entry, configurationPath: file, pluginRoot, variables, store, policy, mode });
         },

@@ -26,7 +26,7 @@ export interface ExplainUpstreamOptions {
 /** Walks a server as the gateway reaches it: with its variables, its tokens, and what it saw last. */
 export function explainUpstream(options: ExplainUpstreamOptions): Promise<Explanation> {
   const { server, plugin, secrets, info } = options;
-  const { configuration, configurationPath, variables, pluginRoot, ca, oauth } = plugin;
+  const { configuration, configurationPath, variables, pluginRoot, ca, sandbox, oauth } = plugin;
   return explainServer({
     server,
     configuration,
@@ -35,6 +35,7 @@ export function explainUpstream(options: ExplainUpstreamOptions): Promise<Explan
     pluginRoot,
     secrets,
     ca,
+    sandbox,
     settings: { info },
     // What mends the gateway goes through it.
     commandArguments: ["--endpoint"],

@@ -45,6 +45,8 @@ export interface StdioEntry extends Place {
   readonly command: TextField;
   readonly args: readonly TextField[];
   readonly env: readonly NamedField[];
+  /** Whether it runs in the sandbox if there is one. Default true. */
+  readonly sandbox: boolean;
   /** The entry as the file has it, with every field, also those that the format does not have; nothing is put in. */
   readonly written: unknown;
 }

@@ -1,7 +1,7 @@
 /** A field of an entry: what it applies to and what JSON it is. */
 export interface FieldSpec {
   readonly appliesTo: "network" | "stdio" | "both";
-  readonly json: "string" | "array of strings" | "object of strings";
+  readonly json: "string" | "array of strings" | "object of strings" | "boolean";
 }
 
 /** Every field that an entry may have. */
@@ -13,6 +13,7 @@ export const fieldTable = {
   command: { appliesTo: "stdio", json: "string" },
   args: { appliesTo: "stdio", json: "array of strings" },
   env: { appliesTo: "stdio", json: "object of strings" },
+  sandbox: { appliesTo: "stdio", json: "boolean" },
 } as const;
 
 /** The name of a field. */

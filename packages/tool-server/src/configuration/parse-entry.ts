@@ -155,6 +155,7 @@ function parseStdio(
   const command = textOf(members, "command", entry, report);
   const args = texts(members.get("args"), entry, report);
   const env = namedTexts(members, "env", entry, report);
+  const sandbox = flagOf(members, "sandbox", true, entry, report);
   for (const variable of env) {
     if (/^[^=\0]+$/.test(variable.name)) continue;
     const message = `${quoteName(variable.name)} is no name of a variable.`;
@@ -164,7 +165,7 @@ function parseStdio(
     if (!members.has("command")) report("field-missing", "error", entry, "The entry has no command.", 'Add "command".');
     return undefined;
   }
-  return { ...entry, type: "stdio", name, command, args, env };
+  return { ...entry, type: "stdio", name, command, args, env, sandbox };
 }
 
 function tenantsOf(url: TextField, headers: readonly NamedField[]): NetworkEntry["tenants"] {
@@ -239,10 +240,22 @@ function stringOf({ value }: JsonMember, name: FieldName, entry: Place, report: 
   return undefined;
 }
 
+function flagOf(members: Members, name: FieldName, standard: boolean, entry: Place, report: Report): boolean {
+  const { value } = members.get(name) ?? {};
+  if (value === undefined || value.kind === "boolean") return value?.value ?? standard;
+  wrongType({ ...entry, ...at(value), path: [...entry.path, name] }, name, value, report);
+  return standard;
+}
+
 function wrongType(place: Place, name: FieldName, value: JsonNode, report: Report): void {
   const { json } = fieldTable[name];
-  const wanted = json === "string" ? "a string" : `an ${json}`;
-  const examples = { string: '"…"', "array of strings": '["…", "…"]', "object of strings": '{"NAME": "…"}' };
+  const wanted = json === "string" || json === "boolean" ? `a ${json}` : `an ${json}`;
+  const examples = {
+    string: '"…"',
+    "array of strings": '["…", "…"]',
+    "object of strings": '{"NAME": "…"}',
+    boolean: "true or false",
+  };
   report("field-type", "error", place, `${name} is ${describe(value)} and not ${wanted}.`, `Write ${examples[json]}.`);
 }
 

@@ -44,6 +44,8 @@ export type ResolvedEntry =
       readonly command: string;
       readonly args: readonly string[];
       readonly env: Readonly<Record<string, string>>;
+      /** Whether it runs in the sandbox if there is one. */
+      readonly sandbox: boolean;
     };
 
 /** That a variable is used in a field. */
@@ -118,7 +120,8 @@ function resolve(entry: Entry, context: SubstitutionContext, report: Report): Re
     Object.fromEntries(fields.map((field) => [field.name, text(field)]));
   const { type, name } = entry;
   if (type === "stdio") {
-    return { type, name, command: text(entry.command), args: entry.args.map(text), env: named(entry.env) };
+    const { sandbox } = entry;
+    return { type, name, command: text(entry.command), args: entry.args.map(text), env: named(entry.env), sandbox };
   }
   return {
     type,

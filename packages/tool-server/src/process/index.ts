@@ -17,4 +17,5 @@ export {
 } from "./process-outcome.js";
 export { type ResolvedCommand, resolveCommand } from "./resolve-command.js";
 export { type RunOptions, runProcess } from "./run-process.js";
+export { ownFolders } from "./sandbox.js";
 export { type RunningProcess, type StartOptions, startProcess } from "./start-process.js";

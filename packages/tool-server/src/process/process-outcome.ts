@@ -11,6 +11,8 @@ export type NotStarted =
     }
   /** The file is there, but this user may not run it, or nobody can. */
   | { readonly kind: "not-executable"; readonly path: string; readonly isDirectory: boolean }
+  /** The sandbox hides this folder, and the program is in it. */
+  | { readonly kind: "hidden"; readonly path: string; readonly folder: string }
   /** The system refused for another reason, such as E2BIG or EAGAIN; or an argument or variable cannot be passed on. */
   | { readonly kind: "not-started"; readonly path: string; readonly reason: string }
   /** The caller gave up before there was a child. */
@@ -56,6 +58,8 @@ export function describeOutcome(outcome: NotStarted | ProcessStop): string {
       return describeAbsence(outcome);
     case "not-executable":
       return `is ${outcome.isDirectory ? "a directory" : "not executable"} (${pathText(outcome.path)})`;
+    case "hidden":
+      return `is in ${pathText(outcome.folder)}, which the sandbox hides (${pathText(outcome.path)})`;
     case "not-started":
       return `could not be started (${outcome.reason})`;
   }

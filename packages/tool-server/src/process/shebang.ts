@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { shellWord } from "./shell-word.js";
 
 /**
@@ -7,12 +7,26 @@ import { shellWord } from "./shell-word.js";
  * system then looks for an interpreter whose name ends with that character. Never rejects.
  */
 export async function hasCarriageReturn(path: string): Promise<boolean> {
+  return /^#![^\n]*\r\n/.test(await beginningOf(path));
+}
+
+/** Whether a file is a script whose first line names an interpreter that does not exist. Never rejects. */
+export async function isInterpreterMissing(path: string): Promise<boolean> {
+  const [, interpreter] = /^#![ \t]*([^ \t\n]+)/.exec(await beginningOf(path)) ?? [];
+  if (interpreter === undefined) return false;
+  return stat(Buffer.from(interpreter, "latin1")).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === "ENOENT" || error.code === "ENOTDIR",
+  );
+}
+
+async function beginningOf(path: string): Promise<string> {
   try {
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(512), 0, 512, 0);
-    return /^#![^\n]*\r\n/.test(buffer.toString("latin1", 0, bytesRead));
+    return buffer.toString("latin1", 0, bytesRead);
   } catch {
-    return false;
+    return "";
   }
 }
 

@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { stat } from "node:fs/promises";
-import type { Readable, Writable } from "node:stream";
+import { constants } from "node:os";
+import type { Duplex, Readable, Writable } from "node:stream";
 import { type Clock, systemClock, waitAtMost } from "./clock.js";
 import { drain } from "./drain.js";
 import { createLastLines } from "./last-lines.js";
 import { endGroup } from "./process-group.js";
 import type { NotStarted, ProcessExit } from "./process-outcome.js";
 import { resolveCommand } from "./resolve-command.js";
+import { hiddenBy, type Sandbox } from "./sandbox.js";
+import { isInterpreterMissing } from "./shebang.js";
 import { startWatchdog, type Watchdog } from "./watchdog.js";
 
 /** What to run, and how. */
@@ -21,6 +24,8 @@ export interface StartOptions {
   readonly cwd?: string | undefined;
   /** Whether the child gets a pipe to read from; else it reads an empty file. Default true. */
   readonly hasStdin?: boolean;
+  /** Hides files and other processes from the child. Default: it sees what this process sees. */
+  readonly sandbox?: Sandbox | undefined;
   /** Takes secrets out of what the child writes to its standard error. */
   readonly redact: (text: string) => string;
   /** Ends the child when it aborts. */
@@ -72,17 +77,23 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
   if (signal?.aborted) return { kind: "aborted" };
 
   const { path } = resolved;
+  const refusal = options.sandbox && (await refusalIn(options.sandbox, path, cwd));
+  if (refusal !== undefined) return refusal;
+  if (signal?.aborted) return { kind: "aborted" };
   const watchdog = startWatchdog();
+  const enclosed = options.sandbox && enclose(options.sandbox, path, args, env);
+  const input = hasStdin ? "pipe" : "ignore";
   let child: ChildProcess;
   try {
-    child = spawn(path, args, {
+    child = spawn(enclosed?.path ?? path, enclosed?.args ?? args, {
       cwd,
-      env: { ...env, ...watchdog.mark },
+      env: { ...(enclosed === undefined ? env : {}), ...watchdog.mark },
       detached: true,
       shell: false,
-      stdio: [hasStdin ? "pipe" : "ignore", "pipe", "pipe"],
+      stdio: enclosed === undefined ? [input, "pipe", "pipe"] : ["ignore", "ignore", "pipe", "pipe", input, "pipe"],
     });
     if (child.pid !== undefined) watchdog.guard(child.pid);
+    if (enclosed !== undefined) sendOptions(child, enclosed.options);
     await once(child, "spawn");
   } catch (error) {
     watchdog.release();
@@ -98,7 +109,8 @@ function supervise(
   options: StartOptions & { readonly hasStdin: boolean; readonly clock: Clock },
 ): RunningProcess {
   const { clock, redact, signal, hasStdin, patienceMs = hasStdin ? 1000 : 0, graceMs = 2000 } = options;
-  const { pid, stdin, stdout, stderr } = child;
+  const { pid, stderr } = child;
+  const [stdin, stdout] = options.sandbox === undefined ? [child.stdin, child.stdout] : pipesOf(child);
   if (pid === undefined || stdout === null || stderr === null) throw new TypeError("The child has no pid or pipes.");
 
   const lines = createLastLines();
@@ -108,7 +120,9 @@ function supervise(
 
   const exited = new Promise<ProcessExit>((resolve) => {
     child.once("exit", (code, killer) => {
-      resolve(killer === null ? { kind: "exited", code: code ?? 0 } : { kind: "signalled", signal: killer });
+      // Bubblewrap reports a signal as a shell does.
+      const signal = killer ?? (options.sandbox === undefined ? undefined : signalOf((code ?? 0) - 128));
+      resolve(signal === undefined ? { kind: "exited", code: code ?? 0 } : { kind: "signalled", signal });
     });
   });
   let groupEnd: Promise<void> | undefined;
@@ -155,6 +169,57 @@ function supervise(
       return watchdog.isAlive;
     },
   };
+}
+
+/**
+ * How bubblewrap runs a program. Its own environment is empty and the variables of the program reach it through a pipe: one
+ * such as LD_PRELOAD would otherwise run outside of the sandbox, and arguments can be read by others. It keeps its own standard
+ * input and output open to the end, so the program gets others: else nobody would notice that it closed them.
+ */
+function enclose(
+  sandbox: Sandbox,
+  path: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): { readonly path: string; readonly args: readonly string[]; readonly options: readonly string[] } {
+  const variables = Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]);
+  return {
+    path: sandbox.path,
+    args: ["--args", "3", "--", "/bin/sh", "-c", 'exec "$@" <&4 >&5 4<&- 5>&-', "sh", path, ...args],
+    options: [...sandbox.args, ...variables],
+  };
+}
+
+/** Standard input and output of a program in the sandbox. */
+function pipesOf({ stdio }: ChildProcess): [Writable | null, Readable | null] {
+  const [, , , , input, output] = stdio as readonly (Duplex | null)[];
+  return [input ?? null, output ?? null];
+}
+
+function sendOptions(child: ChildProcess, options: readonly string[]): void {
+  const pipe = child.stdio[3];
+  if (pipe === null || pipe === undefined || !("end" in pipe)) return;
+  // Whoever does not read it ends, and that is reported.
+  pipe.on("error", () => {});
+  pipe.end(options.map((option) => `${option}\0`).join(""));
+}
+
+/** What bubblewrap would only report on its standard error. */
+async function refusalIn(sandbox: Sandbox, path: string, cwd: string): Promise<NotStarted | undefined> {
+  const folder = await hiddenBy(sandbox, path);
+  if (folder !== undefined) return { kind: "hidden", path, folder };
+  const isThere = await stat(cwd).then(
+    (facts) => facts.isDirectory(),
+    () => false,
+  );
+  if (!isThere) return { kind: "not-found", what: "directory", path: cwd, searched: [] };
+  return (await isInterpreterMissing(path))
+    ? { kind: "not-found", what: "interpreter", path, searched: [] }
+    : undefined;
+}
+
+function signalOf(number: number): NodeJS.Signals | undefined {
+  return (Object.keys(constants.signals) as NodeJS.Signals[]).find((name) => constants.signals[name] === number);
 }
 
 /** What the system's refusal means. The error itself is not passed on: it carries the arguments. */

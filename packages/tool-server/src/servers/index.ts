@@ -1,5 +1,6 @@
 export { createEntryCredential, type EntryCredentialOptions } from "./entry-credential.js";
 export type { OAuthOverrides, OAuthSettings } from "./entry-oauth.js";
+export type { SandboxSettings } from "./entry-sandbox.js";
 export {
   type AssertTrusted,
   type OpenedToolServer,

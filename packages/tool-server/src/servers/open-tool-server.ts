@@ -14,6 +14,7 @@ import type { SecretRegistry } from "../secrets/redactor.js";
 import { defaultLimits, type TransportLimits } from "../transports/transport.js";
 import { createEntryCredential } from "./entry-credential.js";
 import { createEntryOAuth, type OAuthSettings } from "./entry-oauth.js";
+import type { SandboxSettings } from "./entry-sandbox.js";
 import { createServerSecrets } from "./entry-secrets.js";
 import { targetOf } from "./entry-target.js";
 import { createEntryTransport } from "./entry-transport.js";
@@ -35,6 +36,8 @@ export interface ToolServerSettings
   readonly ca?: string | undefined;
   /** How servers are signed in to that ask for OAuth. Default: they are not, and their refusal is a failure. */
   readonly oauth?: OAuthSettings | undefined;
+  /** How stdio servers are kept away from tokens. Default: in a sandbox that hides our own folders, if there is one; false: not. */
+  readonly sandbox?: SandboxSettings | false | undefined;
   readonly limits?: Partial<TransportLimits> | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -64,7 +67,7 @@ export interface OpenToolServerOptions extends ToolServerSettings {
  * is run or connected to before it is used. Throws VARIABLE_UNUSABLE, CREDENTIAL_UNUSABLE or CREDENTIAL_CONFLICT.
  */
 export function openToolServer(options: OpenToolServerOptions): OpenedToolServer {
-  const { entry, variables, pluginRoot, clock = systemClock } = options;
+  const { entry, variables, pluginRoot, sandbox = {}, clock = systemClock } = options;
   const resolved = resolveEntry(entry, { variables, pluginRoot, secrets: options.secrets });
   const secrets = createServerSecrets(entry, options.secrets);
   const tell = createTell(secrets);
@@ -131,7 +134,7 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
     isPersonAsked: oauth && options.oauth?.signIn ? () => oauth.isSigningIn : undefined,
     beforeOpen: () => options.assertTrusted(entry, variables),
     openTransport() {
-      const parts = { resolved, connection: facts, credential, http, variables, pluginRoot, context };
+      const parts = { resolved, connection: facts, credential, http, variables, pluginRoot, sandbox, context };
       const opened = createEntryTransport(parts);
       current = opened.facts;
       return opened;

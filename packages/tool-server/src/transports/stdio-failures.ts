@@ -19,6 +19,7 @@ export function childNotRunnable(server: string, command: string, outcome: NotSt
 
 function adviceFor(outcome: NotStarted, command: string): string {
   if (outcome.kind === "not-executable") return "Make it executable, with chmod +x, or name the program that runs it.";
+  if (outcome.kind === "hidden") return 'Move the plugin elsewhere, or write "sandbox": false into its entry.';
   if (outcome.kind === "not-started") return "Check the arguments, and the limits of this machine and of this user.";
   if (outcome.kind === "aborted") return "Connect again.";
   if (outcome.what === "directory") return "Check the folder of the plugin.";

@@ -1,9 +1,10 @@
 import { publish } from "../diagnostics/channels.js";
 import type { ChildWire } from "../diagnostics/facts.js";
-import type { ToolServerError } from "../errors.js";
+import { ToolServerError } from "../errors.js";
 import { childEnvironment, type Environment } from "../process/child-environment.js";
 import { waitAtMost } from "../process/clock.js";
 import { describeOutcome, type ProcessExit } from "../process/process-outcome.js";
+import type { Sandbox } from "../process/sandbox.js";
 import { type RunningProcess, startProcess } from "../process/start-process.js";
 import { createLineReader } from "../rpc/lines.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
@@ -25,6 +26,8 @@ export interface StdioContext extends TransportContext {
   readonly cwd?: string | undefined;
   /** The user's environment. The child gets what every child gets of it, and what the credential gives. */
   readonly environment: Environment;
+  /** Prepares what hides files and processes from the child; rejects if it must not run without. Default: nothing is hidden. */
+  readonly prepareSandbox?: (() => Promise<Sandbox | undefined>) | undefined;
 }
 
 /** A transport to a child. The SDK knows it by `pid` and `stderr`, and asks it for the protocol's version in place. */
@@ -169,11 +172,16 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
 
   const open = async (): Promise<void> => {
     life.begin();
+    const sandbox = await context.prepareSandbox?.().catch((error: unknown) => {
+      end(ToolServerError.is(error) ? error : undefined);
+      throw error;
+    });
     const started = await startProcess({
       command,
       args: context.args,
       cwd: context.cwd,
       env: childEnvironment(context.environment, command, context.credential.environment()),
+      sandbox,
       redact: (text) => secrets.redact(text),
       signal: calledOff.signal,
       clock,
@@ -193,7 +201,8 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     streams = createJsonRpcStreams(wire);
     writer = writerTo(started, streams);
     publish("wire:opened", wire);
-    tell(facts, "info", `Started ${started.path} as process ${started.pid}.`);
+    const where = sandbox === undefined ? "" : " in the sandbox";
+    tell(facts, "info", `Started ${started.path} as process ${started.pid}${where}.`);
     follow(started);
   };
 

@@ -29,6 +29,9 @@ function programNotices(entry: Entry): string[] {
 
 function stdioNotices(entry: StdioEntry): string[] {
   const notices: string[] = [];
+  if (!entry.sandbox) {
+    notices.push("It asks to run without the sandbox (sandbox: false): it can then read the tokens of all servers.");
+  }
   const program = basename(literalOf(entry.command.template));
   const args = entry.args.map(({ template }) => template.text);
   if (interpreters.test(program) && args.some((arg) => inlineCode.test(arg))) {

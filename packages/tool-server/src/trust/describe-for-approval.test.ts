@@ -35,6 +35,12 @@ test("[TS-D-TRUST-2] a process is described by command, arguments, environment a
   expect(lines).toContain("  uses      your DB_PASSWORD in env.DB_PASSWORD (a secret)");
 });
 
+test("[TS-D-TRUST-2] [TS-D-STDIO-2] an entry that turns the sandbox off says so", () => {
+  const notice = "  ! It asks to run without the sandbox (sandbox: false): it can then read the tokens of all servers.";
+  expect(renderApproval(describeForApproval(entryOf({ command: "x", sandbox: false })))).toContain(notice);
+  expect(renderApproval(describeForApproval(entryOf({ command: "x", sandbox: true })))).not.toContain(notice);
+});
+
 test("[TS-D-TRUST-2] a network server is described by url, origin, headers, helper, and where each variable goes", () => {
   const description = describeForApproval(
     entryOf({

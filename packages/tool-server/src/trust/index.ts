@@ -20,7 +20,7 @@ export {
 } from "./fingerprint-entry.js";
 export { judgeTrust, type TrustJudgement, type TrustQuestion } from "./judge-trust.js";
 export type { OriginPattern } from "./origin-pattern.js";
-export type { DenyingRule, PolicyRule, TrustPolicy } from "./policy.js";
+export type { DenyingRule, PolicyRule, SandboxRule, TrustPolicy } from "./policy.js";
 export { defaultPolicyPath, readPolicy } from "./read-policy.js";
 export { renderApproval } from "./render-approval.js";
 export { type Distrust, notTrusted, renderDistrust } from "./trust-error.js";

@@ -310,6 +310,11 @@ describe("a policy", () => {
     ["by origin", mail, { url: "https://*.example.com" }],
     ["by command", npx, npxRule],
     [
+      "no sandbox where the rule says so",
+      entryOf({ ...Object(npx.written), sandbox: false }),
+      { ...npxRule, sandbox: false },
+    ],
+    [
       "by command as it is written",
       server,
       { command: "node", args: ["${HOST_PLUGIN_ROOT}/server.js"], env: ["TOKEN"] },
@@ -337,6 +342,8 @@ describe("a policy", () => {
     ["a path that only ends like the command", entryOf({ command: "./npx", args: ["-y", "@acme/server"] }), npxRule],
     ["a command that a variable decides", entryOf({ command: "${A:-npx}", args: ["-y", "@acme/server"] }), npxRule],
     ["all but one of what a rule names", mail, { url: "https://mail.example.com", configuration: "/nowhere" }],
+    ["no sandbox by a rule of commands", entryOf({ ...Object(npx.written), sandbox: false }), npxRule],
+    ["no sandbox by a rule of places", entryOf({ ...Object(npx.written), sandbox: false }), { configuration: "/" }],
     ["a process by a rule of origins", npx, { url: "https://*" }],
     ["a network server by a rule of commands", mail, npxRule],
   ])("[TS-D-TRUST-7] does not allow %s", async (_, entry, rule) => {

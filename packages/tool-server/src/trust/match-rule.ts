@@ -19,7 +19,7 @@ export interface RuleSubject {
 
 /**
  * Whether a rule allows an entry. Read narrowly: what depends on a variable is not allowed, unless it is known where the url leads,
- * and neither is what the rule does not speak of and which could run something else, a helper or a variable of the process.
+ * and neither is what the rule does not speak of and which could run something else or see more: a helper, a variable of the process, no sandbox.
  */
 export async function isAllowedBy(rule: PolicyRule, subject: RuleSubject): Promise<boolean> {
   const { entry, fingerprint, configurations } = subject;
@@ -31,6 +31,7 @@ export async function isAllowedBy(rule: PolicyRule, subject: RuleSubject): Promi
     const origin = originOf(entry.url.template, fingerprint.origin);
     if (origin === undefined || !matchesOrigin(rule.url, origin, false)) return false;
   }
+  if (entry.type === "stdio" && !entry.sandbox && rule.sandbox && rule.fingerprint === undefined) return false;
   if (rule.command === undefined) return true;
   return (
     entry.type === "stdio" &&

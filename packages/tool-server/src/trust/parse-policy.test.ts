@@ -17,10 +17,10 @@ test("[TS-D-TRUST-7] a policy is read with all its rules; what it does not say i
   "version": 1,
   "requireApproval": "always",
   "allowTrustFlag": false,
-  "others": "deny",
+  "others": "deny", "sandbox": "required",
   "allow": [
     { "url": "https://*.example.com", "helper": true, "configuration": "/srv" },
-    { "command": "npx", "args": ["-y", "x"], "env": ["TOKEN"] }
+    { "command": "npx", "args": ["-y", "x"], "env": ["TOKEN"], "sandbox": false }
   ],
   "deny": [{ "fingerprint": "${digest.toUpperCase().replace("SHA", "sha")}", "reason": "It was bad." }]
 }`;
@@ -32,9 +32,10 @@ test("[TS-D-TRUST-7] a policy is read with all its rules; what it does not say i
       requireApproval: "always",
       allowTrustFlag: false,
       others: "deny",
+      sandbox: "required",
       allow: [
         { url: { text: "https://*.example.com" }, helper: true, configuration: "/srv", args: [], env: [], line: 8 },
-        { command: "npx", args: ["-y", "x"], env: ["TOKEN"], helper: false, line: 9 },
+        { command: "npx", args: ["-y", "x"], env: ["TOKEN"], helper: false, sandbox: false, line: 9 },
       ],
       deny: [{ fingerprint: digest, reason: "It was bad.", line: 11 }],
     },
@@ -44,6 +45,7 @@ test("[TS-D-TRUST-7] a policy is read with all its rules; what it does not say i
     requireApproval: "unless-allowed",
     allowTrustFlag: true,
     others: "ask",
+    sandbox: "auto",
     allow: [],
     deny: [],
   });
@@ -73,6 +75,7 @@ test.each([
   [{ version: 2 }, /version is not 1/],
   [{ version: "1" }, /version is not 1/],
   [{ version: 1, allowTrustFlag: "no" }, /allowTrustFlag is true or false/],
+  [{ version: 1, sandbox: false }, /sandbox is one of "auto", "required", "off"/],
   [{ version: 1, others: "forbid" }, /others is one of/],
   [{ version: 1, deny: {} }, /deny is a list of rules/],
   [{ version: 1, deny: ["npx"] }, /A rule is an object/],

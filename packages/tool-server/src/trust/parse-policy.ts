@@ -17,10 +17,19 @@ export interface PolicyProblem extends Position {
 
 type Report = (at: Position, message: string) => void;
 
-const policyFields = ["$schema", "version", "requireApproval", "allowTrustFlag", "others", "allow", "deny"] as const;
+const policyFields = [
+  "$schema",
+  "version",
+  "requireApproval",
+  "allowTrustFlag",
+  "others",
+  "sandbox",
+  "allow",
+  "deny",
+] as const;
 const conditions = ["url", "command", "fingerprint", "configuration"] as const;
 const denyFields = [...conditions, "args", "reason"] as const;
-const allowFields = [...denyFields, "env", "helper"] as const;
+const allowFields = [...denyFields, "env", "helper", "sandbox"] as const;
 
 /** Reads the text of a policy. With a problem there is no policy: half of one would allow what the other half denies. */
 export function parsePolicy(
@@ -52,6 +61,7 @@ function readPolicy(root: JsonNode, path: string, report: Report): TrustPolicy |
     requireApproval: choiceOf(members.get("requireApproval"), ["unless-allowed", "always"], report),
     allowTrustFlag: flagOf(members.get("allowTrustFlag"), true, report),
     others: choiceOf(members.get("others"), ["ask", "deny"], report),
+    sandbox: choiceOf(members.get("sandbox"), ["auto", "required", "off"], report),
     allow: rulesOf(members.get("allow"), allowFields, report),
     deny: rulesOf(members.get("deny"), denyFields, report),
   };
@@ -78,12 +88,14 @@ function readRule(node: JsonNode, fields: readonly string[], report: Report): Po
   needs(members, "args", "command", report);
   needs(members, "env", "command", report);
   needs(members, "helper", "url", report);
+  needs(members, "sandbox", "command", report);
   return {
     url: patternOf(members.get("url"), report),
     command: textOf(members.get("command"), report),
     args: textsOf(members.get("args"), report),
     env: textsOf(members.get("env"), report),
     helper: flagOf(members.get("helper"), false, report),
+    sandbox: flagOf(members.get("sandbox"), true, report),
     fingerprint: digestOf(members.get("fingerprint"), report),
     configuration: pathOf(members.get("configuration"), report),
     reason: textOf(members.get("reason"), report),

@@ -1,5 +1,8 @@
 import type { OriginPattern } from "./origin-pattern.js";
 
+/** When stdio servers run in the sandbox. */
+export type SandboxRule = "auto" | "required" | "off";
+
 /** What a rule is about. All that it names must hold. */
 export interface PolicyRule {
   /** Entries that lead to this origin. */
@@ -12,6 +15,8 @@ export interface PolicyRule {
   readonly env: readonly string[];
   /** Whether an allowed entry may have a helper. */
   readonly helper: boolean;
+  /** Whether an allowed entry has to run in the sandbox; false allows `"sandbox": false` as well. */
+  readonly sandbox: boolean;
   /** This entry with these files, and no other: a digest. */
   readonly fingerprint?: string | undefined;
   /** Configurations at or below this absolute path. */
@@ -32,6 +37,8 @@ export interface TrustPolicy {
   readonly allowTrustFlag: boolean;
   /** What becomes of entries that no rule names. */
   readonly others: "ask" | "deny";
+  /** Whether stdio servers run in the sandbox: as their entry says, if there is one; always, or not at all; or never. */
+  readonly sandbox: SandboxRule;
   readonly allow: readonly PolicyRule[];
   readonly deny: readonly PolicyRule[];
 }

@@ -7,6 +7,7 @@ import type { OAuthEvent } from "../oauth/oauth-event.js";
 import type { Clock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import type { OAuthSettings } from "../servers/entry-oauth.js";
+import type { ToolServerSettings } from "../servers/open-tool-server.js";
 import type { TrustJudgement } from "../trust/judge-trust.js";
 import type { Vault } from "../vault/vault.js";
 
@@ -25,6 +26,8 @@ export interface ExplainOptions {
   readonly settings: ClientSettings;
   /** Certificates of authorities to trust besides those that Node knows, in PEM. */
   readonly ca?: string | undefined;
+  /** How stdio servers are kept away from tokens. Default as for `openToolServer`. */
+  readonly sandbox?: ToolServerSettings["sandbox"];
   /** Whether http is accepted for a loopback host. Default false. */
   readonly allowInsecureLoopback?: boolean | undefined;
   /** How an entry without credentials signs in. Default: it cannot, and goes without. */

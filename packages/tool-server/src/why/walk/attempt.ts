@@ -51,7 +51,7 @@ export async function attempt(
   options: AttemptOptions,
   look: () => Promise<void> = async () => {},
 ): Promise<Attempted> {
-  const { clock, secrets, tell, answerMs, signal, variables, pluginRoot, settings, redact } = walk;
+  const { clock, secrets, tell, answerMs, signal, variables, pluginRoot, sandbox = {}, settings, redact } = walk;
   const { resolved, credential, http, facts } = options;
   const connection = createConnection({
     facts,
@@ -72,6 +72,7 @@ export async function attempt(
         http,
         variables,
         pluginRoot,
+        sandbox,
         context,
       });
       options.onTransport?.(opened.transport, opened.facts);

@@ -7,7 +7,8 @@ import { notTrusted } from "../../trust/trust-error.js";
 import type { ExplainOptions } from "../explain-options.js";
 
 /** A walk that is under way: what all of its steps work with. */
-export interface Walk extends Pick<ExplainOptions, "variables" | "pluginRoot" | "secrets" | "settings" | "ca"> {
+export interface Walk
+  extends Pick<ExplainOptions, "variables" | "pluginRoot" | "secrets" | "settings" | "ca" | "sandbox"> {
   readonly options: ExplainOptions;
   readonly entry: Entry;
   readonly clock: Clock;
@@ -35,7 +36,7 @@ function defaultAnswerMs(entry: Entry): number {
 
 /** The walk of an entry, which ends when `signal` aborts. */
 export function createWalk(options: ExplainOptions, entry: Entry, signal: AbortSignal): Walk {
-  const { secrets, variables, pluginRoot, settings, ca, clock = systemClock } = options;
+  const { secrets, variables, pluginRoot, settings, ca, sandbox, clock = systemClock } = options;
   const answerMs = options.answerMs ?? defaultAnswerMs(entry);
   const redact = (text: string): string => secrets.redact(text);
   return {
@@ -46,6 +47,7 @@ export function createWalk(options: ExplainOptions, entry: Entry, signal: AbortS
     secrets,
     settings,
     ca,
+    sandbox,
     clock,
     answerMs,
     signal,

@@ -1,0 +1,209 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { runProcess } from "./run-process.js";
+import { ownFolders, prepareSandbox, type Sandbox } from "./sandbox.js";
+import { startProcess } from "./start-process.js";
+import { allGone, createScriptFolder, isRunning, wordsOf } from "./temporary-scripts.test.helper.js";
+
+const env = { PATH: process.env.PATH ?? "", GREETING: "hello" };
+const found = await prepareSandbox({ hidden: [], cwd: "/" });
+const skipped = "reason" in found ? ` (skipped: ${found.reason})` : "";
+
+async function sandboxOf(hidden: readonly string[], cwd = "/"): Promise<Sandbox> {
+  const sandbox = await prepareSandbox({ hidden, cwd });
+  if ("reason" in sandbox) throw new Error(sandbox.reason);
+  return sandbox;
+}
+
+/** The processes whose arguments name a path. */
+function processesOf(path: string): string[] {
+  return readdirSync("/proc").filter((name) => {
+    try {
+      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, "utf8").includes(path);
+    } catch {
+      return false;
+    }
+  });
+}
+
+const redact = (text: string): string => text;
+
+describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${skipped}`, () => {
+  async function run(body: string, hidden: readonly string[] = [], cwd?: string) {
+    const { sh, path } = await createScriptFolder();
+    const folder = cwd ?? path;
+    const command = await sh(body);
+    const sandbox = await sandboxOf(hidden, folder);
+    const outcome = await runProcess({ command, env, redact, sandbox, cwd: folder, input: "" });
+    return { ...outcome, text: "stdout" in outcome ? outcome.stdout.toString() : "" };
+  }
+
+  test("has its working directory and its variables, and ends with its own code", async () => {
+    const { path } = await createScriptFolder();
+    const outcome = await run('pwd; echo "$GREETING $LD_PRELOAD"; exit 7', [], path);
+    expect(outcome).toMatchObject({ kind: "exited", code: 7, text: `${path}\nhello \n` });
+  });
+
+  test("that a signal ended is reported so", async () => {
+    expect(await run("kill -KILL $$")).toMatchObject({ kind: "signalled", signal: "SIGKILL" });
+  });
+
+  test("does not see hidden folders and files, by whatever name, and cannot write there", async () => {
+    const { path } = await createScriptFolder();
+    mkdirSync(join(path, "real"));
+    writeFileSync(join(path, "real", "token"), "secret");
+    writeFileSync(join(path, "key"), "secret");
+    symlinkSync(join(path, "real"), join(path, "link"));
+    const hidden = [join(path, "link", "/"), join(path, "key"), join(path, "new", "/"), join(path, "absent")];
+    const { text } = await run(`cd ${path}; cat real/* link/* key; echo x > new/x; ls new; echo end`, hidden);
+    expect(text).toBe("end\n");
+    expect(readdirSync(join(path, "new"))).toEqual([]);
+    expect(readFileSync(join(path, "key"), "utf8")).toBe("secret");
+  });
+
+  test("cannot undo what hides the folder", async () => {
+    const { path } = await createScriptFolder();
+    writeFileSync(join(path, "token"), "secret");
+    const attempts = `umount ${path}; umount -l ${path}; unshare -Urm umount ${path}; unshare -m umount ${path}`;
+    const { text } = await run(`${attempts}; cat ${path}/token; ls ${path}; echo end`, [join(path, "/")], "/tmp");
+    expect(text).toBe("end\n");
+  });
+
+  test("sees its own folder within a hidden one", async () => {
+    const { path } = await createScriptFolder();
+    mkdirSync(join(path, "plugin"));
+    writeFileSync(join(path, "token"), "secret");
+    const { text } = await run("echo x > own; ls . ..", [join(path, "/")], join(path, "plugin"));
+    expect(text).toBe(".:\nown\n\n..:\nplugin\n");
+    expect(existsSync(join(path, "plugin", "own"))).toBe(true);
+  });
+
+  test("whose folder is a hidden one sees what is in it, but for our own files and what comes later", async () => {
+    const { path } = await createScriptFolder();
+    for (const name of ["server.js", "vault.key", "approvals.json", "given"]) writeFileSync(join(path, name), name);
+    const later = `echo x > ${path}/server.js; echo y > new; ls`;
+    const { text } = await run(later, [join(path, "/"), join(path, "given")], path);
+    expect(text).toBe("server.js\n");
+    expect(readFileSync(join(path, "server.js"), "utf8")).toBe("x\n");
+  });
+
+  test("that is itself in a hidden folder is not started, and neither is one without its interpreter", async () => {
+    const { path, sh } = await createScriptFolder();
+    const command = await sh("exit 0");
+    const hidden = await sandboxOf([join(path, "/")]);
+    const options = { env, redact };
+    expect(await startProcess({ ...options, command, sandbox: hidden })).toMatchObject({
+      kind: "hidden",
+      folder: path,
+    });
+    writeFileSync(command, "#!/no/such/interpreter\n");
+    const outcome = await startProcess({ ...options, command, sandbox: await sandboxOf([]) });
+    expect(outcome).toMatchObject({ kind: "not-found", what: "interpreter" });
+  });
+
+  test("keeps its variables out of the arguments and of the environment of bubblewrap", async () => {
+    const { sh } = await createScriptFolder();
+    const given = { ...env, LD_PRELOAD: "", API_TOKEN: "very-secret" };
+    const child = await startProcess({
+      command: await sh("echo up; exec cat"),
+      env: given,
+      redact,
+      sandbox: await sandboxOf([]),
+    });
+    if (child.kind !== "running") throw new Error(child.kind);
+    await once(child.stdout, "data");
+    expect(readFileSync(`/proc/${child.pid}/cmdline`, "utf8")).not.toContain("very-secret");
+    expect(readFileSync(`/proc/${child.pid}/environ`, "utf8")).toMatch(/^WIRESCOPE_WATCHDOG=[\w-]+\0$/);
+    await child.end();
+  });
+
+  test("that closes its standard output is noticed while it runs", async () => {
+    const { sh } = await createScriptFolder();
+    const command = await sh("echo up; exec >&-; exec cat");
+    const child = await startProcess({ command, env, redact, sandbox: await sandboxOf([]) });
+    if (child.kind !== "running") throw new Error(child.kind);
+    child.stdout.resume();
+    await once(child.stdout, "end");
+    expect(isRunning(child.pid)).toBe(true);
+    await child.end();
+  });
+
+  test("has time to end by itself after TERM", async () => {
+    const { path, sh } = await createScriptFolder();
+    const body = `trap 'echo begun > ${path}/seen; sleep 0.2; echo done >> ${path}/seen; exit 0' TERM; echo up; while :; do sleep 0.02; done`;
+    const sandbox = await sandboxOf([]);
+    const child = await startProcess({ command: await sh(body), env, redact, sandbox, patienceMs: 0, graceMs: 60_000 });
+    if (child.kind !== "running") throw new Error(child.kind);
+    await once(child.stdout, "data");
+    await child.end();
+    expect(await wordsOf(join(path, "seen"), 2)).toEqual(["begun", "done"]);
+    expect(processesOf(path)).toEqual([]);
+  });
+
+  test("ends with all that it started, daemons and the deaf as well", async () => {
+    const { path, sh } = await createScriptFolder();
+    const deaf = await sh(`trap '' TERM HUP; echo up >> ${path}/up; while :; do sleep 0.05; done`, "deaf.sh");
+    const command = await sh(`setsid ${deaf} & ${deaf}`);
+    const child = await startProcess({
+      command,
+      env,
+      redact,
+      sandbox: await sandboxOf([]),
+      patienceMs: 0,
+      graceMs: 100,
+    });
+    if (child.kind !== "running") throw new Error(child.kind);
+    await wordsOf(join(path, "up"), 2);
+    await child.end();
+    await allGone(processesOf(path));
+  });
+
+  test("does not outlive a parent that is killed", async () => {
+    const { path, sh } = await createScriptFolder();
+    const command = await sh(`trap '' TERM HUP PIPE; echo up > ${path}/up; while :; do sleep 0.05; done`);
+    const program = `
+      import { prepareSandbox } from ${JSON.stringify(distOf("sandbox.js"))};
+      import { startProcess } from ${JSON.stringify(distOf("start-process.js"))};
+      const sandbox = await prepareSandbox({ hidden: [], cwd: "/" });
+      await startProcess({ command: ${JSON.stringify(command)}, env: process.env, redact: (text) => text, sandbox });
+      setInterval(() => {}, 1000);
+    `;
+    const parent = spawn(process.execPath, ["--input-type=module", "-e", program], {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    await wordsOf(join(path, "up"));
+    const pids = processesOf(path);
+    expect(pids.length).toBeGreaterThan(2);
+    parent.kill("SIGKILL");
+    await allGone(pids);
+  });
+});
+
+function distOf(name: string): string {
+  return fileURLToPath(new URL(`../../dist/process/${name}`, import.meta.url));
+}
+
+test("[TS-D-STDIO-1] without bubblewrap in PATH there is no sandbox, and the reason says what to install", async () => {
+  const absence = await prepareSandbox({ hidden: [], cwd: "/", searchPath: "/nowhere" });
+  const reason = process.platform === "linux" ? /needs bubblewrap .* Install the package bubblewrap/ : /on Linux only/;
+  expect(absence).toMatchObject({ reason: expect.stringMatching(reason) });
+});
+
+test("[TS-D-STDIO-1] our own folders are those of the XDG variables, and a relative one does not count", () => {
+  const folders = ownFolders({
+    HOME: "/home/u",
+    XDG_DATA_HOME: "/data",
+    XDG_RUNTIME_DIR: "/run/u",
+    XDG_CACHE_HOME: "c",
+  });
+  expect(folders).toEqual([
+    "/home/u/.config/wirescope/",
+    "/data/wirescope/",
+    "/home/u/.cache/wirescope/",
+    "/run/u/wirescope/",
+  ]);
+});

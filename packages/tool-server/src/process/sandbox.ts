@@ -1,0 +1,162 @@
+import { execFile } from "node:child_process";
+import { mkdir, readdir, realpath, stat } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { isAbsolute, join, relative } from "node:path";
+import type { Environment } from "./child-environment.js";
+import { printableText } from "./printable-text.js";
+import { resolveCommand } from "./resolve-command.js";
+
+/** A way to run a program so that it sees neither some files nor the processes of others: what bubblewrap is started with. */
+export interface Sandbox {
+  /** The file of bubblewrap. */
+  readonly path: string;
+  readonly args: readonly string[];
+  /** The folders that are hidden, without symbolic links. */
+  readonly hidden: readonly string[];
+  /** What is visible in them all the same. */
+  readonly visible: readonly string[];
+}
+
+/** Why there is no sandbox. */
+export interface SandboxAbsence {
+  /** A sentence that says what is missing, and what to do. */
+  readonly reason: string;
+  /** Whether the user can do something about it here. */
+  readonly isFixable: boolean;
+}
+
+export interface SandboxOptions {
+  /** Files, and folders with a final slash. A folder that does not exist is created. */
+  readonly hidden: readonly string[];
+  /**
+   * The working directory of the program. Within a hidden folder it stays visible; if it is a hidden folder, what is in it
+   * now does, but for our own files.
+   */
+  readonly cwd: string;
+  /** Where bubblewrap is looked for. Default: the PATH of this process. */
+  readonly searchPath?: string | undefined;
+}
+
+const probeMs = 10_000;
+
+/** All is visible but for other processes. Options of bubblewrap 0.4 and later only. */
+const everythingElse = ["--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc"];
+
+/** What lets root undo the sandbox from within: unmount, trace, open files by their number, load code into the kernel. */
+const undoing = ["SYS_ADMIN", "SYS_PTRACE", "DAC_READ_SEARCH", "MKNOD", "SYS_RAWIO", "SYS_MODULE", "SYS_BOOT", "BPF"];
+
+/** Folders of Wirescope itself: tokens, keys, approvals, settings, compiled code, and how a running gateway is reached. */
+export function ownFolders(environment: Environment = process.env): string[] {
+  const home = environment.HOME || homedir();
+  const base = (name: string, ...standard: readonly string[]): string => {
+    const configured = environment[name] ?? "";
+    return isAbsolute(configured) ? configured : join(home, ...standard);
+  };
+  const bases = [
+    base("XDG_CONFIG_HOME", ".config"),
+    base("XDG_DATA_HOME", ".local", "share"),
+    base("XDG_CACHE_HOME", ".cache"),
+    base("XDG_RUNTIME_DIR", ".local", "state"),
+  ];
+  return bases.map((each) => join(each, "wirescope", "/"));
+}
+
+/** Prepares a sandbox that hides these files, if there is one on this machine. */
+export async function prepareSandbox(options: SandboxOptions): Promise<Sandbox | SandboxAbsence> {
+  const found = await findBubblewrap(options.searchPath ?? process.env.PATH ?? "");
+  if ("reason" in found) return found;
+  const cwd = await realpath(options.cwd).catch(() => options.cwd);
+  const resolved = await Promise.all(options.hidden.map(resolveHidden));
+  const there = resolved.filter((each) => each !== undefined);
+  const folders = there.filter(({ isFolder }) => isFolder).map(({ path }) => path);
+  const outermost = there.filter(({ path }) => !folders.some((folder) => isInside(path, folder)));
+  const unique = new Map(outermost.map((each) => [each.path, each]));
+  const isHidden = (path: string): boolean => there.some((each) => each.path === path);
+  const inCwd = unique.has(cwd) ? (await pluginFilesIn(cwd)).filter((path) => !isHidden(path)) : [cwd];
+  const visible = inCwd.filter((path) => folders.some((folder) => isInside(path, folder)));
+  const args = [...unique.values()].flatMap(({ path, isFolder }) => {
+    if (!isFolder) return ["--ro-bind", "/dev/null", path];
+    const binds = visible.filter((each) => isInside(each, path)).flatMap((each) => ["--bind", each, each]);
+    // What is written there would be lost with the sandbox, so nothing can be.
+    return ["--tmpfs", path, ...binds, "--remount-ro", path];
+  });
+  return { path: found.path, args: [...found.args, ...args], hidden: folders, visible };
+}
+
+/** Files with which we are set up. They are hidden even if a plugin is in the same folder. */
+const ownNames = /^(?:token|tokens|vault[.-]key|environment|(?:approvals|gateway|oauth)\.json.*)$/;
+
+async function pluginFilesIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names.filter((name) => !ownNames.test(name)).map((name) => join(folder, name));
+}
+
+/** The folder with which a sandbox hides this file; undefined if the file stays visible. */
+export async function hiddenBy({ hidden, visible }: Sandbox, path: string): Promise<string | undefined> {
+  const real = await realpath(path).catch(() => path);
+  if (visible.some((each) => each === real || isInside(real, each))) return undefined;
+  return hidden.find((folder) => isInside(real, folder));
+}
+
+const probes = new Map<string, Promise<{ readonly path: string; readonly args: readonly string[] } | SandboxAbsence>>();
+
+/** Looks for bubblewrap, and whether it may do here what it is for. Tried once for each PATH and process. */
+function findBubblewrap(searchPath: string): Promise<{ path: string; args: readonly string[] } | SandboxAbsence> {
+  const known = probes.get(searchPath);
+  if (known !== undefined) return known;
+  const probe = probeBubblewrap(searchPath);
+  probes.set(searchPath, probe);
+  return probe;
+}
+
+async function probeBubblewrap(
+  searchPath: string,
+): Promise<{ path: string; args: readonly string[] } | SandboxAbsence> {
+  if (process.platform !== "linux") {
+    return { reason: `There is a sandbox on Linux only, and this is ${process.platform}.`, isFixable: false };
+  }
+  const found = await resolveCommand("bwrap", "/", searchPath);
+  if (found.kind !== "found") {
+    const reason = "The sandbox needs bubblewrap (bwrap), which is not in PATH. Install the package bubblewrap.";
+    return { reason, isFixable: true };
+  }
+  const { path } = found;
+  const drops = process.geteuid?.() === 0 ? undoing.flatMap((name) => ["--cap-drop", `CAP_${name}`]) : [];
+  const args = [...everythingElse, ...drops];
+  const hide = ["--tmpfs", tmpdir(), "--remount-ro", tmpdir()];
+  const problem = await failureOf(path, [...args, ...hide, "--", path, "--version"]);
+  if (problem === undefined) return { path, args };
+  return {
+    reason: `bubblewrap (${path}) cannot be used here: ${problem}. It needs user namespaces, which many containers and some systems deny; docs/vault.md says how to allow them.`,
+    isFixable: true,
+  };
+}
+
+function failureOf(path: string, args: readonly string[]): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    execFile(path, args, { env: {}, cwd: "/", timeout: probeMs, killSignal: "SIGKILL" }, (error, _, stderr) => {
+      if (error === null) return resolve(undefined);
+      const [line = ""] = stderr.trim().split("\n");
+      resolve(printableText(line || (error.killed ? "it did not end" : `it failed (${error.code})`), 200));
+    });
+  });
+}
+
+async function resolveHidden(
+  written: string,
+): Promise<{ readonly path: string; readonly isFolder: boolean } | undefined> {
+  try {
+    // Otherwise the program could create it, and put there what we read later.
+    if (written.endsWith("/")) await mkdir(written, { recursive: true, mode: 0o700 });
+    const path = await realpath(written);
+    return { path, isFolder: (await stat(path)).isDirectory() };
+  } catch {
+    // What does not exist and cannot be created needs not be hidden.
+    return undefined;
+  }
+}
+
+function isInside(path: string, folder: string): boolean {
+  const inner = relative(folder, path);
+  return inner !== "" && inner !== ".." && !inner.startsWith("../") && !isAbsolute(inner);
+}

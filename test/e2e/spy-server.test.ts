@@ -1,0 +1,67 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createSpyWorld, hasBubblewrap, pathWithout, type SpyWorld, whyNoSpying } from "./spy-server.test.helper.js";
+
+const reason = whyNoSpying();
+const noSandbox = reason ?? (hasBubblewrap() ? undefined : "bubblewrap is not installed or not allowed here");
+
+/** The name of a test, with the reason if it cannot run here. */
+function named(name: string, skipped: string | undefined): string {
+  return skipped === undefined ? name : `${name} (skipped: ${skipped})`;
+}
+
+const inSandbox = test.skipIf(noSandbox !== undefined);
+const anywhere = test.skipIf(reason !== undefined);
+
+inSandbox(
+  named("[TS-OAUTH-5] a server in the sandbox sees no other process, no key and no vault", noSandbox),
+  async () => {
+    const world = await createSpyWorld();
+    const file = world.keyFile();
+    const { found, processes, stderr } = await world.spy({ env: { WIRESCOPE_VAULT_KEY_FILE: file }, places: [file] });
+    expect(found).toEqual([]);
+    // Itself, and the process that waits for it.
+    expect(processes).toBe(2);
+    expect(stderr).toContain("in the sandbox");
+    expect(stderr).not.toContain("Debugger listening");
+  },
+);
+
+anywhere.each([
+  ["the file that holds the key", (world: SpyWorld) => ({ WIRESCOPE_VAULT_KEY_FILE: world.keyFile() })],
+  ["the variable that holds the key", (world: SpyWorld) => ({ WIRESCOPE_VAULT_KEY: world.key })],
+])(named("[TS-OAUTH-5] a server without the sandbox does not learn of %s", reason), async (_, envOf) => {
+  const world = await createSpyWorld();
+  const { found, processes, stderr } = await world.spy({ env: envOf(world), entry: { sandbox: false } });
+  expect(processes).toBeGreaterThan(2);
+  // The encrypted vault can be read, but neither the process that holds the key nor what it was started with.
+  expect(found.filter((each) => !each.startsWith("file ") || each.includes(" holds "))).toEqual([]);
+  expect(stderr).toContain("It runs without a sandbox. Its entry turns the sandbox off.");
+  expect(stderr).not.toContain("Debugger listening");
+});
+
+anywhere(named("[TS-OAUTH-5] a key from a descriptor is in no file and in no environment", reason), async () => {
+  const world = await createSpyWorld();
+  const setting = { env: { WIRESCOPE_VAULT_KEY_FD: "3" }, descriptor: world.key, entry: { sandbox: false } };
+  const { found } = await world.spy(setting);
+  expect(found.filter((each) => !each.startsWith("file ") || each.includes(" holds "))).toEqual([]);
+});
+
+anywhere(named("[TS-OAUTH-5] a machine without bubblewrap runs servers without, and reports why", reason), async () => {
+  const world = await createSpyWorld();
+  const { stderr } = await world.spy({ env: { WIRESCOPE_VAULT_KEY: world.key }, path: pathWithout(world.folder) });
+  expect(stderr).toContain("It runs without a sandbox. The sandbox needs bubblewrap (bwrap), which is not in PATH.");
+});
+
+anywhere(
+  named("[TS-OAUTH-5] a machine that denies namespaces runs servers without, and reports why", reason),
+  async () => {
+    const world = await createSpyWorld();
+    const path = pathWithout(world.folder);
+    writeFileSync(join(path, "bwrap"), "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n");
+    chmodSync(join(path, "bwrap"), 0o755);
+    const { stderr } = await world.spy({ env: { WIRESCOPE_VAULT_KEY: world.key }, path });
+    expect(stderr).toContain("cannot be used here: bwrap: No permissions to create new namespace.");
+  },
+);
