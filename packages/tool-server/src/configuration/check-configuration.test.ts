@@ -101,11 +101,28 @@ describe("an environment file", () => {
     expect(await codesOf(text)).toEqual([]);
   });
 
-  test("gets a command that is safe to paste, whatever its name", async () => {
+  test("[TS-STDIO-3] that git tracks is a warning, although .gitignore covers it, until the advice is followed", async () => {
     git("init", "--quiet");
-    await writeFile(join(root, ".env.$(id)"), "A=1\n");
+    const name = ".env.$(touch ran)";
+    await writeFile(join(root, name), "A=1\n");
+    await writeFile(join(root, ".gitignore"), ".env.*\n");
+    git("add", "--force", name);
     const { findings } = await checkConfiguration(text, { pluginRoot: root, variables: {} });
-    expect(findings.find(({ code }) => code === "env-file-not-ignored")?.fix).toContain("git rm --cached '.env.$(id)'");
+    expect(findings).toMatchObject([{ code: "env-file-tracked", severity: "warning", file: join(root, name) }]);
+    const [, command = ""] = /Run (git .*), commit that/.exec(findings[0]?.fix ?? "") ?? [];
+    execFileSync("sh", ["-c", command], { cwd: tmpdir(), stdio: "pipe" });
+    expect(await codesOf(text)).toEqual([]);
+    expect(await readdir(root)).not.toContain("ran");
+  });
+
+  test("[TS-STDIO-3] that git tracks and no .gitignore covers gets advice about both", async () => {
+    git("init", "--quiet");
+    await writeFile(join(root, ".env"), "A=1\n");
+    git("add", ".env");
+    const { findings } = await checkConfiguration(text, { pluginRoot: root, variables: {} });
+    expect(findings).toMatchObject([
+      { code: "env-file-tracked", fix: expect.stringMatching(/^Add \.env to \.gitignore\. Run git /) },
+    ]);
   });
 
   test("[TS-STDIO-3] that is given with --env-file is judged wherever it is", async () => {

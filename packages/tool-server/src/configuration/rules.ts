@@ -48,6 +48,7 @@ export const rules = {
   "command-not-found": "The command of a stdio entry can be found and run.",
   "env-file-syntax": "A line of an environment file is NAME=value.",
   "env-file-not-ignored": "An environment file inside a repository is covered by a .gitignore.",
+  "env-file-tracked": "An environment file is kept out of version control: git does not track it.",
 } as const;
 
 /** The code of a rule. */

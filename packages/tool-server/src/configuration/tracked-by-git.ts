@@ -1,0 +1,85 @@
+import { lstat } from "node:fs/promises";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { readBoundedFile } from "../files/bounded-file.js";
+import { repositoryOf } from "./ignored-by-git.js";
+
+const maxIndexBytes = 16_777_216;
+const maxNameBytes = 4096;
+/** The bytes of an object id: SHA-1, and SHA-256 in the repositories that use it. */
+const idSizes = [20, 32];
+const [isExtended, lengthMask] = [0x4000, 0x0fff];
+
+/**
+ * Whether the index of the repository that holds `file` contains it, so that commits do too, whatever `.gitignore` says; undefined outside
+ * a repository, or if the index cannot be read. Only reads it: git itself would run programs that the repository's configuration names.
+ */
+export async function isTrackedByGit(file: string): Promise<boolean | undefined> {
+  const path = resolve(file);
+  const root = await repositoryOf(dirname(path));
+  if (root === undefined) return undefined;
+  try {
+    const index = await readBoundedFile(join(await gitDirectoryOf(root), "index"), {
+      maxBytes: maxIndexBytes,
+      followLinks: false,
+    });
+    const name = Buffer.from(relative(root, path).split(sep).join("/"));
+    for (const idBytes of idSizes) {
+      const isFound = hasEntry(index, name, idBytes);
+      if (isFound !== undefined) return isFound;
+    }
+    return undefined;
+  } catch (error) {
+    // Without an index nothing was ever added.
+    return (error as NodeJS.ErrnoException).code === "ENOENT" ? false : undefined;
+  }
+}
+
+/** In a worktree or submodule, `.git` is a file that names the folder. */
+async function gitDirectoryOf(root: string): Promise<string> {
+  const path = join(root, ".git");
+  if ((await lstat(path)).isDirectory()) return path;
+  const text = (await readBoundedFile(path, { maxBytes: maxNameBytes, followLinks: false })).toString("utf8");
+  return resolve(root, text.replace(/^gitdir: /, "").trimEnd());
+}
+
+/** Whether an index in the format of git (gitformat-index, versions 2 to 4) has an entry; undefined if it has another format. */
+function hasEntry(index: Buffer, wanted: Buffer, idBytes: number): boolean | undefined {
+  if (index.length < 12 || index.toString("latin1", 0, 4) !== "DIRC") return undefined;
+  const [version, count] = [index.readUInt32BE(4), index.readUInt32BE(8)];
+  if (version < 2 || version > 4) return undefined;
+  let at = 12;
+  let previous: Buffer = Buffer.alloc(0);
+  let isFound = false;
+  for (let entry = 0; entry < count; entry += 1) {
+    const flagsAt = at + 40 + idBytes;
+    if (flagsAt + 2 > index.length) return undefined;
+    const flags = index.readUInt16BE(flagsAt);
+    let nameAt = flagsAt + (flags & isExtended ? 4 : 2);
+    let kept = 0;
+    if (version === 4) {
+      const dropped = readOffset(index, nameAt);
+      kept = previous.length - dropped.value;
+      nameAt = dropped.end;
+    }
+    const end = index.indexOf(0, nameAt);
+    if (end === -1 || kept < 0 || kept + end - nameAt > maxNameBytes) return undefined;
+    const name: Buffer = Buffer.concat([previous.subarray(0, kept), index.subarray(nameAt, end)]);
+    // An index with ids of another size would not fit the lengths that it states.
+    if ((flags & lengthMask) !== Math.min(name.length, lengthMask)) return undefined;
+    isFound ||= name.equals(wanted);
+    at = version === 4 ? end + 1 : at + ((end - at + 8) & ~7);
+    if (version === 4) previous = name;
+  }
+  // The other entries of a split index are in another file.
+  return isFound || index.toString("latin1", at, at + 4) !== "link" ? isFound : undefined;
+}
+
+/** The variable-length integer by which version 4 says how many bytes of the name before are dropped. */
+function readOffset(index: Buffer, start: number): { readonly value: number; readonly end: number } {
+  let value = -1;
+  for (let at = start; ; at += 1) {
+    const byte = index[at] ?? 0;
+    value = (value + 1) * 128 + (byte & 0x7f);
+    if (byte < 0x80) return { value, end: at + 1 };
+  }
+}
