@@ -57,11 +57,11 @@ export async function ensureBuilt() {
   });
 }
 
-/** Runs a command of this checkout: the set-up, then `main`; what fails in the set-up is told without a stack. */
-export function command(main) {
+/** Runs a command of this checkout: the set-up, then `main`; what fails in the set-up is reported without a stack. */
+export function command(main, { needsBuild = true } = {}) {
   return explain(async () => {
     await ensureInstalled();
-    await ensureBuilt();
+    if (needsBuild) await ensureBuilt();
     process.exitCode = await main(process.argv.slice(2));
   });
 }

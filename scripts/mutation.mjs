@@ -1,0 +1,124 @@
+// npm run mutation: changes the code in small ways, one at a time, and says which changes no test notices.
+//
+//   npm run mutation                      the five parts below, one after the other
+//   npm run mutation -- registry          one of them
+//   npm run mutation -- registry/links.ts one file of it
+//
+// Each change is held against the tests beside the code, and against those alone. The reports are in .mutation/reports.
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { command, root, run, SetupError } from "./setup.mjs";
+
+/** Each part is a folder, and the files of it that are changed. */
+const parts = {
+  registry: ["packages/channelz/src/registry"],
+  client: ["packages/channelz/src/client"],
+  substitution: [
+    "packages/tool-server/src/configuration",
+    "{judge-value,parse-env-file,substitute-entry,template,url-template}.ts",
+  ],
+  credentials: ["packages/tool-server/src/credentials"],
+  why: ["packages/tool-server/src/why"],
+};
+
+// Version 10 needs Node 22.
+const strykerVersion = "9.6.1";
+const home = join(root, ".mutation");
+const packageOf = (name) => join(home, "node_modules", "@stryker-mutator", name, "dist", "src", "index.js");
+
+/** Installs Stryker below .mutation, once: 170 packages that nothing else needs. It finds vitest in the checkout. */
+async function installStryker() {
+  const record = join(home, "installed");
+  if (existsSync(record) && readFileSync(record, "utf8") === strykerVersion) return;
+  console.error(`Installing Stryker ${strykerVersion}.`);
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, "package.json"), '{"private": true}\n');
+  const packages = ["core", "vitest-runner"].map((name) => `@stryker-mutator/${name}@${strykerVersion}`);
+  const args = ["install", "--loglevel=error", "--no-progress", "--legacy-peer-deps", "--prefix", home, ...packages];
+  const code = await run("npm", args);
+  if (code !== 0) throw new SetupError(`Stryker cannot be installed: npm ended with code ${code}.`);
+  writeFileSync(record, strykerVersion);
+}
+
+/** Changes the code of one folder, or of one file of it; gives all changes and what became of them. */
+async function mutate(Stryker, name, file, concurrency) {
+  const [folder, files = "**/*.ts"] = parts[name];
+  const stryker = new Stryker({
+    mutate: [`${folder}/${file ?? files}`, "!**/*.test.ts", "!**/*.test.helper.ts", "!**/drop-watch.ts"],
+    testRunner: "vitest",
+    vitest: { configFile: "vitest.mutation.config.ts", dir: folder, related: false },
+    plugins: [packageOf("vitest-runner")],
+    // Worker threads take no flags of their own.
+    testRunnerNodeArgs: ["--expose-gc"],
+    coverageAnalysis: "perTest",
+    // What runs when a module is loaded would take the tests of a whole folder for each change.
+    ignoreStatic: true,
+    // The wording of messages is not what these tests are about.
+    mutator: { excludedMutations: ["StringLiteral"] },
+    concurrency,
+    timeoutMS: 5000,
+    timeoutFactor: 3,
+    // It would be rewritten with the API of TypeScript, which version 7 does not have.
+    tsconfigFile: "none",
+    ignorePatterns: ["/docs", "/examples", "/benchmarks", "/conformance", "/deploy", "/test/e2e", "dist", "bundle"],
+    tempDirName: ".mutation/sandbox",
+    reporters: ["html", "progress-append-only"],
+    htmlReporter: { fileName: `.mutation/reports/${name}.html` },
+    logLevel: "warn",
+    allowEmpty: true,
+  });
+  try {
+    return await stryker.runMutationTest();
+  } catch (error) {
+    throw new SetupError(
+      `Stryker failed: ${error.message} What it says is above; the tests must pass without a change.`,
+    );
+  }
+}
+
+await command(main, { needsBuild: false });
+
+async function main(args) {
+  const { values, positionals } = parseArgs({
+    args,
+    options: { concurrency: { type: "string", default: String(Math.max(1, availableParallelism() - 1)) } },
+    allowPositionals: true,
+  });
+  const concurrency = Number(values.concurrency);
+  if (!Number.isInteger(concurrency) || concurrency < 1)
+    throw new SetupError(`--concurrency is a whole number, not "${values.concurrency}".`);
+  const wanted = positionals.length === 0 ? Object.keys(parts) : positionals;
+  for (const one of wanted) {
+    const [name] = one.split("/", 1);
+    if (!Object.hasOwn(parts, name))
+      throw new SetupError(`The parts are ${Object.keys(parts).join(", ")}, not "${name}".`);
+  }
+  await installStryker();
+  const { Stryker } = await import(packageOf("core"));
+  for (const one of wanted) {
+    const [name, ...file] = one.split("/");
+    const startedAt = performance.now();
+    const results = await mutate(Stryker, name, file.length === 0 ? undefined : file.join("/"), concurrency);
+    print(one, results, (performance.now() - startedAt) / 60_000);
+  }
+  return 0;
+}
+
+/** Prints the changes that no test noticed, and the score. */
+function print(name, results, minutes) {
+  const of = (...statuses) => results.filter(({ status }) => statuses.includes(status));
+  const missed = of("Survived", "NoCoverage");
+  for (const { fileName, location, mutatorName, replacement, status } of missed) {
+    const at = `${fileName.replace(/^.*\/src\//, "")}:${location.start.line}:${location.start.column}`;
+    const how = status === "NoCoverage" ? " (no test runs it)" : "";
+    console.log(`${at} ${mutatorName}${how}: ${replacement.replace(/\s+/g, " ").slice(0, 100)}`);
+  }
+  const noticed = of("Killed", "Timeout").length;
+  const all = noticed + missed.length;
+  if (all === 0) throw new SetupError(`Nothing of ${name} can be changed. Is it the name of a file?`);
+  const score = `${((100 * noticed) / all).toFixed(1)} %`;
+  console.log(`${name}: ${score} of ${all} changes noticed, in ${minutes.toFixed(1)} min`);
+}
