@@ -112,6 +112,32 @@ describe("a link", () => {
     expect(await childIds(registry, parent)).toEqual([child.id]);
   });
 
+  test("of a socket is made once, and undone once, and then the socket can have another owner", async () => {
+    const registry = createRegistry();
+    const [first, second] = [registry.addSubchannel(), registry.addSubchannel()];
+    const socket = registry.addSocket({ parent: first });
+    const eventsOfFirst = async () => (await registry.getSubchannel(first.id)).subchannel!.data!.trace!.events.length;
+    const before = await eventsOfFirst();
+    first.link(socket);
+    expect(await eventsOfFirst()).toBe(before);
+    expect(second.unlink(socket)).toBe(false);
+    expect(failure(() => second.link(socket)).code).toBe("LINK_REFUSED");
+    expect(await childIds(registry, first)).toEqual([socket.id]);
+    expect(first.unlink(socket)).toBe(true);
+    expect(first.unlink(socket)).toBe(false);
+    second.link(socket);
+    expect(await childIds(registry, first)).toEqual([]);
+    expect(await childIds(registry, second)).toEqual([socket.id]);
+  });
+
+  test("[CZ-CHANNEL-2] of a socket under a parent that has nested channels alone is refused", async () => {
+    const registry = createRegistry();
+    const parent = registry.addChannel();
+    const nested = registry.addChannel({ parent });
+    expect(failure(() => registry.addSocket({ parent })).code).toBe("LINK_MIXED_CHILDREN");
+    expect(await childIds(registry, parent)).toEqual([nested.id]);
+  });
+
   test("takes nothing but channels, subchannels and sockets", () => {
     const registry = createRegistry();
     const parent = registry.addChannel();

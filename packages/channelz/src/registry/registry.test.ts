@@ -188,6 +188,25 @@ describe("a socket", () => {
     });
   });
 
+  test("keeps a remote name although nothing else is known of it", async () => {
+    const { id } = registry.addSocket({ remoteName: "orders.example" });
+    expect((await registry.getSocket(id)).socket?.remoteName).toBe("orders.example");
+  });
+
+  test("without a subject is read without its describer", async () => {
+    const describe = (): never => {
+      throw new Error("asked");
+    };
+    const { id } = registry.addSocket({ describe });
+    expect((await registry.getSocket(id)).socket?.data?.option).toEqual([]);
+  });
+
+  test("is not found by the method of another kind, and the error says which kind the id is of", async () => {
+    const { id } = registry.addSocket();
+    await expect(registry.getServer(id)).rejects.toThrow(`There is no server ${id}: that id is a socket's.`);
+    await expect(registry.getServer(id + 1)).rejects.toThrow(`There is no server ${id + 1}. It never was`);
+  });
+
   test("[CZ-SOCKET-10] [CZ-SOCKET-11] [CZ-SOCKET-12] [CZ-D-TIME-1] tells its times, and none that never came", async () => {
     const client = registry.addSocket();
     const server = registry.addSocket();
