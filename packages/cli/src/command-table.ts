@@ -4,6 +4,7 @@ import { callCommand } from "./commands/call.js";
 import { channelsCommand } from "./commands/channels.js";
 import { checkCommand } from "./commands/check.js";
 import type { Command } from "./commands/command.js";
+import { debugCommand } from "./commands/debug.js";
 import { demoCommand } from "./commands/demo.js";
 import { installCommand } from "./commands/install.js";
 import { loginCommand } from "./commands/login.js";
@@ -39,6 +40,7 @@ export const commands: readonly Command[] = [
   pingCommand,
   whyCommand,
   reconnectCommand,
+  debugCommand,
   loginCommand,
   logoutCommand,
   authCommand,

@@ -1,6 +1,7 @@
 import type { ListenLimits, ListenTls, Registry } from "@wirescope/channelz";
 import type { Clock, SecretRegistry } from "@wirescope/tool-server";
 import type { Implementation } from "@wirescope/tool-server/rpc";
+import type { DebugSwitch } from "./debug-switch.js";
 import type { HttpHandler } from "./endpoint/http-exchange.js";
 import type { GatewayListener } from "./events.js";
 import type { GatewayLimits } from "./limits.js";
@@ -40,6 +41,8 @@ export interface GatewayOptions {
   readonly pages?: Readonly<Record<string, HttpHandler>> | undefined;
   /** Where spans and metrics go. Default: to what the application set up for OpenTelemetry before, if it did. */
   readonly telemetry?: GatewayTelemetry | undefined;
+  /** The debug mode of the program, which the administration switches. Default: it has none. */
+  readonly debug?: DebugSwitch | undefined;
   /**
    * Lets a person sign in when a call needs it, and makes the call wait for them. Only for a gateway whose clients run on its
    * machine, for the same person. Default: such a call fails, and its error names the command that signs in.

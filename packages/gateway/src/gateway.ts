@@ -133,6 +133,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       info,
       notices,
       signIns,
+      debug: options.debug,
       channelId: observation.channelId,
       adminToken,
     });

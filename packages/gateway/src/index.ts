@@ -1,5 +1,6 @@
 export type { Implementation } from "@wirescope/tool-server/rpc";
 export type { ToolFilter } from "./catalogue/tool-filter.js";
+export type { DebugSwitch } from "./debug-switch.js";
 export type { HttpHandler } from "./endpoint/http-exchange.js";
 export type { CallerFacts, GatewayEvent, GatewayListener } from "./events.js";
 export { type Gateway, type GatewayCloseOptions, type GatewaySignInOptions, startGateway } from "./gateway.js";

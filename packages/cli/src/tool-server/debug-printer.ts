@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { printableText } from "@wirescope/channelz/printable-text";
 import type {
   ConnectionFacts,
+  CredentialDescription,
   Ending,
   HeaderDescription,
   StateChange,
@@ -12,23 +13,30 @@ import type {
 import type { Io } from "../io.js";
 import { stateText } from "../output/server-status.js";
 
-/**
- * Tells on standard error what tool servers do, until the returned function is called. All that they publish in words has
- * its secrets taken out already.
- */
+/** Prints to standard error what tool servers do, until the returned function is called. */
 export function printDebug(io: Io, prefix: string): () => void {
   const start = io.now().getTime();
-  const say = (server: string, text: string): void => {
+  return followDebug(prefix, (server, line) => {
     const seconds = ((io.now().getTime() - start) / 1000).toFixed(3).padStart(8);
-    for (const line of text.split("\n")) io.stderr.write(`${seconds}s ${printableText(`${server}: ${line}`)}\n`);
+    io.stderr.write(`${seconds}s ${printableText(`${server}: ${line}`)}\n`);
+  });
+}
+
+/**
+ * Reports what tool servers do, line by line, until the returned function is called. All that they publish has its secrets
+ * taken out already, and of headers only the names are known here.
+ */
+export function followDebug(prefix: string, onLine: (server: string, line: string) => void): () => void {
+  const say = (server: string, text: string): void => {
+    for (const line of text.split("\n")) onLine(server, line);
   };
   const toldHeaders = new WeakMap<ConnectionFacts, string>();
   /** Tells the headers that are sent, where they are others than before: a helper gives them only when it has run. */
   const sayHeaders = (facts: ConnectionFacts): void => {
-    const headers = facts.credential().headers.map(describeHeader).join("; ");
-    if (headers === "" || toldHeaders.get(facts) === headers) return;
+    const headers = describeHeaders(facts.credential());
+    if (headers === undefined || toldHeaders.get(facts) === headers) return;
     toldHeaders.set(facts, headers);
-    say(facts.name, `sends ${headers}`);
+    say(facts.name, headers);
   };
   const handlers: Record<string, (message: unknown) => void> = {
     "connection:opened": (message) => {
@@ -65,6 +73,11 @@ export function printDebug(io: Io, prefix: string): () => void {
   return () => {
     for (const [name, handler] of Object.entries(handlers)) unsubscribe(prefix + name, handler);
   };
+}
+
+/** The headers that a credential sends, without their values; undefined if it sends none. */
+export function describeHeaders({ headers }: Pick<CredentialDescription, "headers">): string | undefined {
+  return headers.length === 0 ? undefined : `sends ${headers.map(describeHeader).join("; ")}`;
 }
 
 /** A header without its value. */

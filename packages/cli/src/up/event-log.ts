@@ -1,13 +1,16 @@
 import { printableText } from "@wirescope/channelz/printable-text";
-import type { GatewayEvent, GatewayListener } from "@wirescope/gateway";
+import type { GatewayEvent } from "@wirescope/gateway";
 import type { Io } from "../io.js";
 import { stateText } from "../output/server-status.js";
+
+/** What the log shows: the events of a gateway, and what debug mode adds. */
+export type LogEvent = GatewayEvent | { readonly kind: "debug"; readonly server: string; readonly text: string };
 
 /**
  * Writes what happens in a gateway to standard error, a line each: for people, or as JSON for machines. The lines of one turn of the
  * event loop go together, after it: Node waits for each such write, and a call need not wait for its line.
  */
-export function createEventLog(io: Io, form: "pretty" | "json"): GatewayListener {
+export function createEventLog(io: Io, form: "pretty" | "json"): (event: LogEvent) => void {
   let waiting = "";
   const flush = (): void => {
     const text = waiting;
@@ -28,7 +31,7 @@ export function createEventLog(io: Io, form: "pretty" | "json"): GatewayListener
   };
 }
 
-function describe(event: GatewayEvent): string {
+function describe(event: LogEvent): string {
   switch (event.kind) {
     case "call": {
       const { method, server, name, outcome, durationMs, reason, client } = event;
@@ -42,6 +45,8 @@ function describe(event: GatewayEvent): string {
       return `${event.server}: ${stateText(event.state)}${event.reason === undefined ? "" : `: ${event.reason}`}`;
     case "left-out":
       return `${event.server} is left out of ${event.list}: ${event.reason}`;
+    case "debug":
+      return `${event.server}: ${event.text}`;
     case "sign-in":
       return `${event.server}: ${event.reason}`;
     case "refused":

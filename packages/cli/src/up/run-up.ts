@@ -21,6 +21,7 @@ import { UsageError } from "../usage-error.js";
 import { version } from "../version.js";
 import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import { openAuditLog } from "./audit-log.js";
+import { createDebugSwitch } from "./debug-switch.js";
 import { createEventLog } from "./event-log.js";
 import { hearOfCertificates } from "./hear-of-certificates.js";
 import { listenHint } from "./listen-hint.js";
@@ -148,6 +149,14 @@ async function serve(
           log?.(event);
           audit?.listener(event);
         };
+  let started: Gateway | undefined;
+  const debugLog = log ?? createEventLog(io, "pretty");
+  const debug = createDebugSwitch({
+    write: (server, text) => debugLog({ kind: "debug", server, text }),
+    redact: secrets.redact,
+    servers: () => started?.servers() ?? [],
+  });
+  debug.set(values.debug);
   const telemetry = await openTelemetry({
     env: io.env,
     version: version(),
@@ -184,7 +193,9 @@ async function serve(
     tellsArguments: values["audit-arguments"],
     onEvent,
     telemetry,
+    debug,
   });
+  started = gateway;
   postponeWasmTierUp();
   const tellLost = (): void => {
     for (const { server, problem } of reader.toDo(commands)) tellDefect(`${server}: ${problem}`);
@@ -227,6 +238,7 @@ async function serve(
     for (const stopOne of stopWatching) stopOne();
     links.close();
     await gateway.close();
+    debug.set(false);
     await audit?.close();
   }
 }

@@ -62,6 +62,10 @@ const ownOptions = {
     choices: ["pretty", "json", "off"],
     help: "how to log calls and servers on standard error; default: pretty on a terminal, else json",
   },
+  debug: {
+    type: "boolean",
+    help: "log what happens with servers too: headers without values, OAuth steps, refreshes; while it runs: wirescope debug on",
+  },
   "audit-file": {
     type: "string",
     placeholder: "file",

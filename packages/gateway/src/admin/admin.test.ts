@@ -257,6 +257,7 @@ describe("the guard", () => {
       await expect(admin.completeSignIn({ signInId: "a", address: "b" })).rejects.toThrow(denied);
       await expect(admin.signOut({ server: "a" })).rejects.toThrow(denied);
       await expect(admin.approve({ server: "a", fingerprint: "b" })).rejects.toThrow(denied);
+      await expect(admin.setDebug({ enabled: true })).rejects.toThrow(denied);
     },
   );
 });

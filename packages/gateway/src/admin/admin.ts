@@ -2,6 +2,7 @@ import { create, type DescFile } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import type { ConnectionFacts, Explanation, OAuthSession, SecretRegistry } from "@wirescope/tool-server";
 import type { Implementation } from "@wirescope/tool-server/rpc";
+import type { DebugSwitch } from "../debug-switch.js";
 import {
   AdminService,
   ApproveResponseSchema,
@@ -10,6 +11,7 @@ import {
   ListServersResponseSchema,
   ReconnectResponseSchema,
   type Server,
+  SetDebugResponseSchema,
   type SignInResponse,
   SignInResponseSchema,
 } from "../gen/wirescope/v1/admin_pb.js";
@@ -51,6 +53,7 @@ export interface AdminOptions {
   /** Shared with the calls that need a sign-in: a client that joins one is shown the same. */
   readonly signIns: SignIns;
   readonly channelId: (connection: ConnectionFacts) => number | undefined;
+  readonly debug: DebugSwitch | undefined;
   /** What who changes something has to bring, besides what the guard asks of everybody. */
   readonly adminToken: string;
 }
@@ -199,6 +202,20 @@ export function createAdmin(options: AdminOptions): Admin {
           await approve(upstream, pluginOf(server), fingerprint);
           await upstream.reconnect();
           return create(ApproveResponseSchema, { server: messageOf(upstream) });
+        }),
+      setDebug: ({ enabled }, context) =>
+        answer(() => {
+          assertAdministrator(context);
+          const { debug } = options;
+          if (debug === undefined) {
+            throw new ConnectError(
+              "This gateway is part of a program that has no debug mode.",
+              Code.FailedPrecondition,
+            );
+          }
+          const wasEnabled = debug.isOn;
+          debug.set(enabled);
+          return create(SetDebugResponseSchema, { wasEnabled });
         }),
       explain: ({ server }, context) =>
         answer(async () => {

@@ -5,7 +5,7 @@ import type { OptionValues } from "../../options.js";
 import type { upOptions } from "../up-options.js";
 
 /** Options that ask for a gateway that a running one need not be. The others say how to start one if none runs. */
-const ownOptions = ["standalone", "trust", "allow", "deny", "settings", "audit-file"] as const;
+const ownOptions = ["standalone", "trust", "allow", "deny", "settings", "audit-file", "debug"] as const;
 
 /**
  * The running gateway of this user that serves exactly these configurations for the same profile; undefined if none does, or if

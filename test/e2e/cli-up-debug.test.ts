@@ -1,0 +1,110 @@
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { expect, onTestFinished, test } from "vitest";
+import { type Run, runCommand, type StartedGateway, startGateway } from "./command.test.helper.js";
+import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
+
+const patience = { timeout: 30_000, interval: 50 };
+const apiKey = "the-key-of-the-ledger-0123456789";
+
+interface LogLine {
+  readonly kind: string;
+  readonly server?: string;
+  readonly text?: string;
+}
+
+/** A gateway to `notes`, behind OAuth, and `ledger`, which gets an API key. */
+async function startWorld(
+  lifetimeS: number,
+  ...more: string[]
+): Promise<LoginWorld & { readonly up: StartedGateway; lines(): string[] }> {
+  const world = await createLoginWorld({ lifetimeS });
+  world.configure({
+    notes: { type: "http", url: world.tool.url },
+    ledger: { type: "http", url: world.tool.url, headers: { "X-API-Key": "${LEDGER_KEY}", "X-Workspace-ID": "w-77" } },
+  });
+  const env = { ...world.env, LEDGER_KEY: apiKey };
+  const options = ["--port", "0", "--trust", "--log", "json", ...more, ...world.shared];
+  const up = await startGateway(options, { env });
+  const lines = (): string[] => {
+    const whole = up.stderr.slice(0, up.stderr.lastIndexOf("\n") + 1);
+    const events = whole.split("\n").flatMap((line): LogLine[] => (line === "" ? [] : [JSON.parse(line)]));
+    return events.flatMap(({ kind, server, text }) => (kind === "debug" ? [`${server}: ${text}`] : []));
+  };
+  return { ...world, up, lines };
+}
+
+async function connect({ endpoint, token }: StartedGateway): Promise<Client> {
+  const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "legacy" } });
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), { requestInit }));
+  onTestFinished(() => client.close());
+  return client;
+}
+
+const readNote = { name: "notes__read", arguments: {} };
+
+function expectNoSecret({ authorization, up, env }: LoginWorld & { readonly up: StartedGateway }): void {
+  const secrets = [...authorization.issued, apiKey, "w-77", up.token, env.WIRESCOPE_VAULT_KEY ?? ""];
+  expect(authorization.issued.length).toBeGreaterThan(1);
+  for (const secret of secrets) expect(up.stderr).not.toContain(secret);
+}
+
+test("[TS-DIAG-1] [TS-D-DEBUG-2] up --debug logs sanitized headers, the steps of OAuth, refreshes and errors", async () => {
+  // Tokens that are due for renewal after a few seconds.
+  const world = await startWorld(10, "--debug");
+  const { lines, up } = world;
+  await expect.poll(lines, patience).toContainEqual(expect.stringMatching(/^notes: failed: .*401/));
+  expect(lines()).toContain("ledger: sends X-API-Key: [redacted] (LEDGER_KEY); X-Workspace-ID: [redacted]");
+  expect((await world.run(["login", "notes"], { person: browsingPerson() })).code).toBe(0);
+  await expect.poll(lines, patience).toContain("notes: connected");
+  for (const step of [
+    /: A person is asked to sign in with http/,
+    /: Signed in\./,
+    /: sends Authorization: Bearer \[redacted\] \(oauth\)$/,
+  ]) {
+    expect(lines()).toContainEqual(expect.stringMatching(step));
+  }
+  const client = await connect(up);
+  const called = async (): Promise<string[]> => {
+    await client.callTool(readNote);
+    return lines();
+  };
+  await expect.poll(called, patience).toContainEqual(expect.stringMatching(/^notes: The token .*renewed/));
+  expectNoSecret(world);
+});
+
+test("[TS-D-DEBUG-2] debug on shows how each server is and what happens from then on, and debug off ends it", async () => {
+  const world = await startWorld(3600);
+  const { lines, run, up } = world;
+  expect((await run(["login", "notes"], { person: browsingPerson() })).code).toBe(0);
+  expect(lines()).toEqual([]);
+
+  const on = ["debug", "on", "--config", world.shared[1] ?? ""];
+  const off = ["debug", "off", "--config", world.shared[1] ?? ""];
+  expect(await runAlone(world, on)).toMatchObject({ code: 0, stdout: expect.stringContaining("is on. Its log") });
+  await expect.poll(lines, patience).toContain("notes: sends Authorization: Bearer [redacted] (oauth)");
+  expect(lines()).toContainEqual(expect.stringMatching(/^notes: connected; http.*; signs in with OAuth, signed in/));
+  expect(JSON.parse((await runAlone(world, [...on, "--json"])).stdout)).toMatchObject({ debug: true, before: true });
+
+  expect(await runAlone(world, off)).toMatchObject({ code: 0, stdout: expect.stringMatching(/ is off\.\n$/) });
+  const before = lines().length;
+  expect((await (await connect(up)).callTool(readNote)).content).toEqual([{ type: "text", text: "milk, eggs" }]);
+  expect((await run(["logout", "notes"])).code).toBe(0);
+  await expect.poll(() => up.stderr, patience).toContain('"state":"TRANSIENT_FAILURE"');
+  expect(lines()).toHaveLength(before);
+  expectNoSecret(world);
+});
+
+test("debug says how it is used, and that no gateway runs", async () => {
+  const world = await createLoginWorld();
+  expect(await runAlone(world, ["debug"])).toMatchObject({ code: 2, stderr: expect.stringContaining("on or off") });
+  expect(await runAlone(world, ["debug", "on"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("wirescope up --debug"),
+  });
+});
+
+/** Runs a command without the options that servers need. */
+function runAlone({ env }: LoginWorld, argv: readonly string[]): Promise<Run> {
+  return runCommand(argv, { env });
+}
