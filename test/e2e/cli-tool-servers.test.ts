@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createUserFolder, type Run, type RunSetting, runCommand, type UserFolder } from "./command.test.helper.js";
@@ -208,6 +209,19 @@ test("[TS-FIELD-3, TS-D-TRUST-10] a url of a variable is approved for where it l
   expect((await run(["tools", "api"], { env: here })).code).toBe(0);
   const unset = await run(["tools", "api"], { answer: "y" });
   expect([unset.code, unset.stderr]).toEqual([1, expect.stringContaining("API_URL is not set")]);
+});
+
+test("[TS-SUB-2] HOST_PLUGIN_ROOT is the folder of the configuration, unless --plugin-root names another", async () => {
+  const args = ["${HOST_PLUGIN_ROOT}/server.mjs", "stdio"];
+  user.configure({ everything: { command: process.execPath, args } });
+  const call = ["call", "everything", "echo", "message=hi", "--trust"];
+  const place = (folder: string): void =>
+    writeFileSync(join(folder, "server.mjs"), `await import(${JSON.stringify(pathToFileURL(reference))});`);
+  place(user.home);
+  expect((await run(call)).code).toBe(1);
+  expect(await run([...call, "--plugin-root", user.home])).toMatchObject({ code: 0, stdout: "Echo: hi\n" });
+  place(user.folder);
+  expect(await run(call)).toMatchObject({ code: 0, stdout: "Echo: hi\n" });
 });
 
 test("[TS-DIAG-1] --debug tells what happens, without secrets", async () => {

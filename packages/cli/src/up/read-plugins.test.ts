@@ -1,6 +1,6 @@
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Io } from "../io.js";
@@ -23,6 +23,10 @@ function readerOf(contents: readonly unknown[], ...args: string[]): PluginReader
     writeFileSync(file, JSON.stringify(content));
     return file;
   });
+  return readerOfFiles(files, ...args);
+}
+
+function readerOfFiles(files: readonly string[], ...args: string[]): PluginReader {
   const nowhere = { write: () => true };
   const io: Io = { stdout: nowhere, stderr: nowhere, env: { HOME: folder }, now: () => new Date() };
   return createPluginReader(files, parseOptions(upOptions, args).values, io, {
@@ -49,6 +53,16 @@ test("what no server shows is left to do: entries that cannot be understood, and
     { server: second, problem: "names no server", command: `wirescope check ${second}` },
   ]);
   expect(reader.fileOf("other")).toBe(join(folder, "2.json"));
+});
+
+test("[TS-SUB-2] the root of each plugin is the folder of its configuration", async () => {
+  const roots = ["one", "two"].map((name) => join(folder, name));
+  for (const root of roots) {
+    mkdirSync(root);
+    writeFileSync(join(root, ".mcp.json"), JSON.stringify({ [basename(root)]: { command: "node" } }));
+  }
+  const plugins = await readerOfFiles(roots.map((root) => join(root, ".mcp.json"))).read();
+  expect(plugins.map(({ pluginRoot }) => pluginRoot)).toEqual(roots);
 });
 
 test("a line of an environment file that is passed over is left to do", async () => {
