@@ -167,7 +167,7 @@ describe("a call that does not end in time", () => {
     const gateway = await startTestGateway({ slow: pipes }, { limits });
     const client = await connect(gateway, "modern");
     const pid = Number(textOf(await client.callTool(call("slow__pid"))));
-    const failed = expect(client.callTool(call("slow__never"))).rejects.toThrow(/"slow" was removed .* was called off/);
+    const failed = expect(client.callTool(call("slow__never"))).rejects.toThrow(/"slow" was removed .* was cancelled/);
     await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBe(1);
     await gateway.gateway.reload([]);
     await failed;

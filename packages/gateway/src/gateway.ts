@@ -5,20 +5,23 @@ import { createRegistry, type Registry } from "@wirescope/channelz/registry";
 import { observeListener } from "@wirescope/instrument/servers";
 import { observeToolServers } from "@wirescope/instrument/tool-server";
 import { type OAuthSession, type SignInRequest, systemClock, ToolServerError } from "@wirescope/tool-server";
+import { RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 import type { Admin } from "./admin/admin.js";
 import { adminHeader } from "./admin/client/admin-header.js";
+import { joinObservers } from "./call-observer.js";
 import { createAccounts } from "./clients/accounts.js";
 import { createListenings } from "./clients/listenings.js";
-import { createModernRequests } from "./clients/modern-requests.js";
 import { createParkedCalls } from "./clients/parked-calls.js";
-import { createPerform } from "./clients/perform.js";
 import { createSessions, type Sessions } from "./clients/sessions.js";
+import { createStatelessRequests } from "./clients/stateless-requests.js";
 import type { EndpointParts } from "./endpoint/endpoint-parts.js";
 import { createEventStreams } from "./endpoint/event-streams.js";
 import { createRequesters } from "./endpoint/principal.js";
 import { createRoutes, publicPaths } from "./endpoint/routes.js";
+import { createEventLog } from "./event-log.js";
 import { createTeller, type GatewayEvent, type Teller } from "./events.js";
 import type { GatewayListenOptions, GatewayOptions } from "./gateway-options.js";
+import { createDispatch } from "./hub/dispatch.js";
 import { createHub, type Hub } from "./hub/hub.js";
 import { completeLimits } from "./limits.js";
 import { createMetrics } from "./metrics.js";
@@ -29,7 +32,7 @@ import { createCallSignIns } from "./sign-in/call-sign-ins.js";
 import { createSignIns } from "./sign-in/sign-ins.js";
 import { type StdioClient, serveStdio } from "./stdio/serve-stdio.js";
 import { openTelemetry } from "./telemetry/open-telemetry.js";
-import { createTraceFieldReader } from "./telemetry/trace-fields.js";
+import { createTraceFieldReader } from "./trace-fields.js";
 import type { PluginServers } from "./upstream/plugin-servers.js";
 import type { ServerStatus } from "./upstream/upstream.js";
 import { createUpstreams, type Filters } from "./upstream/upstreams.js";
@@ -104,9 +107,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const isUnix = options.listen !== false && options.listen?.path !== undefined;
   const transport = isUnix ? "unix" : "tcp";
   const telemetry = await openTelemetry({ given: options.telemetry ?? {}, reader: traceFields, transport });
+  const onDefect = (error: unknown): void => {
+    const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    tell({ kind: "defect", reason: secrets.redact(reason) });
+  };
+  const eventLog = createEventLog({ tell, redact: secrets.redact, tellsArguments: options.tellsArguments ?? false });
+  const observers = joinObservers([metrics, eventLog, ...(telemetry ? [telemetry] : [])], onDefect);
   const notices = createNotices();
   const observation = observeToolServers({ registry });
-  const sessions: Sessions = createSessions({ limits, notices, tell });
+  const sessions: Sessions = createSessions({ limits, notices, tell, onLogLevel: () => setLogLevel() });
   const upstreams = createUpstreams({
     secrets,
     info,
@@ -115,9 +124,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     clock,
     tell,
     notices,
-    onNotification: (upstream, method, params, mark) => hub.hear(upstream, method, params, mark),
+    observers,
+    onNotification: (upstream, method, params, call) => hub.onNotification(upstream, method, params, call),
   });
-  const hub: Hub = createHub({ info, upstreams: () => upstreams.all, notices, sessions: () => sessions });
+  const hub: Hub = createHub({ info, upstreams: () => upstreams.all, notices });
+  /** Asks servers for the log messages that any client wants. */
+  const setLogLevel = (): void => {
+    for (const { wishes } of upstreams.all) wishes.setLogLevel(sessions.leastLogLevel());
+  };
   let plugins = options.plugins;
   const adminToken = newToken();
   secrets.add(adminToken);
@@ -142,14 +156,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   const callSignIns =
     options.signIn && createCallSignIns({ ...options.signIn, upstreams, signIns, notices, secrets, clock, tell });
-  const perform = createPerform({
+  const dispatch = createDispatch({
     hub,
+    observers,
     metrics,
     tell,
-    redact: secrets.redact,
-    tellsArguments: options.tellsArguments ?? false,
+    onDefect,
     traceFields,
-    telemetry,
     retry: callSignIns?.retry,
   });
   const parked = createParkedCalls({ most: limits.parkedCalls, timeoutMs: limits.inputMs });
@@ -157,9 +170,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     hub,
     limits,
     metrics,
-    perform,
+    dispatch,
     sessions,
-    modern: createModernRequests({ hub, perform, parked }),
+    stateless: createStatelessRequests({ hub, dispatch, parked }),
     listenings: createListenings({ hub, notices, most: limits.listeners }),
     accounts: createAccounts(limits),
     streams: createEventStreams(),
@@ -177,7 +190,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     stopping.abort(new ToolServerError("CONNECTION_CLOSED", "The gateway stops."));
     // Nobody can come back for them.
     parked.close();
-    await perform.idle(graceMs);
+    await parts.accounts.idle(graceMs, new RpcError(rpcCodes.failed, "The gateway stops."));
     sessions.close("The gateway stops.");
     for (const client of stdioClients) client.close();
     parts.streams.close();
@@ -231,7 +244,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await upstreams.reload(next, tools);
       plugins = next;
       // Those that are new have not heard what clients want to hear.
-      for (const { wishes } of upstreams.all) wishes.setLogLevel(sessions.leastLogLevel());
+      setLogLevel();
     },
     reconnect: upstreams.reconnect,
     oauth: upstreams.oauth,

@@ -157,7 +157,9 @@ test.each<Mode>(["legacy", "modern"])(
       expect(text).toContain('"result":{"content":[]}');
     }
     await expect.poll(() => refusals().length, patience).toBe(asked);
-    expect(refusals().filter((message) => message?.includes("the most there may be"))).toHaveLength(asked - 32);
+    expect(refusals().filter((message) => message?.includes("open questions in this call is reached"))).toHaveLength(
+      asked - 32,
+    );
   },
 );
 

@@ -9,7 +9,7 @@ export type { GatewayLimits } from "./limits.js";
 export type { GatewaySignIn } from "./sign-in/call-sign-ins.js";
 export type { StdioClient } from "./stdio/serve-stdio.js";
 export type { GatewayTelemetry } from "./telemetry/telemetry-options.js";
-export type { Propagator } from "./telemetry/trace-fields.js";
+export type { Propagator } from "./trace-fields.js";
 export type { PluginServers, PluginTrust } from "./upstream/plugin-servers.js";
 export type { ServerFailure, ServerStatus } from "./upstream/upstream.js";
 export type { Filters } from "./upstream/upstreams.js";

@@ -1,8 +1,7 @@
-/** Counts what passes, for Prometheus. */
-export interface Metrics {
-  started(): void;
-  ended(): void;
-  called(method: string, server: string | undefined, outcome: string, durationMs: number): void;
+import type { CallObserver } from "./call-observer.js";
+
+/** Counts calls, for Prometheus. */
+export interface Metrics extends CallObserver {
   refused(limit: string): void;
   /** All that was counted, as of now. */
   counts(): Counts;
@@ -70,13 +69,11 @@ export function createMetrics(): Metrics {
     started() {
       inFlight += 1;
     },
-    ended() {
+    ended({ method, isKnown, route }, { how, durationMs }) {
       inFlight -= 1;
-    },
-    called(method, server, outcome, durationMs) {
-      const found = seriesOf(method, server);
+      const found = seriesOf(isKnown ? method : "unknown", route?.server);
       const seconds = durationMs / 1000;
-      found.outcomes.set(outcome, (found.outcomes.get(outcome) ?? 0) + 1);
+      found.outcomes.set(how, (found.outcomes.get(how) ?? 0) + 1);
       found.count += 1;
       found.sumSeconds += seconds;
       const at = buckets.findIndex((end) => seconds <= end);

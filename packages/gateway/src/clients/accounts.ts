@@ -1,8 +1,7 @@
-import type { Implementation } from "@wirescope/tool-server/rpc";
-import { createAdmission } from "../admission.js";
+import { type Implementation, TransientSet } from "@wirescope/tool-server/rpc";
+import type { ClientAccount, ClientCall } from "../client-call.js";
 import type { GatewayLimits } from "../limits.js";
-import { createRates } from "../rates.js";
-import type { ClientAccount } from "./caller.js";
+import { createRates, type Rates } from "../rates.js";
 
 /** Who sends requests, as far as the gateway can tell without believing the client. */
 export interface Requester {
@@ -12,45 +11,35 @@ export interface Requester {
   readonly rateKey: string;
 }
 
-/** The limits of clients. */
+/** The clients, their limits and their calls in flight. */
 export interface Accounts {
   /** Creates an account for a session. */
   create(requester: Requester, client: Implementation | undefined): ClientAccount;
   /** The account of a client without a session: all requests of one principal under one name share it. */
   shared(requester: Requester, client: Implementation | undefined): ClientAccount;
+  /** Resolves when no call is in flight. After `graceMs` those that are left are cancelled for this reason. */
+  idle(graceMs: number, reason: Error): Promise<void>;
 }
 
-const mostShared = 1000;
-const longestLabel = 100;
+const maxShared = 1000;
+const maxLabelLength = 100;
 
-/** What a client calls itself: the beginning of it, where it is long. */
-function labelOf({ name, version }: Implementation): string {
-  const whole = `${name} ${version}`;
-  // A slice would keep the whole in memory for as long as the slice lives.
-  return whole.length <= longestLabel ? whole : Buffer.from(whole.slice(0, longestLabel)).toString();
-}
+/** How long calls that were cancelled may take to end, in milliseconds. */
+const lastMs = 1000;
 
 export function createAccounts(limits: GatewayLimits): Accounts {
-  const { clientConcurrency: concurrency, clientRate: rate } = limits;
   const shared = new Map<string, ClientAccount>();
-  const rates = createRates(rate);
+  const rates = createRates(limits.clientRate);
+  /** The accounts that have calls in flight. */
+  const busy = new TransientSet<ClientAccount>();
+  let onIdle = (): void => {};
   const create = ({ principal, rateKey }: Requester, client: Implementation | undefined): ClientAccount => {
     const label = client === undefined ? "unnamed" : labelOf(client);
-    const admission = createAdmission({ concurrency, rate: Number.POSITIVE_INFINITY });
-    return {
-      principal,
-      label,
-      enter() {
-        const full = admission.enter();
-        if (full !== undefined || rates.take(rateKey)) return full;
-        admission.leave();
-        return "rate";
-      },
-      leave: admission.leave,
-      get inFlight() {
-        return admission.inFlight;
-      },
-    };
+    const account = new CountedAccount({ principal, label, rateKey, rates, limits }, (isBusy) => {
+      if (isBusy) busy.add(account);
+      else if (busy.delete(account) && busy.size === 0) onIdle();
+    });
+    return account;
   };
   return {
     create,
@@ -59,12 +48,69 @@ export function createAccounts(limits: GatewayLimits): Accounts {
       const key = client === undefined ? principal : `${principal}\n${labelOf(client)}`;
       let account = shared.get(key);
       if (account === undefined) {
-        for (const [old, { inFlight }] of shared.size >= mostShared ? shared : [])
-          if (inFlight === 0) shared.delete(old);
+        for (const [old, { calls }] of shared.size >= maxShared ? shared : []) if (calls.size === 0) shared.delete(old);
         account = create(requester, client);
         shared.set(key, account);
       }
       return account;
     },
+    async idle(graceMs, reason) {
+      if (busy.size === 0) return;
+      const idle = new Promise<void>((resolve) => {
+        onIdle = resolve;
+      });
+      const timer = setTimeout(() => {
+        for (const { calls } of busy) for (const call of calls) call.cancel(reason);
+      }, graceMs);
+      const last = new Promise<void>((resolve) => setTimeout(resolve, graceMs + lastMs).unref());
+      await Promise.race([idle, last]);
+      clearTimeout(timer);
+    },
   };
+}
+
+interface AccountOptions extends Pick<ClientAccount, "principal" | "label"> {
+  readonly rateKey: string;
+  readonly rates: Rates;
+  readonly limits: GatewayLimits;
+}
+
+class CountedAccount implements ClientAccount {
+  readonly principal: string;
+  readonly label: string;
+  readonly calls = new TransientSet<ClientCall>();
+  readonly #options: AccountOptions;
+  readonly #onBusy: (isBusy: boolean) => void;
+
+  constructor(options: AccountOptions, onBusy: (isBusy: boolean) => void) {
+    this.principal = options.principal;
+    this.label = options.label;
+    this.#options = options;
+    this.#onBusy = onBusy;
+  }
+
+  add(call: ClientCall): "concurrency" | "rate" | undefined {
+    const full = this.count();
+    if (full !== undefined) return full;
+    if (this.calls.size === 0) this.#onBusy(true);
+    this.calls.add(call);
+    return undefined;
+  }
+
+  remove(call: ClientCall): void {
+    if (this.calls.delete(call) && this.calls.size === 0) this.#onBusy(false);
+  }
+
+  count(): "concurrency" | "rate" | undefined {
+    const { limits, rates, rateKey } = this.#options;
+    if (this.calls.size >= limits.clientConcurrency) return "concurrency";
+    return rates.take(rateKey) ? undefined : "rate";
+  }
+}
+
+/** What a client calls itself; cut if it is long. */
+function labelOf({ name, version }: Implementation): string {
+  const whole = `${name} ${version}`;
+  // A slice would keep the whole in memory for as long as the slice lives.
+  return whole.length <= maxLabelLength ? whole : Buffer.from(whole.slice(0, maxLabelLength)).toString();
 }

@@ -81,7 +81,7 @@ export function createListenings({ hub, notices, most }: ListeningsOptions): Lis
       }
       if (!isGraceful) return;
       const _meta = { [metaKeys.subscriptionId]: id, [metaKeys.serverInfo]: hub.info };
-      outlet.answer({ jsonrpc: "2.0", id, result: { resultType: "complete", _meta } }, 200);
+      outlet.respond({ jsonrpc: "2.0", id, result: { resultType: "complete", _meta } }, 200);
     };
     open.add(end);
     if (Object.keys(honored).length === 0) end(true);
@@ -98,7 +98,7 @@ export function createListenings({ hub, notices, most }: ListeningsOptions): Lis
       const refuse = (error: unknown): void => {
         const { code, message } =
           error instanceof RpcError ? error : { code: rpcCodes.internalError, message: "Internal error." };
-        outlet.answer({ jsonrpc: "2.0", id: request.id, error: { code, message } }, 200);
+        outlet.respond({ jsonrpc: "2.0", id: request.id, error: { code, message } }, 200);
       };
       listen(request, outlet, () => isGone).then((stop) => {
         end = stop;

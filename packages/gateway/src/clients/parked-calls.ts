@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
-import type { ModernCall } from "./modern-call.js";
+import type { StatelessCall } from "./stateless-call.js";
 
 /** Calls that wait until their client comes back with input. Each is found by a state that only its client was told. */
 export interface ParkedCalls {
   readonly size: number;
   /** Keeps a call whose questions have this length; undefined if there is no room. */
-  park(call: ModernCall, length: number): string | undefined;
+  park(call: StatelessCall, length: number): string | undefined;
   /** The call of this state, where it is this principal's and of this subject. It is parked no more. */
-  take(state: string, principal: string, subject: string): ModernCall | undefined;
+  take(state: string, principal: string, subject: string): StatelessCall | undefined;
   /** Calls all off. */
   close(): void;
 }
@@ -23,7 +23,7 @@ const maxLength = 256 * 1024 * 1024;
 export function createParkedCalls({ most, timeoutMs }: ParkedCallsOptions): ParkedCalls {
   const parked = new Map<
     string,
-    { readonly call: ModernCall; readonly length: number; readonly timer: NodeJS.Timeout }
+    { readonly call: StatelessCall; readonly length: number; readonly timer: NodeJS.Timeout }
   >();
   let total = 0;
   const remove = (state: string): void => {
@@ -39,7 +39,7 @@ export function createParkedCalls({ most, timeoutMs }: ParkedCallsOptions): Park
       const state = randomBytes(24).toString("base64url");
       const timer = setTimeout(() => {
         remove(state);
-        call.callOff();
+        call.cancel();
       }, timeoutMs);
       timer.unref();
       parked.set(state, { call, length, timer });
@@ -48,7 +48,7 @@ export function createParkedCalls({ most, timeoutMs }: ParkedCallsOptions): Park
     },
     take(state, principal, subject) {
       const found = parked.get(state);
-      if (found === undefined || found.call.caller.account.principal !== principal || found.call.subject !== subject) {
+      if (found === undefined || found.call.account.principal !== principal || found.call.subject !== subject) {
         return undefined;
       }
       remove(state);
@@ -58,7 +58,7 @@ export function createParkedCalls({ most, timeoutMs }: ParkedCallsOptions): Park
     close() {
       for (const { call, timer } of parked.values()) {
         clearTimeout(timer);
-        call.callOff();
+        call.cancel();
       }
       parked.clear();
       total = 0;

@@ -1,20 +1,26 @@
-import { type JsonObject, RpcError, type RpcMessage, type RpcResponse, rpcCodes } from "@wirescope/tool-server/rpc";
-import type { CallOff } from "./call-off.js";
+import {
+  type Cancellation,
+  type JsonObject,
+  RpcError,
+  type RpcMessage,
+  type RpcResponse,
+  rpcCodes,
+} from "@wirescope/tool-server/rpc";
 
-/** Questions to a client of the older era, which answers each with a message. */
+/** Questions to a client of the older era, which responds to each with a message. */
 export interface Questions {
   /**
-   * Sends a question; resolves with its answer. Rejects with an RpcError: the client's own, or where it does not answer in
-   * time, it is called off, the signal is aborted, or `send` throws.
+   * Sends a question; resolves with the response. Rejects with an RpcError: the client's own, or if it does not respond in
+   * time, the call or the signal is cancelled, or `send` throws.
    */
   ask(
     method: string,
     params: JsonObject | undefined,
-    callOff: CallOff,
+    call: Cancellation,
     signal: AbortSignal | undefined,
     send: (message: RpcMessage) => void,
   ): Promise<JsonObject>;
-  answered(answer: RpcResponse): void;
+  responded(response: RpcResponse): void;
   close(reason: string): void;
 }
 
@@ -27,7 +33,7 @@ export function createQuestions(timeoutMs: number): Questions {
   const pending = new Map<string, Pending>();
   let last = 0;
   return {
-    ask(method, params, callOff, signal, send) {
+    ask(method, params, call, signal, send) {
       last += 1;
       const id = `ask-${last}`;
       const giveUp = (why: string): void => {
@@ -36,19 +42,19 @@ export function createQuestions(timeoutMs: number): Questions {
         try {
           send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id, reason: why } });
         } catch {
-          // It is gone, and need not be told.
+          // It is gone, and need not be notified.
         }
         question.reject(new RpcError(rpcCodes.failed, why));
       };
       const onAbort = (): void => giveUp("The question is not asked any more.");
-      const timer = setTimeout(() => giveUp("The client did not answer in time."), timeoutMs);
-      if (!callOff.isOff) callOff.onOff(onAbort);
+      const timer = setTimeout(() => giveUp("The client did not respond in time."), timeoutMs);
+      call.addEventListener("abort", onAbort);
       const asked = new Promise<JsonObject>((resolve, reject) => {
         pending.set(id, { resolve, reject });
-        if (signal?.aborted || callOff.isOff) queueMicrotask(onAbort);
+        if (signal?.aborted || call.aborted) queueMicrotask(onAbort);
         else signal?.addEventListener("abort", onAbort, { once: true });
         try {
-          // What a server says to itself stays there: it would be taken as of the gateway.
+          // The `_meta` of a server would be taken as that of the gateway.
           const { _meta, ...rest } = params ?? {};
           send({ jsonrpc: "2.0", id, method, ...(params === undefined ? {} : { params: rest }) });
         } catch (error) {
@@ -58,11 +64,11 @@ export function createQuestions(timeoutMs: number): Questions {
       return asked.finally(() => {
         pending.delete(id);
         clearTimeout(timer);
-        callOff.forget(onAbort);
+        call.removeEventListener("abort", onAbort);
         signal?.removeEventListener("abort", onAbort);
       });
     },
-    answered({ id, result, error }) {
+    responded({ id, result, error }) {
       const question = pending.get(String(id));
       if (error !== undefined) question?.reject(new RpcError(error.code, error.message, { data: error.data }));
       else question?.resolve(result ?? {});

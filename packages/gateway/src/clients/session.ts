@@ -1,4 +1,5 @@
 import {
+  type CallOutcome,
   type Implementation,
   isId,
   isLevelAtLeast,
@@ -11,16 +12,13 @@ import {
   type RpcRequest,
   type RpcResponse,
   rpcCodes,
-  TransientMap,
 } from "@wirescope/tool-server/rpc";
-import type { ResourceRoute } from "../hub/resource-routes.js";
+import type { CallSession, ClientAccount, ClientCall, RequestHeaders, WatchedResource } from "../client-call.js";
+import type { Dispatch } from "../hub/dispatch.js";
 import type { NoticeListener } from "../notices.js";
-import type { Caller, ClientAccount } from "./caller.js";
-import { type CallerSession, LegacyCaller } from "./legacy-caller.js";
 import type { Outlet } from "./outlet.js";
-import { isCalledOff, type Outcome, type Perform } from "./perform.js";
-import { callIsOver } from "./question-limits.js";
 import { createQuestions } from "./questions.js";
+import { type CallHost, SessionCall } from "./session-call.js";
 
 /** What a client of the older era said of itself. */
 export interface SessionInit {
@@ -29,55 +27,50 @@ export interface SessionInit {
   readonly protocolVersion: string;
   readonly clientInfo: Implementation | undefined;
   readonly capabilities: JsonObject;
-  readonly perform: Perform;
+  readonly dispatch: Dispatch;
   /** Milliseconds for the client to answer a question. */
   readonly inputMs: number;
+  /** The lowest level of log messages that it wants has changed. */
+  readonly onLogLevel: () => void;
   /** Called once, at its end. */
   readonly onClosed: (session: Session, reason: string) => void;
 }
 
 /** A session of the older era, over whatever transport. */
-export interface Session extends NoticeListener {
+export interface Session extends NoticeListener, CallSession {
   readonly id: string;
-  /** Enough to tell sessions apart in a log. */
-  readonly shortId: string;
   readonly account: ClientAccount;
-  readonly protocolVersion: string;
   readonly logLevel: LogLevel | undefined;
   /** Whether nobody waits for it: no stream is open, and no request whose answer could be told. */
   readonly isIdle: boolean;
   /** When something last happened, in milliseconds. */
   readonly usedAt: number;
-  setLogLevel(level: LogLevel): void;
-  /** Performs a request; what relates to it, and the answer, goes to the outlet. */
-  request(request: RpcRequest, outlet: Outlet, headers?: Caller["headers"]): void;
+  /** Dispatches a request; what relates to it, and the response, goes to the outlet. */
+  request(request: RpcRequest, outlet: Outlet, headers?: RequestHeaders): void;
   notified(notification: RpcNotification): void;
-  answered(answer: RpcResponse): void;
+  responded(response: RpcResponse): void;
   /** Where messages go that relate to no request. The one before is ended. */
   setStream(outlet: Outlet): void;
   /** The stream has ended. */
   loseStream(outlet: Outlet): void;
-  /** Begins to tell when a resource changes that the client knows by this uri. */
-  watch(uri: string, route: ResourceRoute): Promise<void>;
-  unwatch(uri: string): void;
-  /** Ends it: requests in flight are called off. */
+  /** Ends it: calls in flight are cancelled. */
   close(reason: string): void;
 }
 
 const mostVisits = 100;
 /** How many resources one session may watch. */
-const mostWatched = 1000;
+const maxWatched = 1000;
 /** How much a client may say of itself, in characters: that is kept for as long as the session lives. */
 const longestInit = 16_384;
 
-interface Watched extends ResourceRoute {
+interface Watched {
+  readonly resource: WatchedResource;
   /** Whether the server was asked for it, and did not refuse. */
-  readonly isWanted: Promise<boolean>;
+  readonly isSubscribed: Promise<boolean>;
 }
 
 export function createSession(init: SessionInit): Session {
-  const { id, account, capabilities, perform, inputMs } = init;
-  const inFlight = new TransientMap<RequestId, LegacyCaller>();
+  const { id, account, capabilities, dispatch, inputMs } = init;
   const questions = createQuestions(inputMs);
   const watched = new Map<string, Watched>();
   const visits = new Set<string>();
@@ -93,17 +86,27 @@ export function createSession(init: SessionInit): Session {
   /** The stream of the request, or the one for everything else where that is gone. */
   const reach = (outlet: Outlet): Outlet | undefined => (outlet.isOpen ? outlet : stream?.isOpen ? stream : undefined);
 
-  const ask: CallerSession["ask"] = ({ outlet, callOff }, method, params, signal) => {
+  const ask: CallHost["ask"] = (call, method, params, signal) => {
     if (params?.mode === "url" && typeof params.elicitationId === "string") {
       visits.add(params.elicitationId);
       const [oldest] = visits;
       if (visits.size > mostVisits && oldest !== undefined) visits.delete(oldest);
     }
-    return questions.ask(method, params, callOff, signal, (message) => {
-      const open = reach(outlet);
+    return questions.ask(method, params, call, signal, (message) => {
+      const open = reach(call.outlet);
       if (open === undefined) throw new RpcError(rpcCodes.failed, "The client that made the call is gone.");
       open.send(message);
     });
+  };
+
+  /** Its call of this id that is in flight. */
+  const find = (requestId: RequestId): ClientCall | undefined => {
+    for (const call of account.calls) if (call.id === requestId) return call;
+    return undefined;
+  };
+  const isAwaited = (): boolean => {
+    for (const call of account.calls) if (call instanceof SessionCall && call.outlet.isOpen) return true;
+    return false;
   };
 
   const session: Session = {
@@ -115,40 +118,31 @@ export function createSession(init: SessionInit): Session {
       return logLevel;
     },
     get isIdle() {
-      return !stream?.isOpen && ![...inFlight.values()].some(({ outlet }) => outlet.isOpen);
+      return !stream?.isOpen && !isAwaited();
     },
     get usedAt() {
       return usedAt;
     },
     setLogLevel(level) {
       logLevel = level;
+      init.onLogLevel();
     },
     request(request, outlet, headers) {
       usedAt = Date.now();
-      if (inFlight.has(request.id)) {
+      if (find(request.id) !== undefined) {
         const error = { code: rpcCodes.invalidRequest, message: "A request of this id is in flight already." };
-        outlet.answer({ jsonrpc: "2.0", id: request.id, error }, 200);
+        outlet.respond({ jsonrpc: "2.0", id: request.id, error }, 200);
         return;
       }
-      const caller = new LegacyCaller(ofCallers, request, outlet, headers);
-      inFlight.set(request.id, caller);
-      perform(request.method, request.params ?? {}, caller, (outcome) => {
-        inFlight.delete(request.id);
-        usedAt = Date.now();
-        caller.callOff.off(callIsOver);
-        // Who calls a request off wants no answer to it.
-        if (isCalledOff(caller)) outlet.end();
-        else outlet.answer(answerOf(request.id, outcome), statusOf(outcome));
-      });
+      dispatch(new SessionCall(host, request, outlet, headers));
     },
     notified({ method, params }) {
       usedAt = Date.now();
-      if (method === "notifications/cancelled" && isId(params?.requestId))
-        inFlight.get(params.requestId)?.callOff.off();
+      if (method === "notifications/cancelled" && isId(params?.requestId)) find(params.requestId)?.cancel();
     },
-    answered(answer) {
+    responded(response) {
       usedAt = Date.now();
-      questions.answered(answer);
+      questions.responded(response);
     },
     setStream(outlet) {
       usedAt = Date.now();
@@ -161,23 +155,21 @@ export function createSession(init: SessionInit): Session {
       stream = undefined;
       usedAt = Date.now();
     },
-    async watch(uri, route) {
+    async watch(uri, resource) {
       if (watched.has(uri)) return;
-      if (watched.size >= mostWatched) {
-        const message = `A session watches at most ${mostWatched} resources. Unsubscribe from some first.`;
+      if (watched.size >= maxWatched) {
+        const message = `A session watches at most ${maxWatched} resources. Unsubscribe from some first.`;
         throw new RpcError(rpcCodes.invalidParams, message);
       }
-      const wanted = route.upstream.wishes.want(route.uri);
-      const entry: Watched = {
-        ...route,
-        isWanted: wanted.then(
-          () => true,
-          () => false,
-        ),
-      };
+      const subscribed = resource.subscribe();
+      const isSubscribed = subscribed.then(
+        () => true,
+        () => false,
+      );
+      const entry: Watched = { resource, isSubscribed };
       watched.set(uri, entry);
       try {
-        await wanted;
+        await subscribed;
       } catch (error) {
         if (watched.get(uri) === entry) watched.delete(uri);
         throw error;
@@ -188,17 +180,15 @@ export function createSession(init: SessionInit): Session {
       const entry = watched.get(uri);
       if (entry === undefined) return;
       watched.delete(uri);
-      // What was refused is wanted no more already: to say so again would take it from another client.
-      void entry.isWanted.then((isWanted) => {
-        if (isWanted) entry.upstream.wishes.wantNoMore(entry.uri);
-      });
+      // A subscription that was refused has ended already: to end it again would take it from another client.
+      void entry.isSubscribed.then((is) => is && entry.resource.unsubscribe());
     },
     onListChanged(list) {
       tellUnasked(`notifications/${list}/list_changed`);
     },
     onResourceUpdated(server, changed) {
-      for (const [uri, route] of watched) {
-        if (route.uri === changed && route.upstream.name === server)
+      for (const [uri, { resource }] of watched) {
+        if (resource.uri === changed && resource.server === server)
           tellUnasked("notifications/resources/updated", { uri });
       }
     },
@@ -212,24 +202,35 @@ export function createSession(init: SessionInit): Session {
       if (isClosed) return;
       isClosed = true;
       for (const uri of [...watched.keys()]) session.unwatch(uri);
-      for (const { callOff } of inFlight.values()) callOff.off();
+      for (const call of account.calls) call.cancel();
       questions.close("The session of the client ended.");
       stream?.end();
       stream = undefined;
       init.onClosed(session, reason);
     },
   };
-  const ofCallers: CallerSession = { session, capabilities, reach, ask };
+  const host: CallHost = {
+    session,
+    capabilities,
+    reach,
+    ask,
+    settled(call, outcome) {
+      usedAt = Date.now();
+      // A client that cancels a request wants no response to it.
+      if (call.isCancelledByCaller) call.outlet.end();
+      else call.outlet.respond(responseOf(call.id, outcome), statusOf(outcome));
+    },
+  };
   return session;
 }
 
-/** The answer of JSON-RPC to a request. */
-export function answerOf(id: RequestId, { result, fault }: Outcome): RpcResponse {
+/** The response to a request. */
+export function responseOf(id: RequestId, { result, fault }: CallOutcome): RpcResponse {
   return fault === undefined ? { jsonrpc: "2.0", id, result } : { jsonrpc: "2.0", id, error: fault };
 }
 
-/** Only what is beyond the limits of a client is not told with 200 in the older era. */
-function statusOf(outcome: Outcome): number {
+/** In the older era only a request beyond the limits of a client has another status than 200. */
+function statusOf(outcome: CallOutcome): number {
   return outcome.fault !== undefined && outcome.status === 429 ? 429 : 200;
 }
 

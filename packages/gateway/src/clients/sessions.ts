@@ -8,7 +8,7 @@ import { createSession, type Session, type SessionInit } from "./session.js";
 export interface Sessions {
   readonly size: number;
   /** Begins one; undefined where there is no room, for all are busy. */
-  begin(init: Omit<SessionInit, "onClosed">): Session | undefined;
+  begin(init: Omit<SessionInit, "onClosed" | "onLogLevel">): Session | undefined;
   /** The session of this id, where it is this principal's; to all others it does not exist. */
   find(id: string, principal: string): Session | undefined;
   /** The least level of log messages that any session wants; undefined where none said so. */
@@ -21,9 +21,11 @@ export interface SessionsOptions {
   readonly limits: GatewayLimits;
   readonly notices: Notices;
   readonly tell: GatewayListener;
+  /** The lowest level of log messages that any session wants may have changed. */
+  readonly onLogLevel: () => void;
 }
 
-export function createSessions({ limits, notices, tell }: SessionsOptions): Sessions {
+export function createSessions({ limits, notices, tell, onLogLevel }: SessionsOptions): Sessions {
   const sessions = new Map<string, Session>();
   const silences = new Map<Session, () => void>();
   const { sessionIdleMs } = limits;
@@ -65,7 +67,7 @@ export function createSessions({ limits, notices, tell }: SessionsOptions): Sess
         });
         return undefined;
       }
-      const session = createSession({ ...init, onClosed });
+      const session = createSession({ ...init, onLogLevel, onClosed });
       sessions.set(session.id, session);
       silences.set(session, notices.subscribe(session));
       tell({ kind: "session-opened", client: init.account.label, session: session.shortId, reason: "initialize" });

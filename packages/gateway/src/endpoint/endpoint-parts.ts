@@ -1,8 +1,8 @@
 import type { Accounts, Requester } from "../clients/accounts.js";
 import type { Listenings } from "../clients/listenings.js";
-import type { ModernRequests } from "../clients/modern-requests.js";
-import type { Perform } from "../clients/perform.js";
 import type { Sessions } from "../clients/sessions.js";
+import type { StatelessRequests } from "../clients/stateless-requests.js";
+import type { Dispatch } from "../hub/dispatch.js";
 import type { Hub } from "../hub/hub.js";
 import type { GatewayLimits } from "../limits.js";
 import type { Metrics } from "../metrics.js";
@@ -14,9 +14,9 @@ export interface EndpointParts {
   readonly hub: Hub;
   readonly limits: GatewayLimits;
   readonly metrics: Metrics;
-  readonly perform: Perform;
+  readonly dispatch: Dispatch;
   readonly sessions: Sessions;
-  readonly modern: ModernRequests;
+  readonly stateless: StatelessRequests;
   readonly listenings: Listenings;
   readonly accounts: Accounts;
   readonly streams: EventStreams;

@@ -50,7 +50,7 @@ test("what may wait for one is bounded: a notice is lost, a question fails, and 
   expect(() => stream.send({ jsonrpc: "2.0", id: "a", method: "roots/list" })).toThrow(/does not read/);
   expect(response.writableLength).toBeLessThanOrEqual(waited);
   expect(stream.isOpen).toBe(true);
-  stream.answer({ jsonrpc: "2.0", id: 1, result: {} });
+  stream.respond({ jsonrpc: "2.0", id: 1, result: {} });
   await expect.poll(() => stream.isOpen, patience).toBe(false);
   expect(response.destroyed).toBe(true);
 });

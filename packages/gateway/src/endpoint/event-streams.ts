@@ -25,7 +25,7 @@ export interface EventStream {
    */
   send(message: RpcMessage): void;
   /** Sends an answer. Where too much waits already the stream breaks off, so that the client does not wait for it. */
-  answer(message: RpcResponse): void;
+  respond(message: RpcResponse): void;
   /** Sends an event of another type than a message. */
   sendEvent(type: string, data: string): void;
   end(): void;
@@ -75,7 +75,7 @@ export function createEventStreams(maxBytes: number = maxUnreadBytes): EventStre
           const text = isTaken ? encodeMessage(message) : undefined;
           if (text !== undefined) write(response, `event: message\ndata: ${text}\n\n`);
         },
-        answer(message) {
+        respond(message) {
           if (hasRoom(response)) write(response, `event: message\ndata: ${encodeMessage(message)}\n\n`);
           else response.destroy();
         },

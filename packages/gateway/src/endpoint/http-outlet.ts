@@ -29,13 +29,13 @@ class HttpOutlet implements Outlet {
     this.#stream.send(message);
   }
 
-  answer(message: RpcResponse, status: number): void {
+  respond(message: RpcResponse, status: number): void {
     if (!this.isOpen) return;
     if (this.#stream === undefined) {
       sendJson(this.#response, status, message);
       return;
     }
-    this.#stream.answer(message);
+    this.#stream.respond(message);
     this.#stream.end();
   }
 

@@ -9,7 +9,7 @@ import {
   rpcCodes,
 } from "@wirescope/tool-server/rpc";
 import { mismatch } from "../catalogue/param-headers.js";
-import { answerOf, readInitialize, type Session } from "../clients/session.js";
+import { readInitialize, responseOf, type Session } from "../clients/session.js";
 import { accepts } from "./accepts.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpRequest, HttpResponse } from "./http-exchange.js";
@@ -38,7 +38,7 @@ export function serveLegacyPost(
       return;
     }
     if (kind === "notification") session.notified(message);
-    else session.answered(message);
+    else session.responded(message);
     response.writeHead(202).end();
   } catch (error) {
     refuse(request, response, error, kind === "request" ? message.id : null);
@@ -57,7 +57,7 @@ export function serveLegacyGet(parts: EndpointParts, request: HttpRequest, respo
         return stream.isOpen;
       },
       send: stream.send,
-      answer: stream.answer,
+      respond: stream.respond,
       end: stream.end,
     };
     session.setStream(outlet);
@@ -93,20 +93,20 @@ function initialize(parts: EndpointParts, request: HttpRequest, response: HttpRe
     sendJson(response, 200, { jsonrpc: "2.0", id, error: faultOf(error) });
     return;
   }
-  const { hub, perform, limits, accounts } = parts;
+  const { hub, dispatch, limits, accounts } = parts;
   const account = accounts.create(parts.requesterOf(request), init.clientInfo);
-  perform.count(account);
+  dispatch.count(account);
   const result = initializeResult(hub, init.requested);
   const session = parts.sessions.begin({
     ...init,
     id: randomBytes(24).toString("base64url"),
     account,
     protocolVersion: result.protocolVersion,
-    perform,
+    dispatch,
     inputMs: limits.inputMs,
   });
   if (session === undefined) throw httpError(503, "There are as many sessions as there may be. Try again later.");
-  sendJson(response, 200, answerOf(id, { result }), { "mcp-session-id": session.id });
+  sendJson(response, 200, responseOf(id, { result }), { "mcp-session-id": session.id });
 }
 
 /** The session that a request names, where it is the caller's. Throws an RpcError. */

@@ -6,7 +6,6 @@ import {
   readEnvelope,
   rpcCodes,
 } from "@wirescope/tool-server/rpc";
-import { isCalledOffBy } from "./disconnect.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpRequest, HttpResponse } from "./http-exchange.js";
 import { createHttpOutlet } from "./http-outlet.js";
@@ -41,12 +40,19 @@ export function serveModernPost(
     const account = parts.accounts.shared(parts.requesterOf(request), envelope.clientInfo);
     const outlet = createHttpOutlet(response, parts.streams);
     if (message.method === "subscriptions/listen") {
-      parts.perform.count(account);
-      isCalledOffBy(response, parts.listenings.begin(message, outlet));
+      parts.dispatch.count(account);
+      cancelOnDisconnect(response, parts.listenings.begin(message, outlet));
       return;
     }
-    isCalledOffBy(response, parts.modern.request({ request: message, envelope, account, headers }, outlet));
+    cancelOnDisconnect(response, parts.stateless.request({ request: message, envelope, account, headers }, outlet));
   } catch (error) {
     refuse(request, response, error, "id" in message ? message.id : null);
   }
+}
+
+/** Cancels when the client goes away before it has received the response. */
+function cancelOnDisconnect(response: HttpResponse, cancel: () => void): void {
+  response.once("close", () => {
+    if (!response.writableFinished) cancel();
+  });
 }

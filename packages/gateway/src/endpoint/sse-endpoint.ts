@@ -9,7 +9,7 @@ import {
 } from "@wirescope/tool-server/rpc";
 import type { Requester } from "../clients/accounts.js";
 import type { Outlet } from "../clients/outlet.js";
-import { answerOf, readInitialize, type Session } from "../clients/session.js";
+import { readInitialize, responseOf, type Session } from "../clients/session.js";
 import { accepts, isJson } from "./accepts.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpHandler, HttpRequest, HttpResponse } from "./http-exchange.js";
@@ -34,7 +34,7 @@ export interface SseEndpoint {
 export const messagesPath = "/messages";
 
 export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
-  const { limits, streams, sessions, hub, perform, accounts, requesterOf } = parts;
+  const { limits, streams, sessions, hub, dispatch, accounts, requesterOf } = parts;
   const clients = new Map<string, SseClient>();
 
   const initialize = (id: string, client: SseClient, message: RpcRequest): void => {
@@ -44,15 +44,15 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
       const init = readInitialize(message.params);
       const result = initializeResult(hub, init.requested);
       const account = accounts.create(client.requester, init.clientInfo);
-      perform.count(account);
+      dispatch.count(account);
       const { protocolVersion } = result;
-      client.session = sessions.begin({ ...init, id, account, protocolVersion, perform, inputMs: limits.inputMs });
+      client.session = sessions.begin({ ...init, id, account, protocolVersion, dispatch, inputMs: limits.inputMs });
       if (client.session === undefined)
         throw new RpcError(rpcCodes.failed, "There are as many sessions as there may be.");
       client.session.setStream(client.outlet);
-      client.outlet.answer(answerOf(message.id, { result }), 200);
+      client.outlet.respond(responseOf(message.id, { result }), 200);
     } catch (error) {
-      client.outlet.answer({ jsonrpc: "2.0", id: message.id, error: faultOf(error) }, 200);
+      client.outlet.respond({ jsonrpc: "2.0", id: message.id, error: faultOf(error) }, 200);
     }
   };
 
@@ -62,10 +62,10 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
     else if (session === undefined) {
       if (kind !== "request") return;
       const error = { code: rpcCodes.invalidRequest, message: "Begin with initialize." };
-      outlet.answer({ jsonrpc: "2.0", id: message.id, error }, 200);
+      outlet.respond({ jsonrpc: "2.0", id: message.id, error }, 200);
     } else if (kind === "request") session.request(message, { ...outlet, end: () => {}, isOpen: true }, undefined);
     else if (kind === "notification") session.notified(message);
-    else session.answered(message);
+    else session.responded(message);
   };
 
   return {
@@ -90,7 +90,7 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
           return stream.isOpen;
         },
         send: stream.send,
-        answer: stream.answer,
+        respond: stream.respond,
         end: stream.end,
       };
       const client: SseClient = { requester: requesterOf(request), outlet, session: undefined };

@@ -8,11 +8,9 @@ import {
   RpcError,
   rpcCodes,
 } from "@wirescope/tool-server/rpc";
-import type { Caller } from "../clients/caller.js";
-import type { Sessions } from "../clients/sessions.js";
+import type { ClientCall } from "../client-call.js";
 import type { Notices } from "../notices.js";
 import type { Upstream } from "../upstream/upstream.js";
-import type { UpstreamCall } from "../upstream/upstream-call.js";
 import { createLogLimit } from "./log-limit.js";
 import { complete, getPrompt, listPrompts } from "./prompts.js";
 import { createResourceRoutes, type ResourceRoutes } from "./resource-routes.js";
@@ -29,20 +27,19 @@ export interface Hub {
   instructions(): string;
   /** Whether there is such a method in an era, besides those that the transport answers itself. */
   has(method: string, era: Era): boolean;
-  /** Answers a request. Rejects with an RpcError or a ToolServerError. */
-  perform(method: string, params: JsonObject, caller: Caller): Promise<JsonObject>;
-  /** Hears what a server said by itself. */
-  hear(upstream: Upstream, method: string, params: JsonObject, mark: UpstreamCall | undefined): void;
+  /** Handles a call. Throws or rejects with an RpcError or a ToolServerError. */
+  handle(call: ClientCall): Promise<JsonObject>;
+  /** A server sent a notification, on the stream of this call if it is known. */
+  onNotification(upstream: Upstream, method: string, params: JsonObject, call: ClientCall | undefined): void;
 }
 
 export interface HubOptions {
   readonly info: Implementation;
   readonly upstreams: () => readonly Upstream[];
   readonly notices: Notices;
-  readonly sessions: () => Sessions;
 }
 
-type Method = (params: JsonObject, caller: Caller) => Promise<JsonObject>;
+type Method = (call: ClientCall) => Promise<JsonObject>;
 
 /** What clients are told that there is. Servers come and go, so it is all of it at all times. */
 const capabilities: JsonObject = {
@@ -53,28 +50,27 @@ const capabilities: JsonObject = {
   logging: {},
 };
 
-export function createHub({ info, upstreams, notices, sessions }: HubOptions): Hub {
+export function createHub({ info, upstreams, notices }: HubOptions): Hub {
   const routes = createResourceRoutes(upstreams);
   const logLimit = createLogLimit<Upstream>();
   const common: Readonly<Record<string, Method>> = {
-    "tools/list": onePage((_, { era }) => listTools(upstreams(), era)),
-    "tools/call": (params, caller) => callTool(upstreams(), routes, params, caller),
+    "tools/list": onePage(({ era }) => listTools(upstreams(), era)),
+    "tools/call": (call) => callTool(upstreams(), routes, call),
     "prompts/list": onePage(() => listPrompts(upstreams())),
-    "prompts/get": (params, caller) => getPrompt(upstreams(), routes, params, caller),
+    "prompts/get": (call) => getPrompt(upstreams(), routes, call),
     "resources/list": onePage(async () => ({ resources: [...(await routes.list()), statusResource] })),
     "resources/templates/list": onePage(async () => ({ resourceTemplates: await routes.listTemplates() })),
-    "resources/read": async (params, caller) =>
-      params.uri === statusUri ? readStatus(upstreams()) : readResource(routes, params, caller),
-    "completion/complete": (params, caller) => complete(upstreams(), routes, params, caller),
+    "resources/read": async (call) =>
+      call.params.uri === statusUri ? readStatus(upstreams()) : readResource(routes, call),
+    "completion/complete": (call) => complete(upstreams(), routes, call),
   };
   const legacy: Readonly<Record<string, Method>> = {
     ping: async () => ({}),
-    "resources/subscribe": (params, caller) => subscribeResource(routes, params, caller),
-    "resources/unsubscribe": (params, caller) => unsubscribeResource(params, caller),
-    "logging/setLevel": async ({ level }, { session }) => {
+    "resources/subscribe": (call) => subscribeResource(routes, call),
+    "resources/unsubscribe": (call) => unsubscribeResource(call),
+    "logging/setLevel": async ({ params: { level }, session }) => {
       if (!isLogLevel(level)) throw new RpcError(rpcCodes.invalidParams, "level must be one of debug to emergency.");
       session?.setLogLevel(level);
-      for (const { wishes } of upstreams()) wishes.setLogLevel(sessions().leastLogLevel());
       return {};
     },
   };
@@ -83,14 +79,14 @@ export function createHub({ info, upstreams, notices, sessions }: HubOptions): H
     modern: common,
   };
 
-  const log = (upstream: Upstream, params: JsonObject, mark: UpstreamCall | undefined): void => {
+  const log = (upstream: Upstream, params: JsonObject, call: ClientCall | undefined): void => {
     const { level, logger } = params;
     if (!isLogLevel(level)) return;
     const told = {
       ...params,
       logger: typeof logger === "string" && logger !== "" ? `${upstream.name}/${logger}` : upstream.name,
     };
-    if (mark === undefined) {
+    if (call === undefined) {
       const leftOut = logLimit.pass(upstream);
       if (leftOut === undefined) return;
       const data = `${leftOut} messages of this server were left out: it says more than all clients can be told.`;
@@ -98,9 +94,8 @@ export function createHub({ info, upstreams, notices, sessions }: HubOptions): H
       notices.onLog(level, told);
       return;
     }
-    const { caller } = mark;
-    const least = caller.logLevel ?? (caller.era === "legacy" ? "debug" : undefined);
-    if (least !== undefined && isLevelAtLeast(level, least)) caller.notify("notifications/message", told);
+    const least = call.logLevel ?? (call.era === "legacy" ? "debug" : undefined);
+    if (least !== undefined && isLevelAtLeast(level, least)) call.notify("notifications/message", told);
   };
 
   return {
@@ -115,14 +110,14 @@ export function createHub({ info, upstreams, notices, sessions }: HubOptions): H
       return [intro, unavailableText(upstreams()) ?? [], ...parts].flat().join("\n\n");
     },
     has: (method, era) => Object.hasOwn(tables[era], method),
-    perform(method, params, caller) {
-      const table = tables[caller.era];
-      const perform = Object.hasOwn(table, method) ? table[method] : undefined;
-      if (perform === undefined) throw methodNotFound(method);
-      return perform(params, caller);
+    handle(call) {
+      const table = tables[call.era];
+      const method = Object.hasOwn(table, call.method) ? table[call.method] : undefined;
+      if (method === undefined) throw methodNotFound(call.method);
+      return method(call);
     },
-    hear(upstream, method, params, mark) {
-      if (method === "notifications/message") log(upstream, params, mark);
+    onNotification(upstream, method, params, call) {
+      if (method === "notifications/message") log(upstream, params, call);
       else if (method === "notifications/resources/updated" && typeof params.uri === "string") {
         notices.onResourceUpdated(upstream.name, params.uri);
       } else if (method === "notifications/elicitation/complete" && typeof params.elicitationId === "string") {
@@ -146,8 +141,8 @@ export function methodNotFound(method: string): RpcError {
 
 /** A list that is one page, so that there is no cursor to go on from. */
 function onePage(list: Method): Method {
-  return async (params, caller) => {
-    if (params.cursor === undefined) return list(params, caller);
+  return async (call) => {
+    if (call.params.cursor === undefined) return list(call);
     throw new RpcError(rpcCodes.invalidParams, "The cursor is unknown: the gateway gives its lists in one page.");
   };
 }

@@ -1,4 +1,4 @@
-import { type Admission, createAdmission } from "../admission.js";
+import { createRates, type Rates } from "../rates.js";
 
 /** How many log messages of one server that are about no call clients are told in a second; twice as many may come at once. */
 const mostInSecond = 200;
@@ -10,20 +10,18 @@ export interface LogLimit<Speaker extends object> {
 }
 
 export function createLogLimit<Speaker extends object>(now: () => number = Date.now): LogLimit<Speaker> {
-  const speakers = new WeakMap<Speaker, { readonly admission: Admission; leftOut: number }>();
+  const speakers = new WeakMap<Speaker, { readonly rates: Rates; leftOut: number }>();
   return {
     pass(speaker) {
       let known = speakers.get(speaker);
       if (known === undefined) {
-        const admission = createAdmission({ concurrency: 1, rate: mostInSecond, now });
-        known = { admission, leftOut: 0 };
+        known = { rates: createRates(mostInSecond, now), leftOut: 0 };
         speakers.set(speaker, known);
       }
-      if (known.admission.enter() !== undefined) {
+      if (!known.rates.take("")) {
         known.leftOut += 1;
         return undefined;
       }
-      known.admission.leave();
       const { leftOut } = known;
       known.leftOut = 0;
       return leftOut;

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 import { definitionsOf } from "../catalogue/offered.js";
-import type { Caller } from "../clients/caller.js";
+import type { ClientCall } from "../client-call.js";
 import type { Upstream } from "../upstream/upstream.js";
 import { findOffered } from "./find-offered.js";
 import type { ResourceRoutes } from "./resource-routes.js";
@@ -15,14 +15,14 @@ export async function listPrompts(upstreams: readonly Upstream[]): Promise<JsonO
 export async function getPrompt(
   upstreams: readonly Upstream[],
   routes: ResourceRoutes,
-  params: JsonObject,
-  caller: Caller,
+  call: ClientCall,
 ): Promise<JsonObject> {
+  const { params } = call;
   const { name } = params;
-  if (typeof name !== "string") throw new RpcError(rpcCodes.invalidParams, "A prompt is got by its name, a text.");
+  if (typeof name !== "string") throw new RpcError(rpcCodes.invalidParams, "A prompt needs its name, as a string.");
   const { upstream, item } = await findOffered(upstreams, "prompts", name);
-  caller.story.name = item.original;
-  const result = await upstream.call({ method: "prompts/get", params: { ...params, name: item.original } }, caller);
+  call.setRoute(upstream.name, item.original);
+  const result = await upstream.forward(call, { method: "prompts/get", params: { ...params, name: item.original } });
   const messages = Array.isArray(result.messages) ? result.messages : [];
   routes.learn(
     upstream,
@@ -35,20 +35,20 @@ export async function getPrompt(
 export async function complete(
   upstreams: readonly Upstream[],
   routes: ResourceRoutes,
-  params: JsonObject,
-  caller: Caller,
+  call: ClientCall,
 ): Promise<JsonObject> {
+  const { params } = call;
   const ref = isObject(params.ref) ? params.ref : {};
   if (ref.type === "ref/prompt" && typeof ref.name === "string") {
     const { upstream, item } = await findOffered(upstreams, "prompts", ref.name);
-    caller.story.name = item.original;
+    call.setRoute(upstream.name, item.original);
     const known = { ...params, ref: { ...ref, name: item.original } };
-    return completeAt(upstream, known, caller);
+    return completeAt(upstream, known, call);
   }
   if (ref.type === "ref/resource" && typeof ref.uri === "string") {
     const { upstream, uri } = await routes.find(ref.uri);
-    caller.story.name = uri;
-    return completeAt(upstream, { ...params, ref: { ...ref, uri } }, caller);
+    call.setRoute(upstream.name, uri);
+    return completeAt(upstream, { ...params, ref: { ...ref, uri } }, call);
   }
   throw new RpcError(
     rpcCodes.invalidParams,
@@ -57,10 +57,10 @@ export async function complete(
 }
 
 /** A server that completes nothing has nothing to say, which is no failure. */
-async function completeAt(upstream: Upstream, params: JsonObject, caller: Caller): Promise<JsonObject> {
+async function completeAt(upstream: Upstream, params: JsonObject, call: ClientCall): Promise<JsonObject> {
   const { description } = upstream;
   if (description !== undefined && description.capabilities.completions === undefined) {
     return { completion: { values: [], hasMore: false } };
   }
-  return upstream.call({ method: "completion/complete", params }, caller);
+  return upstream.forward(call, { method: "completion/complete", params });
 }

@@ -1,9 +1,9 @@
 import { type Era, isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
-import { definitionsOf, type OfferedTool } from "../catalogue/offered.js";
+import { definitionsOf } from "../catalogue/offered.js";
 import { assertParamHeaders, buildParamHeaders } from "../catalogue/param-headers.js";
-import type { Caller } from "../clients/caller.js";
+import type { ClientCall } from "../client-call.js";
 import type { Upstream } from "../upstream/upstream.js";
-import { type Found, findKnown, findOffered } from "./find-offered.js";
+import { findKnown, findOffered } from "./find-offered.js";
 import type { ResourceRoutes } from "./resource-routes.js";
 
 /** The tools of all servers that answered in time. */
@@ -13,37 +13,24 @@ export async function listTools(upstreams: readonly Upstream[], era: Era): Promi
   return { tools: era === "legacy" ? tools.map(asLegacyTool) : tools };
 }
 
-/** Calls a tool of whichever server has it. Throws an RpcError, too: where the tool is known, the relay's is the only promise. */
-export function callTool(
+/** Calls a tool of the server that has it. */
+export async function callTool(
   upstreams: readonly Upstream[],
   routes: ResourceRoutes,
-  params: JsonObject,
-  caller: Caller,
+  call: ClientCall,
 ): Promise<JsonObject> {
-  const { name } = params;
+  const { name, arguments: args } = call.params;
   if (typeof name !== "string")
-    throw new RpcError(rpcCodes.invalidParams, "A call of a tool needs its name, as a text.");
-  const known = findKnown(upstreams, "tools", name);
-  if (known !== undefined) return callFound(known, routes, params, caller);
-  return findOffered(upstreams, "tools", name).then((found) => callFound(found, routes, params, caller));
-}
-
-function callFound(
-  { upstream, item }: Found<OfferedTool>,
-  routes: ResourceRoutes,
-  params: JsonObject,
-  caller: Caller,
-): Promise<JsonObject> {
-  caller.story.name = item.original;
+    throw new RpcError(rpcCodes.invalidParams, "A call of a tool needs its name, as a string.");
+  const { upstream, item } = findKnown(upstreams, "tools", name) ?? (await findOffered(upstreams, "tools", name));
   const { paramHeaders, original } = item;
-  const args = params.arguments;
-  if (caller.era === "modern" && caller.headers !== undefined) assertParamHeaders(paramHeaders, args, caller.headers);
+  call.setRoute(upstream.name, original);
+  if (call.era === "modern" && call.headers !== undefined) assertParamHeaders(paramHeaders, args, call.headers);
   const headers = paramHeaders.length === 0 ? undefined : buildParamHeaders(paramHeaders, args);
-  const finish = (result: JsonObject): JsonObject => {
-    routes.learn(upstream, result.content);
-    return caller.era === "legacy" ? asLegacyResult(result) : result;
-  };
-  return upstream.call({ method: "tools/call", params: { ...params, name: original }, headers, finish }, caller);
+  const params = { ...call.params, name: original };
+  const result = await upstream.forward(call, { method: "tools/call", params, headers });
+  routes.learn(upstream, result.content);
+  return call.era === "legacy" ? asLegacyResult(result) : result;
 }
 
 /** A client of the older era takes only schemas of objects for what a tool gives. */

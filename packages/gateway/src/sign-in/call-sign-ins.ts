@@ -1,8 +1,8 @@
 import { type Clock, type OAuthSession, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import { faultOf, isObject, type JsonObject, RpcError } from "@wirescope/tool-server/rpc";
-import type { Caller } from "../clients/caller.js";
-import type { FailedCall, RetryCall } from "../clients/perform.js";
+import type { ClientCall } from "../client-call.js";
 import type { GatewayListener } from "../events.js";
+import type { FailedCall, RetryCall } from "../hub/dispatch.js";
 import type { Notices } from "../notices.js";
 import type { Upstream } from "../upstream/upstream.js";
 import type { Upstreams } from "../upstream/upstreams.js";
@@ -99,42 +99,43 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
     return new RpcError(code, `${message}${why}${link}`, { data: { ...(isObject(data) && data), server, url } });
   };
 
-  const signIn = async (upstream: Upstream, { error, caller, startedAt }: FailedCall): Promise<void> => {
+  const signIn = async (upstream: Upstream, { error, call }: FailedCall): Promise<void> => {
     const { name: server } = upstream;
     // Another call may have brought a sign-in about since this one was sent.
-    if ((doneAt.get(server) ?? 0) > startedAt) return;
+    if ((doneAt.get(server) ?? 0) > call.startedAt) return;
     const session = await upstream.oauth();
     if (session === undefined || session.isMachine) throw error;
-    if (openBrowser === undefined && !showsPages(caller)) throw await advised(server, error);
+    if (openBrowser === undefined && !showsPages(call)) throw await advised(server, error);
     const current = underWay.get(server);
     const found = current?.isOver ? undefined : current;
     if (found === undefined && !mayShow(server)) {
       throw await advised(server, error, " You were asked to a moment ago, so no browser opens for it yet.");
     }
     try {
-      await (found ?? begin(upstream, session)).join(caller);
+      await (found ?? begin(upstream, session)).join(call);
     } catch (failure) {
-      if (caller.callOff.isOff) throw failure;
+      if (call.aborted) throw failure;
       throw await advised(server, failure === cannotBeShown || !ToolServerError.is(failure) ? error : failure);
     }
   };
 
-  const retry = async (upstream: Upstream, call: FailedCall): Promise<JsonObject> => {
-    await signIn(upstream, call);
+  const retry = async (upstream: Upstream, failed: FailedCall): Promise<JsonObject> => {
+    await signIn(upstream, failed);
     try {
-      const result = await call.again();
+      const result = await failed.again();
       pauses.delete(upstream.name);
       return result;
     } catch (error) {
-      throw serverToSignInTo(error, call.caller) === undefined ? error : await advised(upstream.name, error);
+      throw serverToSignInTo(error, failed.call) === undefined ? error : await advised(upstream.name, error);
     }
   };
 
   return {
-    retry(call) {
-      const server = methods.has(call.method) ? serverToSignInTo(call.error, call.caller) : undefined;
+    retry(failed) {
+      const { call, error } = failed;
+      const server = methods.has(call.method) ? serverToSignInTo(error, call) : undefined;
       const upstream = server === undefined ? undefined : upstreams.named(server);
-      return upstream && retry(upstream, call);
+      return upstream && retry(upstream, failed);
     },
     close() {
       for (const shared of underWay.values()) {
@@ -145,8 +146,8 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
 }
 
 /** The server that a call failed at for the lack of a sign-in. */
-function serverToSignInTo(error: unknown, { story }: Caller): string | undefined {
-  if (ToolServerError.is(error, "SIGN_IN_NEEDED")) return story.server;
+function serverToSignInTo(error: unknown, { route }: ClientCall): string | undefined {
+  if (ToolServerError.is(error, "SIGN_IN_NEEDED")) return route?.server;
   const data = error instanceof RpcError && isObject(error.data) ? error.data : {};
   return data.reason === "SIGN_IN_NEEDED" && typeof data.server === "string" ? data.server : undefined;
 }

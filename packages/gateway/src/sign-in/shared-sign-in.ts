@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { printableText } from "@wirescope/channelz/printable-text";
 import { type SignInRequest, ToolServerError } from "@wirescope/tool-server";
 import type { JsonObject } from "@wirescope/tool-server/rpc";
-import type { Caller } from "../clients/caller.js";
+import type { ClientCall } from "../client-call.js";
 import { canAnswer } from "../upstream/client-capability.js";
 
 /** One sign-in to a server, which any number of calls wait for. */
@@ -11,7 +11,7 @@ export interface SharedSignIn {
    * Waits until it has succeeded. Rejects with why it failed, with `cannotBeShown`, or when the call is cancelled. A person who
    * has the page open may finish after that: the next call finds them signed in.
    */
-  join(caller: Caller): Promise<void>;
+  join(call: ClientCall): Promise<void>;
   /** Whether no call can join it any more. */
   readonly isOver: boolean;
   cancel(reason: Error): void;
@@ -24,8 +24,8 @@ export interface SharedSignInOptions {
   readonly openBrowser: ((url: string) => Promise<boolean>) | undefined;
   /** Whether enough time has passed to show the page to a person again. */
   readonly mayShow: () => boolean;
-  /** The page is shown to a person: by a browser, or by the client of this caller. */
-  readonly onShown: (way: "browser" | "client", request: SignInRequest, caller: Caller) => void;
+  /** The page is shown to a person: by a browser, or by the client of this call. */
+  readonly onShown: (way: "browser" | "client", request: SignInRequest, call: ClientCall) => void;
   /** Reports to clients of the older era that a visit to the page is over. */
   readonly onVisitCompleted: (elicitationId: string, params: JsonObject) => void;
 }
@@ -34,13 +34,13 @@ export interface SharedSignInOptions {
 export const cannotBeShown: Error = new Error("The page of the sign-in cannot be shown.");
 
 interface Waiter {
-  readonly caller: Caller;
+  readonly call: ClientCall;
   /** Lets the call fail, and wait no longer. */
   fail(error: Error): void;
 }
 
 /** Whether the client shows a page to its user when it is asked to. */
-export function showsPages({ capabilities }: Pick<Caller, "capabilities">): boolean {
+export function showsPages({ capabilities }: Pick<ClientCall, "capabilities">): boolean {
   return canAnswer(capabilities, "elicitation/create", { mode: "url" });
 }
 
@@ -56,25 +56,25 @@ export function beginSharedSignIn(options: SharedSignInOptions): SharedSignIn {
   let isShowing = false;
 
   /** Whether the user of the client opens the page; undefined if the client cannot be asked. */
-  const askClient = async ({ caller }: Waiter, asked: SignInRequest): Promise<boolean | undefined> => {
+  const askClient = async ({ call }: Waiter, asked: SignInRequest): Promise<boolean | undefined> => {
     const elicitationId = randomUUID();
     visits.push(elicitationId);
-    options.onShown("client", asked, caller);
+    options.onShown("client", asked, call);
     const params = { mode: "url", elicitationId, url: urlOf(asked), message: messageOf(asked) };
-    const answer = await caller.ask("elicitation/create", params, over.signal).catch(() => undefined);
+    const answer = await call.ask("elicitation/create", params, over.signal).catch(() => undefined);
     return answer === undefined ? undefined : answer.action === "accept";
   };
 
   const show = async (waiter: Waiter | undefined): Promise<void> => {
     if (waiter === undefined || request === undefined || isShowing || stop.signal.aborted) return;
     isShowing = true;
-    const isAccepted = showsPages(waiter.caller) ? await askClient(waiter, request) : undefined;
+    const isAccepted = showsPages(waiter.call) ? await askClient(waiter, request) : undefined;
     if (isAccepted === false) stop.abort(declined(server));
     else if (isAccepted) isShown = true;
     else if (waiters.has(waiter) && !over.signal.aborted) {
       if (await openBrowser?.(urlOf(request))) {
         isShown = true;
-        options.onShown("browser", request, waiter.caller);
+        options.onShown("browser", request, waiter.call);
       } else waiter.fail(cannotBeShown);
     }
     isShowing = false;
@@ -97,32 +97,33 @@ export function beginSharedSignIn(options: SharedSignInOptions): SharedSignIn {
   );
 
   return {
-    join: (caller) =>
+    join: (call) =>
       new Promise((resolve, reject) => {
         const leave = (): void => {
           waiters.delete(waiter);
-          caller.callOff.forget(onOff);
+          call.removeEventListener("abort", onCancel);
           if (waiters.size === 0 && !isShown) stop.abort(new DOMException("No call waits for it.", "AbortError"));
         };
         const waiter: Waiter = {
-          caller,
+          call,
           fail(error) {
             leave();
             reject(error);
           },
         };
-        const onOff = (reason: Error | undefined): void => waiter.fail(reason ?? cancelled(server));
+        const onCancel = (): void => waiter.fail(call.reason instanceof Error ? call.reason : cancelled(server));
         waiters.add(waiter);
         done.then(() => {
           leave();
           resolve();
         }, waiter.fail);
-        const { progressToken } = caller;
+        const { progressToken } = call;
         if (progressToken !== undefined) {
           const message = `Waiting until you have signed in to ${server}.`;
-          caller.notify("notifications/progress", { progressToken, progress: 0, message });
+          call.notify("notifications/progress", { progressToken, progress: 0, message });
         }
-        caller.callOff.onOff(onOff);
+        if (call.aborted) onCancel();
+        else call.addEventListener("abort", onCancel);
         // Once more, because the page from before may be closed.
         if (isShown && options.mayShow() && waiters.has(waiter)) void show(waiter);
       }),

@@ -19,7 +19,7 @@ import {
 } from "@wirescope/tool-server/rpc";
 import type { Requester } from "../clients/accounts.js";
 import type { Outlet } from "../clients/outlet.js";
-import { answerOf, readInitialize, type Session } from "../clients/session.js";
+import { readInitialize, responseOf, type Session } from "../clients/session.js";
 import type { EndpointParts } from "../endpoint/endpoint-parts.js";
 import { initializeResult } from "../endpoint/initialize-result.js";
 import { unsupportedVersion } from "../endpoint/modern-headers.js";
@@ -42,7 +42,7 @@ const requester: Requester = { principal: "stdio", rateKey: "stdio" };
  * version is served by itself. Nothing else may be written to the output.
  */
 export function serveStdio(parts: EndpointParts, input: Readable, output: Writable): StdioClient {
-  const { hub, perform, sessions, accounts, modern, listenings, limits } = parts;
+  const { hub, dispatch, sessions, accounts, stateless, listenings, limits } = parts;
   /** How to call off requests of the newer era. */
   const running = new TransientMap<RequestId, () => void>();
   let session: Session | undefined;
@@ -69,7 +69,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
       return !isOver;
     },
     send: write,
-    answer: write,
+    respond: write,
     end: () => {},
   };
 
@@ -82,12 +82,12 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
       id: randomBytes(24).toString("base64url"),
       account: accounts.create(requester, init.clientInfo),
       protocolVersion: result.protocolVersion,
-      perform,
+      dispatch,
       inputMs: limits.inputMs,
     });
     if (session === undefined) throw new RpcError(rpcCodes.failed, "There are as many sessions as there may be.");
     session.setStream(wire);
-    write(answerOf(message.id, { result }));
+    write(responseOf(message.id, { result }));
   };
 
   const serveModern = (request: RpcRequest): void => {
@@ -102,7 +102,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
         return wire.isOpen;
       },
       send: write,
-      answer(message) {
+      respond(message) {
         running.delete(id);
         write(message);
       },
@@ -110,18 +110,18 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
     };
     // What is answered at once is over before it is known how to call it off.
     running.set(id, () => {});
-    const callOff =
+    const cancel =
       request.method === "subscriptions/listen"
         ? listenings.begin(request, outlet)
-        : modern.request(
+        : stateless.request(
             { request, envelope, account: accounts.shared(requester, envelope.clientInfo), headers: undefined },
             outlet,
           );
-    if (running.has(id)) running.set(id, callOff);
+    if (running.has(id)) running.set(id, cancel);
   };
 
   const receive = ({ kind, message }: ReadMessage): void => {
-    if (kind === "response") session?.answered(message);
+    if (kind === "response") session?.responded(message);
     else if (kind === "notification") {
       const cancelled = message.method === "notifications/cancelled" ? message.params?.requestId : undefined;
       if (isId(cancelled) && running.has(cancelled)) {
@@ -157,7 +157,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
     if (isOver) return;
     isOver = true;
     input.off("data", onData);
-    for (const callOff of running.values()) callOff();
+    for (const cancel of running.values()) cancel();
     running.clear();
     session?.close("The client went away.");
     settle();

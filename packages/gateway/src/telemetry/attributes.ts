@@ -7,8 +7,8 @@ import {
   ToolServerError,
   type TransportKind,
 } from "@wirescope/tool-server";
-import { type JsonObject, metaKeys, metaOf } from "@wirescope/tool-server/rpc";
-import type { Caller } from "../clients/caller.js";
+import { metaKeys, metaOf } from "@wirescope/tool-server/rpc";
+import type { ClientCall } from "../client-call.js";
 
 /** What stands for everything that is not known: a client could make up as many names as it likes. */
 export const other = "_OTHER";
@@ -39,9 +39,9 @@ export function spanName(method: string | undefined, subject: Attributes): strin
 }
 
 /** How a client reaches the gateway. */
-export function callerAttributes(params: JsonObject, caller: Caller, transport: "tcp" | "unix"): Attributes {
-  const isPiped = caller.account.principal === "stdio";
-  const version = caller.session?.protocolVersion ?? metaOf(params)?.[metaKeys.protocolVersion];
+export function callerAttributes({ account, session, params }: ClientCall, transport: "tcp" | "unix"): Attributes {
+  const isPiped = account.principal === "stdio";
+  const version = session?.protocolVersion ?? metaOf(params)?.[metaKeys.protocolVersion];
   return {
     ...(typeof version === "string" ? { "mcp.protocol.version": version } : {}),
     "network.transport": isPiped ? "pipe" : transport,
@@ -50,12 +50,12 @@ export function callerAttributes(params: JsonObject, caller: Caller, transport: 
 }
 
 /** Which request of which client it is; for spans alone, for there are as many as there are requests. */
-export function requestAttributes(caller: Caller): Attributes {
+export function requestAttributes({ id, account, session }: ClientCall): Attributes {
   return {
-    "jsonrpc.request.id": cut(String(caller.id)),
-    "wirescope.client": cut(caller.account.label),
+    "jsonrpc.request.id": cut(String(id)),
+    "wirescope.client": cut(account.label),
     // Shortened: the whole is half of what is needed to use it.
-    ...(caller.session === undefined ? {} : { "mcp.session.id": caller.session.shortId }),
+    ...(session === undefined ? {} : { "mcp.session.id": session.shortId }),
   };
 }
 

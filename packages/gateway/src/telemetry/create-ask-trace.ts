@@ -8,13 +8,12 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { ConnectionFacts } from "@wirescope/tool-server";
+import type { ObservedRequest, RequestObserver } from "../call-observer.js";
+import type { TraceFields } from "../trace-fields.js";
 import { failureAttributes, serverAttributes, spanName, subjectAttributes } from "./attributes.js";
-import type { AskedServer, AskTrace } from "./call-trace.js";
 import type { CallPlace } from "./place.js";
 import type { RequestSpans } from "./request-spans.js";
-import { safely } from "./safely.js";
 import { fieldsOf } from "./span-context.js";
-import type { TraceFields } from "./trace-fields.js";
 import type { CredentialWatch } from "./watch-credentials.js";
 
 /** What requests of servers are followed with. */
@@ -36,9 +35,9 @@ export interface AskingCall {
 /** Begins to follow a request of a server. */
 export function createAskTrace(
   { tracer, clientDuration, requests, credentials }: AskParts,
-  { connection, method, params }: AskedServer,
+  { connection, method, params }: ObservedRequest,
   { context: parent, place, came }: AskingCall,
-): AskTrace {
+): RequestObserver {
   const { facts } = connection;
   // What goes on to a server is of the catalogue.
   const subject = subjectAttributes(method, typeof params.name === "string" ? params.name : undefined);
@@ -69,10 +68,10 @@ export function createAskTrace(
     fields: span === undefined ? came : fieldsOf(span, came),
     sent() {
       sendings += 1;
-      if (sendings > 1) safely(() => span?.addEvent("wirescope.sent_again"));
+      if (sendings > 1) span?.addEvent("wirescope.sent_again");
     },
-    answered: ({ isError }) => safely(() => end(isError === true ? { "error.type": "tool_error" } : {})),
-    failed: (error) => safely(() => end(failureAttributes(error))),
+    succeeded: ({ isError }) => end(isError === true ? { "error.type": "tool_error" } : {}),
+    failed: (error) => end(failureAttributes(error)),
   };
 }
 

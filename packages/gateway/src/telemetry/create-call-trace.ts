@@ -11,8 +11,10 @@ import {
   type Tracer,
   trace,
 } from "@opentelemetry/api";
-import { type JsonObject, metaOf } from "@wirescope/tool-server/rpc";
-import type { Caller } from "../clients/caller.js";
+import { metaOf } from "@wirescope/tool-server/rpc";
+import type { CallEnding } from "../call-observer.js";
+import type { ClientCall } from "../client-call.js";
+import type { TraceFieldReader } from "../trace-fields.js";
 import {
   callerAttributes,
   codeAttributes,
@@ -21,12 +23,10 @@ import {
   spanName,
   subjectAttributes,
 } from "./attributes.js";
-import type { CallOutcome, CallTrace } from "./call-trace.js";
+import type { CallTrace } from "./call-trace.js";
 import { type AskParts, createAskTrace } from "./create-ask-trace.js";
 import { createPlace, type Place } from "./place.js";
-import { safely } from "./safely.js";
 import { contextOf } from "./span-context.js";
-import type { TraceFieldReader } from "./trace-fields.js";
 
 /** What requests are followed with. */
 export interface CallTraceParts extends AskParts {
@@ -39,31 +39,26 @@ export interface CallTraceParts extends AskParts {
 }
 
 /** Begins to follow a request of a client, below where it says that it stands. */
-export function createCallTrace(
-  parts: CallTraceParts,
-  method: string | undefined,
-  params: JsonObject,
-  caller: Caller,
-  ambient: Context,
-): CallTrace {
+export function createCallTrace(parts: CallTraceParts, call: ClientCall, ambient: Context): CallTrace {
+  const method = call.isKnown ? call.method : undefined;
   const { tracer, serverDuration, transport, places } = parts;
-  const common: Attributes = { "mcp.method.name": method ?? other, ...callerAttributes(params, caller, transport) };
+  const common: Attributes = { "mcp.method.name": method ?? other, ...callerAttributes(call, transport) };
   let span: Span | undefined;
   let below = ambient;
   if (tracer !== undefined) {
-    const { parent, links } = placeOf(parts.reader, params, caller, ambient);
-    const attributes = { ...common, ...requestAttributes(caller) };
+    const { parent, links } = placeOf(parts.reader, call, ambient);
+    const attributes = { ...common, ...requestAttributes(call) };
     span = tracer.startSpan(method ?? other, { kind: SpanKind.SERVER, attributes, links }, parent);
     below = trace.setSpan(parent, span);
   }
 
   const place = createPlace(below);
-  const end = (outcome: CallOutcome): void => {
+  const end = (ending: CallEnding): void => {
     place.leave();
-    const told = endAttributes(method, params, caller, outcome);
-    serverDuration?.record(outcome.durationMs / 1000, { ...common, ...told }, below);
+    const told = endAttributes(method, call, ending);
+    serverDuration?.record(ending.durationMs / 1000, { ...common, ...told }, below);
     if (span === undefined) return;
-    span.setAttributes({ ...told, "wirescope.outcome": outcome.how });
+    span.setAttributes({ ...told, "wirescope.outcome": ending.how });
     span.updateName(spanName(method, told));
     if (told["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
     span.end();
@@ -71,8 +66,8 @@ export function createCallTrace(
 
   return {
     run: (work) => context.with(below, () => (places === undefined ? work() : places.run(place, work))),
-    ask: (asked) => safely(() => createAskTrace(parts, asked, { context: below, place, came: caller.story.carried })),
-    end: (outcome) => safely(() => end(outcome)),
+    forward: (request) => createAskTrace(parts, request, { context: below, place, came: call.traceFields }),
+    end,
   };
 }
 
@@ -82,8 +77,7 @@ export function createCallTrace(
  */
 function placeOf(
   reader: TraceFieldReader,
-  params: JsonObject,
-  { headers }: Caller,
+  { params, headers }: ClientCall,
   ambient: Context,
 ): { readonly parent: Context; readonly links: Link[] } {
   const active = trace.getSpanContext(ambient);
@@ -98,17 +92,16 @@ function placeOf(
 
 function endAttributes(
   method: string | undefined,
-  { name }: JsonObject,
-  { story }: Caller,
-  { how, code }: CallOutcome,
+  { params: { name }, route }: ClientCall,
+  { how, fault }: CallEnding,
 ): Attributes {
-  // Who looked it up found it: it is one of the catalogue.
-  const known = typeof name !== "string" ? undefined : story.name === undefined ? other : name;
+  // A call that has a route is of something in the catalogue.
+  const known = typeof name !== "string" ? undefined : route === undefined ? other : name;
   return {
     ...subjectAttributes(method, known),
-    ...(story.server === undefined ? {} : { "wirescope.server": story.server }),
+    ...(route === undefined ? {} : { "wirescope.server": route.server }),
     ...(how === "tool-error" ? { "error.type": "tool_error" } : {}),
     ...(how === "cancelled" ? { "error.type": "cancelled" } : {}),
-    ...(how === "error" && code !== undefined ? codeAttributes(code) : {}),
+    ...(how === "error" && fault !== undefined ? codeAttributes(fault.code) : {}),
   };
 }

@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type Attributes, context, type Histogram, type Meter } from "@opentelemetry/api";
-import type { Telemetry } from "./call-trace.js";
+import type { ClientCall } from "../client-call.js";
+import type { CallTrace, Telemetry } from "./call-trace.js";
 import { createCallTrace } from "./create-call-trace.js";
 import { observeNumbers } from "./observe-numbers.js";
 import type { Place } from "./place.js";
 import { meterOf, tracerOf } from "./providers.js";
 import { createRequestSpans } from "./request-spans.js";
-import { safely } from "./safely.js";
 import type { OpenTelemetryOptions } from "./telemetry-options.js";
 import { watchConnections } from "./watch-connections.js";
 import { watchCredentials } from "./watch-credentials.js";
@@ -35,9 +35,16 @@ export function createTelemetry({ given, reader, transport }: OpenTelemetryOptio
     serverDuration: meter && durationOf(meter, "mcp.server", "How long requests of clients took."),
     clientDuration: meter && durationOf(meter, "mcp.client", "How long requests of servers took."),
   };
+  const traces = new WeakMap<ClientCall, CallTrace>();
   let stopObserving = (): void => {};
   return {
-    begin: (method, params, caller) => safely(() => createCallTrace(parts, method, params, caller, context.active())),
+    started: (call) => void traces.set(call, createCallTrace(parts, call, context.active())),
+    within(call, work) {
+      const trace = traces.get(call);
+      return trace === undefined ? work() : trace.run(work);
+    },
+    forwarding: (call, request) => traces.get(call)?.forward(request),
+    ended: (call, ending) => traces.get(call)?.end(ending),
     observe(observed) {
       connections?.watch(observed.hasServer);
       credentials.watch(observed.hasServer);

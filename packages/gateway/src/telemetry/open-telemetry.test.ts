@@ -1,7 +1,7 @@
 import { metrics, ProxyTracerProvider, type TracerProvider, trace } from "@opentelemetry/api";
 import { afterEach, expect, test } from "vitest";
+import { createTraceFieldReader } from "../trace-fields.js";
 import { openTelemetry } from "./open-telemetry.js";
-import { createTraceFieldReader } from "./trace-fields.js";
 
 const open = (given: Parameters<typeof openTelemetry>[0]["given"]): ReturnType<typeof openTelemetry> =>
   openTelemetry({ given, reader: createTraceFieldReader(["tracecontext"]), transport: "tcp" });

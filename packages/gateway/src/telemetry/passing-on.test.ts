@@ -12,7 +12,7 @@ import {
   textOf,
 } from "../gateway.test.helper.js";
 import { modernListener, serve, serveLegacy } from "../tool-servers.test.helper.js";
-import type { TraceFields } from "./trace-fields.js";
+import type { TraceFields } from "../trace-fields.js";
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const tracestate = "vendor=abc";

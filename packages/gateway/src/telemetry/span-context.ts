@@ -1,5 +1,5 @@
 import { createTraceState, isSpanContextValid, type Span, type SpanContext } from "@opentelemetry/api";
-import type { TraceFields } from "./trace-fields.js";
+import type { TraceFields } from "../trace-fields.js";
 
 /** The place in a trace that a request named; undefined where it named none. */
 export function contextOf(fields: TraceFields | undefined): SpanContext | undefined {

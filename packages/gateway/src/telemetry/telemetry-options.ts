@@ -1,5 +1,5 @@
 import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
-import type { Propagator, TraceFieldReader } from "./trace-fields.js";
+import type { Propagator, TraceFieldReader } from "../trace-fields.js";
 
 /** Where spans and metrics of a gateway go, and what it tells servers of traces. */
 export interface GatewayTelemetry {

@@ -1,20 +1,25 @@
+import type { JsonObject } from "@wirescope/tool-server/rpc";
 import { expect, test } from "vitest";
-import { createCallOff } from "../clients/call-off.js";
-import type { Caller } from "../clients/caller.js";
+import type { ClientCall } from "../client-call.js";
+import { createAccounts } from "../clients/accounts.js";
+import { StatelessCall } from "../clients/stateless-call.js";
+import { completeLimits } from "../limits.js";
 import { passOnQuestion } from "./server-question.js";
-import { UpstreamCall } from "./upstream-call.js";
 
 /** A call of a client that can be asked, and says who it is. */
-function callOf(name: string, capabilities: object = { elicitation: { form: {} } }): UpstreamCall {
-  const caller: Partial<Caller> = {
-    capabilities: { ...capabilities },
-    callOff: createCallOff(),
-    ask: async () => ({ action: "accept", content: { name } }),
-  };
-  return new UpstreamCall(caller as Caller, "s", "tools/call");
+class NamedCall extends StatelessCall {
+  override ask(): Promise<JsonObject> {
+    return Promise.resolve({ action: "accept", content: { name: this.subject } });
+  }
 }
 
-const ask = (call: UpstreamCall | undefined, calls: readonly UpstreamCall[]) => {
+function callOf(name: string, capabilities: JsonObject = { elicitation: { form: {} } }): ClientCall {
+  const account = createAccounts(completeLimits()).create({ principal: "p", rateKey: "p" }, undefined);
+  const options = { subject: name, account, capabilities, logLevel: undefined, headers: undefined };
+  return new NamedCall({ id: 1, method: "tools/call" }, options);
+}
+
+const ask = (call: ClientCall | undefined, calls: readonly ClientCall[]) => {
   const params = { mode: "form", message: "Who?", requestedSchema: { type: "object", properties: {} } };
   const question = { method: "elicitation/create", params, origin: { call, signal: undefined } };
   return passOnQuestion("s", question, new Set(calls));

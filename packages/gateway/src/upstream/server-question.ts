@@ -1,7 +1,7 @@
 import type { MessageOrigin } from "@wirescope/tool-server";
 import { type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
+import { ClientCall } from "../client-call.js";
 import { canAnswer, isPassedOn } from "./client-capability.js";
-import { UpstreamCall } from "./upstream-call.js";
 import type { CallsInFlight } from "./upstream-calls.js";
 
 /** Something that a server of the older era asks of a client. */
@@ -26,21 +26,21 @@ export async function passOnQuestion(
   const call = callOf(server, question, calls);
   call.openQuestions += 1;
   try {
-    return await call.caller.ask(method, params, origin.signal);
+    return await call.ask(method, params, origin.signal);
   } finally {
     call.openQuestions -= 1;
     call.activeAt = Date.now();
   }
 }
 
-function callOf(server: string, { method, params, origin }: ServerQuestion, calls: CallsInFlight): UpstreamCall {
-  const isCapable = ({ caller }: UpstreamCall): boolean => canAnswer(caller.capabilities, method, params);
-  const marked = origin.call;
-  if (marked !== undefined) {
+function callOf(server: string, { method, params, origin }: ServerQuestion, calls: CallsInFlight): ClientCall {
+  const isCapable = ({ capabilities }: ClientCall): boolean => canAnswer(capabilities, method, params);
+  const related = origin.call;
+  if (related !== undefined) {
     // Another's question is not for whoever happens to be there.
-    if (!(marked instanceof UpstreamCall) || !calls.has(marked))
+    if (!(related instanceof ClientCall) || !calls.has(related))
       throw new RpcError(rpcCodes.failed, "The call that this is about is over.");
-    if (isCapable(marked)) return marked;
+    if (isCapable(related)) return related;
     throw new RpcError(rpcCodes.methodNotFound, `The client that made this call cannot answer ${method}.`);
   }
   const capable = [...calls].filter(isCapable);

@@ -1,24 +1,23 @@
 import { type Clock, ToolServerError } from "@wirescope/tool-server";
 import { RpcError, rpcCodes, TransientSet } from "@wirescope/tool-server/rpc";
-import { type Admission, createAdmission } from "../admission.js";
-import type { Caller } from "../clients/caller.js";
+import type { ClientCall } from "../client-call.js";
 import type { GatewayLimits } from "../limits.js";
-import { UpstreamCall } from "./upstream-call.js";
+import { createRates } from "../rates.js";
 
 /** What became of a server in the configuration. */
 export type Departure = "changed" | "removed";
 
-export type CallsInFlight = Iterable<UpstreamCall> & Pick<ReadonlySet<UpstreamCall>, "has" | "size">;
+export type CallsInFlight = Iterable<ClientCall> & Pick<ReadonlySet<ClientCall>, "has" | "size">;
 
 /** The calls of one server that are under way. */
 export interface UpstreamCalls {
   readonly all: CallsInFlight;
-  /** Begins one. Throws an RpcError where the server has as many as it gets, and CONNECTION_CLOSED once it drains. */
-  begin(caller: Caller, method: string): UpstreamCall;
-  end(call: UpstreamCall): void;
-  /** Calls off what the server is silent about for longer than `callIdleMs`. */
-  callOffSilent(): void;
-  /** Begins none any more. Resolves when all have ended: after `drainMs` they are called off, and told why. */
+  /** Adds one. Throws an RpcError if the server has reached a limit, and CONNECTION_CLOSED once it drains. */
+  add(call: ClientCall): void;
+  remove(call: ClientCall): void;
+  /** Cancels calls about which the server is silent for longer than `callIdleMs`. */
+  cancelSilent(): void;
+  /** Adds none any more. Resolves when all have ended: after `drainMs` they are cancelled, for this reason. */
   drain(why: Departure): Promise<void>;
 }
 
@@ -30,36 +29,29 @@ export interface UpstreamCallsOptions {
 }
 
 export function createUpstreamCalls({ server, limits, clock }: UpstreamCallsOptions): UpstreamCalls {
-  const all = new TransientSet<UpstreamCall>();
-  const admission: Admission = createAdmission({
-    concurrency: limits.serverConcurrency,
-    rate: limits.serverRate,
-    now: () => clock.now(),
-  });
+  const all = new TransientSet<ClientCall>();
+  const rates = createRates(limits.serverRate, () => clock.now());
   let departure: Departure | undefined;
   let onDrained = (): void => {};
 
   return {
     all,
-    begin(caller, method) {
+    add(call) {
       if (departure !== undefined) throw tooLate(server, departure);
-      const full = admission.enter();
-      if (full !== undefined) throw overloaded(server, full, limits);
-      const call = new UpstreamCall(caller, server, method);
+      if (all.size >= limits.serverConcurrency) throw overloaded(server, "concurrency", limits);
+      if (!rates.take("")) throw overloaded(server, "rate", limits);
       call.activeAt = clock.now();
       all.add(call);
-      return call;
     },
-    end(call) {
+    remove(call) {
       all.delete(call);
-      admission.leave();
       if (all.size === 0) onDrained();
     },
-    callOffSilent() {
+    cancelSilent() {
       const now = clock.now();
       for (const call of all) {
         const isSilent = call.openQuestions === 0 && now - call.activeAt >= limits.callIdleMs;
-        if (isSilent) call.caller.callOff.off(silent(call, limits.callIdleMs));
+        if (isSilent) call.cancel(silent(server, call, limits.callIdleMs));
       }
     },
     drain(why) {
@@ -67,7 +59,7 @@ export function createUpstreamCalls({ server, limits, clock }: UpstreamCallsOpti
       if (all.size === 0) return Promise.resolve();
       return new Promise((resolve) => {
         const forget = clock.after(limits.drainMs, () => {
-          for (const call of all) call.caller.callOff.off(outOfTime(call, why, limits.drainMs));
+          for (const call of all) call.cancel(outOfTime(server, call, why, limits.drainMs));
           onDrained();
         });
         onDrained = () => {
@@ -88,7 +80,7 @@ function overloaded(server: string, limit: "concurrency" | "rate", limits: Gatew
   return new RpcError(rpcCodes.failed, `${what} Call again later.`, { data: { reason: "OVERLOADED" } });
 }
 
-function silent({ server, method }: UpstreamCall, idleMs: number): ToolServerError {
+function silent(server: string, { method }: ClientCall, idleMs: number): ToolServerError {
   return new ToolServerError(
     "CALL_TIMEOUT",
     `The server ${JSON.stringify(server)} neither answered ${method} nor told of progress for ${Math.round(idleMs / 100) / 10} s. ` +
@@ -103,11 +95,11 @@ function tooLate(server: string, why: Departure): ToolServerError {
   return new ToolServerError("CONNECTION_CLOSED", message, { details: { wasSent: false } });
 }
 
-function outOfTime({ server, method }: UpstreamCall, why: Departure, drainMs: number): ToolServerError {
+function outOfTime(server: string, { method }: ClientCall, why: Departure, drainMs: number): ToolServerError {
   return new ToolServerError(
     "CONNECTION_CLOSED",
     `The server ${JSON.stringify(server)} was ${why} in the configuration during ${method}, which did not end within ` +
-      `${Math.round(drainMs / 100) / 10} s after that, and was called off. Look at what it did before you call it again, ` +
+      `${Math.round(drainMs / 100) / 10} s after that, and was cancelled. Look at what it did before you call it again, ` +
       "or allow more time by the limit drainMs.",
     { details: { wasSent: true } },
   );

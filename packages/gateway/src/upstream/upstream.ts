@@ -13,21 +13,21 @@ import {
   ToolServerError,
 } from "@wirescope/tool-server";
 import type { Implementation, JsonObject } from "@wirescope/tool-server/rpc";
+import type { CallObserver } from "../call-observer.js";
 import { type CachedList, createCachedList } from "../catalogue/cached-list.js";
 import { exposedPrefix } from "../catalogue/exposed-name.js";
 import { type Offered, type OfferedTool, offerPrompt, offerTool } from "../catalogue/offered.js";
 import { createToolFilter, idlePatternsOf, type ToolFilter } from "../catalogue/tool-filter.js";
-import type { Caller } from "../clients/caller.js";
+import { ClientCall } from "../client-call.js";
 import type { GatewayListener } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import type { NoticedList } from "../notices.js";
 import { offeredCapabilities } from "./client-capability.js";
 import { fetchList, type ListKind, listKinds } from "./fetch-list.js";
+import { type Forwarded, forward } from "./forward.js";
 import type { PluginServers } from "./plugin-servers.js";
-import { type Relayed, relay } from "./relay.js";
 import { passOnQuestion } from "./server-question.js";
 import { createServerWishes, type ServerWishes } from "./server-wishes.js";
-import { UpstreamCall } from "./upstream-call.js";
 import { createUpstreamCalls, type Departure } from "./upstream-calls.js";
 
 /** What is known of a server behind the gateway; a snapshot. */
@@ -81,10 +81,10 @@ export interface Upstream {
   readonly callsInFlight: number;
   /** The connection as those see it who watch; undefined where the entry could not be used yet. */
   readonly facts: ConnectionFacts | undefined;
-  /** Passes a request on. Rejects with an RpcError or a ToolServerError. */
-  call(request: Relayed, caller: Caller): Promise<JsonObject>;
-  /** Calls off what the server is silent about for too long. */
-  callOffSilent(): void;
+  /** Forwards a call. Rejects with an RpcError or a ToolServerError. */
+  forward(call: ClientCall, request: Forwarded): Promise<JsonObject>;
+  /** Cancels calls about which the server is silent for too long. */
+  cancelSilent(): void;
   /** Tries at once, where it is not connected. Resolves when that is decided. */
   reconnect(): Promise<void>;
   /** To sign in and out by OAuth; undefined where the entry brings its own credential. */
@@ -117,7 +117,8 @@ export interface UpstreamOptions {
   readonly tell: GatewayListener;
   readonly onListChanged: (list: NoticedList) => void;
   /** A notification that is for clients. */
-  readonly onNotification: (method: string, params: JsonObject, mark: UpstreamCall | undefined) => void;
+  readonly onNotification: (method: string, params: JsonObject, call: ClientCall | undefined) => void;
+  readonly observers: Pick<Required<CallObserver>, "forwarding">;
 }
 
 const changedLists: Readonly<Record<string, readonly ListKind[]>> = {
@@ -205,11 +206,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const hear = (method: string, params: JsonObject, origin: MessageOrigin): void => {
     if (method === "notifications/progress" || method === "notifications/cancelled") return;
     const changed = Object.hasOwn(changedLists, method) ? changedLists[method] : undefined;
-    const mark = origin.call instanceof UpstreamCall ? origin.call : undefined;
+    const call = origin.call instanceof ClientCall ? origin.call : undefined;
     // What is logged about a call that is over is for nobody; without a call it would be for everybody.
-    if (method === "notifications/message" && origin.call !== undefined && (mark === undefined || !calls.all.has(mark)))
+    if (method === "notifications/message" && origin.call !== undefined && (call === undefined || !calls.all.has(call)))
       return;
-    if (changed === undefined) options.onNotification(method, params, mark);
+    if (changed === undefined) options.onNotification(method, params, call);
     else for (const kind of changed) refresh(kind);
   };
 
@@ -312,17 +313,18 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       tools.clear();
       void tools.get();
     },
-    call(request, caller) {
-      caller.story.server = name;
-      let call: UpstreamCall;
+    async forward(call, request) {
+      calls.add(call);
       try {
-        call = calls.begin(caller, request.method);
+        return await forward(connection ?? (await open()).connection, call, request, options.observers);
       } catch (error) {
-        return Promise.reject(error);
+        // A limit of ours cancelled it, and says why.
+        throw call.reason ?? error;
+      } finally {
+        calls.remove(call);
       }
-      return relay(connection ?? open().then((opened) => opened.connection), request, call, calls.end);
     },
-    callOffSilent: calls.callOffSilent,
+    cancelSilent: calls.cancelSilent,
     redact: (text) => (connection ?? secrets).redact(text),
     oauth: async () => (await open()).oauth,
     async reconnect() {

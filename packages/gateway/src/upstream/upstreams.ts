@@ -7,13 +7,14 @@ import {
   ToolServerError,
 } from "@wirescope/tool-server";
 import type { Implementation, JsonObject } from "@wirescope/tool-server/rpc";
+import type { CallObserver } from "../call-observer.js";
 import type { ToolFilter } from "../catalogue/tool-filter.js";
+import type { ClientCall } from "../client-call.js";
 import type { GatewayListener } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import type { Notices } from "../notices.js";
 import type { PluginServers } from "./plugin-servers.js";
 import { createUpstream, type ServerStatus, type Upstream } from "./upstream.js";
-import type { UpstreamCall } from "./upstream-call.js";
 import type { Departure } from "./upstream-calls.js";
 
 /** All servers behind the gateway. */
@@ -49,11 +50,12 @@ export interface UpstreamsOptions {
   readonly clock: Clock;
   readonly tell: GatewayListener;
   readonly notices: Notices;
+  readonly observers: Pick<Required<CallObserver>, "forwarding">;
   readonly onNotification: (
     upstream: Upstream,
     method: string,
     params: JsonObject,
-    mark: UpstreamCall | undefined,
+    call: ClientCall | undefined,
   ) => void;
 }
 
@@ -75,11 +77,11 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   let isClosed = false;
 
   // One look a second at all calls costs less than a timer for each.
-  const callOffSilent = (): void => {
-    for (const upstream of all) upstream.callOffSilent();
-    for (const upstream of leaving) upstream.callOffSilent();
+  const cancelSilent = (): void => {
+    for (const upstream of all) upstream.cancelSilent();
+    for (const upstream of leaving) upstream.cancelSilent();
   };
-  const silenceTimer = setInterval(callOffSilent, Math.min(1000, Math.max(10, limits.callIdleMs / 4)));
+  const silenceTimer = setInterval(cancelSilent, Math.min(1000, Math.max(10, limits.callIdleMs / 4)));
   silenceTimer.unref();
 
   const create = (
@@ -100,7 +102,8 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       clock,
       tell,
       onListChanged: (list) => notices.onListChanged(list),
-      onNotification: (method, params, mark) => options.onNotification(upstream, method, params, mark),
+      onNotification: (method, params, call) => options.onNotification(upstream, method, params, call),
+      observers: options.observers,
     });
     return upstream;
   };

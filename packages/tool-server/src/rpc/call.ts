@@ -49,10 +49,10 @@ export class Call extends Canceller {
     return this.#route;
   }
 
-  /** Sets where it is forwarded to, once. */
-  setRoute(route: CallRoute): void {
-    if (this.#route !== undefined) throw new TypeError("The route of the call was set before.");
-    this.#route = route;
+  /** Sets where it is forwarded to, once: a call that is dispatched again goes the same way. */
+  setRoute(server: string, name: string | undefined): void {
+    if (this.#route !== undefined && this.#route.server !== server) throw new TypeError("The call has another route.");
+    this.#route ??= { server, name };
   }
 
   get outcome(): CallOutcome | undefined {

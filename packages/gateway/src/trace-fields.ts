@@ -1,5 +1,4 @@
 import { type JsonObject, metaOf } from "@wirescope/tool-server/rpc";
-import type { Caller } from "../clients/caller.js";
 
 /**
  * Where a request stands in a trace, in the words of W3C. The names are those of headers, and of the keys in `_meta` that the
@@ -17,7 +16,7 @@ export type Propagator = "tracecontext" | "baggage";
 /** Reads what requests of clients say of traces. */
 export interface TraceFieldReader {
   /** What is passed on of it: as `_meta` says, or else as the headers do. Undefined where there is nothing. */
-  read(params: JsonObject, headers: Caller["headers"]): TraceFields | undefined;
+  read(params: JsonObject, headers: Fields | undefined): TraceFields | undefined;
   /** The trace that the `_meta`, or the headers, of a request name. */
   contextIn(source: Fields | undefined): TraceFields | undefined;
 }

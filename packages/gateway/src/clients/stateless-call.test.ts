@@ -1,41 +1,28 @@
-import type { RpcMessage } from "@wirescope/tool-server/rpc";
+import type { CallOutcome, RpcMessage } from "@wirescope/tool-server/rpc";
 import { expect, test } from "vitest";
-import { createAdmission } from "../admission.js";
-import type { Caller } from "./caller.js";
-import { createModernCall, type Questions } from "./modern-call.js";
+import { completeLimits } from "../limits.js";
+import { createAccounts } from "./accounts.js";
 import type { Outlet } from "./outlet.js";
 import { createParkedCalls } from "./parked-calls.js";
-import type { Outcome } from "./perform.js";
+import { type Questions, StatelessCall } from "./stateless-call.js";
 
 /** A call whose server is the test. */
 function startCall() {
-  let server: Caller | undefined;
-  let finish: (outcome: Outcome) => void = () => {};
-  const call = createModernCall({
-    subject: "a call",
-    id: 1,
-    account: { ...createAdmission({ concurrency: 9, rate: 9, now: () => 0 }), principal: "p", label: "test" },
-    capabilities: {},
-    logLevel: undefined,
-    headers: undefined,
-    perform: (caller, done) => {
-      server = caller;
-      finish = done;
-    },
-  });
-  if (server === undefined) throw new TypeError("The call is not performed.");
-  return { call, server, finish: (text: string) => finish({ result: { text } }) };
+  const account = createAccounts(completeLimits()).create({ principal: "p", rateKey: "p" }, undefined);
+  const options = { subject: "a call", account, capabilities: {}, logLevel: undefined, headers: undefined };
+  const call = new StatelessCall({ id: 1, method: "tools/call" }, options);
+  return { call, server: call, finish: (text: string) => call.settle({ result: { text } }) };
 }
 
 /** A request of the client, and what it hears. */
 function listen(): { outlet: Outlet; told: () => readonly unknown[] } {
   const heard: RpcMessage[] = [];
-  const outlet: Outlet = { isOpen: true, send: (message) => void heard.push(message), answer() {}, end() {} };
+  const outlet: Outlet = { isOpen: true, send: (message) => void heard.push(message), respond() {}, end() {} };
   return { outlet, told: () => heard.map((message) => ("params" in message ? message.params : undefined)) };
 }
 
 const legOf = (call: ReturnType<typeof startCall>["call"], outlet: Outlet, token: number | undefined) =>
-  new Promise<Outcome | Questions>((resolve) => call.leg(outlet, token, resolve));
+  new Promise<CallOutcome | Questions>((resolve) => call.leg(outlet, token, resolve));
 
 test("what a server tells between two legs of a call is told in the next, by its token, and nothing twice", async () => {
   const { call, server, finish } = startCall();

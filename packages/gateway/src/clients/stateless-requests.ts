@@ -1,4 +1,5 @@
 import {
+  type CallOutcome,
   type Envelope,
   faultOf,
   isId,
@@ -12,34 +13,34 @@ import {
   type RpcRequest,
   rpcCodes,
 } from "@wirescope/tool-server/rpc";
+import type { ClientAccount, RequestHeaders } from "../client-call.js";
+import type { Dispatch } from "../hub/dispatch.js";
 import type { Hub } from "../hub/hub.js";
 import { methodNotFound } from "../hub/hub.js";
-import type { Caller, ClientAccount } from "./caller.js";
-import { createModernCall, type ModernCall, type Questions } from "./modern-call.js";
 import type { Outlet } from "./outlet.js";
 import type { ParkedCalls } from "./parked-calls.js";
-import { isCalledOff, type Outcome, type Perform } from "./perform.js";
+import { type Questions, StatelessCall } from "./stateless-call.js";
 
-/** Serves requests of the newer era, each for itself. */
-export interface ModernRequests {
-  /** Performs a request whose envelope was read. Returns how to call it off, as a client does that goes away. */
-  request(asked: ModernRequest, outlet: Outlet): () => void;
+/** Serves requests of the newer era, each by itself. */
+export interface StatelessRequests {
+  /** Dispatches a request whose envelope was read. Returns how to cancel it, when the client goes away. */
+  request(received: StatelessRequest, outlet: Outlet): () => void;
 }
 
-export interface ModernRequest {
+export interface StatelessRequest {
   readonly request: RpcRequest;
   readonly envelope: Envelope;
   readonly account: ClientAccount;
-  readonly headers: Caller["headers"];
+  readonly headers: RequestHeaders | undefined;
 }
 
-export interface ModernRequestsOptions {
+export interface StatelessRequestsOptions {
   readonly hub: Hub;
-  readonly perform: Perform;
+  readonly dispatch: Dispatch;
   readonly parked: ParkedCalls;
 }
 
-/** Methods whose results say how long they may be kept. */
+/** Methods whose results say how long they may be cached. */
 const cacheable: ReadonlySet<string> = new Set([
   "tools/list",
   "prompts/list",
@@ -49,88 +50,76 @@ const cacheable: ReadonlySet<string> = new Set([
   "server/discover",
 ]);
 
-// Whose state it is that a client comes back with: a call that waits here, or one that a server behind keeps in its own words.
+// Whose state it is that a client returns with: of a call that waits here, or one of a server behind.
 const [ours, theirs] = ["p.", "u."];
 
-export function createModernRequests({ hub, perform, parked }: ModernRequestsOptions): ModernRequests {
-  const begin = (asked: ModernRequest): ModernCall => {
-    const { request, envelope, account, headers } = asked;
-    const { method, id } = request;
-    const params = ownParams(request.params ?? {});
-    const { capabilities, logLevel } = envelope;
-    return createModernCall({
-      subject: subjectOf(request),
-      id,
-      account,
-      capabilities,
-      logLevel,
-      headers,
-      perform: (caller, done) => perform(method, params, caller, done),
-    });
-  };
-
-  const callOf = (asked: ModernRequest): ModernCall => {
-    const state = asked.request.params?.requestState;
-    if (typeof state !== "string" || !state.startsWith(ours)) return begin(asked);
-    const call = parked.take(state.slice(ours.length), asked.account.principal, subjectOf(asked.request));
+export function createStatelessRequests({ hub, dispatch, parked }: StatelessRequestsOptions): StatelessRequests {
+  const callOf = ({ request, envelope, account, headers }: StatelessRequest): StatelessCall => {
+    const { id, method, params } = request;
+    const subject = subjectOf(request);
+    const state = params?.requestState;
+    if (typeof state !== "string" || !state.startsWith(ours)) {
+      const { capabilities, logLevel } = envelope;
+      const options = { subject, account, capabilities, logLevel, headers };
+      const call = new StatelessCall({ id, method, params: ownParams(params ?? {}) }, options);
+      dispatch(call);
+      return call;
+    }
+    const call = parked.take(state.slice(ours.length), account.principal, subject);
     if (call !== undefined) return call;
     throw new RpcError(
       rpcCodes.invalidParams,
-      "The requestState is not known, or not any more. Make the request anew, without it.",
+      "The requestState is unknown, or has expired. Send the request again, without it.",
     );
   };
 
-  const finish = (request: RpcRequest, call: ModernCall, outcome: Outcome | Questions, outlet: Outlet): void => {
+  const respond = (request: RpcRequest, call: StatelessCall, end: CallOutcome | Questions, outlet: Outlet): void => {
     const { id, method } = request;
-    if ("questions" in outcome) {
-      const state = parked.park(call, jsonLengthOf(outcome.questions) ?? 0);
+    if ("questions" in end) {
+      const state = parked.park(call, jsonLengthOf(end.questions) ?? 0);
       if (state === undefined) {
-        call.callOff();
+        call.cancel();
         const message = "Too many calls wait for the input of their clients. Try again later.";
-        outlet.answer({ jsonrpc: "2.0", id, error: { code: rpcCodes.failed, message } }, 200);
+        outlet.respond({ jsonrpc: "2.0", id, error: { code: rpcCodes.failed, message } }, 200);
         return;
       }
-      const result = {
-        resultType: "input_required",
-        inputRequests: outcome.questions,
-        requestState: `${ours}${state}`,
-      };
-      outlet.answer({ jsonrpc: "2.0", id, result: stamped(result, hub) }, 200);
-    } else if (isCalledOff(call.caller)) outlet.end();
-    else if (outcome.fault !== undefined) outlet.answer({ jsonrpc: "2.0", id, error: outcome.fault }, outcome.status);
-    else outlet.answer({ jsonrpc: "2.0", id, result: modernResult(method, outcome.result, hub) }, 200);
+      const result = { resultType: "input_required", inputRequests: end.questions, requestState: `${ours}${state}` };
+      outlet.respond({ jsonrpc: "2.0", id, result: stamped(result, hub) }, 200);
+    } else if (call.isCancelledByCaller) outlet.end();
+    else if (end.fault !== undefined) outlet.respond({ jsonrpc: "2.0", id, error: end.fault }, end.status);
+    else outlet.respond({ jsonrpc: "2.0", id, result: modernResult(method, end.result, hub) }, 200);
   };
 
   return {
-    request(asked, outlet) {
-      const { request } = asked;
+    request(received, outlet) {
+      const { request } = received;
       const { method, id, params } = request;
       if (method === "server/discover") {
-        outlet.answer({ jsonrpc: "2.0", id, result: modernResult(method, discover(hub), hub) }, 200);
+        outlet.respond({ jsonrpc: "2.0", id, result: modernResult(method, discover(hub), hub) }, 200);
         return () => {};
       }
-      let call: ModernCall;
+      let call: StatelessCall;
       try {
         if (!hub.has(method, "modern")) throw methodNotFound(method);
-        call = callOf(asked);
+        call = callOf(received);
       } catch (error) {
         const status = error instanceof RpcError ? error.status : 200;
-        outlet.answer({ jsonrpc: "2.0", id, error: faultOf(error) }, status);
+        outlet.respond({ jsonrpc: "2.0", id, error: faultOf(error) }, status);
         return () => {};
       }
       let isOver = false;
       call.answer(params?.inputResponses);
       const token = metaOf(params)?.progressToken;
-      call.leg(outlet, isId(token) ? token : undefined, (came) => {
-        // Who went away while a question was about to be told does not come back for it.
-        if (isOver && "questions" in came) return;
+      call.leg(outlet, isId(token) ? token : undefined, (end) => {
+        // A client that went away while a question was about to be sent does not return for it.
+        if (isOver && "questions" in end) return;
         isOver = true;
-        finish(request, call, came, outlet);
+        respond(request, call, end, outlet);
       });
       return () => {
         if (isOver) return;
         isOver = true;
-        call.callOff();
+        call.cancel();
       };
     },
   };

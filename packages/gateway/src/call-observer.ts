@@ -1,0 +1,89 @@
+import type { Connection } from "@wirescope/tool-server";
+import type { JsonObject, RpcFault } from "@wirescope/tool-server/rpc";
+import type { ClientCall } from "./client-call.js";
+import type { TraceFields } from "./trace-fields.js";
+
+/** How a call ended. `tool-error`: the tool ran and reports a failure. `input`: it waits for the client. */
+export interface CallEnding {
+  readonly how: "ok" | "tool-error" | "error" | "cancelled" | "input";
+  readonly fault: RpcFault | undefined;
+  readonly durationMs: number;
+}
+
+/** Observes the life of calls. What it throws is reported as a defect, and changes nothing. */
+export interface CallObserver {
+  started?(call: ClientCall): void;
+  ended?(call: ClientCall, ending: CallEnding): void;
+  /** Runs what handles a call in a context of its own. */
+  within?<T>(call: ClientCall, work: () => T): T;
+  /** A request is about to be sent to a server for a call. */
+  forwarding?(call: ClientCall, request: ObservedRequest): RequestObserver | undefined;
+}
+
+/** A request to a server. */
+export interface ObservedRequest {
+  readonly connection: Pick<Connection, "facts" | "server">;
+  readonly method: string;
+  /** As the server knows things. */
+  readonly params: JsonObject;
+}
+
+/** Observes one request to a server. */
+export interface RequestObserver {
+  /** The trace that the server is asked to be part of, in place of the client's. */
+  readonly fields?: TraceFields | undefined;
+  /** It is sent: for the first time, or once more. */
+  sent(): void;
+  succeeded(result: JsonObject): void;
+  failed(error: unknown): void;
+}
+
+/** Several observers as one. `onDefect` is called with what they throw. */
+export function joinObservers(
+  observers: readonly CallObserver[],
+  onDefect: (error: unknown) => void,
+): Required<CallObserver> {
+  const guarded = <T>(work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      onDefect(error);
+      return undefined;
+    }
+  };
+  const wrapping = observers.flatMap((observer) => observer.within?.bind(observer) ?? []);
+  const following = observers.filter(({ forwarding }) => forwarding !== undefined);
+  return {
+    started(call) {
+      for (const observer of observers) guarded(() => observer.started?.(call));
+    },
+    ended(call, ending) {
+      for (const observer of observers) guarded(() => observer.ended?.(call, ending));
+    },
+    within(call, work) {
+      let run = work;
+      for (const within of wrapping) {
+        const inner = run;
+        run = () => within(call, inner);
+      }
+      return run();
+    },
+    forwarding(call, request) {
+      if (following.length === 0) return undefined;
+      const found = following.flatMap((observer) => guarded(() => observer.forwarding?.(call, request)) ?? []);
+      if (found.length === 0) return undefined;
+      return {
+        fields: found.find(({ fields }) => fields !== undefined)?.fields,
+        sent() {
+          for (const one of found) guarded(() => one.sent());
+        },
+        succeeded(result) {
+          for (const one of found) guarded(() => one.succeeded(result));
+        },
+        failed(error) {
+          for (const one of found) guarded(() => one.failed(error));
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import {
+  type CallOutcome,
+  isId,
+  type JsonObject,
+  type LogLevel,
+  metaOf,
+  type RequestId,
+  type RpcRequest,
+} from "@wirescope/tool-server/rpc";
+import { type CallSession, type ClientAccount, ClientCall, type RequestHeaders } from "../client-call.js";
+import type { Outlet } from "./outlet.js";
+import { maxQuestions, tooManyQuestions } from "./question-limits.js";
+
+/** The session of a call, with what is for its calls alone. */
+export interface CallHost {
+  readonly session: CallSession & { readonly account: ClientAccount; readonly logLevel: LogLevel | undefined };
+  readonly capabilities: JsonObject;
+  /** The outlet of the request, or the one for everything else if that is gone. */
+  reach(outlet: Outlet): Outlet | undefined;
+  /** Asks the client. Rejects as `ClientCall.ask` does. */
+  ask(
+    call: SessionCall,
+    method: string,
+    params: JsonObject | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<JsonObject>;
+  /** Sends the response. */
+  settled(call: SessionCall, outcome: CallOutcome): void;
+}
+
+/**
+ * A call of the older era, which belongs to a session. One class for all sessions: code that has to do with calls is twice as slow
+ * if those of each session are of their own kind.
+ */
+export class SessionCall extends ClientCall {
+  readonly progressToken: RequestId | undefined;
+  readonly outlet: Outlet;
+  readonly #host: CallHost;
+  #asked = 0;
+
+  constructor(host: CallHost, request: RpcRequest, outlet: Outlet, headers: RequestHeaders | undefined) {
+    super(request, "legacy", headers);
+    const token = metaOf(request.params)?.progressToken;
+    this.#host = host;
+    this.progressToken = isId(token) ? token : undefined;
+    this.outlet = outlet;
+  }
+
+  get session(): CallSession {
+    return this.#host.session;
+  }
+
+  get account(): ClientAccount {
+    return this.#host.session.account;
+  }
+
+  get capabilities(): JsonObject {
+    return this.#host.capabilities;
+  }
+
+  get logLevel(): LogLevel | undefined {
+    return this.#host.session.logLevel;
+  }
+
+  notify(method: string, params: JsonObject): void {
+    this.#host.reach(this.outlet)?.send({ jsonrpc: "2.0", method, params });
+  }
+
+  ask(method: string, params: JsonObject | undefined, signal?: AbortSignal): Promise<JsonObject> {
+    if (this.#asked >= maxQuestions) return Promise.reject(tooManyQuestions());
+    this.#asked += 1;
+    return this.#host.ask(this, method, params, signal).finally(() => {
+      this.#asked -= 1;
+    });
+  }
+
+  protected override onSettled(outcome: CallOutcome): void {
+    this.#host.settled(this, outcome);
+  }
+}

@@ -1,0 +1,64 @@
+import type { CallOutcome } from "@wirescope/tool-server/rpc";
+import { expect, test } from "vitest";
+import { type CallObserver, joinObservers } from "../call-observer.js";
+import { createAccounts } from "../clients/accounts.js";
+import { StatelessCall } from "../clients/stateless-call.js";
+import { completeLimits } from "../limits.js";
+import { createTraceFieldReader } from "../trace-fields.js";
+import { createDispatch } from "./dispatch.js";
+
+function setUp(observer: CallObserver = {}) {
+  const defects: string[] = [];
+  const onDefect = (error: unknown): void => void defects.push((error as Error).message);
+  const dispatch = createDispatch({
+    hub: { has: () => true, handle: async () => ({ done: true }) },
+    observers: joinObservers([observer], onDefect),
+    metrics: { refused() {} },
+    tell: Object.assign(() => {}, { isHeard: false }),
+    onDefect,
+    traceFields: createTraceFieldReader([]),
+    retry: undefined,
+  });
+  const accounts = createAccounts(completeLimits());
+  const account = accounts.create({ principal: "p", rateKey: "p" }, undefined);
+  const options = { subject: "", account, capabilities: {}, logLevel: undefined, headers: undefined };
+  return { dispatch, defects, accounts, account, request: { id: 1, method: "tools/call" }, options };
+}
+
+const fail = (what: string) => (): never => {
+  throw new Error(what);
+};
+
+test("an observer that throws is reported as a defect, and the call is settled", async () => {
+  const { dispatch, defects, request, options, account } = setUp({ started: fail("started"), ended: fail("ended") });
+  const call = new StatelessCall(request, options);
+  dispatch(call);
+  await expect.poll(() => call.outcome).toEqual({ result: { done: true } });
+  expect(defects).toEqual(["started", "ended"]);
+  expect(account.calls.size).toBe(0);
+});
+
+test("a response that cannot be written is reported as a defect, and leaves no call in flight", async () => {
+  class UnwritableCall extends StatelessCall {
+    protected override onSettled(_: CallOutcome): void {
+      throw new Error("unwritable");
+    }
+  }
+  const { dispatch, defects, request, options, account, accounts } = setUp();
+  dispatch(new UnwritableCall(request, options));
+  expect(account.calls.size).toBe(1);
+  await expect.poll(() => defects).toEqual(["unwritable"]);
+  expect(account.calls.size).toBe(0);
+  await accounts.idle(0, new Error("stop"));
+});
+
+test("a call is settled once, and remembers that its client cancelled it", async () => {
+  const endings: string[] = [];
+  const { dispatch, request, options } = setUp({ ended: (_, { how }) => void endings.push(how) });
+  const call = new StatelessCall(request, options);
+  dispatch(call);
+  call.cancel();
+  await expect.poll(() => call.outcome).toBeDefined();
+  call.settle({ result: { late: true } });
+  expect([endings, call.outcome, call.isCancelledByCaller]).toEqual([["ok"], { result: { done: true } }, true]);
+});

@@ -1,0 +1,125 @@
+import { ToolServerError } from "@wirescope/tool-server";
+import { type CallOutcome, faultOf, type JsonObject, RpcError, rpcCodes, statusOf } from "@wirescope/tool-server/rpc";
+import type { CallEnding, CallObserver } from "../call-observer.js";
+import type { ClientAccount, ClientCall } from "../client-call.js";
+import type { Teller } from "../events.js";
+import type { Metrics } from "../metrics.js";
+import type { TraceFieldReader } from "../trace-fields.js";
+import type { Hub } from "./hub.js";
+
+/** Lets calls run within the limits of their clients, and settles them. */
+export interface Dispatch {
+  /** Handles a call, and settles it, whatever happens. */
+  (call: ClientCall): void;
+  /** Counts a request that is handled elsewhere, such as `initialize`. Throws an RpcError if the client has reached a limit. */
+  count(account: ClientAccount): void;
+}
+
+export interface DispatchOptions {
+  readonly hub: Pick<Hub, "has" | "handle">;
+  readonly observers: Required<CallObserver>;
+  readonly metrics: Pick<Metrics, "refused">;
+  readonly tell: Teller;
+  readonly onDefect: (error: unknown) => void;
+  /** Reads what clients say of traces. */
+  readonly traceFields: TraceFieldReader;
+  /** Default: a call that failed is not dispatched again. */
+  readonly retry: RetryCall | undefined;
+}
+
+/** A call that failed. */
+export interface FailedCall {
+  readonly error: unknown;
+  readonly call: ClientCall;
+  /** Dispatches it again. */
+  again(): Promise<JsonObject>;
+}
+
+/**
+ * Dispatches a call again once the reason of its failure is removed; undefined if that cannot be. Rejects with an RpcError or a
+ * ToolServerError.
+ */
+export type RetryCall = (failed: FailedCall) => Promise<JsonObject> | undefined;
+
+export function createDispatch(options: DispatchOptions): Dispatch {
+  const { hub, observers, metrics, tell, onDefect, traceFields, retry } = options;
+
+  const refused = (account: ClientAccount, limit: "concurrency" | "rate"): RpcError => {
+    const refusal = tooMuch(limit);
+    metrics.refused(`client-${limit}`);
+    tell({ kind: "refused", limit: `client-${limit}`, reason: `${account.label}: ${refusal.message}` });
+    return refusal;
+  };
+
+  const handle = async (call: ClientCall): Promise<CallOutcome> => {
+    try {
+      return { result: await observers.within(call, () => hub.handle(call)) };
+    } catch (error) {
+      const retried = retry?.({ error, call, again: () => hub.handle(call) });
+      if (retried === undefined) throw error;
+      return { result: await retried };
+    }
+  };
+
+  const run = async (call: ClientCall): Promise<void> => {
+    let outcome: CallOutcome;
+    try {
+      outcome = await handle(call);
+    } catch (error) {
+      if (!(error instanceof RpcError) && !ToolServerError.is(error)) onDefect(error);
+      outcome = { fault: faultOf(error), status: statusOf(error) };
+    }
+    const ending: CallEnding = {
+      how: howOf(call, outcome),
+      fault: outcome.fault,
+      durationMs: performance.now() - call.startedAt,
+    };
+    observers.ended(call, ending);
+    call.account.remove(call);
+    settle(call, outcome);
+  };
+
+  /** What writes the response may throw: that is a defect, and not the end of the process. */
+  const settle = (call: ClientCall, outcome: CallOutcome): void => {
+    try {
+      call.settle(outcome);
+    } catch (error) {
+      onDefect(error);
+    }
+  };
+
+  const dispatch = (call: ClientCall): void => {
+    const full = call.account.add(call);
+    if (full !== undefined) {
+      const refusal = refused(call.account, full);
+      settle(call, { fault: faultOf(refusal), status: refusal.status });
+      return;
+    }
+    call.isKnown = hub.has(call.method, call.era);
+    call.traceFields = traceFields.read(call.params, call.headers);
+    observers.started(call);
+    run(call).catch(onDefect);
+  };
+
+  return Object.assign(dispatch, {
+    count(account: ClientAccount) {
+      const full = account.count();
+      if (full !== undefined) throw refused(account, full);
+    },
+  });
+}
+
+function howOf(call: ClientCall, { result, fault }: CallOutcome): CallEnding["how"] {
+  if (fault !== undefined) return call.isCancelledByCaller ? "cancelled" : "error";
+  if (result.isError === true) return "tool-error";
+  return result.resultType === "input_required" ? "input" : "ok";
+}
+
+function tooMuch(limit: "concurrency" | "rate"): RpcError {
+  const what =
+    limit === "concurrency" ? "This client has too many requests in flight." : "This client sends requests too fast.";
+  return new RpcError(rpcCodes.failed, `${what} Wait for responses, and try again.`, {
+    data: { reason: "OVERLOADED" },
+    status: 429,
+  });
+}
