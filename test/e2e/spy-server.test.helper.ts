@@ -89,8 +89,8 @@ export interface SpyWorld extends UserFolder {
 export interface SpySetting {
   /** How the command gets the key. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Given to the command as its descriptor 3. */
-  readonly descriptor?: string;
+  /** Given to the command as this descriptor, from a pipe. */
+  readonly input?: { readonly descriptor: 0 | 3; readonly text: string };
   /** More fields of the spy's entry. */
   readonly entry?: Readonly<Record<string, unknown>>;
   /** Where the spy looks, in addition to the folders that are always the same. */
@@ -126,7 +126,7 @@ export async function createSpyWorld(): Promise<SpyWorld> {
       writeFileSync(path, key, { mode: 0o600 });
       return path;
     },
-    async spy({ env = {}, descriptor, entry = {}, places = [], path = process.env.PATH ?? "" }) {
+    async spy({ env = {}, input, entry = {}, places = [], path = process.env.PATH ?? "" }) {
       const marks = join(folder, "marks.json");
       writeFileSync(marks, JSON.stringify([key, join(folder, "key"), token]));
       const args = [script, marks, join(home, ".local"), join(home, ".config"), ...places];
@@ -140,7 +140,7 @@ export async function createSpyWorld(): Promise<SpyWorld> {
         [program, "call", "spy", "look", "--config", user.file, "--trust", "--debug"],
         {
           env: { PATH: path, HOME: home, WIRESCOPE_VAULT: "file", ...env },
-          stdio: ["ignore", "pipe", "pipe", "pipe"],
+          stdio: ["pipe", "pipe", "pipe", "pipe"],
           ...nobody,
         },
       );
@@ -148,9 +148,11 @@ export async function createSpyWorld(): Promise<SpyWorld> {
       let [stdout, stderr] = ["", ""];
       child.stdout?.on("data", (chunk) => (stdout += chunk));
       child.stderr?.on("data", (chunk) => (stderr += chunk));
-      const input = child.stdio[3] as NodeJS.WritableStream;
-      input.on("error", () => {});
-      input.end(descriptor ?? "");
+      for (const descriptor of [0, 3] as const) {
+        const pipe = child.stdio[descriptor] as NodeJS.WritableStream;
+        pipe.on("error", () => {});
+        pipe.end(input?.descriptor === descriptor ? input.text : "");
+      }
       const [code] = await once(child, "close");
       if (code !== 0) throw new Error(`The command ended with code ${code}.\n${stdout}${stderr}`);
       return { ...JSON.parse(stdout), stderr };

@@ -41,12 +41,15 @@ anywhere.each([
   expect(stderr).not.toContain("Debugger listening");
 });
 
-anywhere(named("[TS-OAUTH-5] a key from a descriptor is in no file and in no environment", reason), async () => {
-  const world = await createSpyWorld();
-  const setting = { env: { WIRESCOPE_VAULT_KEY_FD: "3" }, descriptor: world.key, entry: { sandbox: false } };
-  const { found } = await world.spy(setting);
-  expect(found.filter((each) => !each.startsWith("file ") || each.includes(" holds "))).toEqual([]);
-});
+anywhere.each([0, 3] as const)(
+  named("[TS-OAUTH-5] a key from the descriptor %i is in no file and in no environment", reason),
+  async (descriptor) => {
+    const world = await createSpyWorld();
+    const env = { WIRESCOPE_VAULT_KEY_FD: String(descriptor) };
+    const { found } = await world.spy({ env, input: { descriptor, text: world.key }, entry: { sandbox: false } });
+    expect(found.filter((each) => !each.startsWith("file ") || each.includes(" holds "))).toEqual([]);
+  },
+);
 
 anywhere(named("[TS-OAUTH-5] a machine without bubblewrap runs servers without, and reports why", reason), async () => {
   const world = await createSpyWorld();

@@ -16,7 +16,10 @@ const environment: readonly Meaning[] = [
   ["WIRESCOPE_POLICY", "the policy that says which tool servers may act"],
   ["WIRESCOPE_PROFILE", "whose tokens to use if --profile is not given"],
   ["WIRESCOPE_VAULT", "where to store tokens if --vault is not given"],
-  ["WIRESCOPE_VAULT_KEY", "the key of the encrypted file; also WIRESCOPE_VAULT_KEY_FILE, WIRESCOPE_VAULT_PASSPHRASE"],
+  [
+    "WIRESCOPE_VAULT_KEY",
+    "the key of the encrypted file; also WIRESCOPE_VAULT_KEY_FD, WIRESCOPE_VAULT_KEY_FILE, WIRESCOPE_VAULT_PASSPHRASE",
+  ],
   ["WIRESCOPE_OAUTH_FILE", "clients and scopes, in place of wirescope/oauth.json of the configuration folder"],
   ["BROWSER", "what opens the page of a sign-in, on Linux"],
   ["WIRESCOPE_DEBUG", "1 shows the whole of an error, with its causes"],

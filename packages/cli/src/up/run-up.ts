@@ -49,6 +49,9 @@ import { watchFiles } from "./watch-files.js";
 /** How long servers may take to connect before the notice reports what does not work yet. */
 const settleMs = 5000;
 
+/** When a gateway that neither starts programs nor opens a vault closes itself to other programs of its user. */
+const protectMs = 1000;
+
 /** How long the handshake of a client on standard input waits for the servers; clients allow it much more. */
 const handshakeDelayMs = 2000;
 
@@ -215,6 +218,11 @@ async function serve(
     watchFiles([...files, settings.file, ...reader.envFiles], () => void reload()),
     watchFiles([approvalsOf(io).path], () => void reconnectUntrusted(gateway)),
   ];
+  // Earlier if a program starts or the vault is opened. Without either it would only delay the first responses.
+  const protecting = setTimeout(() => {
+    const exposure = io.protect?.();
+    if (exposure !== undefined) tellDefect(exposure);
+  }, protectMs);
   const takeBack = announce(gateway, files, values, io, proofKey);
   try {
     const ended = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
@@ -226,14 +234,12 @@ async function serve(
       const more = [...reader.toDo(commands), ...toolListsToDo(tools, gateway.servers(), commands)];
       if (!stop.aborted) report(gateway, demo !== undefined, values, io, { commands, access, more });
     } else tellLost();
-    // At its start, before there are tokens or programs, it would only delay what is waited for.
-    const exposure = io.protect?.();
-    if (exposure !== undefined) tellDefect(exposure);
     const traffic = demo === undefined ? undefined : (await import("../demo/traffic.js")).keepCalling(gateway, stop);
     if (!stop.aborted) await (client === undefined ? ended : Promise.race([client.closed, ended]));
     await traffic;
     return 0;
   } finally {
+    clearTimeout(protecting);
     takeBack();
     for (const stopOne of stopWatching) stopOne();
     links.close();

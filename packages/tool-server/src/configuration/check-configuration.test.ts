@@ -77,6 +77,15 @@ describe("a helper", () => {
   });
 });
 
+test("[TS-D-STDIO-2] an entry that turns the sandbox off is noted", async () => {
+  const variables = { PATH: process.env.PATH };
+  const codes = (sandbox: unknown): Promise<string[]> =>
+    codesOf(withEntry({ command: "node", sandbox }), { variables });
+  expect(await codes(false)).toEqual(["note sandbox-off"]);
+  expect(await codes(true)).toEqual([]);
+  expect(await codes("no")).toEqual(["error field-type"]);
+});
+
 test("a command that cannot be found is a warning, also where other things are wrong", async () => {
   const variables = { PATH: root };
   expect(await codesOf(withEntry({ command: "node server.js", cwd: "x" }), { variables })).toEqual([

@@ -156,6 +156,12 @@ function parseStdio(
   const args = texts(members.get("args"), entry, report);
   const env = namedTexts(members, "env", entry, report);
   const sandbox = flagOf(members, "sandbox", true, entry, report);
+  const { value } = members.get("sandbox") ?? {};
+  if (value !== undefined && !sandbox) {
+    const place = { ...entry, ...at(value), path: [...entry.path, "sandbox"] };
+    const message = "Without the sandbox, the server can read the tokens of all servers.";
+    report("sandbox-off", "note", place, message, "Take it away if the server works in the sandbox.");
+  }
   for (const variable of env) {
     if (/^[^=\0]+$/.test(variable.name)) continue;
     const message = `${quoteName(variable.name)} is no name of a variable.`;

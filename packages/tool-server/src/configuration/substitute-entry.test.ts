@@ -45,6 +45,7 @@ describe("values", () => {
     expect(resolveEntry(entryOf(example("stdio-env")), context(variables))).toEqual({
       type: "stdio",
       name: "database",
+      sandbox: true,
       command: "npx",
       args: ["-y", "example-database-server", "--schema=public"],
       env: { ...variables, LOG_LEVEL: "info" },

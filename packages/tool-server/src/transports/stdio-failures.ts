@@ -42,10 +42,21 @@ export interface ChildEnd {
   readonly hasSpoken: boolean;
   /** What strayed from it, as a sentence, or nothing. */
   readonly strays: string;
+  readonly isSandboxed: boolean;
 }
 
+const sandboxAdvice = 'If it works so, it may not work in the sandbox: write "sandbox": false into its entry.';
+
 /** That the process of a server ended: CHILD_EXITED, with exit code or signal and the last of its standard error. */
-export function childExited({ server, child, exit, stderr, hasSpoken, strays }: ChildEnd): ToolServerError {
+export function childExited({
+  server,
+  child,
+  exit,
+  stderr,
+  hasSpoken,
+  strays,
+  isSandboxed,
+}: ChildEnd): ToolServerError {
   const when = hasSpoken ? "" : " before it answered";
   const parts = {
     problem: joined([
@@ -55,7 +66,7 @@ export function childExited({ server, child, exit, stderr, hasSpoken, strays }: 
     ]),
     advice:
       hasSpoken || exit.kind !== "exited" || exit.code !== 0
-        ? "Run the command by hand to see why."
+        ? `Run the command by hand to see why.${isSandboxed && !hasSpoken ? ` ${sandboxAdvice}` : ""}`
         : "A server stays until its standard input ends: check that command and args start one.",
   };
   return new ToolServerError("CHILD_EXITED", parts, { details: { exit, stderr } });
@@ -67,7 +78,7 @@ export type ChildDefect = "CONNECTION_LOST" | "MESSAGE_TOO_LARGE" | "NOT_A_TOOL_
 /** That a child lives and can be spoken with no more, or never could: for this reason, and it is ended. */
 export function childUnusable(
   code: ChildDefect,
-  { server, child, stderr, strays }: Omit<ChildEnd, "exit" | "hasSpoken">,
+  { server, child, stderr, strays }: Omit<ChildEnd, "exit" | "hasSpoken" | "isSandboxed">,
   what: string,
   advice: string,
 ): ToolServerError {

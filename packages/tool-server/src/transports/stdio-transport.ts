@@ -78,6 +78,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   let farewell: Promise<void> | undefined;
   let hasExited = false;
   let hasSpoken = false;
+  let isSandboxed = false;
 
   /** Ends the life of the transport, not yet that of the child. */
   const end = (failure?: ToolServerError): void => {
@@ -127,7 +128,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     // Answers that it wrote before it ended still count.
     await waitAtMost(clock, lastWordsMs, Promise.all([running.ended, outputEnded]));
     const isOurs = life.isOver;
-    if (!isOurs) end(childExited({ ...known(running), exit, hasSpoken }));
+    if (!isOurs) end(childExited({ ...known(running), exit, hasSpoken, isSandboxed }));
     const lastLine = running.stderr().at(-1);
     const words = lastLine === undefined ? "" : ` Its last line: "${lastLine}".`;
     tell(facts, isOurs ? "info" : "error", `Process ${running.pid} ${describeOutcome(exit)}.${words}`);
@@ -176,6 +177,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       end(ToolServerError.is(error) ? error : undefined);
       throw error;
     });
+    isSandboxed = sandbox !== undefined;
     const started = await startProcess({
       command,
       args: context.args,
@@ -201,7 +203,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     streams = createJsonRpcStreams(wire);
     writer = writerTo(started, streams);
     publish("wire:opened", wire);
-    const where = sandbox === undefined ? "" : " in the sandbox";
+    const where = isSandboxed ? " in the sandbox" : "";
     tell(facts, "info", `Started ${started.path} as process ${started.pid}${where}.`);
     follow(started);
   };

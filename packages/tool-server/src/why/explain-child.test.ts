@@ -55,6 +55,16 @@ describe("a command", () => {
   });
 });
 
+test("[TS-D-STDIO-2] a process that the policy does not let run without a sandbox is told what the sandbox needs", async () => {
+  const sandbox = { rule: async () => "required" as const, searchPath: "/nowhere" };
+  const explained = await explainEntry(node(server()), { sandbox });
+  expect(firstOf(explained)).toMatchObject({
+    cause: "command-not-executable",
+    message: expect.stringContaining("the policy requires the sandbox"),
+    mend: { what: expect.stringMatching(/Install the package bubblewrap|on Linux only/) },
+  });
+});
+
 describe("a process", () => {
   test("that ends at its start is told with its last words, without secrets", async () => {
     const script = "console.error('no database for ' + process.env.DB_PASSWORD); process.exit(3)";

@@ -4,6 +4,8 @@ import { ToolServerError, type ToolServerErrorCode } from "../errors.js";
 export interface FailureFacts {
   readonly code: ToolServerErrorCode;
   readonly message: string;
+  /** What to do about it, if the failure itself says so. */
+  readonly advice?: string | undefined;
   readonly status?: number | undefined;
   readonly rpcCode?: number | undefined;
   /** What the server, or the authorization server, said of it. */
@@ -15,11 +17,12 @@ export interface FailureFacts {
 /** The facts of a failure. Throws what is none of ours: that is a defect here, and not of the server. */
 export function failureFactsOf(error: unknown, redact: (text: string) => string): FailureFacts {
   if (!ToolServerError.is(error)) throw error;
-  const { code, message, details } = error;
+  const { code, message, advice, details } = error;
   const { status, rpcCode, said, connecting } = details;
   return {
     code,
     message: redact(message),
+    advice: advice && redact(advice),
     status,
     rpcCode,
     said: said && redact(said),

@@ -67,6 +67,11 @@ function notStarted(facts: WalkFacts, { command, notStarted: why, searched, path
       mend,
     };
   }
+  const { failure } = facts.attempt ?? {};
+  if (why === "not-started" && failure?.advice) {
+    const mend = mendField(facts, "command", failure.advice);
+    return { cause: "command-not-executable", weight: 1, message: failure.message, evidence: [], mend };
+  }
   const isSearched = searched.length > 0;
   const evidence = isSearched ? [`PATH was searched: ${searched.join(":")}`] : [];
   const what = /\s/.test(command)
