@@ -72,7 +72,9 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
   } else if (id === "question") say({ id: asking, result });
   else if (id !== undefined && tool !== "never") say({ id, error: { code: -32601, message: "There is none." } });
 });`;
-export const pipes: { readonly command: string; readonly args: readonly string[] } = {
+export const pipes: { readonly command: string; readonly args: readonly string[]; readonly sandbox: false } = {
   command: process.execPath,
   args: ["-e", program],
+  // In the sandbox, its pid is another one.
+  sandbox: false,
 };
