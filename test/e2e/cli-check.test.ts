@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
@@ -13,6 +13,7 @@ let plugin: string;
 
 beforeEach(() => {
   plugin = createUserFolder().folder;
+  writeFileSync(join(plugin, "README.md"), "Set API_TOKEN and ONE_TOKEN. Permissions: read.\n");
 });
 
 function check(argv: readonly string[], { env, columns }: RunSetting = {}): Promise<Run> {
@@ -55,6 +56,17 @@ describe("the exit code", () => {
       code: 0,
       stdout: expect.stringContaining("1 note"),
     });
+  });
+
+  test("[TS-SEC-4] is 1 for variables that nothing documents where the check is strict", async () => {
+    const file = configure(bearer);
+    const strict = [file, "--file-only", "--strict"];
+    expect((await check(strict)).code).toBe(0);
+    writeFileSync(join(plugin, "README.md"), "Permissions: read.\n");
+    expect(await check(strict)).toMatchObject({ code: 1, stdout: expect.stringContaining("variable-undocumented") });
+    rmSync(join(plugin, "README.md"));
+    expect(await check(strict)).toMatchObject({ code: 1, stdout: expect.stringContaining("readme-missing") });
+    expect((await check([file, "--file-only"])).code).toBe(0);
   });
 
   test("[TS-D-CHECK-1] is 2 where the command was used wrongly", async () => {

@@ -1,8 +1,10 @@
 import { McpServer } from "@modelcontextprotocol/server";
+import { createSecretRegistry } from "@wirescope/tool-server";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { connect, patience, pluginOf, startTestGateway, textOf } from "./gateway.test.helper.js";
-import { everything, makeEcho, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
+import { everything, makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
+import type { PluginServers } from "./upstream/plugin-servers.js";
 
 test("what did not change goes on, what changed is begun anew, what is gone ends, and clients are told", async () => {
   let release = (): void => {};
@@ -89,6 +91,39 @@ test("where two plugins have a server of one name, the first is used, and that i
   expect(gateway.events.find(({ kind }) => kind === "defect")).toMatchObject({
     reason: expect.stringContaining("Two plugins have a server"),
   });
+});
+
+test("[TS-SEC-7] a token that is rotated is sent with every call after the reload, and the old one never again", async () => {
+  const tokens: (string | undefined)[] = [];
+  const listener = modernListener(makeEcho("api"));
+  const port = await serve((request, response) => {
+    tokens.push(request.headers.authorization);
+    listener(request, response);
+  });
+  const secrets = createSecretRegistry();
+  const withToken = (value: string): PluginServers =>
+    pluginOf(
+      {
+        api: {
+          type: "http",
+          url: `http://127.0.0.1:${port}/mcp`,
+          headers: { Authorization: `Bearer ${"$"}{API_TOKEN}` },
+        },
+      },
+      { variables: { API_TOKEN: value } },
+    );
+  const gateway = await startTestGateway({}, { plugins: [withToken("token-of-november")], secrets });
+  const client = await connect(gateway, "modern");
+  const echo = async (text: string) => textOf(await client.callTool({ name: "api__echo", arguments: { text } }));
+  expect(await echo("a")).toBe("api: a");
+  expect(new Set(tokens)).toEqual(new Set(["Bearer token-of-november"]));
+  await gateway.gateway.reload([withToken("token-of-december")]);
+  await expect.poll(() => gateway.gateway.servers()[0]?.state, patience).toBe("READY");
+  tokens.length = 0;
+  expect(await echo("b")).toBe("api: b");
+  expect(new Set(tokens)).toEqual(new Set(["Bearer token-of-december"]));
+  // Both stay secret: the old one may be in a message that comes late.
+  expect(secrets.redact("token-of-november token-of-december")).toBe("[redacted] [redacted]");
 });
 
 test("an entry that may not act is told as such, and tried again when it may", async () => {

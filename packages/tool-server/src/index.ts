@@ -17,8 +17,8 @@ export {
   configurationFileName,
   findConfigurationFile,
   readConfigurationFile,
-  readReadme,
 } from "./configuration/configuration-file.js";
+export { readReadme } from "./configuration/documents.js";
 export type {
   Entry,
   NamedField,

@@ -11,8 +11,12 @@ import { neededVariables, variablesToMarkdown } from "./variable-table.js";
 
 let root: string;
 
+/** A README that lacks nothing that the examples need. */
+const readme = "Set API_TOKEN, WORKSPACE_ID, DATABASE_URL, DB_USER, DB_PASSWORD, DB_SCHEMA. Permissions: read.\n";
+
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), "tool-server-"));
+  await writeFile(join(root, "README.md"), readme);
 });
 
 afterEach(async () => {
@@ -73,7 +77,7 @@ describe("a helper", () => {
     await writeFile(script(), `#!/bin/sh\ntouch ${root}/ran\n`, { mode: 0o755 });
     await codesOf(example("helper"));
     await codesOf(withEntry({ command: script() }));
-    expect(await readdir(root)).toEqual(["scripts"]);
+    expect(await readdir(root)).toEqual(["README.md", "scripts"]);
   });
 });
 
@@ -188,12 +192,46 @@ describe("an environment file", () => {
 
 describe("a README.md", () => {
   const refuses = async (): Promise<void> => {
-    expect(await codesOf(example("bearer"), { variables: undefined })).toEqual([]);
+    expect(await codesOf(example("bearer"), { variables: undefined })).toEqual(["warning readme-missing"]);
   };
+
+  beforeEach(() => rm(join(root, "README.md")));
+
+  test("[TS-SEC-4] that is missing is a warning if the plugin needs variables, else a note", async () => {
+    await refuses();
+    expect(await codesOf(example("oauth"), { variables: undefined })).toEqual(["note readme-missing"]);
+    expect(await codesOf('{"mcpServers": {}}', { variables: undefined })).toEqual(["warning file-shape"]);
+    await writeFile(join(root, "readme.rst"), readme);
+    expect(await codesOf(example("bearer"), { variables: undefined })).toEqual([]);
+  });
+
+  test("[TS-SEC-4] may leave the variables to the docs, but not to other texts", async () => {
+    await writeFile(join(root, "README.md"), "Permissions: read.\n");
+    await writeFile(join(root, "CHANGELOG.md"), "API_TOKEN is new.\n");
+    expect(await codesOf(example("bearer"), { variables: undefined })).toEqual(["warning variable-undocumented"]);
+    await mkdir(join(root, "docs", "setup"), { recursive: true });
+    await writeFile(join(root, "docs", "setup", "variables.md"), "Set API_TOKEN.\n");
+    expect(await codesOf(example("bearer"), { variables: undefined })).toEqual([]);
+  });
 
   test("that is a pipe is not waited for", async () => {
     execFileSync("sh", ["-c", 'mkfifo "$0"', join(root, "README.md")]);
     await refuses();
+  });
+
+  test("that is a link is read within the plugin, and nowhere else", async () => {
+    const outside = await mkdtemp(join(tmpdir(), "tool-server-outside-"));
+    try {
+      await writeFile(join(outside, "README.md"), readme);
+      await symlink(join(outside, "README.md"), join(root, "README.md"));
+      await refuses();
+      await rm(join(root, "README.md"));
+      await writeFile(join(root, "about.md"), readme);
+      await symlink("about.md", join(root, "README.md"));
+      expect(await codesOf(example("bearer"), { variables: undefined })).toEqual([]);
+    } finally {
+      await rm(outside, { recursive: true });
+    }
   });
 
   test("that is a link to an endless device, or too large, is not read", async () => {
@@ -212,14 +250,18 @@ test("without variables, the file alone is judged", async () => {
 });
 
 describe("the variables of a plugin", () => {
-  test("[TS-SEC-4] that the README does not name are noted", async () => {
+  test("[TS-SEC-4] that neither the README nor the docs name are a warning", async () => {
     await writeFile(join(root, "README.md"), "Set `API_TOKEN`. Not WORKSPACE_IDS. It needs the permission to read.\n");
     const { findings } = await checkConfiguration(example("tenant-by-header"), {
       pluginRoot: root,
       variables: undefined,
     });
     expect(findings).toMatchObject([
-      { code: "variable-undocumented", message: "README.md does not name WORKSPACE_ID." },
+      {
+        code: "variable-undocumented",
+        severity: "warning",
+        message: "Neither the README nor the docs name WORKSPACE_ID.",
+      },
     ]);
   });
 

@@ -1,7 +1,9 @@
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
+import { createCredentialSearch, type KnownCredential } from "./credential-search.js";
+import { readDocuments } from "./documents.js";
 import type { Entry } from "./entry.js";
-import { judgeEnvironmentFiles } from "./environment-files.js";
 import { collectFindings, type Finding, redactFinding, sortFindings } from "./finding.js";
+import { judgeDocuments, judgeFiles } from "./judge-credentials.js";
 import { judgeDocumentation } from "./judge-documentation.js";
 import { parseConfiguration } from "./parse-configuration.js";
 import { type NeededPermissions, neededPermissions } from "./permission-table.js";
@@ -15,7 +17,7 @@ export interface CheckOptions {
   readonly pluginRoot: string;
   /** The variables to judge; undefined judges the file alone, as an author's build does who has none of them. */
   readonly variables: Variables | undefined;
-  /** The environment files that the variables are from, to see whether a .gitignore covers them. */
+  /** The environment files that the variables are from, to see whether they are kept out of version control. */
   readonly envFiles?: readonly string[];
   /** Whether http and ws are accepted for a loopback host; default false. */
   readonly allowInsecureLoopback?: boolean;
@@ -51,8 +53,11 @@ export async function checkConfiguration(text: string, options: CheckOptions): P
     else if (variables !== undefined) await judgeCommand(entry, program, context, report);
   }
   const permissions = neededPermissions(entries);
-  await judgeDocumentation(entries, uses, permissions, pluginRoot, report);
-  more.push(...(await judgeEnvironmentFiles(pluginRoot, envFiles)));
+  const documents = await readDocuments(pluginRoot);
+  judgeDocumentation(entries, uses, permissions, documents, report);
+  const search = createCredentialSearch(credentialsOf(uses, variables ?? {}));
+  more.push(...judgeDocuments(documents, search));
+  more.push(...(await judgeFiles(entries, pluginRoot, envFiles, search)));
   const all = sortFindings([...findings, ...more]).map((finding) => redactFinding(finding, secrets));
   return {
     servers: entries.map(({ name, type }) => ({ name: secrets.redact(name), type })),
@@ -69,6 +74,13 @@ export async function checkConfiguration(text: string, options: CheckOptions): P
       variables: needed.variables.map((variable) => secrets.redact(variable)),
     })),
   };
+}
+
+function credentialsOf(uses: readonly VariableUse[], variables: Variables): KnownCredential[] {
+  return uses.flatMap(({ variable, isSecret }) => {
+    const value = isSecret && Object.hasOwn(variables, variable) ? variables[variable] : undefined;
+    return value ? [{ variable, value }] : [];
+  });
 }
 
 /** The helper or command of an entry, unless it needs a variable that is not set. */

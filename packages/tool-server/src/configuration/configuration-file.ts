@@ -37,12 +37,6 @@ export async function readConfigurationFile(file: string): Promise<string> {
   }
 }
 
-/** The README.md of a plugin; undefined if it is missing, not a regular file, or larger than 4 MiB. */
-export async function readReadme(pluginRoot: string): Promise<string | undefined> {
-  const bytes = await readBoundedFile(join(pluginRoot, "README.md"), { maxBytes }).catch(() => undefined);
-  return bytes?.toString("utf8");
-}
-
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
   EACCES: "this user may not read it",

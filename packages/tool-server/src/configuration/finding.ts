@@ -77,7 +77,10 @@ export function quoteName(name: string): string {
 /** The findings in the order of the file, each once. */
 export function sortFindings(findings: readonly Finding[]): Finding[] {
   const unique = new Map(
-    findings.map((finding) => [JSON.stringify([finding.code, finding.path, finding.message, finding.file]), finding]),
+    findings.map((finding) => [
+      JSON.stringify([finding.code, finding.path, finding.message, finding.file, finding.file && finding.line]),
+      finding,
+    ]),
   );
   return [...unique.values()].sort(
     (a, b) =>

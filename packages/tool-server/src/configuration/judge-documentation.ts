@@ -1,31 +1,39 @@
-import { readReadme } from "./configuration-file.js";
+import type { PluginDocument } from "./documents.js";
 import type { Entry } from "./entry.js";
 import { quoteName, type Report } from "./finding.js";
 import { type NeededPermissions, speaksOfPermissions } from "./permission-table.js";
 import type { VariableUse } from "./substitute-entry.js";
 
-/** Finds what the README of a plugin should say and does not. Without a README there is nothing to find. */
-export async function judgeDocumentation(
+/** Finds what the README of a plugin, or its folder of documentation, should say and does not. */
+export function judgeDocumentation(
   entries: readonly Entry[],
   uses: readonly VariableUse[],
   permissions: readonly NeededPermissions[],
-  pluginRoot: string,
+  documents: readonly PluginDocument[],
   report: Report,
-): Promise<void> {
-  const readme = await readReadme(pluginRoot);
-  if (readme === undefined) return;
+): void {
+  const [entry] = entries;
+  if (entry === undefined) return;
+  const texts = documents.filter(({ kind }) => kind !== "other").map(({ text }) => text);
+  if (!documents.some(({ kind }) => kind === "readme")) {
+    const message = "The plugin has no README that can be read, to say which variables and permissions it needs.";
+    const place = { path: [], line: 1, column: 1 };
+    const fix = "Write a README.md in the plugin's root, with the tables that wirescope check prints.";
+    report("readme-missing", uses.length > 0 ? "warning" : "note", place, message, fix);
+    if (texts.length === 0) return;
+  }
   const named = new Set<string>();
   for (const { variable, server } of uses) {
-    const entry = entries.find(({ name }) => name === server);
-    if (entry === undefined || named.has(variable) || new RegExp(`\\b${variable}\\b`).test(readme)) continue;
+    const user = entries.find(({ name }) => name === server);
+    const pattern = new RegExp(`\\b${variable}\\b`);
+    if (user === undefined || named.has(variable) || texts.some((text) => pattern.test(text))) continue;
     named.add(variable);
-    const message = `README.md does not name ${variable}.`;
-    report("variable-undocumented", "note", entry, message, "Put the table of variables into the README.");
+    const message = `Neither the README nor the docs name ${variable}.`;
+    report("variable-undocumented", "warning", user, message, "Put the table of variables into the README.");
   }
-  const [first] = permissions;
-  const entry = entries.find(({ name }) => name === first?.server);
-  if (entry === undefined || speaksOfPermissions(readme)) return;
+  const first = entries.find(({ name }) => name === permissions[0]?.server);
+  if (first === undefined || texts.some(speaksOfPermissions)) return;
   const servers = permissions.map(({ server }) => quoteName(server)).join(", ");
-  const message = `README.md says nothing of the permissions that the use of ${servers} needs.`;
-  report("permissions-undocumented", "note", entry, message, "Put the table of permissions into the README.");
+  const message = `Neither the README nor the docs say which permissions the use of ${servers} needs.`;
+  report("permissions-undocumented", "note", first, message, "Put the table of permissions into the README.");
 }

@@ -99,7 +99,7 @@ describe("refresh", () => {
     expect((await winner.current())?.record.accessToken).toBe("access-of-the-winner");
   });
 
-  test("[TS-D-OAUTH-3] (4) a rotated refresh token is durable before its access token is used", async () => {
+  test("[TS-D-OAUTH-3, TS-SEC-7] (4) a rotated refresh token is durable before its access token is used", async () => {
     const order: string[] = [];
     const world = await signedIn([], (vault) => ({
       ...vault,

@@ -67,7 +67,8 @@ function isRandom(text: string): boolean {
   return /[a-z]/.test(text) && /[A-Z]/.test(text) && /\d/.test(text) && entropy > 3.7 && longestWord(text) < 10;
 }
 
-function bitsPerCharacter(text: string): number {
+/** The entropy of a text, in bits for each character. */
+export function bitsPerCharacter(text: string): number {
   const counts = new Map<string, number>();
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
   let bits = 0;

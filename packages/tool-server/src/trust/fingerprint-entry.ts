@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Entry } from "../configuration/entry.js";
+import { filesOf, type NamedFile, pathWithin } from "../configuration/plugin-files.js";
 import { resolveOrigin, type Variables } from "../configuration/substitute-entry.js";
 import { canonicalJson } from "./canonical-json.js";
 import { type FileContent, type FileState, hashContent } from "./file-content.js";
-import { filesOf, type NamedFile, pathWithin } from "./plugin-files.js";
 
 /** A file that decides what an entry runs, and what is known of its content. */
 export interface FileFingerprint {

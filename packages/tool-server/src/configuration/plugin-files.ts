@@ -1,6 +1,6 @@
 import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { type Entry, type TextField, textFieldsOf } from "../configuration/entry.js";
-import { pluginRootVariable, type Template } from "../configuration/template.js";
+import { type Entry, type TextField, textFieldsOf } from "./entry.js";
+import { pluginRootVariable, type Template } from "./template.js";
 
 /** A file that an entry may name. */
 export interface NamedFile {
