@@ -45,7 +45,7 @@ describe("tools", () => {
     const { code, stdout, stderr } = await run(["tools", "--trust"]);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^SERVER +TOOL +DESCRIPTION\neverything +echo +Echoes back the input string\n/);
-    expect(stderr).toContain('The server "gone" cannot be started: no-such-program was not found (PATH searched: ');
+    expect(stderr).toContain('The server "gone" cannot be started: no-such-program was not found. PATH searched: ');
     expect(stderr).toMatch(/The server "dies" .*exited with code 3.*no database here/);
   });
 

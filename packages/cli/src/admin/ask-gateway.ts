@@ -1,6 +1,6 @@
 import { type AdminClient, readAdminError } from "@wirescope/gateway/admin";
-import { openAdminConnection } from "@wirescope/gateway/admin/node";
-import { ToolServerError, type ToolServerErrorCode } from "@wirescope/tool-server";
+import { failureFromMessage, openAdminConnection } from "@wirescope/gateway/admin/node";
+import { ToolServerError } from "@wirescope/tool-server";
 import type { RunningGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 import { readPem } from "../tool-server/read-pem.js";
@@ -17,22 +17,10 @@ export interface AdminAtHand {
   close(): void;
 }
 
-/** The options that say whether a command is about the gateway that runs. */
-export interface AdminValues {
-  readonly endpoint: boolean;
-  readonly config?: string | undefined;
-  readonly "plugin-root"?: string | undefined;
-  readonly "env-file"?: readonly string[] | undefined;
-  readonly profile?: string | undefined;
-  readonly vault?: string | undefined;
-  readonly trust?: boolean | undefined;
-  readonly ca?: string | undefined;
-}
-
 /** Makes sure that the gateway answers. Where it does not and nobody asked for it by name, the command goes on without it. */
 export async function askGateway(
   { endpoint, token, adminToken }: RunningGateway,
-  values: AdminValues,
+  values: { readonly endpoint: boolean; readonly ca?: string | undefined },
   io: Io,
 ): Promise<AdminAtHand | undefined> {
   const url = new URL(endpoint).origin;
@@ -75,9 +63,10 @@ function isUnknownAuthority(error: unknown): boolean {
 
 /** A failure of the gateway as the command would have failed by itself. */
 export function failureFrom(error: unknown, url: string): Error {
+  if (ToolServerError.is(error)) return error;
   const { status, message, failure } = readAdminError(error);
-  const code = failure?.code as ToolServerErrorCode | undefined;
-  if (code) return new ToolServerError(code, message, { cause: error });
+  const known = failure && failureFromMessage(failure, error);
+  if (known !== undefined) return known;
   const advice = adviceFor(error);
   switch (status) {
     case "Unauthenticated":

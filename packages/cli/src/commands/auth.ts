@@ -1,7 +1,6 @@
 import { printableText } from "@wirescope/channelz/printable-text";
-import type { OAuthDescription } from "@wirescope/tool-server";
-import type { AuthRow } from "../admin/auth-rows.js";
-import type { Io } from "../io.js";
+import type { ServerReport } from "@wirescope/gateway/admin/node";
+import type { CredentialDescription, OAuthDescription } from "@wirescope/tool-server";
 import { type Field, renderFields } from "../output/fields.js";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
@@ -9,66 +8,58 @@ import { reasonText } from "../output/server-status.js";
 import { type Column, renderTable } from "../output/table.js";
 import { formatRelative, formatTime } from "../output/time.js";
 import { jsonOf } from "../tool-server/json-of.js";
+import { adminOptions, serverOptions } from "../tool-server/server-options.js";
 import type { Command } from "./command.js";
-import { defineServerCommand } from "./define-server-command.js";
+import { defineAdminCommand } from "./define-admin-command.js";
 
 /** Shows how servers are signed in to. */
-export const authCommand: Command = defineServerCommand({
+export const authCommand: Command = defineAdminCommand({
   name: "auth",
   summary: "show how the servers are signed in to: as whom, with which permissions, until when",
   parameters: ["[server]"],
-  options: {},
+  options: { ...serverOptions, ...adminOptions },
   notes: ["Nothing is connected to, and no token is ever shown."],
-  async use({ servers, screen, io, values, positionals }) {
-    const { oauthSummary, ToolServerError } = await import("@wirescope/tool-server");
-    const rows: AuthRow[] = [];
-    for (const name of servers.namesOf(positionals[0])) {
-      try {
-        const { facts } = await servers.open(name);
-        const oauth = await (await servers.oauth(name))?.status();
-        const { kind, summary } = facts.credential();
-        // The connection has not looked into the vault, so what it says of the sign-in is older.
-        rows.push({ name, credential: { kind, summary: oauth === undefined ? summary : oauthSummary(oauth) }, oauth });
-      } catch (error) {
-        if (!ToolServerError.is(error) || positionals.length > 0) throw error;
-        rows.push({ name, problem: error });
-      }
+  isChange: () => false,
+  async use({ admin, screen, values, positionals }) {
+    const rows = (await admin.list(positionals[0])).map(rowOf);
+    const problems = rows.flatMap(({ problem }) => problem?.message ?? []);
+    const whose = await admin.describe();
+    if (values.json) {
+      const servers = rows.map(({ name, problem, ...row }) => [
+        name,
+        { ...row, problem: problem?.message, code: problem?.code },
+      ]);
+      screen.print(formatJson(jsonOf({ ...whose, servers: Object.fromEntries(servers) })));
+    } else {
+      const line =
+        "gateway" in whose
+          ? `As the gateway at ${whose.gateway} has it.`
+          : (whose.vault.warning ?? whose.vault.summary);
+      screen.print(printableText(line));
+      screen.print("");
+      const [only] = rows;
+      if (positionals.length > 0 && only !== undefined)
+        screen.printAll(renderFields(fieldsOf(only, screen), screen, ""));
+      else screen.printAll(renderTable(columns(screen), rows, screen.width));
+      for (const problem of problems) admin.io.stderr.write(`wirescope: ${printableText(problem)}\n`);
     }
-    const vault = servers.vault.describe();
-    const head = { json: { vault }, line: vault.warning ?? vault.summary };
-    return tell(rows, head, { screen, io, isJson: values.json, isOne: positionals.length > 0 });
-  },
-  through: {
-    isChange: false,
-    async use({ gateway, screen, io, values, positionals }) {
-      const { authRows } = await import("../admin/auth-rows.js");
-      const rows = await authRows(gateway, positionals[0]);
-      const head = { json: { gateway: gateway.url }, line: `As the gateway at ${gateway.url} has it.` };
-      return tell(rows, head, { screen, io, isJson: values.json, isOne: positionals.length > 0 });
-    },
+    return problems.length > 0 ? 1 : 0;
   },
 });
 
-function tell(
-  rows: readonly AuthRow[],
-  head: { readonly json: object; readonly line: string },
-  { screen, io, isJson, isOne }: { screen: Screen; io: Io; isJson: boolean; isOne: boolean },
-): number {
-  const problems = rows.flatMap(({ problem }) => problem?.message ?? []);
-  if (isJson) {
-    const all = Object.fromEntries(
-      rows.map(({ name, problem, ...row }) => [name, { ...row, problem: problem?.message, code: problem?.code }]),
-    );
-    screen.print(formatJson(jsonOf({ ...head.json, servers: all })));
-  } else {
-    screen.print(printableText(head.line));
-    screen.print("");
-    const [only] = rows;
-    if (isOne && only !== undefined) screen.printAll(renderFields(fieldsOf(only, screen), screen, ""));
-    else screen.printAll(renderTable(columns(screen), rows, screen.width));
-    for (const problem of problems) io.stderr.write(`wirescope: ${printableText(problem)}\n`);
-  }
-  return problems.length > 0 ? 1 : 0;
+/** How one server is signed in to. */
+interface AuthRow {
+  readonly name: string;
+  readonly credential?: Pick<CredentialDescription, "kind" | "summary"> | undefined;
+  readonly oauth?: OAuthDescription | undefined;
+  readonly problem?: { readonly code: string | undefined; readonly message: string } | undefined;
+}
+
+function rowOf({ name, credential, failure }: ServerReport): AuthRow {
+  if (credential === undefined)
+    return { name, problem: failure ?? { code: undefined, message: `${name} is not connected yet.` } };
+  const { kind, summary, oauth } = credential;
+  return { name, credential: { kind, summary }, oauth };
 }
 
 function columns({ palette, now }: Screen): Column<AuthRow>[] {

@@ -1,13 +1,16 @@
-import { parseOptions } from "../options.js";
+import { exitCode } from "../failure.js";
+import { formatJson } from "../output/json.js";
+import { jsonOf } from "../tool-server/json-of.js";
 import { adminOptions, serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
+import { defineAdminCommand } from "./define-admin-command.js";
 
 const { config, profile, ca, json, "no-color": noColor, help } = serverOptions;
 const options = { config, ...adminOptions, profile, ca, json, "no-color": noColor, help };
 
 /** Turns the debug mode of the running gateway on or off. */
-export const debugCommand: Command = {
+export const debugCommand: Command = defineAdminCommand({
   name: "debug",
   summary: "turn the debug mode of the running gateway on or off",
   parameters: ["<on|off>"],
@@ -16,20 +19,17 @@ export const debugCommand: Command = {
     "In debug mode the log of the gateway, on its standard error, shows the headers that servers are sent, without their values,",
     "each step of OAuth, refreshes, sockets and errors. It holds no secrets. To start with it: wirescope up --debug.",
   ],
-  async run(args, io) {
-    const { values, positionals } = parseOptions(options, args);
-    const [given, unexpected] = positionals;
-    if (unexpected !== undefined) throw new UsageError(`debug takes no argument "${unexpected}".`);
+  isChange: () => true,
+  check(_, [given]) {
     if (given !== "on" && given !== "off") throw new UsageError("debug needs on or off.");
-    // Loaded late: the commands that read Channelz start without it.
-    const { openAdmin } = await import("../admin/admin-at-hand.js");
-    const gateway = await openAdmin(values, io, { isChange: true });
-    if (gateway === undefined) {
-      throw new UsageError(
-        "No gateway of yours runs with this configuration. Start one: wirescope up --debug; or use the one that runs: --endpoint.",
-      );
-    }
-    const { setDebugThrough } = await import("../admin/set-debug-through.js");
-    return setDebugThrough(gateway, given === "on", values, io);
   },
-};
+  async use({ admin, screen, values, positionals }) {
+    const isOn = positionals[0] === "on";
+    const before = await admin.setDebug(isOn);
+    const where =
+      "Its log, on its standard error, shows headers without their values, each step of OAuth and refreshes.";
+    if (values.json) screen.print(formatJson(jsonOf({ gateway: admin.gateway, debug: isOn, before })));
+    else screen.print(`Debug mode of the gateway at ${admin.gateway} is ${isOn ? `on. ${where}` : "off."}`);
+    return exitCode.ok;
+  },
+});

@@ -1,11 +1,9 @@
-import type { AdminAtHand } from "../admin/ask-gateway.js";
 import { reportFailure } from "../failure.js";
 import type { Io } from "../io.js";
 import { type OptionTable, type OptionValues, parseOptions } from "../options.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import type { ConfiguredServers } from "../tool-server/configured-servers.js";
-import type { KeyCreation } from "../tool-server/open-vault.js";
-import { adminOptions, serverOptions } from "../tool-server/server-options.js";
+import { serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import type { Command } from "./command.js";
@@ -19,18 +17,6 @@ export interface ServerContext<T extends OptionTable> {
   readonly positionals: readonly string[];
 }
 
-/** What such a command works with where it is about the gateway that runs. */
-export interface GatewayContext<T extends OptionTable> extends Omit<ServerContext<T>, "servers"> {
-  readonly gateway: AdminAtHand;
-}
-
-/** How a command is done by the gateway that runs. */
-export interface ThroughGateway<T extends OptionTable> {
-  /** Whether it changes something there. */
-  readonly isChange: boolean;
-  use(context: GatewayContext<T>): Promise<number>;
-}
-
 /** A command that uses the servers of a configuration, and closes what it opened. */
 export function defineServerCommand<T extends OptionTable>(spec: {
   readonly name: string;
@@ -40,45 +26,24 @@ export function defineServerCommand<T extends OptionTable>(spec: {
   readonly options: T;
   readonly notes?: readonly string[];
   use(context: ServerContext<T>): Promise<number>;
-  /** Whether a key for the encrypted file may be generated. Default: never. */
-  keyCreation?(values: OptionValues<T & typeof serverOptions>): KeyCreation;
-  /** Where the command is about the gateway that runs. Default: it never is. */
-  readonly through?: ThroughGateway<T>;
 }): Command {
-  const { name, summary, parameters, notes, use, through } = spec;
+  const { name, summary, parameters, notes, use } = spec;
   const options = { ...spec.options, ...serverOptions };
   return {
     name,
     summary,
     parameters,
     notes,
-    options: through === undefined ? options : { ...options, ...adminOptions },
+    options,
     async run(args, io) {
       const { values, positionals } = parseOptions(options, args);
-      const isOpen = parameters.at(-1)?.includes("…");
-      if (positionals.length > parameters.length && !isOpen) {
-        throw new UsageError(`${name} takes no argument "${positionals[parameters.length]}".`);
-      }
-      const needed = parameters.filter((parameter) => !parameter.startsWith("["));
-      if (positionals.length < needed.length) throw new UsageError(`${name} needs ${needed.join(" ")}.`);
+      assertPositionals(name, parameters, positionals);
       // Within the generic table the compiler no longer sees the part that every such command has.
       const common: OptionValues<typeof serverOptions> = values;
-      if (through !== undefined) {
-        const { openAdmin } = await import("../admin/admin-at-hand.js");
-        const gateway = await openAdmin(common, io, through);
-        if (gateway !== undefined) {
-          const screen = createScreen(io, common["no-color"]);
-          try {
-            return await through.use({ gateway, screen, io, values, positionals });
-          } finally {
-            gateway.close();
-          }
-        }
-      }
       // Loaded late: the commands that read Channelz start without it.
       const { openConfiguredServers } = await import("../tool-server/configured-servers.js");
       const { redactingIo } = await import("../tool-server/redacting-io.js");
-      await using servers = await openConfiguredServers(common, io, spec.keyCreation?.(values));
+      await using servers = await openConfiguredServers(common, io);
       postponeWasmTierUp();
       const safeIo = redactingIo(io, servers.secrets);
       const screen = createScreen(safeIo, common["no-color"]);
@@ -90,4 +55,14 @@ export function defineServerCommand<T extends OptionTable>(spec: {
       }
     },
   };
+}
+
+/** Throws a UsageError if too few or too many words are given. */
+export function assertPositionals(name: string, parameters: readonly string[], positionals: readonly string[]): void {
+  const isOpen = parameters.at(-1)?.includes("…");
+  if (positionals.length > parameters.length && !isOpen) {
+    throw new UsageError(`${name} takes no argument "${positionals[parameters.length]}".`);
+  }
+  const needed = parameters.filter((parameter) => !parameter.startsWith("["));
+  if (positionals.length < needed.length) throw new UsageError(`${name} needs ${needed.join(" ")}.`);
 }

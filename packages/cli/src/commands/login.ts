@@ -3,12 +3,13 @@ import { parseUrl } from "@wirescope/channelz/url";
 import { formatJson } from "../output/json.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import { assertScopes } from "../tool-server/scope-names.js";
+import { adminOptions, serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
-import { defineServerCommand } from "./define-server-command.js";
+import { defineAdminCommand } from "./define-admin-command.js";
 
 /** Signs in to a server. */
-export const loginCommand: Command = defineServerCommand({
+export const loginCommand: Command = defineAdminCommand({
   name: "login",
   summary: "sign in to a server that asks for OAuth",
   parameters: ["<server>"],
@@ -24,6 +25,8 @@ export const loginCommand: Command = defineServerCommand({
       placeholder: "origin",
       help: "accept a sign-in page at this origin, such as https://login.example.com, instead of the origin of the authorization server",
     },
+    ...serverOptions,
+    ...adminOptions,
   },
   notes: [
     "It shows the permissions that will be asked for, opens the browser and waits for its answer on this machine.",
@@ -32,51 +35,41 @@ export const loginCommand: Command = defineServerCommand({
     "A client that was registered by hand, scopes and more: wirescope/oauth.json of your configuration folder.",
   ],
   keyCreation: (values) => (values["create-vault-key"] ? "always" : "ask"),
-  async use({ servers, screen, io, values, positionals }) {
-    const [name = ""] = positionals;
-    const session = await servers.oauth(name);
+  isChange: () => true,
+  check(values) {
     assertScopes(values.scope);
+    readOrigin(values["authorization-origin"]);
+  },
+  async use({ admin, screen, values, positionals }) {
+    const [name = ""] = positionals;
     const confirmedOrigin = readOrigin(values["authorization-origin"]);
-    if (session === undefined) {
-      throw new UsageError(`${name} brings its own credential, so there is nothing to sign in to. See wirescope auth.`);
-    }
-    const { parseResourceChallenge, ToolServerError } = await import("@wirescope/tool-server");
+    const { ToolServerError } = await import("@wirescope/tool-server");
     const { personAtTerminal } = await import("../tool-server/person-at-terminal.js");
     const interruption = new AbortController();
     const onInterrupt = (): void => {
       interruption.abort(new ToolServerError("SIGN_IN_FAILED", `The sign-in to ${name} was interrupted.`));
     };
     process.once("SIGINT", onInterrupt);
-    try {
-      if (session.isMachine) await session.replace(undefined, parseResourceChallenge(undefined), interruption.signal);
-      else {
-        const wish = { way: values.device ? "device" : undefined, scopes: values.scope } as const;
-        await session.signIn(personAtTerminal(io, confirmedOrigin), wish, interruption.signal);
-      }
-    } finally {
-      process.removeListener("SIGINT", onInterrupt);
-    }
-    const status = await session.status();
-    const { account, issuer, scopes } = status;
+    const { oauth, connect } = await admin
+      .signIn(name, {
+        person: personAtTerminal(admin.io, confirmedOrigin),
+        isByDevice: values.device,
+        scopes: values.scope,
+        confirmedOrigin,
+        signal: interruption.signal,
+      })
+      .finally(() => process.removeListener("SIGINT", onInterrupt));
+    const { account, issuer, scopes = [] } = oauth ?? {};
     if (!values.json) {
       const who = account === undefined ? "" : ` as ${account}`;
-      screen.print(printableText(`Signed in to ${name}${who} with ${issuer ?? "its authorization server"}.`));
-      if (scopes !== undefined && scopes.length > 0) screen.print(printableText(`Permissions: ${scopes.join(", ")}.`));
+      const subject = admin.gateway === undefined ? "Signed in" : `The gateway at ${admin.gateway} is signed in`;
+      screen.print(printableText(`${subject} to ${name}${who} with ${issuer ?? "its authorization server"}.`));
+      if (scopes.length > 0) screen.print(printableText(`Permissions: ${scopes.join(", ")}.`));
     }
-    const connection = await servers.open(name);
-    const server = await connection.connect();
-    if (values.json) screen.print(formatJson(jsonOf({ server: name, ...status, answers: server })));
-    else screen.print(printableText(`${name} answers: ${server.name ?? "a server"} ${server.version ?? ""}`.trim()));
+    const answers = await connect();
+    if (values.json) screen.print(formatJson(jsonOf({ server: name, ...oauth, answers, gateway: admin.gateway })));
+    else screen.print(printableText(`${name} answers: ${answers.name || "a server"} ${answers.version ?? ""}`.trim()));
     return 0;
-  },
-  through: {
-    isChange: true,
-    async use({ gateway, screen, io, values, positionals }) {
-      const [name = ""] = positionals;
-      const { loginThrough } = await import("../admin/login-through.js");
-      const confirmedOrigin = readOrigin(values["authorization-origin"]);
-      return loginThrough(gateway, io, screen, { name, confirmedOrigin, ...values });
-    },
   },
 });
 

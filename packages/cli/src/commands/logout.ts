@@ -1,43 +1,29 @@
 import { printableText } from "@wirescope/channelz/printable-text";
 import type { SignOutReport, WipedTokens } from "@wirescope/tool-server";
 import { formatJson } from "../output/json.js";
-import type { Screen } from "../output/screen.js";
 import { jsonOf } from "../tool-server/json-of.js";
-import { UsageError } from "../usage-error.js";
+import { adminOptions, serverOptions } from "../tool-server/server-options.js";
 import type { Command } from "./command.js";
-import { defineServerCommand } from "./define-server-command.js";
+import { defineAdminCommand } from "./define-admin-command.js";
 
 /** Signs out of a server. */
-export const logoutCommand: Command = defineServerCommand({
+export const logoutCommand: Command = defineAdminCommand({
   name: "logout",
   summary: "sign out: revoke the tokens, wipe them, and prove that the old one is refused",
   parameters: ["<server>"],
-  options: {},
+  options: { ...serverOptions, ...adminOptions },
   notes: [
     "Where a gateway runs with the same configuration, it is signed out, and its clients lose the tools at once.",
   ],
-  async use({ servers, screen, values, positionals }) {
+  isChange: () => true,
+  async use({ admin, screen, values, positionals }) {
     const [name = ""] = positionals;
-    const session = await servers.oauth(name);
-    if (session === undefined)
-      throw new UsageError(`${name} brings its own credential: there is nothing to sign out of.`);
-    return tell(await session.signOut(), screen, values.json);
-  },
-  through: {
-    isChange: true,
-    async use({ gateway, screen, values, positionals }) {
-      const [name = ""] = positionals;
-      const { signOutThrough } = await import("../admin/sign-out-through.js");
-      return tell(await signOutThrough(gateway, name), screen, values.json);
-    },
+    const report = await admin.signOut(name);
+    if (values.json) screen.print(formatJson(jsonOf(report)));
+    else for (const line of linesOf(report)) screen.print(printableText(line));
+    return report.problems.length > 0 || report.proof.kind === "accepted" ? 1 : 0;
   },
 });
-
-function tell(report: SignOutReport, screen: Screen, isJson: boolean): number {
-  if (isJson) screen.print(formatJson(jsonOf(report)));
-  else for (const line of linesOf(report)) screen.print(printableText(line));
-  return report.problems.length > 0 || report.proof.kind === "accepted" ? 1 : 0;
-}
 
 function linesOf({ server, wiped, proof, problems }: SignOutReport): string[] {
   const lines = wiped.length === 0 ? [`Nobody was signed in to ${server}.`] : [];

@@ -1,13 +1,18 @@
-import { parseOptions } from "../options.js";
+import { printableText } from "@wirescope/channelz/printable-text";
+import type { ServerReport } from "@wirescope/gateway/admin/node";
+import { exitCode } from "../failure.js";
+import { formatJson } from "../output/json.js";
+import { shellWord } from "../shell-word.js";
+import { jsonOf } from "../tool-server/json-of.js";
 import { adminOptions, serverOptions } from "../tool-server/server-options.js";
-import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
+import { defineAdminCommand } from "./define-admin-command.js";
 
 const { config, profile, ca, json, "no-color": noColor, help } = serverOptions;
 const options = { config, ...adminOptions, profile, ca, json, "no-color": noColor, help };
 
 /** Makes the running gateway connect to servers now. */
-export const reconnectCommand: Command = {
+export const reconnectCommand: Command = defineAdminCommand({
   name: "reconnect",
   summary: "make the running gateway connect to a server now, or to all servers that are not connected",
   parameters: ["[server]"],
@@ -16,19 +21,31 @@ export const reconnectCommand: Command = {
     "The gateway tries by itself too, after delays that grow to 30 s, and to 5 minutes after a refusal.",
     "It exits with 0 if all these servers are connected, else with 1.",
   ],
-  async run(args, io) {
-    const { values, positionals } = parseOptions(options, args);
-    const [server, unexpected] = positionals;
-    if (unexpected !== undefined) throw new UsageError(`reconnect takes no argument "${unexpected}".`);
-    // Loaded late: the commands that read Channelz start without it.
-    const { openAdmin } = await import("../admin/admin-at-hand.js");
-    const gateway = await openAdmin(values, io, { isChange: true });
-    if (gateway === undefined) {
-      throw new UsageError(
-        "No gateway of yours runs with this configuration. Start one: wirescope up; or use the one that runs: --endpoint.",
-      );
+  isChange: () => true,
+  async use({ admin, screen, values, positionals }) {
+    const servers = await admin.reconnect(positionals[0]);
+    if (values.json) {
+      const rows = servers.map((server) => [
+        server.name,
+        { isConnected: server.isConnected, failure: failureOf(server) },
+      ]);
+      screen.print(formatJson(jsonOf({ gateway: admin.gateway, servers: Object.fromEntries(rows) })));
+    } else if (servers.length === 0) {
+      screen.print(`The gateway at ${admin.gateway} has no servers.`);
+    } else {
+      for (const server of servers) screen.printAll(linesOf(server).map((line) => printableText(line)));
     }
-    const { reconnectThrough } = await import("../admin/reconnect-through.js");
-    return reconnectThrough(gateway, server, values, io);
+    return servers.every(({ isConnected }) => isConnected) ? exitCode.ok : exitCode.failure;
   },
-};
+});
+
+function failureOf({ isConnected, failure }: ServerReport): { code: string | undefined; message: string } | undefined {
+  return isConnected || failure === undefined ? undefined : { code: failure.code, message: failure.message };
+}
+
+function linesOf(server: ServerReport): string[] {
+  const { name, isConnected, description } = server;
+  if (isConnected) return [`${name} is connected: ${description.name} ${description.version}`.trimEnd()];
+  const reason = failureOf(server)?.message ?? "";
+  return [`${name} is not connected. ${reason}`.trimEnd(), `  Next: wirescope why ${shellWord(name)}`];
+}

@@ -1,5 +1,12 @@
 import { relative, resolve } from "node:path";
-import { type Configuration, channelPrefix, type Explanation, explainServer, judgeTrust } from "@wirescope/tool-server";
+import {
+  type Configuration,
+  channelPrefix,
+  type Explanation,
+  explainServer,
+  judgeTrust,
+  type SecretRegistry,
+} from "@wirescope/tool-server";
 import { parseDuration } from "../duration.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
@@ -20,6 +27,7 @@ import { version } from "../version.js";
 export interface ExplainableServers {
   readonly file: string;
   readonly configuration: Configuration;
+  readonly secrets: SecretRegistry;
   /** Where to print what came of it: it takes out the secrets that became known. */
   readonly io: Io;
   /** Walks a server. Nobody is asked for trust: what is not trusted is told of. Rejects with SERVER_UNKNOWN. */
@@ -61,6 +69,7 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
   return {
     file,
     configuration,
+    secrets,
     io: safeIo,
     explain: (server) =>
       explainServer({

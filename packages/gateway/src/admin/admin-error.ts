@@ -1,6 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ToolServerError, type ToolServerErrorCode } from "@wirescope/tool-server";
 import { FailureSchema } from "../gen/wirescope/v1/admin_pb.js";
+import { failureToMessage } from "./messages/failure-message.js";
 
 /** What the caller can do about it decides the status; what is not named here is of the server behind, or of the way to it. */
 const statuses: Partial<Record<ToolServerErrorCode, Code>> = {
@@ -31,17 +32,7 @@ export function adminErrorOf(error: unknown, redact: (text: string) => string): 
     if (error instanceof Error && error.name === "AbortError") return new ConnectError(redact(why), Code.Canceled);
     return new ConnectError(redact(`This should not have happened: ${why}`), Code.Internal);
   }
-  const message = redact(error.message);
-  const { issuerChange, foreignOrigin } = error.details;
-  const failure = {
-    code: error.code,
-    message,
-    ...(issuerChange && { issuerChange: { from: redact(issuerChange.from), to: redact(issuerChange.to) } }),
-    ...(foreignOrigin && {
-      foreignOrigin: { issuer: redact(foreignOrigin.issuer), origin: redact(foreignOrigin.origin) },
-    }),
-  };
-  return new ConnectError(message, statuses[error.code] ?? Code.Unavailable, undefined, [
-    { desc: FailureSchema, value: failure },
+  return new ConnectError(redact(error.message), statuses[error.code] ?? Code.Unavailable, undefined, [
+    { desc: FailureSchema, value: failureToMessage(error, redact) },
   ]);
 }

@@ -85,7 +85,7 @@ export function createAdmin(options: AdminOptions): Admin {
     // Text from the server. What is ours, such as its name and its target, is not for the server to hide.
     message.serverName = upstream.redact(message.serverName);
     message.serverVersion = upstream.redact(message.serverVersion);
-    if (message.failure !== undefined) message.failure.message = upstream.redact(message.failure.message);
+    if (message.failure !== undefined) redactMessage(message.failure, upstream.redact);
     return redactMessage(message, redact);
   };
   const read = (): Server[] => upstreams.all.map(messageOf);

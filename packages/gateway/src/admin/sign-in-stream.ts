@@ -1,15 +1,13 @@
 import { create } from "@bufbuild/protobuf";
 import type { OAuthSession } from "@wirescope/tool-server";
 import {
-  type SignInPrompt,
-  SignInPromptSchema,
   type SignInRequest,
   type SignInResponse,
   SignInResponseSchema,
   SignInWay,
 } from "../gen/wirescope/v1/admin_pb.js";
-import type { ShownSignIn, SignIns } from "../sign-in/sign-ins.js";
-import { timeOf } from "./messages/server-message.js";
+import type { SignIns } from "../sign-in/sign-ins.js";
+import { promptToMessage } from "./messages/sign-in-message.js";
 
 export interface SignInStreamOptions {
   readonly request: SignInRequest;
@@ -41,7 +39,7 @@ export async function* signInStream(options: SignInStreamOptions): AsyncGenerato
       confirmedIssuer: request.confirmedIssuer,
       confirmedOrigin: request.confirmedOrigin,
       signal,
-      onShown: (shown) => tell({ case: "prompt", value: promptOf(shown) }),
+      onShown: (shown) => tell({ case: "prompt", value: promptToMessage(shown) }),
       onWaiting: () => tell(waiting),
     })
     .finally(() => {
@@ -66,26 +64,3 @@ const waiting: SignInResponse["event"] = create(SignInResponseSchema, {
     value: { message: "Somebody is signing in to this server elsewhere; this waits for them." },
   },
 }).event;
-
-function promptOf({ id, request }: ShownSignIn): SignInPrompt {
-  const { issuer, scopes, newScopes, vault, way } = request;
-  return create(SignInPromptSchema, {
-    signInId: id,
-    issuer,
-    scopes: [...scopes],
-    newScopes: [...newScopes],
-    storage: vault.warning ?? vault.summary,
-    way:
-      way.kind === "browser"
-        ? { case: "browser", value: { url: way.url, redirectUri: way.redirectUri } }
-        : {
-            case: "device",
-            value: {
-              url: way.url,
-              userCode: way.userCode,
-              completeUrl: way.completeUrl ?? "",
-              ...timeOf("expireTime", way.expiresAt),
-            },
-          },
-  });
-}

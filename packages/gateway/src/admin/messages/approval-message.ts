@@ -6,6 +6,7 @@ import {
   GetApprovalResponseSchema,
   TrustState,
 } from "../../gen/wirescope/v1/admin_pb.js";
+import { nameOf } from "./enums.js";
 
 const states = {
   trusted: TrustState.TRUSTED,
@@ -34,6 +35,29 @@ export function approvalToMessage(server: string, judgement: TrustJudgement): Ge
     thisRunOnly: isTrusted && judgement.by === "flag",
     changes: judgement.state === "changed" ? judgement.diff.map(changeInit) : [],
   });
+}
+
+/** What there is to approve, as a message describes it. */
+export interface ShownApproval {
+  readonly state: TrustJudgement["state"];
+  readonly reason: string;
+  /** What a person has to see before they approve it. */
+  readonly lines: readonly string[];
+  /** Names what was shown, for the approval. */
+  readonly fingerprint: string;
+  /** Whether it is trusted for the run of the gateway alone. */
+  readonly isForRun: boolean;
+}
+
+export function approvalFromMessage(message: GetApprovalResponse): ShownApproval {
+  const { state, reason, description, fingerprint, thisRunOnly } = message;
+  return {
+    state: nameOf(states, state) ?? "new",
+    reason,
+    lines: description,
+    fingerprint,
+    isForRun: thisRunOnly,
+  };
 }
 
 /** The digest of what was judged; empty where a policy denies it. */

@@ -29,3 +29,8 @@ export const checkOutcomes: Readonly<Record<Outcome, Check_Outcome>> = {
   failed: Check_Outcome.FAILED,
   skipped: Check_Outcome.SKIPPED,
 };
+
+/** The name that has this number in a table; undefined if the peer knows more than we do. */
+export function nameOf<Name extends string>(table: Readonly<Record<Name, number>>, number: number): Name | undefined {
+  return (Object.keys(table) as Name[]).find((name) => table[name] === number);
+}

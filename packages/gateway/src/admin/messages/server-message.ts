@@ -1,14 +1,18 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { CredentialDescription, Entry, OAuthDescription } from "@wirescope/tool-server";
+import type { CredentialDescription, Entry, OAuthDescription, ToolServerErrorCode } from "@wirescope/tool-server";
 import {
   type AuthenticationSchema,
+  ConnectivityState,
+  type FailureSchema,
+  type OAuthState,
   type OAuthStateSchema,
   type Server,
   ServerSchema,
 } from "../../gen/wirescope/v1/admin_pb.js";
-import type { ServerStatus } from "../../upstream/upstream.js";
-import { authMethods, connectivityStates, transports } from "./enums.js";
+import type { ServerFailure, ServerStatus } from "../../upstream/upstream.js";
+import { authMethods, connectivityStates, nameOf, transports } from "./enums.js";
+import { failureFromMessage, failureToMessage } from "./failure-message.js";
 
 /** What is told of a server besides its status. */
 export interface ServerContext {
@@ -27,9 +31,7 @@ export function serverToMessage(status: ServerStatus, context: ServerContext): S
     transport: transports[context.type],
     target: target ?? "",
     state: connectivityStates[state],
-    ...(failure && {
-      failure: { code: failure.code ?? "", message: failure.message, ...timeOf("time", failure.at || undefined) },
-    }),
+    ...(failure && { failure: failureInit(failure) }),
     ...(authentication && { authentication: authenticationInit(authentication, context.isSigningIn) }),
     ...(tools !== undefined && { toolCount: tools }),
     channelId: BigInt(context.channelId ?? 0),
@@ -37,6 +39,55 @@ export function serverToMessage(status: ServerStatus, context: ServerContext): S
     serverVersion: server?.version ?? "",
     protocolVersion: protocolVersion ?? "",
   });
+}
+
+/** A server behind a gateway, as its messages describe it. */
+export interface ServerReport {
+  readonly name: string;
+  readonly type: Entry["type"] | undefined;
+  readonly isConnected: boolean;
+  /** What it calls itself, while it is connected; empty if it does not say. */
+  readonly description: { readonly name: string; readonly version: string; readonly protocolVersion: string };
+  /** Undefined if the entry could not be used yet. */
+  readonly credential: Pick<CredentialDescription, "kind" | "summary" | "oauth"> | undefined;
+  /** Why it failed last; with a code if the gateway has one for it. */
+  readonly failure: { readonly code: ToolServerErrorCode | undefined; readonly message: string } | undefined;
+}
+
+/** The server that a message describes. */
+export function serverFromMessage(message: Server): ServerReport {
+  const { name, transport, state, serverName, serverVersion, protocolVersion, authentication, failure } = message;
+  return {
+    name,
+    type: nameOf(transports, transport),
+    isConnected: state === ConnectivityState.READY,
+    description: { name: serverName, version: serverVersion, protocolVersion },
+    credential: authentication && {
+      kind: nameOf(authMethods, authentication.method) ?? "none",
+      summary: authentication.summary,
+      oauth: authentication.oauth && oauthFromMessage(authentication.oauth),
+    },
+    failure: failure && (failureFromMessage(failure) ?? { code: undefined, message: failure.message }),
+  };
+}
+
+function oauthFromMessage(message: OAuthState): OAuthDescription {
+  return {
+    isSignedIn: message.signedIn,
+    issuer: message.issuer || undefined,
+    account: message.account || undefined,
+    scopes: message.scopes.length === 0 ? undefined : message.scopes,
+    expiresAt: msOf(message.expireTime),
+    obtainedAt: msOf(message.obtainTime),
+    tokenType: message.tokenType === "Bearer" || message.tokenType === "DPoP" ? message.tokenType : undefined,
+    canRefresh: message.renewable,
+    pausedUntil: msOf(message.pauseEndTime),
+  };
+}
+
+function failureInit({ code, message, error, at }: ServerFailure): MessageInitShape<typeof FailureSchema> {
+  const known = error === undefined ? { code: code ?? "", message } : failureToMessage(error, (text) => text);
+  return { ...known, message, ...timeOf("time", at || undefined) };
 }
 
 function authenticationInit(
@@ -59,6 +110,11 @@ function oauthInit(oauth: OAuthDescription, signingIn: boolean): MessageInitShap
     ...timeOf("obtainTime", oauth.obtainedAt),
     ...timeOf("pauseEndTime", oauth.pausedUntil),
   };
+}
+
+/** The time of a field, in milliseconds since the epoch. */
+export function msOf(time: Timestamp | undefined): number | undefined {
+  return time === undefined ? undefined : Number(time.seconds) * 1000 + Math.round(time.nanos / 1e6);
 }
 
 /** A field with a time, where there is one. */

@@ -1,13 +1,15 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import type { RevocationResult, SignOutReport } from "@wirescope/tool-server";
+import type { RevocationResult, SignOutProof, SignOutReport } from "@wirescope/tool-server";
 import {
+  type Revocation,
   Revocation_Outcome,
   type RevocationSchema,
   SignOutProof_Outcome,
   type SignOutResponse,
   SignOutResponseSchema,
 } from "../../gen/wirescope/v1/admin_pb.js";
-import { timeOf } from "./server-message.js";
+import { nameOf } from "./enums.js";
+import { msOf, timeOf } from "./server-message.js";
 
 const revocations = {
   revoked: Revocation_Outcome.REVOKED,
@@ -38,6 +40,42 @@ export function signOutToMessage({ wiped, proof, problems }: SignOutReport): Sig
     },
     problems: [...problems],
   });
+}
+
+/** What a message says a sign-out did. */
+export function signOutFromMessage(server: string, { wiped, proof, problems }: SignOutResponse): SignOutReport {
+  return {
+    server,
+    wiped: wiped.map(({ issuer, accessToken, refreshToken }) => ({
+      issuer,
+      accessToken: revocationFromMessage(accessToken),
+      refreshToken: refreshToken && revocationFromMessage(refreshToken),
+    })),
+    proof: proofFromMessage(proof),
+    problems,
+  };
+}
+
+const unsaid = "The gateway does not say.";
+
+function revocationFromMessage(message: Revocation | undefined): RevocationResult {
+  const kind = nameOf(revocations, message?.outcome ?? 0) ?? "failed";
+  return kind === "failed" ? { kind, reason: message?.reason ?? unsaid } : { kind };
+}
+
+function proofFromMessage(message: SignOutResponse["proof"]): SignOutProof {
+  const { status = 0, reason = unsaid, expireTime } = message ?? {};
+  const kind = nameOf(proofs, message?.outcome ?? 0) ?? "unclear";
+  switch (kind) {
+    case "refused":
+      return { kind, status };
+    case "accepted":
+      return { kind, status, until: msOf(expireTime) };
+    case "nothing":
+      return { kind };
+    case "unclear":
+      return { kind, reason };
+  }
 }
 
 function revocationInit(result: RevocationResult): MessageInitShape<typeof RevocationSchema> {

@@ -1,0 +1,202 @@
+import type { ServerReport } from "@wirescope/gateway/admin/node";
+import {
+  approvalKey,
+  type Entry,
+  judgeTrust,
+  oauthSummary,
+  parseResourceChallenge,
+  renderDistrust,
+  type SecretRegistry,
+  ToolServerError,
+  type TrustJudgement,
+} from "@wirescope/tool-server";
+import type { Io } from "../io.js";
+import type { OptionValues } from "../options.js";
+import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
+import { readConfigurationAtHand } from "../tool-server/configuration-at-hand.js";
+import { readable, readVariables } from "../tool-server/configuration-input.js";
+import { type ConfiguredServers, openConfiguredServers } from "../tool-server/configured-servers.js";
+import type { KeyCreation } from "../tool-server/open-vault.js";
+import { redactingIo } from "../tool-server/redacting-io.js";
+import type { serverOptions } from "../tool-server/server-options.js";
+import { tellEnvFindings } from "../tool-server/tell-env-findings.js";
+import { UsageError } from "../usage-error.js";
+import { postponeWasmTierUp } from "../wasm-tier-up.js";
+import { openExplainableServers } from "../why/explain-configured.js";
+import type { Approval, ServerAdmin, TrustRow } from "./server-admin.js";
+
+/** The servers of a configuration, in this process. */
+export interface LocalAdmin extends ServerAdmin {
+  /** Takes an approval back; gives whether there was one. What a gateway has opened by then stays open. */
+  revoke(server: string): Promise<boolean>;
+}
+
+/** Reads the configuration that the options name with the first method that needs it. `keyCreation` is for the encrypted file. */
+export function createLocalAdmin(
+  values: OptionValues<typeof serverOptions>,
+  io: Io,
+  keyCreation?: KeyCreation,
+): LocalAdmin {
+  let secrets: SecretRegistry | undefined;
+  const safeIo = redactingIo(io, { redact: (text) => secrets?.redact(text) ?? text });
+  let opening: Promise<ConfiguredServers> | undefined;
+  const open = (): Promise<ConfiguredServers> => {
+    opening ??= openConfiguredServers(values, io, keyCreation).then((servers) => {
+      secrets = servers.secrets;
+      postponeWasmTierUp();
+      return servers;
+    });
+    return opening;
+  };
+  let judging: Promise<Judging> | undefined;
+  const judgments = (): Promise<Judging> => {
+    judging ??= openJudging(values, io);
+    return judging;
+  };
+
+  return {
+    gateway: undefined,
+    io: safeIo,
+    async list(name) {
+      const servers = await open();
+      const reports: ServerReport[] = [];
+      for (const each of servers.namesOf(name)) {
+        reports.push(
+          await reportOf(servers, each).catch((error: unknown) => {
+            if (!ToolServerError.is(error) || name !== undefined) throw error;
+            return { ...unconnected(servers, each), credential: undefined, failure: error };
+          }),
+        );
+      }
+      return reports;
+    },
+    describe: async () => ({ vault: (await open()).vault.describe() }),
+    async signIn(server, { person, isByDevice, scopes, signal }) {
+      const servers = await open();
+      const session = await servers.oauth(server);
+      if (session === undefined) {
+        throw new UsageError(
+          `${server} brings its own credential, so there is nothing to sign in to. See wirescope auth.`,
+        );
+      }
+      if (session.isMachine) await session.replace(undefined, parseResourceChallenge(undefined), signal);
+      else await session.signIn(person, { way: isByDevice ? "device" : undefined, scopes }, signal);
+      return {
+        oauth: await session.status(),
+        connect: async () => (await servers.open(server)).connect(),
+      };
+    },
+    async signOut(server) {
+      const session = await (await open()).oauth(server);
+      if (session === undefined)
+        throw new UsageError(`${server} brings its own credential: there is nothing to sign out of.`);
+      return session.signOut();
+    },
+    async approvals() {
+      const { entries, judge } = await judgments();
+      const rows: TrustRow[] = [];
+      for (const entry of entries) rows.push({ name: entry.name, type: entry.type, ...wordsOf(await judge(entry)) });
+      return rows;
+    },
+    async approval(server): Promise<Approval> {
+      const { entries, judge } = await judgments();
+      const entry = entries.find((each) => each.name === server);
+      if (entry === undefined) {
+        const names = entries.map((each) => each.name).join(", ");
+        throw new UsageError(`There is no server "${server}". There are: ${names || "none"}.`);
+      }
+      const judgement = await judge(entry);
+      return {
+        name: server,
+        ...wordsOf(judgement),
+        lines: judgement.state === "trusted" ? [] : renderDistrust(server, judgement),
+        isForRun: false,
+        async approve() {
+          if ("subject" in judgement) await approvalsOf(io).approve(judgement.subject);
+          return undefined;
+        },
+      };
+    },
+    async revoke(server) {
+      const { file } = await judgments();
+      return approvalsOf(io).revoke(await approvalKey(file, server));
+    },
+    async explain(server) {
+      const servers = await openExplainableServers(values, io);
+      secrets = servers.secrets;
+      try {
+        return await servers.explain(server);
+      } finally {
+        servers.close();
+      }
+    },
+    reconnect: async () => notWithoutGateway("wirescope up"),
+    setDebug: async () => notWithoutGateway("wirescope up --debug"),
+    async [Symbol.asyncDispose]() {
+      await (await opening?.catch(() => undefined))?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function notWithoutGateway(start: string): never {
+  throw new UsageError(
+    `No gateway of yours runs with this configuration. Start one: ${start}; or use the one that runs: --endpoint.`,
+  );
+}
+
+/** How a server is signed in to. Nothing is connected to. */
+async function reportOf(servers: ConfiguredServers, name: string): Promise<ServerReport> {
+  const { facts } = await servers.open(name);
+  const oauth = await (await servers.oauth(name))?.status();
+  const { kind, summary } = facts.credential();
+  // The connection has not looked into the vault, so what it says of the sign-in is older.
+  const credential = { kind, summary: oauth === undefined ? summary : oauthSummary(oauth), oauth };
+  return { ...unconnected(servers, name), credential };
+}
+
+function unconnected({ entries }: ConfiguredServers, name: string): Omit<ServerReport, "credential"> {
+  return {
+    name,
+    type: entries.find((entry) => entry.name === name)?.type,
+    isConnected: false,
+    description: { name: "", version: "", protocolVersion: "" },
+    failure: undefined,
+  };
+}
+
+/** The entries of a configuration, which are judged and not used. */
+interface Judging {
+  readonly file: string;
+  readonly entries: readonly Entry[];
+  judge(entry: Entry): Promise<TrustJudgement>;
+}
+
+async function openJudging(values: OptionValues<typeof serverOptions>, io: Io): Promise<Judging> {
+  const { file, pluginRoot, configuration } = await readConfigurationAtHand(values);
+  const { variables, findings } = await readable(() => readVariables(values["env-file"], io.env));
+  tellEnvFindings(findings, io);
+  return {
+    file,
+    entries: configuration.entries,
+    async judge(entry) {
+      const [store, policy] = [approvalsOf(io), await policyOf(io)];
+      return judgeTrust({ entry, configurationPath: file, pluginRoot, variables, store, policy });
+    },
+  };
+}
+
+const reasons = {
+  approval: "you approved it",
+  policy: "the policy allows it",
+  flag: "--trust was given",
+  new: "nobody approved it yet",
+  changed: "it is not what was approved",
+  denied: "the policy denies it",
+} as const;
+
+function wordsOf(judgement: TrustJudgement): Pick<TrustRow, "state" | "reason"> {
+  return {
+    state: judgement.state,
+    reason: reasons[judgement.state === "trusted" ? judgement.by : judgement.state],
+  };
+}

@@ -1,0 +1,80 @@
+import { realpath } from "node:fs/promises";
+import { findGateway, type RunningGateway } from "../gateway-file.js";
+import type { Io } from "../io.js";
+import type { OptionValues } from "../options.js";
+import type { KeyCreation } from "../tool-server/open-vault.js";
+import type { serverOptions } from "../tool-server/server-options.js";
+import { UsageError } from "../usage-error.js";
+import type { ServerAdmin } from "./server-admin.js";
+
+export interface OpenAdminOptions {
+  /** Whether the command changes something: for that, a gateway that lets every program in is not used. */
+  readonly isChange: boolean;
+  /** Whether a key for the encrypted file may be generated, if the configuration is used in this process. */
+  readonly keyCreation?: KeyCreation | undefined;
+}
+
+/**
+ * The servers that a command is about. Those of the gateway that runs, with `--endpoint`, if it serves the configuration that is
+ * meant, or if there is no configuration here; else those of the configuration, in this process.
+ *
+ * Rejects with a UsageError if the gateway that was asked for does not run, and with SERVER_UNREACHABLE or UNAUTHORIZED if it does
+ * not respond or does not accept its token.
+ */
+export async function openAdmin(
+  values: OptionValues<typeof serverOptions>,
+  io: Io,
+  { isChange, keyCreation }: OpenAdminOptions,
+): Promise<ServerAdmin> {
+  const running = await findGateway(io.env);
+  if (values.endpoint) {
+    if (running === undefined)
+      throw new UsageError("No gateway of yours runs on this machine. Start one: wirescope up.");
+    const given = ownOptions(values)[0];
+    if (given !== undefined) {
+      throw new UsageError(
+        `--endpoint uses the gateway as it was started, so ${given} has no effect. Leave one of them out.`,
+      );
+    }
+  }
+  if (running !== undefined && (values.endpoint || (await isMeant(running, values, io, isChange)))) {
+    const { askGateway } = await import("./ask-gateway.js");
+    const gateway = await askGateway(running, values, io);
+    if (gateway !== undefined) {
+      const { createRemoteAdmin } = await import("./remote-admin.js");
+      return createRemoteAdmin(gateway, io);
+    }
+  }
+  const { createLocalAdmin } = await import("./local-admin.js");
+  return createLocalAdmin(values, io, keyCreation);
+}
+
+/** The options by which a command would do something else than the gateway does. */
+function ownOptions(values: Partial<OptionValues<typeof serverOptions>>): string[] {
+  const { "plugin-root": root, "env-file": files, vault, trust, profile } = values;
+  return [
+    ...(root === undefined ? [] : ["--plugin-root"]),
+    ...(files === undefined || files.length === 0 ? [] : ["--env-file"]),
+    ...(profile === undefined ? [] : ["--profile"]),
+    ...(vault === undefined ? [] : ["--vault"]),
+    ...(trust === true ? ["--trust"] : []),
+  ];
+}
+
+async function isMeant(
+  running: RunningGateway,
+  values: OptionValues<typeof serverOptions>,
+  io: Io,
+  isChange: boolean,
+): Promise<boolean> {
+  const { profile = io.env.WIRESCOPE_PROFILE || "default", config } = values;
+  if (ownOptions({ ...values, profile: undefined }).length > 0 || profile !== (running.profile ?? "default"))
+    return false;
+  const { findConfigurationFile } = await import("@wirescope/tool-server");
+  const { fileOf } = await import("../tool-server/configuration-input.js");
+  const found = config === undefined ? findConfigurationFile(process.cwd()) : fileOf(config);
+  const file = await found.then((path) => realpath(path)).catch(() => undefined);
+  if (file === undefined) return config === undefined;
+  if (isChange && running.adminToken === undefined) return false;
+  return running.configurations?.includes(file) ?? false;
+}

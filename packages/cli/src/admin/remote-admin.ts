@@ -1,0 +1,163 @@
+import { printableText } from "@wirescope/channelz/printable-text";
+import { type AdminClient, type Server, type SignInPrompt, SignInWay } from "@wirescope/gateway/admin";
+import {
+  approvalFromMessage,
+  explanationFromMessage,
+  promptFromMessage,
+  type ServerReport,
+  serverFromMessage,
+  signOutFromMessage,
+} from "@wirescope/gateway/admin/node";
+import { ToolServerError } from "@wirescope/tool-server";
+import type { Io } from "../io.js";
+import { type AdminAtHand, failureFrom } from "./ask-gateway.js";
+import type { ServerAdmin, SignedIn, SignInWish } from "./server-admin.js";
+
+/** The servers of the gateway that runs, which does what is asked. It has redacted what it sends. */
+export function createRemoteAdmin({ client, url, close }: AdminAtHand, io: Io): ServerAdmin {
+  const ask = async <T>(task: () => Promise<T>): Promise<T> => {
+    try {
+      return await task();
+    } catch (error) {
+      throw failureFrom(error, url);
+    }
+  };
+
+  const list: ServerAdmin["list"] = async (name) => {
+    const all = (await ask(() => allServers(client))).map(serverFromMessage);
+    const found = name === undefined ? all : all.filter((server) => server.name === name);
+    if (name === undefined || found.length > 0) return found;
+    const names = all.map((server) => server.name).join(", ") || "none";
+    throw new ToolServerError("SERVER_UNKNOWN", {
+      problem: `There is no server ${JSON.stringify(name)} behind the gateway at ${url}.`,
+      advice: `There are: ${names}.`,
+    });
+  };
+
+  const reconnect = async (server: ServerReport): Promise<ServerReport> => {
+    if (server.isConnected) return server;
+    const { server: after } = await ask(() => client.reconnect({ server: server.name }));
+    return after === undefined ? server : serverFromMessage(after);
+  };
+
+  return {
+    gateway: url,
+    io,
+    list,
+    describe: async () => ({ gateway: url }),
+    async signIn(server, wish) {
+      const done = await signIn({ client, url }, io, server, wish);
+      return signedIn(serverFromMessage(done));
+    },
+    signOut: (server) => ask(async () => signOutFromMessage(server, await client.signOut({ server }))),
+    async approvals() {
+      const servers = await list();
+      return Promise.all(
+        servers.map(async ({ name, type }) => {
+          const { state, reason } = await ask(async () =>
+            approvalFromMessage(await client.getApproval({ server: name })),
+          );
+          return { name, type: type ?? "-", state, reason };
+        }),
+      );
+    },
+    async approval(server) {
+      const { fingerprint, ...shown } = await ask(async () =>
+        approvalFromMessage(await client.getApproval({ server })),
+      );
+      return {
+        name: server,
+        ...shown,
+        approve: () => ask(async () => (await client.approve({ server, fingerprint })).server?.failure?.message),
+      };
+    },
+    explain: (server) => ask(async () => explanationFromMessage(await client.explain({ server }))),
+    reconnect: async (name) => Promise.all((await list(name)).map(reconnect)),
+    setDebug: (isOn) => ask(async () => (await client.setDebug({ enabled: isOn })).wasEnabled),
+    [Symbol.asyncDispose]: async () => close(),
+  };
+}
+
+async function allServers(client: AdminClient): Promise<Server[]> {
+  const all: Server[] = [];
+  for (let pageToken: string | undefined; pageToken !== ""; ) {
+    const page = await client.listServers({ pageToken: pageToken ?? "" });
+    all.push(...page.servers);
+    pageToken = page.nextPageToken;
+  }
+  return all;
+}
+
+function signedIn({ name, isConnected, description, credential, failure }: ServerReport): SignedIn {
+  return {
+    oauth: credential?.oauth,
+    async connect() {
+      if (isConnected) return description;
+      if (failure instanceof Error) throw failure;
+      const problem = failure?.message ?? `${name} is not connected yet. See wirescope auth ${name}.`;
+      throw new ToolServerError("SERVER_FAILED", problem);
+    },
+  };
+}
+
+/** Lets the person sign in the gateway, and again if they agree to what it asks about. */
+async function signIn(
+  { client, url }: Pick<AdminAtHand, "client" | "url">,
+  io: Io,
+  server: string,
+  wish: SignInWish,
+): Promise<Server> {
+  const { person, signal } = wish;
+  let confirmed: Confirmed = { confirmedIssuer: "", confirmedOrigin: wish.confirmedOrigin ?? "" };
+  for (;;) {
+    try {
+      return await attempt(client, io, server, wish, confirmed);
+    } catch (error) {
+      const failure = failureFrom(error, url);
+      const { issuerChange, foreignOrigin } = ToolServerError.is(failure) ? failure.details : {};
+      // What was agreed to once and is asked again would be asked forever.
+      const isNewIssuer = issuerChange !== undefined && issuerChange.to !== confirmed.confirmedIssuer;
+      const isNewOrigin = foreignOrigin !== undefined && foreignOrigin.origin !== confirmed.confirmedOrigin;
+      if (isNewIssuer && (await person.confirmIssuer?.({ server, ...issuerChange }, signal))) {
+        confirmed = { ...confirmed, confirmedIssuer: issuerChange.to };
+      } else if (isNewOrigin && (await person.confirmOrigin?.({ server, ...foreignOrigin }, signal))) {
+        confirmed = { ...confirmed, confirmedOrigin: foreignOrigin.origin };
+      } else throw signal.aborted ? signal.reason : failure;
+    }
+  }
+}
+
+/** What the person agreed to so far. */
+interface Confirmed {
+  readonly confirmedIssuer: string;
+  readonly confirmedOrigin: string;
+}
+
+async function attempt(
+  client: AdminClient,
+  io: Io,
+  server: string,
+  { person, isByDevice, scopes, signal }: SignInWish,
+  confirmed: Confirmed,
+): Promise<Server> {
+  const over = new AbortController();
+  const way = isByDevice ? SignInWay.DEVICE : SignInWay.UNSPECIFIED;
+  const show = async (prompt: SignInPrompt): Promise<void> => {
+    const reply = await person.begin(promptFromMessage(server, prompt), over.signal);
+    if (reply !== undefined) await client.completeSignIn({ signInId: prompt.signInId, address: reply.pasted });
+  };
+  try {
+    for await (const { event } of client.signIn({ server, way, scopes: [...scopes], ...confirmed }, { signal })) {
+      if (event.case === "done" && event.value.server !== undefined) return event.value.server;
+      if (event.case === "waiting") io.stderr.write(`${printableText(event.value.message)}\n`);
+      // The stream says how the sign-in ends, however the person's part of it ended.
+      if (event.case === "prompt") void show(event.value).catch(() => {});
+    }
+  } finally {
+    over.abort(new DOMException("The sign-in is over.", "AbortError"));
+  }
+  throw new ToolServerError("SIGN_IN_FAILED", {
+    problem: `The gateway does not say how the sign-in to ${server} ended.`,
+    advice: "Try again.",
+  });
+}

@@ -1,0 +1,72 @@
+import type { ServerReport } from "@wirescope/gateway/admin/node";
+import type {
+  Explanation,
+  OAuthDescription,
+  SignIn,
+  SignOutReport,
+  TrustJudgement,
+  Vault,
+} from "@wirescope/tool-server";
+import type { Io } from "../io.js";
+
+/**
+ * What a person does about tool servers. One implementation uses the servers of a configuration in this process, the other asks the
+ * gateway that runs; commands are written once for both. Methods reject with a ToolServerError or a UsageError.
+ */
+export interface ServerAdmin extends AsyncDisposable {
+  /** Where the gateway is that does it; undefined if this process does. */
+  readonly gateway: string | undefined;
+  /** Where to print: secrets that are known by then are redacted. */
+  readonly io: Io;
+  /** How a server, or each of them, is signed in to. */
+  list(name?: string): Promise<readonly ServerReport[]>;
+  /** Whose sign-ins `list` shows: those of a gateway, or those of a vault. */
+  describe(): Promise<{ readonly gateway: string } | { readonly vault: ReturnType<Vault["describe"]> }>;
+  signIn(server: string, wish: SignInWish): Promise<SignedIn>;
+  signOut(server: string): Promise<SignOutReport>;
+  /** Which servers may act. */
+  approvals(): Promise<readonly TrustRow[]>;
+  /** What there is to approve of one. */
+  approval(server: string): Promise<Approval>;
+  /** Says why a server does not work. Asks nobody for trust. */
+  explain(server: string): Promise<Explanation>;
+  /** Connects the named server, or all that are not connected, and gives how each is now. */
+  reconnect(name?: string): Promise<readonly ServerReport[]>;
+  /** Turns the debug mode on or off, and gives whether it was on. */
+  setDebug(isOn: boolean): Promise<boolean>;
+}
+
+/** How a person signs in. */
+export interface SignInWish {
+  readonly person: SignIn;
+  readonly isByDevice: boolean;
+  readonly scopes: readonly string[];
+  /** The origin of a sign-in page that the person accepts beforehand. */
+  readonly confirmedOrigin: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** A sign-in that succeeded. */
+export interface SignedIn {
+  readonly oauth: OAuthDescription | undefined;
+  /** Connects to the server with it. Resolves with what the server says of itself. */
+  connect(): Promise<{ readonly name?: string | undefined; readonly version?: string | undefined }>;
+}
+
+/** Whether an entry may act, in a few words. */
+export interface TrustRow {
+  readonly name: string;
+  readonly type: string;
+  readonly state: TrustJudgement["state"];
+  readonly reason: string;
+}
+
+/** What there is to approve of a server. */
+export interface Approval extends Omit<TrustRow, "type"> {
+  /** All that a person has to see. */
+  readonly lines: readonly string[];
+  /** Whether it is trusted for the run of a gateway alone. */
+  readonly isForRun: boolean;
+  /** Approves what was shown; rejects if that has changed. Resolves with why the server does not work then, if it was tried. */
+  approve(): Promise<string | undefined>;
+}

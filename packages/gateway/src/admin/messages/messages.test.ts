@@ -1,0 +1,144 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { type Explanation, type SignOutReport, ToolServerError } from "@wirescope/tool-server";
+import { expect, test } from "vitest";
+import {
+  ExplainResponseSchema,
+  FailureSchema,
+  ServerSchema,
+  SignInPromptSchema,
+  SignOutResponseSchema,
+} from "../../gen/wirescope/v1/admin_pb.js";
+import { explanationFromMessage, explanationToMessage } from "./explanation-message.js";
+import { failureFromMessage, failureToMessage } from "./failure-message.js";
+import { serverFromMessage, serverToMessage } from "./server-message.js";
+import { promptFromMessage, promptToMessage } from "./sign-in-message.js";
+import { signOutFromMessage, signOutToMessage } from "./sign-out-message.js";
+
+const identity = (text: string): string => text;
+
+test("a failure arrives with the parts of its message and what a person has to confirm", () => {
+  const parts = {
+    subject: 'The server "a" cannot be used.',
+    problem: "It moved.",
+    evidence: "It says so.",
+    advice: "Sign in again.",
+  };
+  const details = {
+    issuerChange: { from: "https://a.example", to: "https://b.example" },
+    foreignOrigin: { issuer: "https://a.example", origin: "https://c.example" },
+  };
+  const sent = create(
+    FailureSchema,
+    failureToMessage(new ToolServerError("ISSUER_CHANGED", parts, { details }), identity),
+  );
+  const received = failureFromMessage(fromBinary(FailureSchema, toBinary(FailureSchema, sent)));
+  expect(received).toMatchObject({ code: "ISSUER_CHANGED", ...parts, details });
+  expect(received?.message).toBe(sent.message);
+});
+
+test("a failure of a gateway that does not send the parts has its message as the problem", () => {
+  const message = create(FailureSchema, { code: "SIGN_IN_NEEDED", message: "Sign in." });
+  expect(failureFromMessage(message)).toMatchObject({ message: "Sign in.", problem: "Sign in.", advice: "" });
+  expect(failureFromMessage(create(FailureSchema, { message: "It failed." }))).toBeUndefined();
+});
+
+test("an explanation arrives as it was sent", () => {
+  const note = {
+    cause: "variable-unset",
+    message: "KEY is not set.",
+    evidence: ["url needs it."],
+    mend: { what: "Set it.", command: "export KEY=", place: { file: ".mcp.json", line: 2, column: 3 }, write: "x" },
+  } as const;
+  const explanation: Explanation = {
+    server: "a",
+    type: "sse",
+    isWell: false,
+    causes: [{ ...note, weight: 0.5 }],
+    notes: [note],
+    steps: [{ step: "configuration", outcome: "failed", evidence: ["KEY"] }],
+    demands: [{ demand: "KEY", outcome: "skipped", evidence: [] }],
+    permissions: ["read"],
+  };
+  const bytes = toBinary(ExplainResponseSchema, explanationToMessage(explanation));
+  expect(explanationFromMessage(fromBinary(ExplainResponseSchema, bytes))).toEqual(explanation);
+});
+
+const proofs: readonly SignOutReport["proof"][] = [
+  { kind: "refused", status: 401 },
+  { kind: "accepted", status: 200, until: 1_700_000_000_123 },
+  { kind: "unclear", reason: "No response." },
+  { kind: "nothing" },
+];
+
+test.each(proofs)("the report of a sign-out arrives as it was sent ($kind)", (proof) => {
+  const report: SignOutReport = {
+    server: "a",
+    wiped: [
+      { issuer: "https://a.example", accessToken: { kind: "revoked" }, refreshToken: { kind: "unsupported" } },
+      { issuer: "https://b.example", accessToken: { kind: "failed", reason: "500" }, refreshToken: undefined },
+    ],
+    proof,
+    problems: ["One could not be read."],
+  };
+  const bytes = toBinary(SignOutResponseSchema, signOutToMessage(report));
+  expect(signOutFromMessage("a", fromBinary(SignOutResponseSchema, bytes))).toEqual(report);
+});
+
+test("a server arrives with how it is signed in to and why it fails", () => {
+  const error = new ToolServerError("UNAUTHORIZED", { problem: "It responded 401.", advice: "Sign in." });
+  const oauth = {
+    isSignedIn: true,
+    issuer: "https://a.example",
+    account: "me",
+    scopes: ["read"],
+    expiresAt: 1_700_000_000_000,
+    obtainedAt: 1_600_000_000_000,
+    tokenType: "DPoP",
+    canRefresh: true,
+    pausedUntil: undefined,
+  } as const;
+  const message = serverToMessage(
+    {
+      name: "a",
+      state: "TRANSIENT_FAILURE",
+      target: "https://a.example/mcp",
+      server: undefined,
+      protocolVersion: undefined,
+      credential: "signed in",
+      authentication: { kind: "oauth", summary: "signed in", headers: [], environment: [], oauth },
+      failure: { code: error.code, message: error.message, error, at: 1 },
+      tools: undefined,
+      idlePatterns: [],
+      callsInFlight: 0,
+    },
+    { type: "http", configuration: undefined, channelId: undefined, isSigningIn: false },
+  );
+  const received = serverFromMessage(fromBinary(ServerSchema, toBinary(ServerSchema, message)));
+  expect(received).toMatchObject({
+    name: "a",
+    type: "http",
+    isConnected: false,
+    credential: { kind: "oauth", summary: "signed in", oauth },
+    failure: { code: "UNAUTHORIZED", problem: "It responded 401.", advice: "Sign in." },
+  });
+});
+
+test("what a person has to do to sign in arrives as it was sent", () => {
+  const request = {
+    server: "a",
+    issuer: "https://a.example",
+    reason: "asked",
+    scopes: ["read"],
+    newScopes: [],
+    vault: { kind: "file", summary: "Tokens are kept in a file." },
+    way: {
+      kind: "device",
+      url: "https://a.example/device",
+      userCode: "AB-CD",
+      completeUrl: undefined,
+      expiresAt: 1_700_000_000_000,
+    },
+  } as const;
+  const bytes = toBinary(SignInPromptSchema, promptToMessage({ id: "1", request } as never));
+  expect(promptFromMessage("a", fromBinary(SignInPromptSchema, bytes))).toEqual(request);
+});
