@@ -126,24 +126,15 @@ const folderDirections = {
   },
 };
 
-/**
- * What is wrong today and goes away with the one call object of the gateway. The list only shrinks: a row that is no longer
- * needed fails the check.
- */
-const knownDirections = [];
-const knownImports = [];
-
 /** Entries that must run in a browser, and the dependencies that do. */
 const browserEntries = ["packages/channelz/src/client/index.ts", "packages/gateway/src/admin/client/index.ts"];
 const browserSafe = ["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-web"];
 
-const workspace = fileURLToPath(new URL("..", import.meta.url));
-const root = resolve(process.argv[2] ?? workspace);
+const root = resolve(process.argv[2] ?? fileURLToPath(new URL("..", import.meta.url)));
 const files = ["packages", "benchmarks", "conformance", "examples", "test"]
   .flatMap(sources)
   .map((path) => ({ path, imports: importsOf(path) }));
 const importsByPath = new Map(files.map(({ path, imports }) => [path, imports]));
-const usedRows = new Set();
 
 const violations = [
   ...files.flatMap((file) => file.imports.flatMap((found) => broken(file.path, found))),
@@ -216,11 +207,6 @@ function brokenFolder(path, target, at) {
   const rows = folderDirections[name];
   if (rows === undefined || from === to || from === "index.ts" || to === "gen") return [];
   if (rows[to] === undefined || mayImport(rows, from, to)) return [];
-  const known = knownDirections.find((row) => row === `${name}: ${from} -> ${to}`);
-  if (known !== undefined) {
-    usedRows.add(known);
-    return [];
-  }
   return [
     at(
       `Within ${name}, ${titleOf(from)} must not import ${titleOf(to)}.`,
@@ -258,18 +244,6 @@ function cycles() {
       .map(({ specifier, line }) => ({ to: targetOf(path, specifier), line }))
       .filter(({ to }) => importsByPath.has(to));
     targets.set(path, found);
-  }
-  const known = knownImports.map((row) => ({ row, ends: row.split(" -> ") }));
-  for (const { row, ends } of known) {
-    const [from, to] = ends;
-    if (targets.get(from)?.some((each) => each.to === to) && wayBetween(targets, to, from)) usedRows.add(row);
-  }
-  for (const { ends } of known) {
-    const [from, to] = ends;
-    targets.set(
-      from,
-      (targets.get(from) ?? []).filter((each) => each.to !== to),
-    );
   }
   const found = [];
   const reported = new Set();
@@ -309,7 +283,7 @@ function wayBetween(targets, from, to) {
 /** What is wrong with the tables themselves. */
 function brokenTable() {
   const at = (rule, advice) => ({ path: "scripts/check-imports.mjs", line: 1, rule, advice });
-  const disordered = Object.entries(folderDirections).flatMap(([name, rows]) => {
+  return Object.entries(folderDirections).flatMap(([name, rows]) => {
     const names = Object.keys(rows);
     return names.flatMap((row, index) =>
       rows[row] === below
@@ -319,9 +293,6 @@ function brokenTable() {
             .map((each) => at(`The row ${row} of ${name} names ${each}, which is no row above it.`, "Order the rows.")),
     );
   });
-  if (root !== resolve(workspace)) return disordered;
-  const spent = [...knownDirections, ...knownImports].filter((row) => !usedRows.has(row));
-  return [...disordered, ...spent.map((row) => at(`No import needs the row "${row}" any more.`, "Remove the row."))];
 }
 
 /** What an entry for browsers reaches that a browser does not have; types count, for they reach its declarations. */
