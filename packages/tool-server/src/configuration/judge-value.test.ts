@@ -1,0 +1,123 @@
+import { describe, expect, test } from "vitest";
+import { createSecretRegistry } from "../secrets/redactor.js";
+import { networkEntry, withEntry } from "./examples.test.helper.js";
+import type { Finding } from "./finding.js";
+import { parseConfiguration } from "./parse-configuration.js";
+import { type Substitution, substituteEntry, type Variables } from "./substitute-entry.js";
+
+function substitute(entry: unknown, variables: Variables = {}, secrets = createSecretRegistry()): Substitution {
+  const [parsed] = parseConfiguration(withEntry(entry)).entries;
+  if (parsed === undefined) throw new Error("no entry");
+  return substituteEntry(parsed, { variables, pluginRoot: "/plugin", secrets });
+}
+
+function findingsOf(entry: unknown, variables: Variables): readonly Finding[] {
+  return substitute(entry, variables).findings;
+}
+
+function codesOf(entry: unknown, variables: Variables): string[] {
+  return findingsOf(entry, variables).map(({ severity, code }) => `${severity} ${code}`);
+}
+
+const process = (more: object): object => ({ command: "x", ...more });
+const header = (name: string, value: string): object => networkEntry({ headers: { [name]: value } });
+
+describe("[TS-D-SEC-2] the value of a variable is a secret", () => {
+  test.each([
+    ["as the password of an address", { STORE: "postgres://me:${WORD}@host/db" }, ["WORD"]],
+    ["as a part of that password", { STORE: "postgres://me:a${WORD}b@host/db" }, ["WORD"]],
+    ["as a password without a user", { STORE: "redis://:${WORD}@host" }, ["WORD"]],
+    ["and the rest of the address is not", { STORE: "postgres://${PERSON}:${WORD}@${PLACE}/${BASE}" }, ["WORD"]],
+    ["as both parts of a password", { STORE: "postgres://me:${ONE}${TWO}@host/db" }, ["ONE", "TWO"]],
+    ["as a parameter with the name of one", { STORE: "postgres://host/db?user=${PERSON}&password=${WORD}" }, ["WORD"]],
+    ["also if another parameter follows", { STORE: "postgres://host/db?password=${WORD}&user=${PERSON}" }, ["WORD"]],
+    ["in a variable with the name of one", { API_KEY: "${WORD}", LEVEL: "${DETAIL}" }, ["WORD"]],
+    [
+      "by its own name, wherever it is",
+      { LEVEL: "${API_TOKEN}", STORE: "postgres://host/${DB_TOKEN}" },
+      ["API_TOKEN", "DB_TOKEN"],
+    ],
+    ["but not as a segment with a colon and an at sign", { PAGE: "https://host/a:${WORD}@b" }, []],
+    ["but not as the host, or what follows it", { PAGE: "https://${PLACE}:8080/${PATH_PART}?q=${QUERY}" }, []],
+  ])("%s", (_, env, expected) => {
+    const { uses } = substitute(process({ env }));
+    expect(uses.filter(({ isSecret }) => isSecret).map(({ variable }) => variable)).toEqual(expected);
+  });
+
+  test("in a header that carries a credential, and not in another", () => {
+    const headers = {
+      Authorization: "Bearer ${ONE}",
+      "X-Api-Key": "${TWO}",
+      "X-Region": "${THREE}",
+      Accept: "${MY_TOKEN}",
+    };
+    const { uses } = substitute(networkEntry({ headers }));
+    expect(uses.map(({ variable, isSecret }) => [variable, isSecret])).toEqual([
+      ["ONE", true],
+      ["TWO", true],
+      ["THREE", false],
+      ["MY_TOKEN", true],
+    ]);
+  });
+
+  test("and is redacted from then on, while the name of the database stays readable", () => {
+    const secrets = createSecretRegistry();
+    const env = { STORE: "postgres://${PERSON}:${WORD}@host/${BASE}" };
+    substitute(process({ env }), { PERSON: "the-person", WORD: "the-word", BASE: "the-base" }, secrets);
+    expect(secrets.redact("the-person the-word the-base")).toBe("the-person [redacted] the-base");
+  });
+});
+
+describe("[TS-D-SUB-6] white space that is not seen", () => {
+  test.each([
+    ["a\nb", "holds a line break"],
+    [" a\nb\n", "holds a line break"],
+    ["ab\n", "ends with a line break"],
+    ["ab \r\n", "ends with a line break"],
+    [" ab", "starts with white space"],
+    ["\nab", "starts with white space"],
+    ["ab\t", "ends with white space"],
+    ["a\u200bb", "holds white space or a mark that cannot be seen"],
+  ])("%j is reported as what it is", (value, what) => {
+    expect(findingsOf(process({ args: ["${A}"] }), { A: value })).toMatchObject([
+      { code: "variable-white-space", message: `The value of A ${what}.` },
+    ]);
+  });
+
+  test("is an error in a secret, in any header and in the url, and a warning elsewhere", () => {
+    const error = "error variable-white-space";
+    expect(codesOf(process({ env: { API_KEY: "${A}" } }), { A: "a " })).toEqual([error]);
+    expect(codesOf(header("X-Region", "${A}"), { A: "a " })).toEqual([error]);
+    expect(codesOf(networkEntry({ url: "https://a.example/${A}" }), { A: "a " })).toContain(error);
+    expect(codesOf(process({ env: { LEVEL: "${A}" } }), { A: "a " })).toEqual(["warning variable-white-space"]);
+  });
+});
+
+test("a NUL is an error wherever a process would be given it", () => {
+  expect(codesOf(process({ args: ["${A}"] }), { A: "a\0b" })).toEqual(["error variable-white-space"]);
+  expect(codesOf(process({ env: { LEVEL: "${A}" } }), { A: "a\0b" })).toEqual(["error variable-white-space"]);
+});
+
+test("a placeholder is what people mean where no secret is due", () => {
+  expect(codesOf(process({ args: ["${A}"] }), { A: "changeme" })).toEqual([]);
+});
+
+test("a scheme in the value of Authorization is an error only if the field has one too", () => {
+  expect(codesOf(header("Authorization", "${A}"), { A: "Bearer abc" })).toEqual([]);
+  expect(codesOf(header("authorization", "Bearer ${A}"), { A: "bearer abc" })).toEqual(["error authorization-doubled"]);
+});
+
+test.each([
+  ["dXNlcjpwYXNz", []],
+  ["dXNlcjpwYXM=", []],
+  ["dXNlcg==", ["warning basic-credentials"]],
+  ["dXNlcjpwYXNz!", ["warning basic-credentials"]],
+  ["!dXNlcjpwYXNz", ["warning basic-credentials"]],
+  ["user:pass", ["warning basic-credentials"]],
+])("of Basic, %j is judged as the base64 of user:password", (value, expected) => {
+  expect(codesOf(header("Authorization", "Basic ${A}"), { A: value })).toEqual(expected);
+});
+
+test("what is put together from several variables after Basic is not judged in parts", () => {
+  expect(codesOf(header("Authorization", "Basic ${A}${B}"), { A: "dXNlcjpw", B: "YXNz" })).toEqual([]);
+});
