@@ -35,6 +35,35 @@ describe("peerError", () => {
     expect(peerError(new ConnectError("", Code.NotFound), call).message).toBe("127.0.0.1:4690 has no socket 12.");
   });
 
+  test.each([
+    [Code.InvalidArgument, "does not accept the request rpc.channelz.v1.Channelz/GetSocket"],
+    [Code.Unauthenticated, "Give the bearer token or client certificate that it expects."],
+    [Code.PermissionDenied, "Ask its operator for access."],
+    [Code.Unimplemented, "does not serve rpc.channelz.v1.Channelz/GetSocket"],
+    [Code.DeadlineExceeded, "did not answer rpc.channelz.v1.Channelz/GetSocket in time. Allow more time"],
+    [Code.Internal, "failed at rpc.channelz.v1.Channelz/GetSocket (Internal)"],
+    [99 as Code, "failed at rpc.channelz.v1.Channelz/GetSocket (99)"],
+  ])("of the gRPC code %i says what failed and what to do", (code, expected) => {
+    expect(peerError(new ConnectError("", code), call).message).toContain(expected);
+  });
+
+  test("says how long it waited", () => {
+    const { message } = peerError(new ConnectError("", Code.DeadlineExceeded), { ...call, timeoutMs: 250 });
+    expect(message).toContain("within 250 ms");
+  });
+
+  test("gives the reasons of all addresses that were tried, and the readable part of a failed handshake", () => {
+    const codes = (message: string): Error => Object.assign(new Error(message), { code: "ECONNREFUSED" });
+    const tried = Object.assign(new AggregateError([codes("connect ::1"), codes("connect 127.0.0.1")]), { code: "E" });
+    expect(peerError(tried, call).message).toContain("cannot be reached: connect ::1; connect 127.0.0.1. Check");
+    const tls = Object.assign(new Error("80:error:0A:ssl/record/rec_layer_s3.c:1590:"), {
+      code: "ERR_SSL",
+      library: "SSL routines",
+      reason: "certificate required",
+    });
+    expect(peerError(tls, call).message).toContain("cannot be reached: certificate required. Check");
+  });
+
   test("escapes and bounds the words of the peer", () => {
     const { message } = peerError(new ConnectError(`\u001b]0;owned\u0007${"x".repeat(10_000)}`, Code.Internal), call);
     expect(message).toContain("\\x1b]0;owned\\x07xxx");

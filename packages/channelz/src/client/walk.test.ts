@@ -386,6 +386,94 @@ describe("walking the graph", () => {
     expect(found).toEqual([6n, 4n]);
   });
 
+  test("[CZ-D-CLIENT-6] the sockets of a server that closes meanwhile are left out, and a failure for one server comes after all others", async () => {
+    const world: World = {
+      servers: [
+        { id: 1n, listen: [10n], sockets: [11n] },
+        { id: 2n, listen: [20n], sockets: [21n] },
+      ],
+      top: [channel(3, { socketRef: socketRefs(30) })],
+    };
+    const failingWith = (code: "NOT_FOUND" | "PEER_FAILED" | "PEER_UNAVAILABLE"): Source => {
+      const peer = peerWith(world);
+      return {
+        ...peer,
+        getServerSockets: async (id, request) => {
+          if (id === 1n) throw new ChannelzError(code, "the first server");
+          return peer.getServerSockets(id, request);
+        },
+      };
+    };
+    const walk = async (peer: Source): Promise<unknown[]> => {
+      const found: unknown[] = [];
+      try {
+        for await (const { ref } of walkSocketRefs(peer)) found.push(Number(ref.socketId));
+      } catch (error) {
+        found.push(ChannelzError.is(error) ? error.code : error);
+      }
+      return found;
+    };
+    expect(await walk(failingWith("NOT_FOUND"))).toEqual([10, 20, 21, 30]);
+    expect(await walk(failingWith("PEER_FAILED"))).toEqual([10, 20, 21, 30, "PEER_FAILED"]);
+    expect(await walk(failingWith("PEER_UNAVAILABLE"))).toEqual([10, "PEER_UNAVAILABLE"]);
+  });
+
+  test("a socket that the peer fails to read comes with its owner and the reason", async () => {
+    const peer: Source = {
+      ...peerWith({ servers: [{ id: 1n, sockets: [11n] }] }),
+      getSocket: async () => {
+        throw new ChannelzError("PEER_FAILED", "internal");
+      },
+    };
+    expect(await collect(walkAllSockets(peer))).toMatchObject([
+      { ref: { socketId: 11n }, owner: { role: "server", id: 1n }, unreadable: { message: "internal" } },
+    ]);
+  });
+
+  test("[CZ-D-SUMMARY-1] sockets are read in full unless a summary is asked for, and every read carries the signal", async () => {
+    const peer = peerWith({ servers: [{ id: 1n, sockets: [11n] }], top: [channel(2)] });
+    const { signal } = new AbortController();
+    const reads: [string, AbortSignal | undefined, boolean | undefined][] = [];
+    const recording = new Proxy<Source>(peer, {
+      get: (target, name: keyof Source) => {
+        return (...args: unknown[]) => {
+          const options = args.at(-1) as { signal?: AbortSignal; summary?: boolean };
+          reads.push([name, options.signal, options.summary]);
+          return Reflect.apply(target[name] as (...all: unknown[]) => unknown, target, args);
+        };
+      },
+    });
+    await collect(walkAllSockets(recording, { signal }));
+    await collect(walkAllSockets(recording, { signal, summary: true, serverId: 1n }));
+    // In which order they overlap does not matter.
+    const expected = [
+      ["getServers", signal, undefined],
+      ["getServerSockets", signal, undefined],
+      ["getTopChannels", signal, undefined],
+      ["getSocket", signal, false],
+      ["getServer", signal, undefined],
+      ["getServerSockets", signal, undefined],
+      ["getSocket", signal, true],
+    ];
+    expect(reads).toHaveLength(expected.length);
+    expect(reads).toEqual(expect.arrayContaining(expected));
+  });
+
+  test("[CZ-D-CLIENT-7] as many objects as the limit allows are read, and one more is too many", async () => {
+    const peer = peerWith({ top: [channel(1), channel(2)], servers: [{ id: 3n, listen: [4n], sockets: [5n] }] });
+    const tooMany = { code: "LIMIT_REACHED" };
+    expect(await collect(walkTopChannels(peer, { maxObjects: 2 }))).toHaveLength(2);
+    await expect(collect(walkTopChannels(peer, { maxObjects: 1 }))).rejects.toMatchObject(tooMany);
+    const one = peerWith({ servers: [{ id: 3n, listen: [4n], sockets: [5n] }] });
+    expect(await collect(walkSocketRefs(one, { maxObjects: 2 }))).toHaveLength(2);
+    await expect(collect(walkSocketRefs(one, { maxObjects: 1 }))).rejects.toMatchObject(tooMany);
+  });
+
+  test("a ref without an id is not a socket", async () => {
+    const peer = peerWith({ top: [channel(1, { socketRef: socketRefs(0, 7) })] });
+    expect((await collect(walkSocketRefs(peer))).map(({ ref }) => ref.socketId)).toEqual([7n]);
+  });
+
   test("[CZ-D-CLIENT-7] a list without end is left at the limit", async () => {
     const peer: Source = {
       ...peerWith({}),
@@ -485,5 +573,38 @@ describe("mapBounded", () => {
     );
     expect(results).toEqual([50, 10, 30, 20, 40]);
     expect(most).toBe(2);
+  });
+
+  test("no more begin while none has ended", async () => {
+    const begun: number[] = [];
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const results = mapBounded([1, 2, 3, 4], 2, async (n) => {
+      begun.push(n);
+      await released;
+      return n;
+    });
+    const next = results.next();
+    // By then all that can happen without the release has happened.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(begun).toEqual([1, 2]);
+    release();
+    expect(await next).toEqual({ value: 1, done: false });
+    expect(await collect(results)).toEqual([2, 3, 4]);
+  });
+
+  test("a caller who leaves early closes the list", async () => {
+    let isClosed = false;
+    async function* endless(): AsyncGenerator<number> {
+      try {
+        for (let n = 0; ; n += 1) yield n;
+      } finally {
+        isClosed = true;
+      }
+    }
+    for await (const n of mapBounded(endless(), 2, async (one) => one)) if (n === 3) break;
+    expect(isClosed).toBe(true);
   });
 });
