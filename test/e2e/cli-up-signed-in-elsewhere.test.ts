@@ -19,7 +19,7 @@ test("[TS-D-OAUTH-6] a gateway over pipes gets its tools when another process si
   onTestFinished(() => client.close());
   const tools = async (): Promise<string[]> =>
     (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name).sort();
-  expect(await tools()).toEqual([]);
+  expect(await tools()).toEqual(["notes__sign_in"]);
 
   expect((await world.run(["login", "notes", "--trust"], { person: browsingPerson() })).code).toBe(0);
   await expect.poll(tools, patience).toEqual(["notes__read", "notes__write"]);
@@ -27,5 +27,5 @@ test("[TS-D-OAUTH-6] a gateway over pipes gets its tools when another process si
   expect(content).toEqual([{ type: "text", text: "milk, eggs" }]);
 
   expect((await world.run(["logout", "notes", "--trust"])).code).toBe(0);
-  await expect.poll(tools, patience).toEqual([]);
+  await expect.poll(tools, patience).toEqual(["notes__sign_in"]);
 });

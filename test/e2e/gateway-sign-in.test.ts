@@ -48,10 +48,25 @@ describe.each(["legacy", "modern"] as const)("through a client of the %s era", (
   });
 });
 
+test.each(["legacy", "modern"] as const)(
+  "[TS-D-SIGNIN-6] a server that needs a sign-in offers the tool sign_in in place of its own, until somebody has signed in (%s)",
+  async (mode) => {
+    const world = await createSignInWorld();
+    const client = await world.connect(mode);
+    const tools = async (): Promise<string[]> =>
+      (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name).sort();
+    expect(await tools()).toEqual(["notes__sign_in"]);
+    const { content } = await client.callTool({ name: "notes__sign_in", arguments: {} });
+    expect(content).toEqual([{ type: "text", text: "You are signed in to notes. Its tools are available now." }]);
+    expect(world.opened).toHaveLength(1);
+    await expect.poll(tools, patience).toEqual(["notes__read", "notes__write"]);
+  },
+);
+
 test("[TS-D-SIGNIN-1] lists, and calls of other servers, open no browser", async () => {
   const world = await createSignInWorld();
   const client = await world.connect("legacy");
-  expect((await client.listTools()).tools).toEqual([]);
+  expect((await client.listTools()).tools).toHaveLength(1);
   await expect(client.callTool({ name: "other__read" })).rejects.toThrow("There is no tool");
   expect(world.opened).toEqual([]);
 });

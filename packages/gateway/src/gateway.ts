@@ -127,7 +127,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     observers,
     onNotification: (upstream, method, params, call) => hub.onNotification(upstream, method, params, call),
   });
-  const hub: Hub = createHub({ info, upstreams: () => upstreams.all, notices });
+  const hub: Hub = createHub({
+    info,
+    upstreams: () => upstreams.all,
+    offersSignIn: options.signIn !== undefined,
+    notices,
+  });
   /** Asks servers for the log messages that any client wants. */
   const setLogLevel = (): void => {
     for (const { wishes } of upstreams.all) wishes.setLogLevel(sessions.leastLogLevel());

@@ -36,6 +36,8 @@ export interface Hub {
 export interface HubOptions {
   readonly info: Implementation;
   readonly upstreams: () => readonly Upstream[];
+  /** Whether a server that needs a sign-in offers a tool for it. */
+  readonly offersSignIn: boolean;
   readonly notices: Notices;
 }
 
@@ -50,12 +52,12 @@ const capabilities: JsonObject = {
   logging: {},
 };
 
-export function createHub({ info, upstreams, notices }: HubOptions): Hub {
+export function createHub({ info, upstreams, offersSignIn, notices }: HubOptions): Hub {
   const routes = createResourceRoutes(upstreams);
   const logLimit = createLogLimit<Upstream>();
   const common: Readonly<Record<string, Method>> = {
-    "tools/list": onePage(({ era }) => listTools(upstreams(), era)),
-    "tools/call": (call) => callTool(upstreams(), routes, call),
+    "tools/list": onePage(({ era }) => listTools(upstreams(), era, offersSignIn)),
+    "tools/call": (call) => callTool(upstreams(), routes, call, offersSignIn),
     "prompts/list": onePage(() => listPrompts(upstreams())),
     "prompts/get": (call) => getPrompt(upstreams(), routes, call),
     "resources/list": onePage(async () => ({ resources: [...(await routes.list()), statusResource] })),

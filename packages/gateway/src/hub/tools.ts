@@ -5,11 +5,12 @@ import type { ClientCall } from "../client-call.js";
 import type { Upstream } from "../upstream/upstream.js";
 import { findKnown, findOffered } from "./find-offered.js";
 import type { ResourceRoutes } from "./resource-routes.js";
+import { callSignInTool, signInTools } from "./sign-in-tool.js";
 
 /** The tools of all servers that answered in time. */
-export async function listTools(upstreams: readonly Upstream[], era: Era): Promise<JsonObject> {
+export async function listTools(upstreams: readonly Upstream[], era: Era, offersSignIn: boolean): Promise<JsonObject> {
   const lists = await Promise.all(upstreams.map((upstream) => upstream.tools.get()));
-  const tools = definitionsOf(lists);
+  const tools = [...definitionsOf(lists), ...(offersSignIn ? signInTools(upstreams) : [])];
   return { tools: era === "legacy" ? tools.map(asLegacyTool) : tools };
 }
 
@@ -18,11 +19,15 @@ export async function callTool(
   upstreams: readonly Upstream[],
   routes: ResourceRoutes,
   call: ClientCall,
+  offersSignIn: boolean,
 ): Promise<JsonObject> {
   const { name, arguments: args } = call.params;
   if (typeof name !== "string")
     throw new RpcError(rpcCodes.invalidParams, "A call of a tool needs its name, as a string.");
-  const { upstream, item } = findKnown(upstreams, "tools", name) ?? (await findOffered(upstreams, "tools", name));
+  const known = findKnown(upstreams, "tools", name);
+  const signedIn = known === undefined && offersSignIn ? callSignInTool(upstreams, name, call) : undefined;
+  if (signedIn !== undefined) return signedIn;
+  const { upstream, item } = known ?? (await findOffered(upstreams, "tools", name));
   const { paramHeaders, original } = item;
   call.setRoute(upstream.name, original);
   if (call.era === "modern" && call.headers !== undefined) assertParamHeaders(paramHeaders, args, call.headers);
