@@ -18,10 +18,10 @@ export async function findConfigurationFile(directory: string, pluginRoot?: stri
     const file = join(place, configurationFileName);
     if (await exists(file)) return file;
   }
-  throw new ToolServerError(
-    "CONFIGURATION_UNREADABLE",
-    `There is no ${configurationFileName} in ${places.join(", ")}. Name the file, or go to the plugin's root.`,
-  );
+  throw new ToolServerError("CONFIGURATION_UNREADABLE", {
+    problem: `There is no ${configurationFileName} in ${places.join(", ")}.`,
+    advice: "Name the file, or go to the plugin's root.",
+  });
 }
 
 /** The text of a configuration or environment file: UTF-8, of at most 4 MiB. Throws CONFIGURATION_UNREADABLE. */

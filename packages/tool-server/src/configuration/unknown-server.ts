@@ -10,8 +10,8 @@ export function unknownServer(
 ): ToolServerError {
   const names = entries.map((entry) => entry.name);
   const close = suggest(name, names);
-  const guess = close === undefined ? "" : ` Did you mean ${JSON.stringify(close)}?`;
+  const guess = close === undefined ? "" : `Did you mean ${JSON.stringify(close)}? `;
   const list = names.length === 0 ? "The configuration has none." : `There are: ${names.join(", ")}.`;
-  const message = `There is no server ${JSON.stringify(name)} in the configuration.${guess} ${list}`;
-  return new ToolServerError("SERVER_UNKNOWN", redact(message));
+  const problem = redact(`There is no server ${JSON.stringify(name)} in the configuration.`);
+  return new ToolServerError("SERVER_UNKNOWN", { problem, advice: redact(`${guess}${list}`) });
 }

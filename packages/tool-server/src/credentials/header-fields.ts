@@ -24,25 +24,25 @@ export function createHeaderFields(sources: readonly HeaderSource[], where: stri
     const nameDefect = headerNameDefect(name);
     if (nameDefect !== undefined) {
       // Told by its number: what is no name may be a value that took its place.
-      throw new ToolServerError(
-        "CREDENTIAL_UNUSABLE",
-        `${where}: the name of header ${index + 1} ${nameDefect}. Correct it or take it away.`,
-      );
+      throw new ToolServerError("CREDENTIAL_UNUSABLE", {
+        problem: `${where}: the name of header ${index + 1} ${nameDefect}.`,
+        advice: "Correct it or take it away.",
+      });
     }
     const valueDefect = headerValueDefect(value);
     if (valueDefect !== undefined) {
       const origin = variables.length === 0 ? "its value" : `its value, which is made of ${variables.join(" and ")},`;
-      throw new ToolServerError(
-        "CREDENTIAL_UNUSABLE",
-        `${where}: ${name} cannot be sent, for ${origin} ${valueDefect}. Set it to one line of printable characters.`,
-      );
+      throw new ToolServerError("CREDENTIAL_UNUSABLE", {
+        problem: `${where}: ${name} cannot be sent, for ${origin} ${valueDefect}.`,
+        advice: "Set it to one line of printable characters.",
+      });
     }
     const earlier = names.get(name.toLowerCase());
     if (earlier !== undefined) {
-      throw new ToolServerError(
-        "CREDENTIAL_CONFLICT",
-        `${where}: ${name} is the same header as ${earlier}, for case does not matter. Keep one of the two.`,
-      );
+      throw new ToolServerError("CREDENTIAL_CONFLICT", {
+        problem: `${where}: ${name} is the same header as ${earlier}, for case does not matter.`,
+        advice: "Keep one of the two.",
+      });
     }
     names.set(name.toLowerCase(), name);
   }

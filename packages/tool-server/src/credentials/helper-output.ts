@@ -12,7 +12,7 @@ const mostHeaders = 64;
  */
 export function parseHelperOutput(output: Uint8Array, helper: string): HeaderFields {
   const invalid = (defect: string, advice: string): ToolServerError =>
-    new ToolServerError("HELPER_OUTPUT_INVALID", `${helper} ${defect}. ${advice}`);
+    new ToolServerError("HELPER_OUTPUT_INVALID", { problem: `${helper} ${defect}.`, advice });
 
   let text: string;
   try {
@@ -61,7 +61,7 @@ export function parseHelperOutput(output: Uint8Array, helper: string): HeaderFie
     return createHeaderFields(sources, helper);
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;
-    throw new ToolServerError("HELPER_OUTPUT_INVALID", error.message);
+    throw new ToolServerError("HELPER_OUTPUT_INVALID", error);
   }
 }
 

@@ -76,7 +76,7 @@ function resultOf(
   const fail = (code: ToolServerError["code"], advice: string): ToolServerError => {
     const stderr = "stderr" in outcome ? outcome.stderr : [];
     const words = stderr.length === 0 ? "." : `; its last words: "${secrets.redact(stderr.join(" | "))}".`;
-    return new ToolServerError(code, `${helper} ${describeOutcome(outcome)}${words} ${advice}`);
+    return new ToolServerError(code, { problem: `${helper} ${describeOutcome(outcome)}${words}`, advice });
   };
   if (isFromWindows) return fail("HELPER_NOT_RUNNABLE", carriageReturnAdvice(printableText(path, 500)));
   switch (outcome.kind) {

@@ -189,8 +189,9 @@ function remoteNameOf(url: URL): string {
 }
 
 function tooSlow(leg: string, url: URL, timeoutMs: number): ToolServerError {
-  const message = `No answer came from ${leg} (${remoteNameOf(url)}) within ${timeoutMs / 1000} s. Try again, or look into the server.`;
-  return new ToolServerError("CALL_TIMEOUT", message, { details: { wasSent: true } });
+  const problem = `No answer came from ${leg} (${remoteNameOf(url)}) within ${timeoutMs / 1000} s.`;
+  const advice = "Try again, or look into the server.";
+  return new ToolServerError("CALL_TIMEOUT", { problem, advice }, { details: { wasSent: true } });
 }
 
 function closedError(server: string, wasSent: boolean): ToolServerError {

@@ -44,8 +44,9 @@ export function createEventStreamParser(options: EventStreamOptions): EventStrea
   let isAfterReturn = false;
 
   const fail = (): never => {
-    const message = `${subject} sent an event of more than ${limitBytes} bytes. Ask for less, or raise the limit.`;
-    throw new ToolServerError("MESSAGE_TOO_LARGE", message, { details: { wasSent: true } });
+    const problem = `${subject} sent an event of more than ${limitBytes} bytes.`;
+    const parts = { problem, advice: "Ask for less, or raise the limit." };
+    throw new ToolServerError("MESSAGE_TOO_LARGE", parts, { details: { wasSent: true } });
   };
   const parser = createParser({
     maxBufferSize: limitBytes,

@@ -25,17 +25,20 @@ export function exchangeFailure(error: unknown, broken: BrokenExchange): Error {
   const cause = isParserError(error) ? undefined : error;
   const fail = (
     failure: "NOT_A_TOOL_SERVER" | "MESSAGE_TOO_LARGE" | "CONNECTION_LOST",
-    text: string,
-  ): ToolServerError => new ToolServerError(failure, redact(`${subject} ${text}`), { cause, details: { wasSent } });
+    problem: string,
+    advice: string,
+  ): ToolServerError =>
+    new ToolServerError(failure, { problem: redact(`${subject} ${problem}`), advice }, { cause, details: { wasSent } });
   const code = codeOf(error);
   if (!hasHead && (isParserError(error) || isUnaskedResponse(error))) {
     return fail(
       "NOT_A_TOOL_SERVER",
-      "answered with something that is not HTTP/1.1. Check the host, the port and the scheme of the url.",
+      "answered with something that is not HTTP/1.1.",
+      "Check the host, the port and the scheme of the url.",
     );
   }
   if (!hasHead && code === "UND_ERR_HEADERS_OVERFLOW") {
-    return fail("MESSAGE_TOO_LARGE", "answered with headers that are too large to be read. Look into the server.");
+    return fail("MESSAGE_TOO_LARGE", "answered with headers that are too large to be read.", "Look into the server.");
   }
   // With TLS 1.3 a server judges the client's certificate after the handshake, and before it reads anything.
   if (!hasHead && isClientCertificateAlert(code)) {
@@ -44,14 +47,19 @@ export function exchangeFailure(error: unknown, broken: BrokenExchange): Error {
   }
   const reason = describeBreak(error, code);
   if (!wasSent)
-    return fail("CONNECTION_LOST", `ended the connection before the request was written (${reason}). Send it again.`);
+    return fail(
+      "CONNECTION_LOST",
+      `ended the connection before the request was written (${reason}).`,
+      "Send it again.",
+    );
   if (!hasHead) {
     return fail(
       "CONNECTION_LOST",
-      `ended the connection before it answered (${reason}). Whether it did what was asked is not known.`,
+      `ended the connection before it answered (${reason}).`,
+      "Whether it did what was asked is not known.",
     );
   }
-  return fail("CONNECTION_LOST", `broke off its answer (${reason}). Whether it did what was asked is not known.`);
+  return fail("CONNECTION_LOST", `broke off its answer (${reason}).`, "Whether it did what was asked is not known.");
 }
 
 function describeBreak(error: unknown, code: string): string {

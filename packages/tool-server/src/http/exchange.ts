@@ -290,14 +290,19 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
 
   #tooMuchInterim(): ToolServerError {
     const { leg } = this.#owner;
-    const message = `${leg.charAt(0).toUpperCase()}${leg.slice(1)} (${this.wire.remoteName}) sent more than ${maxInterim} interim responses and no final one. Look into the server.`;
-    return new ToolServerError("MESSAGE_TOO_LARGE", message, { details: { wasSent: true } });
+    const problem = `${leg.charAt(0).toUpperCase()}${leg.slice(1)} (${this.wire.remoteName}) sent more than ${maxInterim} interim responses and no final one.`;
+    return new ToolServerError(
+      "MESSAGE_TOO_LARGE",
+      { problem, advice: "Look into the server." },
+      { details: { wasSent: true } },
+    );
   }
 
   #tooLarge(limitBytes: number): ToolServerError {
     const { leg } = this.#owner;
-    const message = `The answer of ${leg} (${this.wire.remoteName}) is larger than ${limitBytes} bytes. Ask for less, or raise the limit.`;
-    return new ToolServerError("MESSAGE_TOO_LARGE", message, { details: { status: this.status, wasSent: true } });
+    const problem = `The answer of ${leg} (${this.wire.remoteName}) is larger than ${limitBytes} bytes.`;
+    const parts = { problem, advice: "Ask for less, or raise the limit." };
+    return new ToolServerError("MESSAGE_TOO_LARGE", parts, { details: { status: this.status, wasSent: true } });
   }
 }
 

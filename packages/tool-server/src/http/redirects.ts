@@ -81,6 +81,6 @@ function isUpgrade(from: URL, target: URL): boolean {
 function refused({ url, leg }: HttpRequest, status: number, where: string, advice?: string): ToolServerError {
   const who = leg === undefined ? "The server" : `${leg.charAt(0).toUpperCase()}${leg.slice(1)}`;
   const next = advice ?? "Write the url that it leads to into the configuration.";
-  const message = `${who} at ${url.origin} answered ${status}, which sends the request ${where}. ${next}`;
-  return new ToolServerError("REDIRECT_REFUSED", message, { details: { status, wasSent: true } });
+  const problem = `${who} at ${url.origin} answered ${status}, which sends the request ${where}.`;
+  return new ToolServerError("REDIRECT_REFUSED", { problem, advice: next }, { details: { status, wasSent: true } });
 }

@@ -74,5 +74,9 @@ function usualAuthorities(extra: string | undefined): string[] {
 }
 
 function unusable(what: string, advice: string): ToolServerError {
-  return new ToolServerError("CREDENTIAL_UNUSABLE", `${what}. ${advice}.`, { details: { wasSent: false } });
+  return new ToolServerError(
+    "CREDENTIAL_UNUSABLE",
+    { problem: `${what}.`, advice: `${advice}.` },
+    { details: { wasSent: false } },
+  );
 }

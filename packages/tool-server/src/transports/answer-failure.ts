@@ -31,12 +31,17 @@ export function answerFailure({ server, url, secrets }: NetworkContext, answer: 
   if (status === 429 || status >= 500) {
     const wait = headers["retry-after"];
     const when = wait === undefined ? "Try again later" : `It asks to wait: ${printableText(secrets.redact(wait), 50)}`;
-    const message = `${subject} answered ${asked} with ${status}. ${when}, or look into the log of the server.`;
-    return new ToolServerError("SERVER_FAILED", message, { details });
+    const problem = `${subject} answered ${asked} with ${status}.`;
+    const advice = `${when}, or look into the log of the server.`;
+    return new ToolServerError("SERVER_FAILED", { problem, advice }, { details });
   }
-  return new ToolServerError("NOT_A_TOOL_SERVER", `${subject} answered ${asked} with ${status}. ${advice}`, {
-    details,
-  });
+  return new ToolServerError(
+    "NOT_A_TOOL_SERVER",
+    { problem: `${subject} answered ${asked} with ${status}.`, advice },
+    {
+      details,
+    },
+  );
 }
 
 /** Where a redirect leads, without path and query, which may hold what is nobody's business. */

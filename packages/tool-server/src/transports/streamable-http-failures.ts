@@ -1,4 +1,4 @@
-import { ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails } from "../errors.js";
+import { type ErrorParts, ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails } from "../errors.js";
 import type { HttpAnswer } from "../http/http-client.js";
 import type { Clock } from "../process/clock.js";
 import { printableText } from "../process/printable-text.js";
@@ -59,8 +59,9 @@ export function statusFailure(session: HttpSession, answer: ForeignAnswer, metho
   }
   const said = excerptOf(context, answer);
   const words = said === "" ? "" : ` It says: "${said}".`;
-  const message = `${subjectOf(context)} answered ${status} to ${method} ${pathOf(context)}.${words} ${adviceFor(answer)}`;
-  return failure(status === 413 ? "MESSAGE_TOO_LARGE" : "SERVER_FAILED", message, { status, ...rpcErrorOf(answer) });
+  const problem = `${subjectOf(context)} answered ${status} to ${method} ${pathOf(context)}.${words}`;
+  const parts = { problem, advice: adviceFor(answer) };
+  return failure(status === 413 ? "MESSAGE_TOO_LARGE" : "SERVER_FAILED", parts, { status, ...rpcErrorOf(answer) });
 }
 
 /** Whether an answer says that the server does not know the session. Where 404 is due, some servers answer 400. */
@@ -163,6 +164,10 @@ function pathOf({ url, secrets }: NetworkContext): string {
   return printableText(secrets.redact(url.pathname), 200);
 }
 
-function failure(code: ToolServerErrorCode, message: string, details: ToolServerErrorDetails): ToolServerError {
-  return new ToolServerError(code, message, { details: { ...details, wasSent: true } });
+function failure(
+  code: ToolServerErrorCode,
+  what: string | ErrorParts,
+  details: ToolServerErrorDetails,
+): ToolServerError {
+  return new ToolServerError(code, what, { details: { ...details, wasSent: true } });
 }

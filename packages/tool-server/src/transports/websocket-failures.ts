@@ -39,7 +39,7 @@ export function closedByServer(context: TransportContext, closeCode: number, rea
   const { what, code = "CONNECTION_LOST", advice = "Connect again." } = meaning;
   const words = printableText(context.secrets.redact(reason.toString("utf8")), 200);
   const said = words === "" ? "" : `: "${words}"`;
-  return new ToolServerError(code, `${subjectOf(context)} ${what} (${closeCode}${said}). ${advice}`);
+  return new ToolServerError(code, { problem: `${subjectOf(context)} ${what} (${closeCode}${said}).`, advice });
 }
 
 /** What an error of an open WebSocket means. */

@@ -1,4 +1,4 @@
-import { ToolServerError } from "../errors.js";
+import { type ErrorParts, ToolServerError } from "../errors.js";
 import { renderDiff } from "./diff-approval.js";
 import type { TrustJudgement } from "./judge-trust.js";
 import type { DenyingRule } from "./policy.js";
@@ -26,10 +26,10 @@ export function renderDistrust(server: string, judgement: Distrust): string[] {
 
 /** The error that an entry fails with that is not trusted: NOT_TRUSTED, with what to do. */
 export function notTrusted(server: string, judgement: Distrust): ToolServerError {
-  return new ToolServerError("NOT_TRUSTED", messageOf(server, judgement));
+  return new ToolServerError("NOT_TRUSTED", partsOf(server, judgement));
 }
 
-function messageOf(server: string, judgement: Distrust): string {
+function partsOf(server: string, judgement: Distrust): ErrorParts {
   const name = quoteText(server);
   const command = `wirescope trust ${/^[\w.-]+$/.test(server) ? server : "<server>"}`;
   // Another value of the variable leads elsewhere, and would be approved in place of this one.
@@ -37,13 +37,14 @@ function messageOf(server: string, judgement: Distrust): string {
   const advice = `Look at it and approve it: ${command}${same}. Or give --trust for this run alone.`;
   switch (judgement.state) {
     case "new":
-      return `The server ${name} is not approved yet, so nothing of it was run or connected to. ${advice}`;
+      return { problem: `The server ${name} is not approved yet, so nothing of it was run or connected to.`, advice };
     case "changed": {
       const count = judgement.diff.length === 1 ? "1 change" : `${judgement.diff.length} changes`;
-      return `The server ${name} is not what was approved (${count}), so nothing of it was run or connected to. ${advice}`;
+      const problem = `The server ${name} is not what was approved (${count}), so nothing of it was run or connected to.`;
+      return { problem, advice };
     }
     case "denied":
-      return `The server ${name} is not allowed here: ${describeDenial(judgement.rule)}`;
+      return { problem: `The server ${name} is not allowed here: ${describeDenial(judgement.rule)}` };
   }
 }
 

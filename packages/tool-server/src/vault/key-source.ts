@@ -32,7 +32,7 @@ export const keyBytes = 32;
 
 /** The failure of a key that does not fit, or cannot be had. */
 export function keyWrong(problem: string, advice: string, cause?: unknown): ToolServerError {
-  return new ToolServerError("VAULT_KEY_WRONG", `${problem} ${advice}`, cause === undefined ? undefined : { cause });
+  return new ToolServerError("VAULT_KEY_WRONG", { problem, advice }, cause === undefined ? undefined : { cause });
 }
 
 /** The failure of a source that is not of the kind that the vault was set up with. */

@@ -49,7 +49,10 @@ export function keychainUnavailable(reason: string, cause?: unknown): ToolServer
       : "Unlock the keychain of this user";
   return new ToolServerError(
     "KEYCHAIN_UNAVAILABLE",
-    `The keychain cannot be used: ${reason.replace(/\.$/, "")}. ${advice}, or give a key for an encrypted file, as WIRESCOPE_VAULT_KEY_FILE.`,
+    {
+      problem: `The keychain cannot be used: ${reason.replace(/\.$/, "")}.`,
+      advice: `${advice}, or give a key for an encrypted file, as WIRESCOPE_VAULT_KEY_FILE.`,
+    },
     cause === undefined ? undefined : { cause },
   );
 }

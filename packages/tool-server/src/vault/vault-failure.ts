@@ -22,7 +22,7 @@ export function systemReason(error: unknown): string {
 export function vaultUnreadable(path: string, problem: string, advice: string, cause?: unknown): ToolServerError {
   return new ToolServerError(
     "VAULT_UNREADABLE",
-    `${path} ${problem}. ${advice}`,
+    { problem: `${path} ${problem}.`, advice },
     cause === undefined ? undefined : { cause },
   );
 }
