@@ -22,12 +22,46 @@ export function createEventLog(io: Io, form: "pretty" | "json"): (event: LogEven
     if (waiting === "") setImmediate(flush);
     waiting += `${line}\n`;
   };
+  const isRepeated = createRepeatFilter();
   return (whole) => {
+    if (isRepeated(whole)) return;
     // Arguments are for the audit alone.
     const { arguments: _, ...event } = { arguments: undefined, ...whole };
     const time = io.now().toISOString();
     if (form === "json") write(JSON.stringify({ time, ...event }));
     else write(`${time.slice(11, 23)} ${printableText(describe(event))}`);
+  };
+}
+
+/**
+ * Says of an event whether it only repeats why a server fails: each attempt to connect and each list without it does. A reason is new if
+ * it differs from the last one, and after the server was connected.
+ */
+function createRepeatFilter(): (event: LogEvent) => boolean {
+  /** The last reasons of each server that fails: of its state, by an empty name, and of each list that it is left out of. */
+  const failing = new Map<string, Map<string, string>>();
+  const isKnown = (server: string, list: string, reason: string): boolean => {
+    const reasons = failing.get(server) ?? new Map<string, string>();
+    failing.set(server, reasons);
+    const known = reasons.get("") === reason || reasons.get(list) === reason;
+    reasons.set(list, reason);
+    return known;
+  };
+  return (event) => {
+    switch (event.kind) {
+      case "left-out":
+        return isKnown(event.server, event.list, event.reason);
+      case "server-state":
+        if (event.state === "CONNECTING") return failing.get(event.server)?.has("") ?? false;
+        if (event.state === "TRANSIENT_FAILURE") return isKnown(event.server, "", event.reason ?? "");
+        failing.delete(event.server);
+        return false;
+      case "reloaded":
+        for (const server of [...event.changed, ...event.removed]) failing.delete(server);
+        return false;
+      default:
+        return false;
+    }
   };
 }
 

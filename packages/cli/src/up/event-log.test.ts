@@ -1,0 +1,91 @@
+import { startGateway } from "@wirescope/gateway";
+import { createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { expect, onTestFinished, test } from "vitest";
+import { createEventLog } from "./event-log.js";
+
+function createLog(form: "pretty" | "json") {
+  let text = "";
+  const stderr = {
+    write: (more: string): void => {
+      text += more;
+    },
+  };
+  const log = createEventLog({ stdout: stderr, stderr, env: {}, now: () => new Date(0) }, form);
+  return { log, lines: (): string[] => text.split("\n").filter((line) => line !== "") };
+}
+
+const failed = (server: string, reason: string) =>
+  ({ kind: "server-state", server, state: "TRANSIENT_FAILURE", reason }) as const;
+const connecting = (server: string) =>
+  ({ kind: "server-state", server, state: "CONNECTING", reason: undefined }) as const;
+const ready = (server: string) => ({ kind: "server-state", server, state: "READY", reason: undefined }) as const;
+const leftOut = (server: string, list: string, reason: string) => ({ kind: "left-out", server, list, reason }) as const;
+
+test("[TS-D-LOG-1] the reason of a server that fails is logged once, until it changes or the server was connected", async () => {
+  const { log, lines } = createLog("pretty");
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    for (const server of ["a", "b"]) {
+      log(connecting(server));
+      log(failed(server, `${server} is down.`));
+      log(leftOut(server, "tools/list", `${server} is down.`));
+      log(leftOut(server, "prompts/list", `${server} is down.`));
+    }
+  }
+  log(failed("a", "a is busy."));
+  log(leftOut("b", "tools/list", "It is late."));
+  log(leftOut("b", "tools/list", "It is late."));
+  log(ready("a"));
+  log(failed("a", "a is busy."));
+  await expect
+    .poll(lines)
+    .toEqual([
+      "00:00:00.000 a: connecting",
+      "00:00:00.000 a: failed: a is down.",
+      "00:00:00.000 b: connecting",
+      "00:00:00.000 b: failed: b is down.",
+      "00:00:00.000 a: failed: a is busy.",
+      "00:00:00.000 b is left out of tools/list: It is late.",
+      "00:00:00.000 a: connected",
+      "00:00:00.000 a: failed: a is busy.",
+    ]);
+});
+
+test("[TS-D-LOG-1] a server that cannot be started is logged once, however often its tools are asked for", async () => {
+  const { log, lines } = createLog("json");
+  const gateway = await startGateway({
+    plugins: [
+      {
+        configuration: parseConfiguration(JSON.stringify({ mcpServers: { gone: { command: "/nowhere/at-all" } } })),
+        variables: {},
+        pluginRoot: process.cwd(),
+        assertTrusted: async () => {},
+      },
+    ],
+    secrets: createSecretRegistry(),
+    onEvent: log,
+  });
+  onTestFinished(() => gateway.close({ graceMs: 0 }));
+  const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+  const headers = {
+    authorization: `Bearer ${gateway.token}`,
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+  };
+  const initialize = {
+    ...list,
+    method: "initialize",
+    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+  };
+  const post = (body: object, more = {}) =>
+    fetch(gateway.endpoint ?? "", { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) });
+  const session = (await post(initialize)).headers.get("mcp-session-id") ?? "";
+  for (let time = 0; time < 5; time += 1) {
+    const response = await post(list, { "mcp-session-id": session });
+    expect({ status: response.status, body: await response.text() }).toEqual({
+      status: 200,
+      body: expect.stringContaining('"tools":[]'),
+    });
+  }
+  const told = () => lines().filter((line) => line.includes("/nowhere/at-all"));
+  await expect.poll(told).toEqual([expect.stringContaining('"state":"TRANSIENT_FAILURE"')]);
+});
