@@ -106,6 +106,8 @@ export interface ToolServerErrorDetails {
   /** The exit of a child and the last lines of its standard error. */
   readonly exit?: ProcessExit | undefined;
   readonly stderr?: readonly string[] | undefined;
+  /** The variables that are not set. */
+  readonly unsetVariables?: readonly string[] | undefined;
   /** The authorization server that was used before, and the one that the server names now. */
   readonly issuerChange?: { readonly from: string; readonly to: string } | undefined;
   /** The authorization server, and the other origin at which it wants a person to sign in. */

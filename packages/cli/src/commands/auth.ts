@@ -4,7 +4,7 @@ import type { CredentialDescription, OAuthDescription } from "@wirescope/tool-se
 import { type Field, renderFields } from "../output/fields.js";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
-import { reasonText } from "../output/server-status.js";
+import { reasonText, type StatusFailure } from "../output/server-status.js";
 import { type Column, renderTable } from "../output/table.js";
 import { formatRelative, formatTime } from "../output/time.js";
 import { jsonOf } from "../tool-server/json-of.js";
@@ -52,7 +52,7 @@ interface AuthRow {
   readonly name: string;
   readonly credential?: Pick<CredentialDescription, "kind" | "summary"> | undefined;
   readonly oauth?: OAuthDescription | undefined;
-  readonly problem?: { readonly code: string | undefined; readonly message: string } | undefined;
+  readonly problem?: (StatusFailure & { readonly message: string }) | undefined;
 }
 
 function rowOf({ name, credential, failure }: ServerReport): AuthRow {
@@ -106,7 +106,7 @@ function fieldsOf(row: AuthRow, { now }: Screen): Field[] {
 }
 
 function signInText({ credential, oauth, problem }: AuthRow, now: Date): string {
-  if (problem !== undefined) return problem.code === undefined ? "not connected" : reasonText(problem.code);
+  if (problem !== undefined) return problem.code === undefined ? "not connected" : reasonText(problem);
   if (oauth === undefined) return credential?.summary ?? "-";
   if (!oauth.isSignedIn) return "not signed in";
   return hasEnded(oauth, now) ? "expired" : "signed in";

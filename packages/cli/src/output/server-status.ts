@@ -1,8 +1,16 @@
 import type { ServerStatus } from "@wirescope/gateway";
-import type { ToolServerErrorCode } from "@wirescope/tool-server";
+import type { ToolServerErrorCode, ToolServerErrorDetails } from "@wirescope/tool-server";
 import type { Paint, Palette } from "./colour.js";
 
-type Status = Pick<ServerStatus, "state"> & { readonly failure?: { readonly code: string | undefined } | undefined };
+/** Why a server cannot be used, as far as a status needs it. */
+export interface StatusFailure {
+  readonly code: string | undefined;
+  readonly details?: Pick<ToolServerErrorDetails, "unsetVariables"> | undefined;
+}
+
+interface Status extends Pick<ServerStatus, "state"> {
+  readonly failure?: Pick<NonNullable<ServerStatus["failure"]>, "code" | "error"> | undefined;
+}
 
 const states: Readonly<Record<ServerStatus["state"], string>> = {
   IDLE: "not connected",
@@ -45,15 +53,17 @@ export function stateText(state: string): string {
   return states[state as ServerStatus["state"]] ?? state;
 }
 
-/** Why a server cannot be used, in two or three words, by the code of its failure. */
-export function reasonText(code: string | undefined): string {
+/** Why a server cannot be used, in two or three words. */
+export function reasonText({ code, details }: StatusFailure): string {
+  const { unsetVariables = [] } = details ?? {};
+  if (unsetVariables.length > 0) return `not set: ${unsetVariables.join(", ")}`;
   return reasons[code as ToolServerErrorCode] ?? "failed";
 }
 
 /** How a server is, in two or three words: connected, or why not. */
 export function statusText({ state, failure }: Status): string {
   const isFailing = failure !== undefined && (state === "TRANSIENT_FAILURE" || state === "IDLE");
-  return isFailing ? reasonText(failure.code) : stateText(state);
+  return isFailing ? reasonText(failure.error ?? failure) : stateText(state);
 }
 
 /** The colour of that status. */

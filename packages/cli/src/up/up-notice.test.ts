@@ -21,7 +21,7 @@ async function start(
     plugins: [
       {
         configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),
-        variables: {},
+        variables: { A_HOST: "a/b" },
         pluginRoot: process.cwd(),
         assertTrusted,
         oauth: { vault: createMemoryVault(), allowInsecureLoopback: true },
@@ -97,11 +97,27 @@ test("a server that has not answered yet is named, so that nobody takes it for f
   expect(noticeOf(gateway)).toContain("Still connecting: slow.");
 });
 
+test("where it is piped, nothing of the table is cut or left out", async () => {
+  const args = ["--database", `/srv/${"a-long-path/".repeat(12)}notes.db`];
+  const gateway = await start({ [`a-server-with-${"a-long-".repeat(5)}name`]: { command: "/nowhere/at-all", args } });
+  await expect.poll(() => gateway.servers()[0]?.failure, { timeout: 20_000 }).toBeDefined();
+  const notice = noticeOf(gateway);
+  expect(notice).toContain(`a-server-with-${"a-long-".repeat(5)}name`);
+  expect(notice).toContain(gateway.servers()[0]?.target);
+  expect(notice).not.toContain("…");
+});
+
 test("a server that is not approved, lacks a variable or has an invalid entry is shown with that as its status", async () => {
   const gateway = await start(
     {
       strange: { command: "x" },
       unset: { command: "x", env: { TOKEN: "${SOME_TOKEN}" } },
+      tenant: {
+        type: "http",
+        url: "https://${TENANT}.example.com/mcp",
+        headers: { Authorization: "Bearer ${SOME_TOKEN}" },
+      },
+      bad: { type: "http", url: "https://${A_HOST}.example.com/mcp" },
       wrong: { type: "http", url: "http://example.com/mcp" },
     },
     async ({ name }) => {
@@ -113,7 +129,9 @@ test("a server that is not approved, lacks a variable or has an invalid entry is
     .toBe(true);
   const notice = noticeOf(gateway);
   expect(notice).toMatch(/^strange +not approved +-/m);
-  expect(notice).toMatch(/^unset +variable not usable +-/m);
+  expect(notice).toMatch(/^unset +not set: SOME_TOKEN +-/m);
+  expect(notice).toMatch(/^tenant +not set: TENANT, SOME_TOKEN +-/m);
+  expect(notice).toMatch(/^bad +variable not usable +-/m);
   expect(notice).toMatch(/^wrong +entry invalid +-/m);
   expect(notice).not.toContain("TRANSIENT_FAILURE");
 });

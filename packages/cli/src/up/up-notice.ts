@@ -7,7 +7,8 @@ import { wrap } from "../output/wrap.js";
 import type { ServerCommands } from "./server-commands.js";
 import { type ToDo, toDoOf } from "./to-do.js";
 
-const widest = 80;
+/** The columns of sentences where there is no terminal; tables are then as wide as they are. */
+const proseWidth = 80;
 const noToken = "none: every program of this machine may call";
 
 /** What the notice says besides what the gateway knows. */
@@ -28,7 +29,7 @@ export interface NoticeWords {
 export function upNotice(gateway: Gateway, words: NoticeWords, screen: Screen): string[] {
   const { commands, title, page, signInOf, tokenFile, more } = words;
   const { program } = commands;
-  const { palette, width = widest } = screen;
+  const { palette, width = proseWidth } = screen;
   const servers = gateway.servers();
   const rows: [string, string][] = [
     ["Endpoint", gateway.endpoint ?? "standard input and output"],
@@ -39,7 +40,7 @@ export function upNotice(gateway: Gateway, words: NoticeWords, screen: Screen): 
   const label = Math.max(...rows.map(([name]) => name.length));
   const lines = [title, "", ...rows.map(([name, text]) => `  ${palette.strong(name.padEnd(label))}  ${text}`), ""];
   if (servers.length === 0) lines.push("There are no servers behind it yet.", "");
-  else lines.push(...renderTable(columns(screen), servers, Math.min(width, 120)), "");
+  else lines.push(...renderTable(columns(screen), servers, screen.width), "");
   const slow = servers.filter(({ state }) => state === "CONNECTING").map(({ name }) => name);
   if (slow.length > 0) {
     const text = `Still connecting: ${slow.join(", ")}. The page and the log show what becomes of it.`;

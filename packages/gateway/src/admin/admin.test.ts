@@ -73,7 +73,11 @@ describe("ListServers", () => {
       authentication: { method: AuthMethod.HEADERS },
       failure: { code: "UNAUTHORIZED" },
     });
-    expect(unset).toMatchObject({ transport: Transport.STDIO, failure: { code: "VARIABLE_UNUSABLE" }, channelId: 0n });
+    expect(unset).toMatchObject({
+      transport: Transport.STDIO,
+      failure: { code: "VARIABLE_UNUSABLE", unsetVariables: ["NOT_SET"] },
+      channelId: 0n,
+    });
     expect(unset?.authentication).toBeUndefined();
     const told = JSON.stringify([echo, ledger, unset], (_, value) => (typeof value === "bigint" ? `${value}` : value));
     expect(told).not.toContain(secret);

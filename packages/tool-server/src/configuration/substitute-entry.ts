@@ -87,13 +87,19 @@ export function resolveEntry(entry: Entry, context: SubstitutionContext): Resolv
   const { entry: resolved, findings } = substituteEntry(entry, context);
   if (resolved !== undefined) return resolved;
   const errors = findings.filter(({ severity }) => severity === "error");
-  throw unusable(entry.name, partsOfFindings(errors));
+  throw unusable(entry, context.variables, partsOfFindings(errors));
 }
 
 /** That a variable of an entry cannot be used, and why. */
-export function unusable(server: string, why: ErrorParts): ToolServerError {
-  const subject = `The server ${JSON.stringify(server)} cannot be used.`;
-  return new ToolServerError("VARIABLE_UNUSABLE", { subject, ...why });
+export function unusable(entry: Entry, variables: Variables, why: ErrorParts): ToolServerError {
+  const subject = `The server ${JSON.stringify(entry.name)} cannot be used.`;
+  const isUnset = ({ variable, hasDefault }: VariableUse): boolean =>
+    !hasDefault &&
+    !isReserved(variable) &&
+    (Object.hasOwn(variables, variable) ? variables[variable] : undefined) === undefined;
+  const unset = variableUses(entry).filter(isUnset);
+  const unsetVariables = [...new Set(unset.map(({ variable }) => variable))];
+  return new ToolServerError("VARIABLE_UNUSABLE", { subject, ...why }, { details: { unsetVariables } });
 }
 
 /** The variables that an entry refers to, by field; without HOST_PLUGIN_ROOT and NOT_SECRET, which nobody sets. */

@@ -105,7 +105,9 @@ export async function openEntry(options: ToolServersOptions, entry: Entry): Prom
   assertValid(entry.name, options.configuration);
   const resolved = resolveOrigin(entry, options.variables);
   // Nobody is asked to approve what cannot be connected to: they would have to be asked again.
-  if (resolved !== undefined && "problem" in resolved) throw unusable(entry.name, { problem: resolved.problem });
+  if (resolved !== undefined && "problem" in resolved) {
+    throw unusable(entry, options.variables, { problem: resolved.problem });
+  }
   await options.assertTrusted(entry, options.variables);
   return openToolServer({ ...options, entry, entries: options.configuration.entries });
 }

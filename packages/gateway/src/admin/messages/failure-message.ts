@@ -7,7 +7,7 @@ export function failureToMessage(
   error: ToolServerError,
   redact: (text: string) => string,
 ): MessageInitShape<typeof FailureSchema> {
-  const { issuerChange, foreignOrigin } = error.details;
+  const { issuerChange, foreignOrigin, unsetVariables = [] } = error.details;
   return {
     code: error.code,
     message: redact(error.message),
@@ -15,6 +15,7 @@ export function failureToMessage(
     problem: redact(error.problem),
     evidence: redact(error.evidence),
     advice: redact(error.advice),
+    unsetVariables: [...unsetVariables],
     ...(issuerChange && { issuerChange: { from: redact(issuerChange.from), to: redact(issuerChange.to) } }),
     ...(foreignOrigin && {
       foreignOrigin: { issuer: redact(foreignOrigin.issuer), origin: redact(foreignOrigin.origin) },
@@ -25,13 +26,14 @@ export function failureToMessage(
 /** The failure that a message holds; undefined if the gateway has no code for it. */
 export function failureFromMessage(message: Failure, cause?: unknown): ToolServerError | undefined {
   if (message.code === "") return undefined;
-  const { subject, problem, evidence, advice, issuerChange, foreignOrigin } = message;
+  const { subject, problem, evidence, advice, issuerChange, foreignOrigin, unsetVariables } = message;
   return new ToolServerError(
     message.code as ToolServerErrorCode,
     problem === "" ? message.message : { subject, problem, evidence, advice },
     {
       ...(cause === undefined ? {} : { cause }),
       details: {
+        ...(unsetVariables.length > 0 && { unsetVariables }),
         ...(issuerChange && { issuerChange: { from: issuerChange.from, to: issuerChange.to } }),
         ...(foreignOrigin && { foreignOrigin: { issuer: foreignOrigin.issuer, origin: foreignOrigin.origin } }),
       },

@@ -1,6 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { CredentialDescription, Entry, OAuthDescription, ToolServerErrorCode } from "@wirescope/tool-server";
+import type { CredentialDescription, Entry, OAuthDescription, ToolServerError } from "@wirescope/tool-server";
 import {
   type AuthenticationSchema,
   ConnectivityState,
@@ -51,7 +51,10 @@ export interface ServerReport {
   /** Undefined if the entry could not be used yet. */
   readonly credential: Pick<CredentialDescription, "kind" | "summary" | "oauth"> | undefined;
   /** Why it failed last; with a code if the gateway has one for it. */
-  readonly failure: { readonly code: ToolServerErrorCode | undefined; readonly message: string } | undefined;
+  readonly failure:
+    | ToolServerError
+    | { readonly code: undefined; readonly message: string; readonly details?: undefined }
+    | undefined;
 }
 
 /** The server that a message describes. */
