@@ -5,10 +5,10 @@ import type { DebugSwitch } from "./debug-switch.js";
 import type { HttpHandler } from "./endpoint/http-exchange.js";
 import type { GatewayListener } from "./events.js";
 import type { GatewayLimits } from "./limits.js";
+import type { PluginServers } from "./servers/plugin-servers.js";
+import type { Filters } from "./servers/upstreams.js";
 import type { GatewaySignIn } from "./sign-in/call-sign-ins.js";
 import type { GatewayTelemetry } from "./telemetry/telemetry-options.js";
-import type { PluginServers } from "./upstream/plugin-servers.js";
-import type { Filters } from "./upstream/upstreams.js";
 
 /** What a gateway is made of. */
 export interface GatewayOptions {

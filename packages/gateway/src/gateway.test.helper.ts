@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import type { GatewayEvent } from "./events.js";
 import { type Gateway, startGateway } from "./gateway.js";
 import type { GatewayOptions } from "./gateway-options.js";
-import type { PluginServers } from "./upstream/plugin-servers.js";
+import type { PluginServers } from "./servers/plugin-servers.js";
 
 export interface TestGateway {
   readonly gateway: Gateway;

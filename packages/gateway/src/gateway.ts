@@ -9,33 +9,33 @@ import { RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 import type { Admin } from "./admin/admin.js";
 import { adminHeader } from "./admin/client/admin-header.js";
 import { joinObservers } from "./call-observer.js";
-import { createAccounts } from "./clients/accounts.js";
-import { createListenings } from "./clients/listenings.js";
-import { createParkedCalls } from "./clients/parked-calls.js";
-import { createSessions, type Sessions } from "./clients/sessions.js";
-import { createStatelessRequests } from "./clients/stateless-requests.js";
+import { createAccounts } from "./callers/accounts.js";
+import { createParkedCalls } from "./callers/parked-calls.js";
+import { createSessions, type Sessions } from "./callers/sessions.js";
+import { createStatelessRequests } from "./callers/stateless-requests.js";
+import { createClientSubscriptions } from "./callers/subscriptions.js";
+import { createDispatch } from "./dispatch/dispatch.js";
+import { createHub, type Hub } from "./dispatch/hub.js";
 import type { EndpointParts } from "./endpoint/endpoint-parts.js";
 import { createEventStreams } from "./endpoint/event-streams.js";
-import { createRequesters } from "./endpoint/principal.js";
-import { createRoutes, publicPaths } from "./endpoint/routes.js";
+import { type StdioClient, serveStdio } from "./endpoint/serve-stdio.js";
 import { createEventLog } from "./event-log.js";
 import { createTeller, type GatewayEvent, type Teller } from "./events.js";
 import type { GatewayListenOptions, GatewayOptions } from "./gateway-options.js";
-import { createDispatch } from "./hub/dispatch.js";
-import { createHub, type Hub } from "./hub/hub.js";
 import { completeLimits } from "./limits.js";
+import { createRequesters } from "./listener/principal.js";
+import { createRoutes, publicPaths } from "./listener/routes.js";
 import { createMetrics } from "./metrics.js";
 import { createNotices } from "./notices.js";
 import { createGauges } from "./observe/gauges.js";
 import { reachable } from "./reachable.js";
+import type { PluginServers } from "./servers/plugin-servers.js";
+import type { ServerStatus } from "./servers/upstream.js";
+import { createUpstreams, type Filters } from "./servers/upstreams.js";
 import { createCallSignIns } from "./sign-in/call-sign-ins.js";
 import { createSignIns } from "./sign-in/sign-ins.js";
-import { type StdioClient, serveStdio } from "./stdio/serve-stdio.js";
 import { openTelemetry } from "./telemetry/open-telemetry.js";
 import { createTraceFieldReader } from "./trace-fields.js";
-import type { PluginServers } from "./upstream/plugin-servers.js";
-import type { ServerStatus } from "./upstream/upstream.js";
-import { createUpstreams, type Filters } from "./upstream/upstreams.js";
 
 /** How a gateway stops. */
 export interface GatewayCloseOptions {
@@ -135,7 +135,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   /** Asks servers for the log messages that any client wants. */
   const setLogLevel = (): void => {
-    for (const { wishes } of upstreams.all) wishes.setLogLevel(sessions.leastLogLevel());
+    for (const { subscriptions } of upstreams.all) subscriptions.setLogLevel(sessions.leastLogLevel());
   };
   let plugins = options.plugins;
   const adminToken = newToken();
@@ -178,7 +178,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     dispatch,
     sessions,
     stateless: createStatelessRequests({ hub, dispatch, parked }),
-    listenings: createListenings({ hub, notices, most: limits.listeners }),
+    subscriptions: createClientSubscriptions({ hub, notices, most: limits.listeners }),
     accounts: createAccounts(limits),
     streams: createEventStreams(),
     requesterOf: createRequesters(options.listen === false || options.listen?.token !== false),
@@ -189,7 +189,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
   const closeAll = async (graceMs: number): Promise<void> => {
     isClosing = true;
-    parts.listenings.close();
+    parts.subscriptions.close();
     admin?.close();
     callSignIns?.close();
     stopping.abort(new ToolServerError("CONNECTION_CLOSED", "The gateway stops."));

@@ -3,8 +3,8 @@ import { createSecretRegistry } from "@wirescope/tool-server";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { connect, patience, pluginOf, startTestGateway, textOf } from "./gateway.test.helper.js";
+import type { PluginServers } from "./servers/plugin-servers.js";
 import { everything, makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
-import type { PluginServers } from "./upstream/plugin-servers.js";
 
 test("what did not change goes on, what changed is begun anew, what is gone ends, and clients are told", async () => {
   let release = (): void => {};
@@ -181,14 +181,14 @@ test.each(["legacy", "modern"] as const)(
     } else {
       await client.listen({ resourceSubscriptions: [uri] });
     }
-    const wishes = era === "legacy" ? ["warning", uri] : [uri];
-    await expect.poll(() => [...asked].sort(), patience).toEqual(wishes.map((wish) => `before ${wish}`).sort());
+    const subscriptions = era === "legacy" ? ["warning", uri] : [uri];
+    await expect.poll(() => [...asked].sort(), patience).toEqual(subscriptions.map((wish) => `before ${wish}`).sort());
     asked.length = 0;
     const heardByNew = era === "legacy" ? ["added warning"] : [];
     await gateway.gateway.reload([pluginOf({ notes: await entryOf("after"), added: await entryOf("added") })]);
     await expect
       .poll(() => [...asked].sort(), patience)
-      .toEqual([...heardByNew, ...wishes.map((wish) => `after ${wish}`)].sort());
+      .toEqual([...heardByNew, ...subscriptions.map((wish) => `after ${wish}`)].sort());
     if (era === "modern") return;
     asked.length = 0;
     await client.unsubscribeResource({ uri });

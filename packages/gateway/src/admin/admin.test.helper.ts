@@ -12,7 +12,7 @@ import {
 import { onTestFinished } from "vitest";
 import { startTestGateway, type TestGateway } from "../gateway.test.helper.js";
 import type { GatewayOptions } from "../gateway-options.js";
-import type { PluginServers } from "../upstream/plugin-servers.js";
+import type { PluginServers } from "../servers/plugin-servers.js";
 import type { AdminClient } from "./client/admin-client.js";
 import { connectAdmin } from "./connect-admin.js";
 

@@ -16,10 +16,10 @@ import {
   SignInResponseSchema,
 } from "../gen/wirescope/v1/admin_pb.js";
 import type { Notices } from "../notices.js";
+import type { PluginServers } from "../servers/plugin-servers.js";
+import type { Upstream } from "../servers/upstream.js";
+import type { Upstreams } from "../servers/upstreams.js";
 import type { SignIns } from "../sign-in/sign-ins.js";
-import type { PluginServers } from "../upstream/plugin-servers.js";
-import type { Upstream } from "../upstream/upstream.js";
-import type { Upstreams } from "../upstream/upstreams.js";
 import { adminErrorOf } from "./admin-error.js";
 import { createAdministratorCheck } from "./administrator.js";
 import { approve, judgeUpstream } from "./approve.js";

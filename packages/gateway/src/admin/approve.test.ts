@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { connect, patience } from "../gateway.test.helper.js";
+import type { PluginServers } from "../servers/plugin-servers.js";
 import { makeEcho, serveModern } from "../tool-servers.test.helper.js";
-import type { PluginServers } from "../upstream/plugin-servers.js";
 import { type ApprovedPlugin, createApprovedPlugin, startTestAdmin, type TestAdmin } from "./admin.test.helper.js";
 import { ConnectivityState, TrustState } from "./client/index.js";
 

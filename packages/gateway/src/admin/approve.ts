@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { notTrusted, type TrustJudgement } from "@wirescope/tool-server";
-import type { PluginServers } from "../upstream/plugin-servers.js";
-import type { Upstream } from "../upstream/upstream.js";
+import type { PluginServers } from "../servers/plugin-servers.js";
+import type { Upstream } from "../servers/upstream.js";
 import { fingerprintOf } from "./messages/approval-message.js";
 
 /** Whether the entry of a server may act. Rejects as `judgeTrust` does, and with UNIMPLEMENTED where nothing is approved here. */

@@ -9,8 +9,8 @@ import {
   type TrustJudgement,
 } from "@wirescope/tool-server";
 import type { Implementation } from "@wirescope/tool-server/rpc";
-import type { PluginServers } from "../upstream/plugin-servers.js";
-import type { ServerFailure } from "../upstream/upstream.js";
+import type { PluginServers } from "../servers/plugin-servers.js";
+import type { ServerFailure } from "../servers/upstream.js";
 
 export interface ExplainUpstreamOptions {
   readonly server: string;

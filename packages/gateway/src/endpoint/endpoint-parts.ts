@@ -1,9 +1,9 @@
-import type { Accounts, Requester } from "../clients/accounts.js";
-import type { Listenings } from "../clients/listenings.js";
-import type { Sessions } from "../clients/sessions.js";
-import type { StatelessRequests } from "../clients/stateless-requests.js";
-import type { Dispatch } from "../hub/dispatch.js";
-import type { Hub } from "../hub/hub.js";
+import type { Accounts, Requester } from "../callers/accounts.js";
+import type { Sessions } from "../callers/sessions.js";
+import type { StatelessRequests } from "../callers/stateless-requests.js";
+import type { ClientSubscriptions } from "../callers/subscriptions.js";
+import type { Dispatch } from "../dispatch/dispatch.js";
+import type { Hub } from "../dispatch/hub.js";
 import type { GatewayLimits } from "../limits.js";
 import type { Metrics } from "../metrics.js";
 import type { EventStreams } from "./event-streams.js";
@@ -17,7 +17,7 @@ export interface EndpointParts {
   readonly dispatch: Dispatch;
   readonly sessions: Sessions;
   readonly stateless: StatelessRequests;
-  readonly listenings: Listenings;
+  readonly subscriptions: ClientSubscriptions;
   readonly accounts: Accounts;
   readonly streams: EventStreams;
   readonly requesterOf: (request: HttpRequest) => Requester;

@@ -1,6 +1,6 @@
 import { ServerResponse } from "node:http";
 import { encodeMessage, type RpcMessage, type RpcResponse } from "@wirescope/tool-server/rpc";
-import type { Outlet } from "../clients/outlet.js";
+import type { Outlet } from "../callers/outlet.js";
 import type { EventStream, EventStreams } from "./event-streams.js";
 import type { HttpResponse } from "./http-exchange.js";
 

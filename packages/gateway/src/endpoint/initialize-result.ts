@@ -1,5 +1,5 @@
 import { type JsonObject, legacyVersions } from "@wirescope/tool-server/rpc";
-import type { Hub } from "../hub/hub.js";
+import type { Hub } from "../dispatch/hub.js";
 
 /** What the handshake of the older era is answered with: in the version asked for where it is spoken, else in the newest. */
 export function initializeResult(hub: Hub, requested: string): JsonObject & { readonly protocolVersion: string } {

@@ -8,8 +8,8 @@ import {
   type RpcRequest,
   rpcCodes,
 } from "@wirescope/tool-server/rpc";
+import { readInitialize, responseOf, type Session } from "../callers/session.js";
 import { mismatch } from "../catalogue/param-headers.js";
-import { readInitialize, responseOf, type Session } from "../clients/session.js";
 import { accepts } from "./accepts.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpRequest, HttpResponse } from "./http-exchange.js";

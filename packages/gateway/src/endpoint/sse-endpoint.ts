@@ -7,9 +7,9 @@ import {
   type RpcRequest,
   rpcCodes,
 } from "@wirescope/tool-server/rpc";
-import type { Requester } from "../clients/accounts.js";
-import type { Outlet } from "../clients/outlet.js";
-import { readInitialize, responseOf, type Session } from "../clients/session.js";
+import type { Requester } from "../callers/accounts.js";
+import type { Outlet } from "../callers/outlet.js";
+import { readInitialize, responseOf, type Session } from "../callers/session.js";
 import { accepts, isJson } from "./accepts.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpHandler, HttpRequest, HttpResponse } from "./http-exchange.js";

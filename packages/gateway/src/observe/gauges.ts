@@ -1,14 +1,14 @@
-import type { ParkedCalls } from "../clients/parked-calls.js";
+import type { ParkedCalls } from "../callers/parked-calls.js";
 import type { EndpointParts } from "../endpoint/endpoint-parts.js";
 import type { Gauge } from "../metrics.js";
-import type { Upstreams } from "../upstream/upstreams.js";
+import type { Upstreams } from "../servers/upstreams.js";
 import { countCredentialOperations } from "./credential-counts.js";
 
 const states = ["IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"] as const;
 
 /** Reads how things stand in a gateway, for whoever asks for its metrics. */
 export function createGauges(
-  parts: Pick<EndpointParts, "sessions" | "streams" | "listenings">,
+  parts: Pick<EndpointParts, "sessions" | "streams" | "subscriptions">,
   upstreams: Upstreams,
   parked: ParkedCalls,
 ): () => readonly Gauge[] {
@@ -24,7 +24,7 @@ export function createGauges(
       one(
         "wirescope_gateway_listeners",
         "Clients of the newer protocol that listen for changes.",
-        parts.listenings.size,
+        parts.subscriptions.size,
       ),
       one("wirescope_gateway_parked_calls", "Calls that wait for the input of their client.", parked.size),
       {

@@ -1,11 +1,11 @@
 import { type Clock, type OAuthSession, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import { faultOf, isObject, type JsonObject, RpcError } from "@wirescope/tool-server/rpc";
 import type { ClientCall } from "../client-call.js";
+import type { FailedCall, RetryCall } from "../dispatch/dispatch.js";
 import type { GatewayListener } from "../events.js";
-import type { FailedCall, RetryCall } from "../hub/dispatch.js";
 import type { Notices } from "../notices.js";
-import type { Upstream } from "../upstream/upstream.js";
-import type { Upstreams } from "../upstream/upstreams.js";
+import type { Upstream } from "../servers/upstream.js";
+import type { Upstreams } from "../servers/upstreams.js";
 import { beginSharedSignIn, cannotBeShown, type SharedSignIn, showsPages } from "./shared-sign-in.js";
 import type { SignIns } from "./sign-ins.js";
 

@@ -3,7 +3,7 @@ import { printableText } from "@wirescope/channelz/printable-text";
 import { type SignInRequest, ToolServerError } from "@wirescope/tool-server";
 import type { JsonObject } from "@wirescope/tool-server/rpc";
 import type { ClientCall } from "../client-call.js";
-import { canAnswer } from "../upstream/client-capability.js";
+import { canAnswer } from "../servers/client-capability.js";
 
 /** One sign-in to a server, which any number of calls wait for. */
 export interface SharedSignIn {

@@ -14,7 +14,7 @@ import {
   rpcCodes,
 } from "@wirescope/tool-server/rpc";
 import type { CallSession, ClientAccount, ClientCall, RequestHeaders, WatchedResource } from "../client-call.js";
-import type { Dispatch } from "../hub/dispatch.js";
+import type { Dispatch } from "../dispatch/dispatch.js";
 import type { NoticeListener } from "../notices.js";
 import type { Outlet } from "./outlet.js";
 import { createQuestions } from "./questions.js";

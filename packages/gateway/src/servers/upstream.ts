@@ -27,7 +27,7 @@ import { fetchList, type ListKind, listKinds } from "./fetch-list.js";
 import { type Forwarded, forward } from "./forward.js";
 import type { PluginServers } from "./plugin-servers.js";
 import { passOnQuestion } from "./server-question.js";
-import { createServerWishes, type ServerWishes } from "./server-wishes.js";
+import { createServerSubscriptions, type ServerSubscriptions } from "./server-subscriptions.js";
 import { createUpstreamCalls, type Departure } from "./upstream-calls.js";
 
 /** What is known of a server behind the gateway; a snapshot. */
@@ -73,7 +73,7 @@ export interface Upstream {
   readonly resources: CachedList<JsonObject>;
   readonly templates: CachedList<JsonObject>;
   /** What the server is asked to tell of by itself. */
-  readonly wishes: ServerWishes;
+  readonly subscriptions: ServerSubscriptions;
   /** What the server says of itself, while it is connected. */
   readonly description: Connection["server"];
   /** Whether it has connected or failed, for the first time. */
@@ -111,7 +111,7 @@ export interface UpstreamOptions {
   readonly limits: GatewayLimits;
   readonly filter: ToolFilter | undefined;
   /** Those of the upstream whose place it takes. */
-  readonly wishes: ServerWishes | undefined;
+  readonly subscriptions: ServerSubscriptions | undefined;
   readonly isUnprefixed: boolean;
   readonly clock: Clock;
   readonly tell: GatewayListener;
@@ -193,7 +193,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       isSettled = true;
       failure = undefined;
       for (const list of Object.values(lists)) list.invalidate();
-      wishes.renew();
+      subscriptions.renew();
       // So that the first who asks need not wait.
       for (const list of Object.values(lists)) void list.get();
     } else if (state === "TRANSIENT_FAILURE") {
@@ -273,8 +273,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const resources = listOf("resources", (resource) => (typeof resource.uri === "string" ? resource : undefined));
   const templates = listOf("templates", (item) => (typeof item.uriTemplate === "string" ? item : undefined));
   const lists = { tools, prompts, resources, templates } satisfies Record<ListKind, CachedList<never> | object>;
-  const wishes = options.wishes ?? createServerWishes();
-  wishes.attach(() => connection);
+  const subscriptions = options.subscriptions ?? createServerSubscriptions();
+  subscriptions.attach(() => connection);
 
   const close = async (): Promise<void> => {
     isLeaving = true;
@@ -293,7 +293,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     prompts,
     resources,
     templates,
-    wishes,
+    subscriptions,
     get description() {
       return connection?.server;
     },

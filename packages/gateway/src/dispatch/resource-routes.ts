@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, quoted, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 import { parsePrefixedUri, prefixedUri, templateFit } from "../catalogue/resource-uri.js";
 import type { WatchedResource } from "../client-call.js";
-import type { Upstream } from "../upstream/upstream.js";
+import type { Upstream } from "../servers/upstream.js";
 
 /** A resource, by the server that has it and the uri that the server knows it by. */
 export interface ResourceRoute {
@@ -10,8 +10,13 @@ export interface ResourceRoute {
 }
 
 /** The resource for a client that watches it. */
-export function watchedResource({ upstream: { name, wishes }, uri }: ResourceRoute): WatchedResource {
-  return { server: name, uri, subscribe: () => wishes.want(uri), unsubscribe: () => wishes.wantNoMore(uri) };
+export function watchedResource({ upstream: { name, subscriptions }, uri }: ResourceRoute): WatchedResource {
+  return {
+    server: name,
+    uri,
+    subscribe: () => subscriptions.subscribe(uri),
+    unsubscribe: () => subscriptions.unsubscribe(uri),
+  };
 }
 
 /** Finds the server that has a resource. */

@@ -1,6 +1,6 @@
 import { type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 import type { ClientCall } from "../client-call.js";
-import type { Upstream } from "../upstream/upstream.js";
+import type { Upstream } from "../servers/upstream.js";
 
 const original = "sign_in";
 

@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse } from "./http-exchange.js";
+import type { HttpRequest, HttpResponse } from "../endpoint/http-exchange.js";
 
 /** Answers with a short text. */
 export function sendText(

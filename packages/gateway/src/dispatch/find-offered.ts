@@ -1,7 +1,7 @@
 import { quoted, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 import { longestName } from "../catalogue/exposed-name.js";
 import { type Offered, type OfferedTool, offeredAs } from "../catalogue/offered.js";
-import type { Upstream } from "../upstream/upstream.js";
+import type { Upstream } from "../servers/upstream.js";
 
 interface Kinds {
   readonly tools: OfferedTool;

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
 import { definitionsOf } from "../catalogue/offered.js";
 import type { ClientCall } from "../client-call.js";
-import type { Upstream } from "../upstream/upstream.js";
+import type { Upstream } from "../servers/upstream.js";
 import { findOffered } from "./find-offered.js";
 import type { ResourceRoutes } from "./resource-routes.js";
 

@@ -2,31 +2,31 @@ import { type Connection, createBackOff, systemClock } from "@wirescope/tool-ser
 import type { LogLevel } from "@wirescope/tool-server/rpc";
 
 /**
- * What a server is asked to tell of by itself, for all clients together. Asked again with each new session, and of the
- * connection that takes its place where its entry changes.
+ * What a server is asked to send by itself, for all clients together. Asked again with each new session, and of the connection that
+ * takes its place when its entry changes.
  */
-export interface ServerWishes {
+export interface ServerSubscriptions {
   /** From now on they are asked of this connection. */
   attach(connection: () => Connection | undefined): void;
-  /** The least level of log messages that any client wants; undefined where none said so. */
+  /** The lowest level of log messages that any client wants; undefined if none said so. */
   setLogLevel(level: LogLevel | undefined): void;
-  /** Wants to hear when a resource changes; each that wants is to want no more. */
-  want(uri: string): Promise<void>;
-  wantNoMore(uri: string): void;
+  /** Asks for notifications when a resource changes. Rejects if the server refuses; else each is to be unsubscribed. */
+  subscribe(uri: string): Promise<void>;
+  unsubscribe(uri: string): void;
   /** The session is new. */
   renew(): void;
 }
 
-const wishMs = 10_000;
+const requestMs = 10_000;
 const resubscribe = { firstMs: 1000, maxMs: 60_000 };
 
-export function createServerWishes(): ServerWishes {
+export function createServerSubscriptions(): ServerSubscriptions {
   let connection: () => Connection | undefined = () => undefined;
-  const wanted = new Map<string, number>();
+  const subscribed = new Map<string, number>();
   let level: LogLevel | undefined;
   let listening: { close(): Promise<void> } | undefined;
   let renewing: Promise<void> | undefined;
-  /** Whether what is wanted changed since it was last asked for. */
+  /** Whether they changed since they were last asked for. */
   let isStale = false;
   const backOff = createBackOff(resubscribe, systemClock);
 
@@ -37,7 +37,7 @@ export function createServerWishes(): ServerWishes {
   const ask = async (method: string, params: Record<string, unknown>): Promise<void> => {
     const open = ready();
     if (open === undefined) return;
-    await open.request(method, params, { totalTimeoutMs: wishMs });
+    await open.request(method, params, { totalTimeoutMs: requestMs });
   };
   const setLevel = async (): Promise<void> => {
     const server = ready()?.server;
@@ -47,8 +47,8 @@ export function createServerWishes(): ServerWishes {
   };
   const isModern = (): boolean => ready()?.server?.era === "modern";
 
-  /** In the newer era all that is wanted is one subscription, made anew when it changes. */
-  const listenAnew = (): Promise<void> => {
+  /** In the newer era all of them are one subscription, which is made again when they change. */
+  const listenAgain = (): Promise<void> => {
     isStale = true;
     renewing ??= renewAll().finally(() => {
       renewing = undefined;
@@ -56,7 +56,7 @@ export function createServerWishes(): ServerWishes {
     return renewing;
   };
   const renewAll = async (): Promise<void> => {
-    // What is wanted together is asked for together.
+    // What is subscribed to together is asked for together.
     await new Promise((resolve) => setImmediate(resolve));
     while (isStale) {
       isStale = false;
@@ -64,7 +64,7 @@ export function createServerWishes(): ServerWishes {
       if (open === undefined) return;
       const before = listening;
       listening = undefined;
-      const resourceSubscriptions = [...wanted.keys()];
+      const resourceSubscriptions = [...subscribed.keys()];
       if (resourceSubscriptions.length > 0) await listen(open, resourceSubscriptions);
       await before?.close();
     }
@@ -77,7 +77,7 @@ export function createServerWishes(): ServerWishes {
       void subscription.closed.then((how) => {
         if (how === "local" || listening !== subscription) return;
         listening = undefined;
-        setTimeout(() => void listenAnew().catch(() => {}), backOff.ended()).unref();
+        setTimeout(() => void listenAgain().catch(() => {}), backOff.ended()).unref();
       });
     });
 
@@ -90,34 +90,34 @@ export function createServerWishes(): ServerWishes {
       level = next;
       void setLevel().catch(() => {});
     },
-    async want(uri) {
-      const count = wanted.get(uri) ?? 0;
-      wanted.set(uri, count + 1);
+    async subscribe(uri) {
+      const count = subscribed.get(uri) ?? 0;
+      subscribed.set(uri, count + 1);
       if (count > 0) return;
       try {
-        if (isModern()) await listenAnew();
+        if (isModern()) await listenAgain();
         else await ask("resources/subscribe", { uri });
       } catch (error) {
-        this.wantNoMore(uri);
+        this.unsubscribe(uri);
         throw error;
       }
     },
-    wantNoMore(uri) {
-      const count = wanted.get(uri);
+    unsubscribe(uri) {
+      const count = subscribed.get(uri);
       if (count === undefined) return;
       if (count > 1) {
-        wanted.set(uri, count - 1);
+        subscribed.set(uri, count - 1);
         return;
       }
-      wanted.delete(uri);
-      const told = isModern() ? listenAnew() : ask("resources/unsubscribe", { uri });
-      told.catch(() => {});
+      subscribed.delete(uri);
+      const sent = isModern() ? listenAgain() : ask("resources/unsubscribe", { uri });
+      sent.catch(() => {});
     },
     renew() {
       listening = undefined;
       void setLevel().catch(() => {});
-      if (isModern()) void listenAnew().catch(() => {});
-      else for (const uri of wanted.keys()) void ask("resources/subscribe", { uri }).catch(() => {});
+      if (isModern()) void listenAgain().catch(() => {});
+      else for (const uri of subscribed.keys()) void ask("resources/subscribe", { uri }).catch(() => {});
     },
   };
 }

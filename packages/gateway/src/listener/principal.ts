@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { TLSSocket } from "node:tls";
-import type { Requester } from "../clients/accounts.js";
-import type { HttpRequest } from "./http-exchange.js";
+import type { Requester } from "../callers/accounts.js";
+import type { HttpRequest } from "../endpoint/http-exchange.js";
 
 const mostKept = 256;
 

@@ -10,7 +10,7 @@ import {
 } from "@wirescope/tool-server/rpc";
 import type { ClientCall } from "../client-call.js";
 import type { Notices } from "../notices.js";
-import type { Upstream } from "../upstream/upstream.js";
+import type { Upstream } from "../servers/upstream.js";
 import { createLogLimit } from "./log-limit.js";
 import { complete, getPrompt, listPrompts } from "./prompts.js";
 import { createResourceRoutes, type ResourceRoutes } from "./resource-routes.js";

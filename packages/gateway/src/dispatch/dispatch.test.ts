@@ -1,8 +1,8 @@
 import type { CallOutcome } from "@wirescope/tool-server/rpc";
 import { expect, test } from "vitest";
 import { type CallObserver, joinObservers } from "../call-observer.js";
-import { createAccounts } from "../clients/accounts.js";
-import { StatelessCall } from "../clients/stateless-call.js";
+import { createAccounts } from "../callers/accounts.js";
+import { StatelessCall } from "../callers/stateless-call.js";
 import { completeLimits } from "../limits.js";
 import { createTraceFieldReader } from "../trace-fields.js";
 import { createDispatch } from "./dispatch.js";

@@ -97,7 +97,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       info,
       limits,
       filter,
-      wishes: before?.wishes,
+      subscriptions: before?.subscriptions,
       isUnprefixed,
       clock,
       tell,

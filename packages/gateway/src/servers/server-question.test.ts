@@ -1,8 +1,8 @@
 import type { JsonObject } from "@wirescope/tool-server/rpc";
 import { expect, test } from "vitest";
+import { createAccounts } from "../callers/accounts.js";
+import { StatelessCall } from "../callers/stateless-call.js";
 import type { ClientCall } from "../client-call.js";
-import { createAccounts } from "../clients/accounts.js";
-import { StatelessCall } from "../clients/stateless-call.js";
 import { completeLimits } from "../limits.js";
 import { passOnQuestion } from "./server-question.js";
 

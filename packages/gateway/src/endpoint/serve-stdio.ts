@@ -17,12 +17,12 @@ import {
   rpcCodes,
   TransientMap,
 } from "@wirescope/tool-server/rpc";
-import type { Requester } from "../clients/accounts.js";
-import type { Outlet } from "../clients/outlet.js";
-import { readInitialize, responseOf, type Session } from "../clients/session.js";
-import type { EndpointParts } from "../endpoint/endpoint-parts.js";
-import { initializeResult } from "../endpoint/initialize-result.js";
-import { unsupportedVersion } from "../endpoint/modern-headers.js";
+import type { Requester } from "../callers/accounts.js";
+import type { Outlet } from "../callers/outlet.js";
+import { readInitialize, responseOf, type Session } from "../callers/session.js";
+import type { EndpointParts } from "./endpoint-parts.js";
+import { initializeResult } from "./initialize-result.js";
+import { unsupportedVersion } from "./modern-headers.js";
 
 /** A client that is served over pipes. */
 export interface StdioClient {
@@ -42,7 +42,7 @@ const requester: Requester = { principal: "stdio", rateKey: "stdio" };
  * version is served by itself. Nothing else may be written to the output.
  */
 export function serveStdio(parts: EndpointParts, input: Readable, output: Writable): StdioClient {
-  const { hub, dispatch, sessions, accounts, stateless, listenings, limits } = parts;
+  const { hub, dispatch, sessions, accounts, stateless, subscriptions, limits } = parts;
   /** How to call off requests of the newer era. */
   const running = new TransientMap<RequestId, () => void>();
   let session: Session | undefined;
@@ -112,7 +112,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
     running.set(id, () => {});
     const cancel =
       request.method === "subscriptions/listen"
-        ? listenings.begin(request, outlet)
+        ? subscriptions.begin(request, outlet)
         : stateless.request(
             { request, envelope, account: accounts.shared(requester, envelope.clientInfo), headers: undefined },
             outlet,

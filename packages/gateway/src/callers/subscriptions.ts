@@ -1,11 +1,11 @@
 import { isObject, type JsonObject, metaKeys, RpcError, type RpcRequest, rpcCodes } from "@wirescope/tool-server/rpc";
-import type { Hub } from "../hub/hub.js";
-import { longestUri, type ResourceRoute } from "../hub/resource-routes.js";
+import type { Hub } from "../dispatch/hub.js";
+import { longestUri, type ResourceRoute } from "../dispatch/resource-routes.js";
 import type { NoticedList, Notices } from "../notices.js";
 import type { Outlet } from "./outlet.js";
 
 /** Clients of the newer era that listen for changes, each on a request that is not answered until it ends. */
-export interface Listenings {
+export interface ClientSubscriptions {
   readonly size: number;
   /** Begins to tell a client what it asks for. Returns how to end that where the client is gone. */
   begin(request: RpcRequest, outlet: Outlet): () => void;
@@ -13,7 +13,7 @@ export interface Listenings {
   close(): void;
 }
 
-export interface ListeningsOptions {
+export interface ClientSubscriptionsOptions {
   readonly hub: Hub;
   readonly notices: Notices;
   readonly most: number;
@@ -27,7 +27,7 @@ const listFields: Readonly<Record<NoticedList, string>> = {
 
 const mostResources = 1000;
 
-export function createListenings({ hub, notices, most }: ListeningsOptions): Listenings {
+export function createClientSubscriptions({ hub, notices, most }: ClientSubscriptionsOptions): ClientSubscriptions {
   const open = new Set<(isGraceful: boolean) => void>();
 
   const assertRoom = (): void => {
@@ -65,9 +65,9 @@ export function createListenings({ hub, notices, most }: ListeningsOptions): Lis
         }
       },
     });
-    const wanted = [...watched.values()].map((route) => ({
+    const subscribed = [...watched.values()].map((route) => ({
       ...route,
-      isWanted: route.upstream.wishes.want(route.uri).then(
+      isSubscribed: route.upstream.subscriptions.subscribe(route.uri).then(
         () => true,
         () => false,
       ),
@@ -75,9 +75,9 @@ export function createListenings({ hub, notices, most }: ListeningsOptions): Lis
     const end = (isGraceful: boolean): void => {
       if (!open.delete(end)) return;
       unsubscribe();
-      for (const { upstream, uri, isWanted } of wanted) {
-        // What was refused is wanted no more already: to say so again would take it from another client.
-        void isWanted.then((is) => is && upstream.wishes.wantNoMore(uri));
+      for (const { upstream, uri, isSubscribed } of subscribed) {
+        // A subscription that was refused has ended already: to end it again would take it from another client.
+        void isSubscribed.then((is) => is && upstream.subscriptions.unsubscribe(uri));
       }
       if (!isGraceful) return;
       const _meta = { [metaKeys.subscriptionId]: id, [metaKeys.serverInfo]: hub.info };

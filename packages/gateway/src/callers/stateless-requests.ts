@@ -14,9 +14,9 @@ import {
   rpcCodes,
 } from "@wirescope/tool-server/rpc";
 import type { ClientAccount, RequestHeaders } from "../client-call.js";
-import type { Dispatch } from "../hub/dispatch.js";
-import type { Hub } from "../hub/hub.js";
-import { methodNotFound } from "../hub/hub.js";
+import type { Dispatch } from "../dispatch/dispatch.js";
+import type { Hub } from "../dispatch/hub.js";
+import { methodNotFound } from "../dispatch/hub.js";
 import type { Outlet } from "./outlet.js";
 import type { ParkedCalls } from "./parked-calls.js";
 import { type Questions, StatelessCall } from "./stateless-call.js";

@@ -1,10 +1,10 @@
+import type { EndpointParts } from "../endpoint/endpoint-parts.js";
+import type { HttpHandler } from "../endpoint/http-exchange.js";
+import { createMcpEndpoint } from "../endpoint/mcp-endpoint.js";
+import { httpError, refuse } from "../endpoint/refuse.js";
+import { createSseEndpoint, messagesPath } from "../endpoint/sse-endpoint.js";
 import type { Gauge } from "../metrics.js";
-import type { Upstreams } from "../upstream/upstreams.js";
-import type { EndpointParts } from "./endpoint-parts.js";
-import type { HttpHandler } from "./http-exchange.js";
-import { createMcpEndpoint } from "./mcp-endpoint.js";
-import { httpError, refuse } from "./refuse.js";
-import { createSseEndpoint, messagesPath } from "./sse-endpoint.js";
+import type { Upstreams } from "../servers/upstreams.js";
 import { sendText } from "./state-pages.js";
 
 /** What may be asked without a token: whether it is there, and whether it can be used. Neither tells more than that. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@wirescope/tool-server/rpc";
-import type { Upstream } from "../upstream/upstream.js";
+import type { Upstream } from "../servers/upstream.js";
 
 /** The resource with the state of each server behind the gateway. No server can take its URI: theirs begin with their name and a slash. */
 export const statusUri = "wirescope://status";

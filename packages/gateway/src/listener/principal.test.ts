@@ -4,7 +4,7 @@ import { Agent, request as httpsRequest } from "node:https";
 import type { AddressInfo } from "node:net";
 import { TLSSocket } from "node:tls";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { HttpRequest } from "./http-exchange.js";
+import type { HttpRequest } from "../endpoint/http-exchange.js";
 import { createRequesters } from "./principal.js";
 
 const certificate = (name: string): string =>

@@ -2,7 +2,7 @@ import { type Era, isObject, type JsonObject, RpcError, rpcCodes } from "@wiresc
 import { definitionsOf } from "../catalogue/offered.js";
 import { assertParamHeaders, buildParamHeaders } from "../catalogue/param-headers.js";
 import type { ClientCall } from "../client-call.js";
-import type { Upstream } from "../upstream/upstream.js";
+import type { Upstream } from "../servers/upstream.js";
 import { findKnown, findOffered } from "./find-offered.js";
 import type { ResourceRoutes } from "./resource-routes.js";
 import { callSignInTool, signInTools } from "./sign-in-tool.js";
