@@ -1,6 +1,7 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { createUserFolder, startGateway } from "./command.test.helper.js";
 import { createSpyWorld, hasBubblewrap, pathWithout, type SpyWorld, whyNoSpying } from "./spy-server.test.helper.js";
 
 const reason = whyNoSpying();
@@ -68,3 +69,23 @@ anywhere(
     expect(stderr).toContain("cannot be used here: bwrap: No permissions to create new namespace.");
   },
 );
+
+test("[TS-D-STDIO-1] a gateway without a sandbox logs the reason once, for all its servers", async () => {
+  const { folder, home, configure } = createUserFolder();
+  const script = `require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+    const { id, method, params } = JSON.parse(line);
+    const result = method === "initialize"
+      ? { protocolVersion: params.protocolVersion, capabilities: {}, serverInfo: { name: "n", version: "1" } }
+      : undefined;
+    const answer = result ? { result } : { error: { code: -32601, message: "no" } };
+    if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+  });`;
+  const server = { command: process.execPath, args: ["-e", script] };
+  const config = configure({ one: server, two: server, three: { ...server, sandbox: false } });
+  const options = ["--config", config, "--trust", "--port", "0", "--log", "json"];
+  const gateway = await startGateway(options, { env: { PATH: pathWithout(folder), HOME: home } });
+  gateway.process.kill("SIGTERM");
+  await gateway.ended;
+  const lines = gateway.stderr.split("\n").filter((line) => line.includes("without a sandbox"));
+  expect(lines).toHaveLength(process.platform === "linux" ? 1 : 0);
+});

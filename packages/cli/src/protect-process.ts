@@ -24,7 +24,7 @@ export function protectProcess(): string | undefined {
 function protect(): string | undefined {
   // Node listens for a debugger when it gets this signal, unless it is handled.
   process.on("SIGUSR1", () => {});
-  const problem = process.platform === "linux" ? closeToKernel() : undefined;
+  const problem = process.platform === "linux" ? closeToKernel(createRequire(import.meta.url)) : undefined;
   for (const name of keyVariables()) delete process.env[name];
   return problem;
 }
@@ -33,9 +33,10 @@ function keyVariables(): string[] {
   return Object.keys(process.env).filter((name) => name.startsWith(keyPrefix));
 }
 
-function closeToKernel(): string | undefined {
+/** Has the kernel close this process, with what `require` finds; gives the reason if that is not possible. */
+export function closeToKernel(require: (name: string) => unknown): string | undefined {
   try {
-    const koffi = createRequire(import.meta.url)("koffi") as Koffi;
+    const koffi = require("koffi") as Koffi;
     const library = koffi.load(null);
     const getenv = library.func("void *getenv(const char *)");
     const strlen = library.func("size_t strlen(void *)");

@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { closeToKernel } from "./protect-process.js";
+
+test.each([
+  ["is not installed", Object.assign(new Error("Cannot find module"), { code: "MODULE_NOT_FOUND" })],
+  ["cannot be loaded", new Error("Cannot find the native Koffi module")],
+])("[TS-OAUTH-5] a process that cannot be closed says why: koffi %s", (why, error) => {
+  const problem = closeToKernel(() => {
+    throw error;
+  });
+  expect(problem).toMatch(`because the optional package koffi ${why}. Install it for this platform`);
+});
+
+test("[TS-OAUTH-5] a kernel that refuses is reported", () => {
+  const refusing = { load: () => ({ func: () => () => -1 }) };
+  expect(closeToKernel(() => refusing)).toBe("The kernel refused to close this process (prctl).");
+});
