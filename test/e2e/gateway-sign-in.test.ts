@@ -131,6 +131,14 @@ test("[TS-D-SIGNIN-3] when the client that was asked leaves without a response, 
   expect(world.opened).toHaveLength(1);
 });
 
+test("[TS-D-SIGNIN-2] a client that says it shows pages, and fails when it is asked to, gets the browser", async () => {
+  const world = await createSignInWorld();
+  const client = await world.connect("legacy", { capabilities: { elicitation: { url: {} } } });
+  client.setRequestHandler("elicitation/create", () => Promise.reject(new Error("This window is closed.")));
+  expect((await client.callTool(readNote)).content).toEqual(note);
+  expect(world.opened).toHaveLength(1);
+});
+
 test("[TS-D-SIGNIN-4] a sign-in that is rejected fails the call with the reason; the browser opens again only after a pause, which grows", async () => {
   const world = await createSignInWorld(refuse);
   const client = await world.connect("legacy");
