@@ -1,5 +1,5 @@
 import { isAuthorizationName, parseAuthorization, parseBasic } from "../headers/authorization.js";
-import { isTenantHeader } from "../secrets/secret-names.js";
+import { isCredentialHeader, isTenantHeader } from "../secrets/secret-names.js";
 
 /**
  * The secrets in a header. A header is taken for secret unless its name or its value says that it is not: to hide too much
@@ -14,5 +14,7 @@ export function secretsOfHeader(name: string, value: string): string[] {
     return [credentials, password, rest].filter((secret) => secret !== undefined);
   }
   const isPublicName = isTenantHeader(name) || /(^|-)(id|timestamp|date|version|region|user|agent)$/i.test(name);
-  return isPublicName || /^\d{1,13}$/.test(value) ? [] : [value];
+  // Digits may be a time, but not where the name says that they are a key.
+  const isTime = /^\d{1,13}$/.test(value) && !isCredentialHeader(name);
+  return isPublicName || isTime ? [] : [value];
 }
