@@ -223,7 +223,7 @@ describe("a server that signs in by OAuth", () => {
     const check = ["check", user.file, "--live", "--trust", "--allow-insecure-loopback"];
     const { code, stdout } = await run(check);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/1 server, 1 note\n\nnotes \(http\)\n {2}✓ it can be reached\n/);
+    expect(stdout).toMatch(/1 server, 2 notes\n\nnotes \(http\)\n {2}✓ it can be reached\n/);
     expect(stdout).toContain("✓ PKCE with S256 is offered");
     expect(stdout).toContain("✓ there is a way to a client");
     expect(stdout).toContain("- there is a token that the server accepts");

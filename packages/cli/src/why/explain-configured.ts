@@ -108,6 +108,8 @@ function configurationArguments(values: ExplainValues): string[] {
   return [
     ...(config === undefined ? [] : ["--config", config]),
     ...(root === undefined ? [] : ["--plugin-root", root]),
+    // With other variables its url may lead elsewhere.
+    ...values["env-file"].flatMap((file) => ["--env-file", file]),
     ...(values["allow-insecure-loopback"] ? ["--allow-insecure-loopback"] : []),
   ];
 }

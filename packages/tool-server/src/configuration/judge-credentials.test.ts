@@ -107,7 +107,7 @@ describe("the documents of a plugin", () => {
     await symlink(join(outside, "a.md"), join(root, "docs", "link.md"));
     await symlink(outside, join(root, "docs", "folder"));
     await symlink("/dev/zero", join(root, "docs", "zero.md"));
-    execFileSync("mkfifo", [join(root, "docs", "pipe.md")]);
+    execFileSync("sh", ["-c", 'mkfifo "$0"', join(root, "docs", "pipe.md")]);
     await write("docs/large.md", value);
     await truncate(join(root, "docs/large.md"), 2 ** 31);
     await write(`docs/${"a/".repeat(10)}deep.md`, value);

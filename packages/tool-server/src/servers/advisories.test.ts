@@ -151,7 +151,7 @@ test.each(["http", "sse", "ws"] as const)(
       response.writeHead(307, { location: String(elsewhere.url) }).end(),
     );
     await project.write("helper.sh", `#!/bin/sh\necho '{"X-Signature": "made-by-the-helper"}'\n`, 0o755);
-    const url = String(server.url).replace("http:", type === "ws" ? "ws:" : "http:");
+    const url = `\${SCHEME:-${type === "ws" ? "ws" : "http"}}://\${NOTES_HOST:-${server.url.host}}${server.url.pathname}`;
     const entries = {
       notes: {
         type,
