@@ -47,6 +47,7 @@ async function installStryker() {
 async function mutate(Stryker, name, file, concurrency) {
   const [folder, files = "**/*.ts"] = parts[name];
   const stryker = new Stryker({
+    // What happens to dropped objects is tested with the garbage collector, which vitest.mutation.config.ts leaves out.
     mutate: [`${folder}/${file ?? files}`, "!**/*.test.ts", "!**/*.test.helper.ts", "!**/drop-watch.ts"],
     testRunner: "vitest",
     vitest: { configFile: "vitest.mutation.config.ts", dir: folder, related: false },
