@@ -43,7 +43,7 @@ const probeMs = 10_000;
 const everythingElse = ["--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc"];
 
 /** What lets root undo the sandbox from within: unmount, trace, open files by their number, load code into the kernel. */
-const undoing = ["SYS_ADMIN", "SYS_PTRACE", "DAC_READ_SEARCH", "MKNOD", "SYS_RAWIO", "SYS_MODULE", "SYS_BOOT", "BPF"];
+const undoing = ["SYS_ADMIN", "SYS_PTRACE", "DAC_READ_SEARCH", "MKNOD", "SYS_RAWIO", "SYS_MODULE", "SYS_BOOT"];
 
 /** Folders of Wirescope itself: tokens, keys, approvals, settings, compiled code, and how a running gateway is reached. */
 export function ownFolders(environment: Environment = process.env): string[] {
