@@ -123,7 +123,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
 
   test("that closes its standard output is noticed while it runs", async () => {
     const { sh } = await createScriptFolder();
-    const command = await sh("echo up; exec >&-; exec cat");
+    const command = await sh("echo up; exec >&-; while read -r line; do :; done");
     const child = await startProcess({ command, env, redact, sandbox: await sandboxOf([]) });
     if (child.kind !== "running") throw new Error(child.kind);
     child.stdout.resume();
