@@ -13,6 +13,7 @@ import { pageCommand } from "./commands/page.js";
 import { pingCommand } from "./commands/ping.js";
 import { promptsCommand } from "./commands/prompts.js";
 import { reconnectCommand } from "./commands/reconnect.js";
+import { reloadCommand } from "./commands/reload.js";
 import { resourcesCommand } from "./commands/resources.js";
 import { serversCommand } from "./commands/servers.js";
 import { showCommand } from "./commands/show.js";
@@ -40,6 +41,7 @@ export const commands: readonly Command[] = [
   pingCommand,
   whyCommand,
   reconnectCommand,
+  reloadCommand,
   debugCommand,
   loginCommand,
   logoutCommand,

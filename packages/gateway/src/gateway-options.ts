@@ -44,6 +44,11 @@ export interface GatewayOptions {
   /** The debug mode of the program, which the administration switches. Default: it has none. */
   readonly debug?: DebugSwitch | undefined;
   /**
+   * Reads the configuration again and calls `reload` with it, if the administration asks for that. Rejects with a ToolServerError if it
+   * cannot be read. Default: the administration cannot ask for it.
+   */
+  readonly onReload?: (() => Promise<void>) | undefined;
+  /**
    * Lets a person sign in when a call needs it, and makes the call wait for them. Only for a gateway whose clients run on its
    * machine, for the same person. Default: such a call fails, and its error names the command that signs in.
    */

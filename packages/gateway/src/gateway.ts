@@ -153,6 +153,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       notices,
       signIns,
       debug: options.debug,
+      onReload: options.onReload,
       channelId: observation.channelId,
       adminToken,
     });

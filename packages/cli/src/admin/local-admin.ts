@@ -131,6 +131,8 @@ export function createLocalAdmin(
       }
     },
     reconnect: async () => notWithoutGateway("wirescope up"),
+    // Nothing outlives the command here that could be out of date.
+    reload: async () => notWithoutGateway("wirescope up"),
     setDebug: async () => notWithoutGateway("wirescope up --debug"),
     async [Symbol.asyncDispose]() {
       await (await opening?.catch(() => undefined))?.[Symbol.asyncDispose]();

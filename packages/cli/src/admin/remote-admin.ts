@@ -73,6 +73,7 @@ export function createRemoteAdmin({ client, url, close }: AdminAtHand, io: Io): 
     },
     explain: (server) => ask(async () => explanationFromMessage(await client.explain({ server }))),
     reconnect: async (name) => Promise.all((await list(name)).map(reconnect)),
+    reload: () => ask(async () => (await client.reload({})).servers),
     setDebug: (isOn) => ask(async () => (await client.setDebug({ enabled: isOn })).wasEnabled),
     [Symbol.asyncDispose]: async () => close(),
   };

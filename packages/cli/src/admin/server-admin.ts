@@ -32,6 +32,8 @@ export interface ServerAdmin extends AsyncDisposable {
   explain(server: string): Promise<Explanation>;
   /** Connects the named server, or all that are not connected, and gives how each is now. */
   reconnect(name?: string): Promise<readonly ServerReport[]>;
+  /** Reads the configuration again. Resolves with the names of the servers that are used from then on. */
+  reload(): Promise<readonly string[]>;
   /** Turns the debug mode on or off, and gives whether it was on. */
   setDebug(isOn: boolean): Promise<boolean>;
 }

@@ -197,13 +197,14 @@ async function serve(
     onEvent,
     telemetry,
     debug,
+    onReload: () => readAgain(),
   });
   started = gateway;
   postponeWasmTierUp();
   const tellLost = (): void => {
     for (const { server, problem } of reader.toDo(commands)) tellDefect(`${server}: ${problem}`);
   };
-  const reload = async (): Promise<void> => {
+  const readAgain = async (): Promise<void> => {
     try {
       const next = settings.read().tools;
       await gateway.reload(await reader.read(), next);
@@ -211,8 +212,16 @@ async function serve(
       tellLost();
     } catch (error) {
       if (!(error instanceof UsageError) && !ToolServerError.is(error)) throw error;
-      tellDefect(`${error.message} What was there goes on.`);
+      const code = ToolServerError.is(error) ? error.code : "CONFIGURATION_UNREADABLE";
+      const parts = { problem: error.message, advice: "What was there goes on." };
+      throw new ToolServerError(code, parts, { cause: error });
     }
+  };
+  const reload = async (): Promise<void> => {
+    await readAgain().catch((error: unknown) => {
+      if (!ToolServerError.is(error)) throw error;
+      tellDefect(error.message);
+    });
   };
   const stopWatching = [
     watchFiles([...files, settings.file, ...reader.envFiles], () => void reload()),

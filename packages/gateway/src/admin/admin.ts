@@ -10,6 +10,7 @@ import {
   file_wirescope_v1_admin,
   ListServersResponseSchema,
   ReconnectResponseSchema,
+  ReloadResponseSchema,
   type Server,
   SetDebugResponseSchema,
   type SignInResponse,
@@ -54,6 +55,7 @@ export interface AdminOptions {
   readonly signIns: SignIns;
   readonly channelId: (connection: ConnectionFacts) => number | undefined;
   readonly debug: DebugSwitch | undefined;
+  readonly onReload: (() => Promise<void>) | undefined;
   /** What who changes something has to bring, besides what the guard asks of everybody. */
   readonly adminToken: string;
 }
@@ -202,6 +204,18 @@ export function createAdmin(options: AdminOptions): Admin {
           await approve(upstream, pluginOf(server), fingerprint);
           await upstream.reconnect();
           return create(ApproveResponseSchema, { server: messageOf(upstream) });
+        }),
+      reload: (_, context) =>
+        answer(async () => {
+          assertAdministrator(context);
+          if (options.onReload === undefined) {
+            throw new ConnectError(
+              "This gateway is part of a program that does not read a configuration again. Restart the program.",
+              Code.FailedPrecondition,
+            );
+          }
+          await options.onReload();
+          return create(ReloadResponseSchema, { servers: upstreams.all.map(({ name }) => name) });
         }),
       setDebug: ({ enabled }, context) =>
         answer(() => {

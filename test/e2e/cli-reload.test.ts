@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { runCommand, startGateway } from "./command.test.helper.js";
+
+test("reload makes the running gateway use the new configuration, and reports one that cannot be read", async () => {
+  const home = mkdtempSync(join(tmpdir(), "cli-reload-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const file = join(home, ".mcp.json");
+  const configure = (...names: string[]): void => {
+    const servers = names.map((name) => [name, { command: "/nowhere/at-all" }]);
+    writeFileSync(file, JSON.stringify({ mcpServers: Object.fromEntries(servers) }));
+  };
+  configure("one");
+  const env = {
+    HOME: home,
+    XDG_RUNTIME_DIR: join(home, "run"),
+    XDG_CONFIG_HOME: join(home, "config"),
+    XDG_DATA_HOME: join(home, "data"),
+  };
+  await startGateway(["--port", "0", "--trust", "--config", file], { env });
+  const reload = (...args: string[]) => runCommand(["reload", "--config", file, ...args], { env });
+
+  configure("one", "two");
+  const first = await reload("--json");
+  expect(first).toMatchObject({ code: 0, stderr: "" });
+  expect(JSON.parse(first.stdout)).toMatchObject({ servers: ["one", "two"] });
+
+  writeFileSync(file, "{");
+  const second = await reload();
+  expect(second.code).not.toBe(0);
+  expect(second.stderr).toContain("What was there goes on.");
+
+  configure("two");
+  const third = await reload();
+  expect(third.stdout).toMatch(/has read its configuration again. Servers: two\.\n$/);
+});
+
+test("reload without a gateway says how to start one", async () => {
+  const home = mkdtempSync(join(tmpdir(), "cli-reload-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const { code, stderr } = await runCommand(["reload"], { env: { HOME: home, XDG_RUNTIME_DIR: home } });
+  expect(code).toBe(2);
+  expect(stderr).toContain("No gateway of yours runs with this configuration. Start one: wirescope up;");
+});
