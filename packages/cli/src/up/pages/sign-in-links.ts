@@ -24,8 +24,9 @@ export function createSignInLinks(gateway: () => Gateway): SignInLinks {
   const listen = (): Promise<string> =>
     new Promise((resolve, reject) => {
       const listener = createServer((request, response) => {
-        const { pathname } = new URL(request.url ?? "/", "http://gateway");
-        const page = Object.hasOwn(pages, pathname) ? pages[pathname] : undefined;
+        // Not parsed: a target such as // is no URL, and any page of a browser can send it here.
+        const [path = ""] = (request.url ?? "").split("?", 1);
+        const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
         // Another name for this machine is that of a page which wants to read ours.
         if (request.headers.host !== hostOf(listener)) sendMessage(response, 403, "This host is not served here.");
         else if (page === undefined) sendMessage(response, 404, "There is no such page.");
