@@ -10,7 +10,7 @@ import { callSignInTool, signInTools } from "./sign-in-tool.js";
 /** The tools of all servers that answered in time. */
 export async function listTools(upstreams: readonly Upstream[], era: Era, offersSignIn: boolean): Promise<JsonObject> {
   const lists = await Promise.all(upstreams.map((upstream) => upstream.tools.get()));
-  const tools = [...definitionsOf(lists), ...(offersSignIn ? signInTools(upstreams) : [])];
+  const tools = definitionsOf([...lists, offersSignIn ? signInTools(upstreams) : undefined]);
   return { tools: era === "legacy" ? tools.map(asLegacyTool) : tools };
 }
 

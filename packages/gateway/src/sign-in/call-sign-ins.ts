@@ -38,20 +38,39 @@ const methods: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "reso
 
 /** How long a person is left alone after they were asked, in milliseconds: doubles each time until a call works. */
 const [firstPauseMs, maxPauseMs] = [60_000, 600_000];
+/** A call that works ends the pause only if there were no more pages than this, because a server decides which calls work. */
+const [maxPages, forgetMs] = [3, 3_600_000];
+
+/** What a person was asked for, of late. */
+interface Asked {
+  readonly count: number;
+  readonly at: number;
+  readonly pauseMs: number;
+}
 
 export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
   const { upstreams, signIns, notices, clock, tell, openBrowser, linkTo } = options;
   const links = options.secrets.rotating(64);
   const underWay = new Map<string, SharedSignIn>();
-  const pauses = new Map<string, { readonly count: number; readonly until: number }>();
+  const asked = new Map<string, Asked>();
   /** When a sign-in to a server last succeeded, by `performance.now()`. */
   const doneAt = new Map<string, number>();
 
-  const mayShow = (server: string): boolean => clock.now() >= (pauses.get(server)?.until ?? 0);
+  const askedOfLate = (server: string): Asked | undefined => {
+    const last = asked.get(server);
+    return last !== undefined && clock.now() - last.at < forgetMs ? last : undefined;
+  };
+  const mayShow = (server: string): boolean => {
+    const last = askedOfLate(server);
+    return last === undefined || clock.now() >= last.at + last.pauseMs;
+  };
   const pause = (server: string): void => {
-    const count = (pauses.get(server)?.count ?? 0) + 1;
-    const pauseMs = Math.min(firstPauseMs * 2 ** (count - 1), maxPauseMs);
-    pauses.set(server, { count, until: clock.now() + pauseMs });
+    const count = (askedOfLate(server)?.count ?? 0) + 1;
+    asked.set(server, { count, at: clock.now(), pauseMs: Math.min(firstPauseMs * 2 ** (count - 1), maxPauseMs) });
+  };
+  const endPause = (server: string): void => {
+    const last = asked.get(server);
+    if (last !== undefined && last.count <= maxPages) asked.set(server, { ...last, pauseMs: 0 });
   };
 
   const begin = (upstream: Upstream, session: OAuthSession): SharedSignIn => {
@@ -89,6 +108,16 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
     return shared;
   };
 
+  /** The server that a call failed at for the lack of a sign-in. */
+  const toSignInTo = (error: unknown, { route }: ClientCall): Upstream | undefined => {
+    if (ToolServerError.is(error, "SIGN_IN_NEEDED")) return route && upstreams.named(route.server);
+    const { reason, server } = error instanceof RpcError && isObject(error.data) ? error.data : {};
+    if (reason !== "SIGN_IN_NEEDED" || typeof server !== "string") return undefined;
+    // A client that was asked something during the call may have made the error up.
+    const upstream = upstreams.named(server);
+    return upstream?.status().failure?.code === reason ? upstream : undefined;
+  };
+
   /** The failure with what a person can do about it. */
   const advised = async (server: string, error: unknown, why = ""): Promise<RpcError> => {
     const { code, message, data } = faultOf(error);
@@ -123,18 +152,17 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
     await signIn(upstream, failed);
     try {
       const result = await failed.again();
-      pauses.delete(upstream.name);
+      endPause(upstream.name);
       return result;
     } catch (error) {
-      throw serverToSignInTo(error, failed.call) === undefined ? error : await advised(upstream.name, error);
+      throw toSignInTo(error, failed.call) === undefined ? error : await advised(upstream.name, error);
     }
   };
 
   return {
     retry(failed) {
       const { call, error } = failed;
-      const server = methods.has(call.method) ? serverToSignInTo(error, call) : undefined;
-      const upstream = server === undefined ? undefined : upstreams.named(server);
+      const upstream = methods.has(call.method) ? toSignInTo(error, call) : undefined;
       return upstream && retry(upstream, failed);
     },
     close() {
@@ -143,11 +171,4 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
       }
     },
   };
-}
-
-/** The server that a call failed at for the lack of a sign-in. */
-function serverToSignInTo(error: unknown, { route }: ClientCall): string | undefined {
-  if (ToolServerError.is(error, "SIGN_IN_NEEDED")) return route?.server;
-  const data = error instanceof RpcError && isObject(error.data) ? error.data : {};
-  return data.reason === "SIGN_IN_NEEDED" && typeof data.server === "string" ? data.server : undefined;
 }

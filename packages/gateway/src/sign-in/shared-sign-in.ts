@@ -139,9 +139,11 @@ function urlOf({ way }: SignInRequest): string {
 }
 
 function messageOf({ server, issuer, scopes, way }: SignInRequest): string {
-  const wanted = scopes.length > 0 ? ` It will be asked for: ${scopes.join(" ")}.` : "";
-  const code = way.kind === "device" ? ` Enter the code ${way.userCode} there.` : "";
-  return printableText(`Sign in to ${server} with ${issuer}.${wanted}${code}`, 1000);
+  const code = way.kind === "device" ? ` Enter the code ${JSON.stringify(way.userCode)} there.` : "";
+  // Each in quotes, because servers choose them: together they could read as a sentence of ours.
+  const names = scopes.map((scope) => JSON.stringify(scope)).join(", ");
+  const wanted = names === "" ? "" : ` It will be asked for these permissions: ${names}.`;
+  return printableText(`Sign in to ${JSON.stringify(server)} with ${issuer}.${code}${wanted}`, 1000);
 }
 
 function declined(server: string): ToolServerError {
