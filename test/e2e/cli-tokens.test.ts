@@ -24,6 +24,7 @@ describe("tokens", () => {
     const world = await createLoginWorld({ lifetimeS: 1 });
     await login(world);
     await allExpired(world);
+    world.authorization.lifetimeS = 3600;
     const before = world.authorization.count("/token");
     expect(await world.run(call)).toMatchObject({ code: 0, stdout: "milk, eggs\n", stderr: "" });
     expect(world.authorization.count("/token")).toBe(before + 1);
@@ -36,6 +37,7 @@ describe("tokens", () => {
     await login(world);
     await world.authorization.endGrants();
     await allExpired(world);
+    world.authorization.lifetimeS = 3600;
     expect((await world.run(call)).stderr).toMatch(/Sign in with: wirescope login notes\n$/);
     const { code, stderr } = await world.run(call, { person: browsingPerson() });
     expect(code).toBe(0);

@@ -5,6 +5,8 @@ import { onTestFinished, vi } from "vitest";
 /** oidc-provider, as it comes: registration, rotation, revocation, device flow, resource indicators, DPoP. Ends with the test. */
 export interface RealAuthorizationServer {
   readonly issuer: string;
+  /** How long the access tokens live that are issued from now on, in seconds. */
+  lifetimeS: number;
   /** Every access and refresh token that was given. */
   readonly issued: readonly string[];
   /** How often a path was asked for. */
@@ -26,7 +28,7 @@ export interface GoodToken {
 export interface RealServerOptions {
   /** Clients that are registered by hand. */
   readonly clients?: readonly object[];
-  /** How long access tokens live, in seconds. Default 3600. */
+  /** How long access tokens live at first, in seconds. Default 3600. */
   readonly lifetimeS?: number;
   /** Whether proofs need a nonce. */
   readonly requiresNonce?: boolean;
@@ -55,8 +57,8 @@ export async function startRealAuthorizationServer(options: RealServerOptions = 
     interactions: { url: (_: unknown, interaction: { uid: string }) => `/interaction/${interaction.uid}` },
     findAccount: (_: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),
     ttl: {
-      AccessToken: lifetimeS,
-      ClientCredentials: lifetimeS,
+      AccessToken: () => self.lifetimeS,
+      ClientCredentials: () => self.lifetimeS,
       DeviceCode: 600,
       Grant: 86_400,
       Session: 86_400,
@@ -78,7 +80,7 @@ export async function startRealAuthorizationServer(options: RealServerOptions = 
         getResourceServerInfo: (_: unknown, resource: string) => ({
           scope: "notes:read notes:write",
           audience: resource,
-          accessTokenTTL: lifetimeS,
+          accessTokenTTL: self.lifetimeS,
           accessTokenFormat: "opaque",
         }),
       },
@@ -127,8 +129,9 @@ export async function startRealAuthorizationServer(options: RealServerOptions = 
     await new Promise((resolve) => server.close(resolve));
   };
   onTestFinished(close);
-  return {
+  const self: RealAuthorizationServer = {
     issuer,
+    lifetimeS,
     issued,
     count: (path) => paths.filter((asked) => asked === path).length,
     async find(token) {
@@ -141,6 +144,7 @@ export async function startRealAuthorizationServer(options: RealServerOptions = 
     },
     close,
   };
+  return self;
 }
 
 function formFor(prompt: string, { scope = "" }: Readonly<Record<string, string>>): string {
