@@ -136,9 +136,6 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       return undefined;
     },
   };
-  const attempt = (request: HttpRequest, signal: Cancellation | undefined): Promise<HttpAnswer> =>
-    attemptRequest(host, request, signal);
-
   const attemptWithin = async (headTimeoutMs: number, request: HttpRequest): Promise<HttpAnswer> => {
     const { signal, leg = defaultLeg, url } = request;
     const limit = new AbortController();
@@ -148,7 +145,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     // What is no AbortSignal is of this one request, and goes with it.
     else signal?.addEventListener("abort", () => limit.abort(signal.reason));
     try {
-      return await attempt(request, joined);
+      return await attemptRequest(host, request, joined);
     } finally {
       callOff();
     }
@@ -159,7 +156,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       const { signal, headTimeoutMs } = request;
       if (closed !== undefined) return Promise.reject(closed);
       if (signal?.aborted) return Promise.reject(signal.reason);
-      return headTimeoutMs === undefined ? attempt(request, signal) : attemptWithin(headTimeoutMs, request);
+      return headTimeoutMs === undefined
+        ? attemptRequest(host, request, signal)
+        : attemptWithin(headTimeoutMs, request);
     },
     async openSocket(url, socketOptions = {}) {
       if (closed !== undefined) throw closed;
