@@ -113,7 +113,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   const eventLog = createEventLog({ tell, redact: secrets.redact, tellsArguments: options.tellsArguments ?? false });
   const observers = joinObservers([metrics, eventLog, ...(telemetry ? [telemetry] : [])], onDefect);
-  const notices = createNotices();
+  const notices = createNotices(onDefect);
   const observation = observeToolServers({ registry });
   const sessions: Sessions = createSessions({ limits, notices, tell, onLogLevel: () => setLogLevel() });
   const upstreams = createUpstreams({
@@ -178,8 +178,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     metrics,
     dispatch,
     sessions,
-    stateless: createStatelessRequests({ hub, dispatch, parked }),
-    subscriptions: createClientSubscriptions({ hub, notices, most: limits.listeners }),
+    stateless: createStatelessRequests({ hub, dispatch, parked, onDefect }),
+    subscriptions: createClientSubscriptions({ hub, notices, most: limits.listeners, onDefect }),
     accounts: createAccounts(limits),
     streams: createEventStreams(),
     requesterOf: createRequesters(options.listen === false || options.listen?.token !== false),

@@ -58,3 +58,18 @@ test("changes of one resource in one moment are one, and others are told as well
   vi.advanceTimersByTime(1000);
   expect(heard).toHaveLength(2);
 });
+
+test("a listener that throws is reported, and the others are notified", () => {
+  const defects: unknown[] = [];
+  const notices = createNotices((error) => void defects.push((error as Error).message));
+  const levels: string[] = [];
+  notices.subscribe({
+    onLog() {
+      throw new Error("unwritable");
+    },
+  });
+  notices.subscribe({ onLog: (level) => void levels.push(level) });
+  notices.onLog("info", {});
+  notices.close();
+  expect([defects, levels]).toEqual([["unwritable"], ["info"]]);
+});

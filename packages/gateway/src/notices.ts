@@ -25,8 +25,18 @@ const gatherMs = 25;
 /** How long clients have peace between two changes of one list, in milliseconds: a server may say so without end. */
 const peaceMs = 250;
 
-export function createNotices(): Notices {
+/** `onDefect` is called with what a listener throws: the others are notified all the same. */
+export function createNotices(onDefect: (error: unknown) => void = () => {}): Notices {
   const listeners = new Set<NoticeListener>();
+  const notify = (notice: (listener: NoticeListener) => void): void => {
+    for (const listener of [...listeners]) {
+      try {
+        notice(listener);
+      } catch (error) {
+        onDefect(error);
+      }
+    }
+  };
   const changed = new Set<NoticedList>();
   /** When clients may be told of a list again. */
   const peaceUntil = new Map<NoticedList, number>();
@@ -43,7 +53,7 @@ export function createNotices(): Notices {
       const next = Math.min(...[...changed].map((list) => peaceUntil.get(list) ?? 0));
       timer = setTimeout(flush, Math.max(gatherMs, next - now));
     }
-    for (const list of lists) for (const listener of [...listeners]) listener.onListChanged?.(list);
+    for (const list of lists) notify((listener) => listener.onListChanged?.(list));
   };
   const updated = new Map<string, readonly [server: string, uri: string]>();
   let updateTimer: NodeJS.Timeout | undefined;
@@ -51,7 +61,9 @@ export function createNotices(): Notices {
     updateTimer = undefined;
     const updates = [...updated.values()];
     updated.clear();
-    for (const listener of [...listeners]) for (const update of updates) listener.onResourceUpdated?.(...update);
+    notify((listener) => {
+      for (const update of updates) listener.onResourceUpdated?.(...update);
+    });
   };
   return {
     onListChanged(list) {
@@ -63,10 +75,10 @@ export function createNotices(): Notices {
       updateTimer ??= setTimeout(flushUpdates, gatherMs);
     },
     onLog(level, params) {
-      for (const listener of [...listeners]) listener.onLog?.(level, params);
+      notify((listener) => listener.onLog?.(level, params));
     },
     onVisitCompleted(elicitationId, params) {
-      for (const listener of [...listeners]) listener.onVisitCompleted?.(elicitationId, params);
+      notify((listener) => listener.onVisitCompleted?.(elicitationId, params));
     },
     subscribe(listener) {
       listeners.add(listener);

@@ -38,6 +38,7 @@ export interface StatelessRequestsOptions {
   readonly hub: Hub;
   readonly dispatch: Dispatch;
   readonly parked: ParkedCalls;
+  readonly onDefect: (error: unknown) => void;
 }
 
 /** Methods whose results say how long they may be cached. */
@@ -53,7 +54,8 @@ const cacheable: ReadonlySet<string> = new Set([
 // Whose state it is that a client returns with: of a call that waits here, or one of a server behind.
 const [ours, theirs] = ["p.", "u."];
 
-export function createStatelessRequests({ hub, dispatch, parked }: StatelessRequestsOptions): StatelessRequests {
+export function createStatelessRequests(options: StatelessRequestsOptions): StatelessRequests {
+  const { hub, dispatch, parked, onDefect } = options;
   const callOf = ({ request, envelope, account, headers }: StatelessRequest): StatelessCall => {
     const { id, method, params } = request;
     const subject = subjectOf(request);
@@ -114,7 +116,11 @@ export function createStatelessRequests({ hub, dispatch, parked }: StatelessRequ
         // A client that went away while a question was about to be sent does not return for it.
         if (isOver && "questions" in end) return;
         isOver = true;
-        respond(request, call, end, outlet);
+        try {
+          respond(request, call, end, outlet);
+        } catch (error) {
+          onDefect(error);
+        }
       });
       return () => {
         if (isOver) return;

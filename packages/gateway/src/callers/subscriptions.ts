@@ -17,6 +17,7 @@ export interface ClientSubscriptionsOptions {
   readonly hub: Hub;
   readonly notices: Notices;
   readonly most: number;
+  readonly onDefect: (error: unknown) => void;
 }
 
 const listFields: Readonly<Record<NoticedList, string>> = {
@@ -27,7 +28,12 @@ const listFields: Readonly<Record<NoticedList, string>> = {
 
 const mostResources = 1000;
 
-export function createClientSubscriptions({ hub, notices, most }: ClientSubscriptionsOptions): ClientSubscriptions {
+export function createClientSubscriptions({
+  hub,
+  notices,
+  most,
+  onDefect,
+}: ClientSubscriptionsOptions): ClientSubscriptions {
   const open = new Set<(isGraceful: boolean) => void>();
 
   const assertRoom = (): void => {
@@ -100,10 +106,12 @@ export function createClientSubscriptions({ hub, notices, most }: ClientSubscrip
           error instanceof RpcError ? error : { code: rpcCodes.internalError, message: "Internal error." };
         outlet.respond({ jsonrpc: "2.0", id: request.id, error: { code, message } }, 200);
       };
-      listen(request, outlet, () => isGone).then((stop) => {
-        end = stop;
-        if (isGone) stop?.();
-      }, refuse);
+      listen(request, outlet, () => isGone)
+        .then((stop) => {
+          end = stop;
+          if (isGone) stop?.();
+        }, refuse)
+        .catch(onDefect);
       return () => {
         isGone = true;
         end?.();
