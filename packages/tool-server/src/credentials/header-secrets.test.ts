@@ -13,6 +13,12 @@ test.each([
   ["X-Api-Key", "abc", ["abc"]],
   ["Cookie", "session=abc", ["session=abc"]],
   ["X-Anything", "abc", ["abc"]],
+  ["X-Session-Id", "abc", ["abc"]],
+  ["X-SessionID", "abc", ["abc"]],
+  ["X-Session", "12345678", ["12345678"]],
+  ["X-Session-User", "abc", ["abc"]],
+  ["X-Team-Session-Id", "abc", ["abc"]],
+  ["X-Account-Token", "abc", ["abc"]],
 ])("[TS-D-SEC-2] %s: %s holds what must not be shown", (name, value, expected) => {
   expect(secretsOfHeader(name, value)).toEqual(expected);
 });
@@ -21,6 +27,9 @@ test.each([
   ["X-Tenant", "acme"],
   ["X-Workspace-Id", "acme"],
   ["X-Request-ID", "abc"],
+  ["X-Client-Id", "abc"],
+  ["X-Account-Id", "abc"],
+  ["X-Session-Timeout", "300"],
   ["User-Agent", "wirescope"],
   ["X-Api-Version", "2026-01-01"],
   ["X-Signed-At", "1700000000000"],

@@ -13,7 +13,9 @@ export function secretsOfHeader(name: string, value: string): string[] {
     const rest = scheme === undefined ? /^\S+\s+(.+)$/s.exec(credentials)?.[1] : undefined;
     return [credentials, password, rest].filter((secret) => secret !== undefined);
   }
-  const isPublicName = isTenantHeader(name) || /(^|-)(id|timestamp|date|version|region|user|agent)$/i.test(name);
+  const isPublicName =
+    !/session/i.test(name) &&
+    (isTenantHeader(name) || /(^|-)(id|timestamp|date|version|region|user|agent)$/i.test(name));
   // Digits may be a time, but not where the name says that they are a key.
   const isTime = /^\d{1,13}$/.test(value) && !isCredentialHeader(name);
   return isPublicName || isTime ? [] : [value];

@@ -44,13 +44,16 @@ export function isSecretName(name: string): boolean {
   return words.some((word) => secretWords.has(word));
 }
 
-/** Whether a header with this name carries a credential: Authorization, cookies, keys, tokens, secrets, signatures. */
+/** Whether a header with this name carries a credential: Authorization, cookies, sessions, keys, tokens, secrets, signatures. */
 export function isCredentialHeader(name: string): boolean {
-  return isSecretName(name) && name.toLowerCase() !== "idempotency-key";
+  // Only in a header: the variables of a desktop have sessions of their own.
+  const isSession = /session[-_]?(?:id)?$/i.test(name);
+  return (isSession || isSecretName(name)) && name.toLowerCase() !== "idempotency-key";
 }
 
-/** Whether a header with this name chooses a tenant, a workspace or the like. */
+/** Whether a header with this name chooses a tenant, a workspace or the like; the token of an account is a credential. */
 export function isTenantHeader(name: string): boolean {
+  if (isCredentialHeader(name)) return false;
   return wordsOf(name).some((word) => /^(tenant|workspace|organi[sz]ation|org|account|project|team)$/.test(word));
 }
 
