@@ -64,7 +64,7 @@ async function mutate(Stryker, name, file, concurrency) {
     timeoutFactor: 3,
     // It would be rewritten with the API of TypeScript, which version 7 does not have.
     tsconfigFile: "none",
-    ignorePatterns: ["/docs", "/examples", "/benchmarks", "/conformance", "/deploy", "/test/e2e", "dist", "bundle"],
+    ignorePatterns: ["/examples", "/benchmarks", "/conformance", "/deploy", "/test/e2e", "dist", "bundle"],
     tempDirName: ".mutation/sandbox",
     reporters: ["html", "progress-append-only"],
     htmlReporter: { fileName: `.mutation/reports/${name}.html` },
