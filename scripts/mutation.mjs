@@ -1,12 +1,13 @@
 // npm run mutation: changes the code in small ways, one at a time, and says which changes no test notices.
 //
-//   npm run mutation                      the five parts below, one after the other
+//   npm run mutation                      the parts below, one after the other
 //   npm run mutation -- registry          one of them
 //   npm run mutation -- registry/links.ts one file of it
 //
 // Each change is held against the tests beside the code, and against those alone. The reports are in .mutation/reports.
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { subscribe } from "node:diagnostics_channel";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -21,12 +22,15 @@ const parts = {
     "{judge-value,parse-env-file,substitute-entry,template,url-template}.ts",
   ],
   credentials: ["packages/tool-server/src/credentials"],
-  why: ["packages/tool-server/src/why"],
+  why: ["packages/tool-server/src/why", "{*,walk/*}.ts"],
+  // Judges facts and does nothing else: its own tests have no server to wait for.
+  rank: ["packages/tool-server/src/why/rank"],
 };
 
 // Version 10 needs Node 22.
 const strykerVersion = "9.6.1";
 const home = join(root, ".mutation");
+const sandbox = join(".mutation", `sandbox-${process.pid}`);
 const packageOf = (name) => join(home, "node_modules", "@stryker-mutator", name, "dist", "src", "index.js");
 
 /** Installs Stryker below .mutation, once: 170 packages that nothing else needs. It finds vitest in the checkout. */
@@ -65,7 +69,7 @@ async function mutate(Stryker, name, file, concurrency) {
     // It would be rewritten with the API of TypeScript, which version 7 does not have.
     tsconfigFile: "none",
     ignorePatterns: ["/examples", "/benchmarks", "/conformance", "/deploy", "/test/e2e", "dist", "bundle"],
-    tempDirName: ".mutation/sandbox",
+    tempDirName: sandbox,
     reporters: ["html", "progress-append-only"],
     htmlReporter: { fileName: `.mutation/reports/${name}.html` },
     logLevel: "warn",
@@ -78,6 +82,22 @@ async function mutate(Stryker, name, file, concurrency) {
       `Stryker failed: ${error.message} What it says is above; the tests must pass without a change.`,
     );
   }
+}
+
+/** Ends the workers with this process, and removes their copies of the checkout: a signal makes Stryker leave both behind. */
+function endWorkersAtExit() {
+  const workers = new Set();
+  subscribe("child_process", ({ process: worker }) => {
+    workers.add(worker);
+    worker.once("exit", () => workers.delete(worker));
+  });
+  // Stryker listens while it runs, but not between two parts.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, (_, number) => process.exit(128 + number));
+  process.on("exit", () => {
+    // A change may have put a worker into a loop without end, in which it gets no other signal.
+    for (const worker of workers) worker.kill("SIGKILL");
+    rmSync(join(root, sandbox), { recursive: true, force: true });
+  });
 }
 
 await command(main, { needsBuild: false });
@@ -98,6 +118,7 @@ async function main(args) {
       throw new SetupError(`The parts are ${Object.keys(parts).join(", ")}, not "${name}".`);
   }
   await installStryker();
+  endWorkersAtExit();
   const { Stryker } = await import(packageOf("core"));
   for (const one of wanted) {
     const [name, ...file] = one.split("/");
