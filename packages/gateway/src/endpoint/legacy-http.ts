@@ -1,6 +1,4 @@
-import { randomBytes } from "node:crypto";
 import {
-  faultOf,
   isModernVersion,
   legacyVersions,
   type ReadMessage,
@@ -8,13 +6,13 @@ import {
   type RpcRequest,
   rpcCodes,
 } from "@wirescope/tool-server/rpc";
-import { readInitialize, responseOf, type Session } from "../callers/session.js";
+import type { Session } from "../callers/session.js";
 import { mismatch } from "../catalogue/param-headers.js";
 import { accepts } from "./accepts.js";
+import { beginSession } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpRequest, HttpResponse } from "./http-exchange.js";
 import { createHttpOutlet, sendJson } from "./http-outlet.js";
-import { initializeResult } from "./initialize-result.js";
 import { headerOf } from "./modern-headers.js";
 import { httpError, refuse } from "./refuse.js";
 
@@ -85,28 +83,8 @@ function initialize(parts: EndpointParts, request: HttpRequest, response: HttpRe
   if (headerOf(request.headers, "mcp-session-id") !== undefined) {
     throw httpError(400, "The session is initialized already.", rpcCodes.invalidRequest);
   }
-  const { id } = message;
-  let init: ReturnType<typeof readInitialize>;
-  try {
-    init = readInitialize(message.params);
-  } catch (error) {
-    sendJson(response, 200, { jsonrpc: "2.0", id, error: faultOf(error) });
-    return;
-  }
-  const { hub, dispatch, limits, accounts } = parts;
-  const account = accounts.create(parts.requesterOf(request), init.clientInfo);
-  dispatch.count(account);
-  const result = initializeResult(hub, init.requested);
-  const session = parts.sessions.begin({
-    ...init,
-    id: randomBytes(24).toString("base64url"),
-    account,
-    protocolVersion: result.protocolVersion,
-    dispatch,
-    inputMs: limits.inputMs,
-  });
-  if (session === undefined) throw httpError(503, "There are as many sessions as there may be. Try again later.");
-  sendJson(response, 200, responseOf(id, { result }), { "mcp-session-id": session.id });
+  const { session, response: begun } = beginSession(parts, parts.requesterOf(request), message);
+  sendJson(response, 200, begun, { "mcp-session-id": session.id });
 }
 
 /** The session that a request names, where it is the caller's. Throws an RpcError. */

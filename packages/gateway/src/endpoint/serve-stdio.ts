@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { Readable, Writable } from "node:stream";
 import {
   createLineReader,
@@ -19,9 +18,9 @@ import {
 } from "@wirescope/tool-server/rpc";
 import type { Requester } from "../callers/accounts.js";
 import type { Outlet } from "../callers/outlet.js";
-import { readInitialize, responseOf, type Session } from "../callers/session.js";
+import type { Session } from "../callers/session.js";
+import { beginSession } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import { initializeResult } from "./initialize-result.js";
 import { unsupportedVersion } from "./modern-headers.js";
 
 /** A client that is served over pipes. */
@@ -42,7 +41,7 @@ const requester: Requester = { principal: "stdio", rateKey: "stdio" };
  * version is served by itself. Nothing else may be written to the output.
  */
 export function serveStdio(parts: EndpointParts, input: Readable, output: Writable): StdioClient {
-  const { hub, dispatch, sessions, accounts, stateless, subscriptions, limits } = parts;
+  const { accounts, stateless, subscriptions, limits } = parts;
   /** How to call off requests of the newer era. */
   const running = new TransientMap<RequestId, () => void>();
   let session: Session | undefined;
@@ -75,19 +74,10 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
 
   const initialize = (message: RpcRequest): void => {
     if (session !== undefined) throw new RpcError(rpcCodes.invalidRequest, "The session is initialized already.");
-    const init = readInitialize(message.params);
-    const result = initializeResult(hub, init.requested);
-    session = sessions.begin({
-      ...init,
-      id: randomBytes(24).toString("base64url"),
-      account: accounts.create(requester, init.clientInfo),
-      protocolVersion: result.protocolVersion,
-      dispatch,
-      inputMs: limits.inputMs,
-    });
-    if (session === undefined) throw new RpcError(rpcCodes.failed, "There are as many sessions as there may be.");
+    const begun = beginSession(parts, requester, message);
+    session = begun.session;
     session.setStream(wire);
-    write(responseOf(message.id, { result }));
+    write(begun.response);
   };
 
   const serveModern = (request: RpcRequest): void => {

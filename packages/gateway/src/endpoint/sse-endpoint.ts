@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import {
   faultOf,
   parseMessage,
@@ -9,11 +8,11 @@ import {
 } from "@wirescope/tool-server/rpc";
 import type { Requester } from "../callers/accounts.js";
 import type { Outlet } from "../callers/outlet.js";
-import { readInitialize, responseOf, type Session } from "../callers/session.js";
+import type { Session } from "../callers/session.js";
 import { accepts, isJson } from "./accepts.js";
+import { beginSession, newSessionId } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpHandler, HttpRequest, HttpResponse } from "./http-exchange.js";
-import { initializeResult } from "./initialize-result.js";
 import { readBody } from "./read-body.js";
 import { httpError, refuse } from "./refuse.js";
 
@@ -34,23 +33,17 @@ export interface SseEndpoint {
 export const messagesPath = "/messages";
 
 export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
-  const { limits, streams, sessions, hub, dispatch, accounts, requesterOf } = parts;
+  const { limits, streams, requesterOf } = parts;
   const clients = new Map<string, SseClient>();
 
   const initialize = (id: string, client: SseClient, message: RpcRequest): void => {
     try {
       if (client.session !== undefined)
         throw new RpcError(rpcCodes.invalidRequest, "The session is initialized already.");
-      const init = readInitialize(message.params);
-      const result = initializeResult(hub, init.requested);
-      const account = accounts.create(client.requester, init.clientInfo);
-      dispatch.count(account);
-      const { protocolVersion } = result;
-      client.session = sessions.begin({ ...init, id, account, protocolVersion, dispatch, inputMs: limits.inputMs });
-      if (client.session === undefined)
-        throw new RpcError(rpcCodes.failed, "There are as many sessions as there may be.");
-      client.session.setStream(client.outlet);
-      client.outlet.respond(responseOf(message.id, { result }), 200);
+      const { session, response } = beginSession(parts, client.requester, message, id);
+      client.session = session;
+      session.setStream(client.outlet);
+      client.outlet.respond(response, 200);
     } catch (error) {
       client.outlet.respond({ jsonrpc: "2.0", id: message.id, error: faultOf(error) }, 200);
     }
@@ -83,7 +76,7 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
         refuse(request, response, httpError(503, "There are as many streams as there may be. Try again later."));
         return;
       }
-      const id = randomBytes(24).toString("base64url");
+      const id = newSessionId();
       const stream = streams.open(response);
       const outlet: Outlet = {
         get isOpen() {
