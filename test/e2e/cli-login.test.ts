@@ -10,7 +10,7 @@ function login(world: LoginWorld, ...more: string[]): Promise<Run> {
 
 const call = ["call", "notes", "read", "--trust"];
 const nobodySignedIn =
-  /refused the request\. The server answered 401: it requires a sign-in\. Sign in with: wirescope login notes\n$/;
+  /refused the request\. The server responded with 401: it requires a sign-in\. Sign in with: wirescope login notes\n$/;
 
 describe("a sign-in", () => {
   test("[TS-OAUTH-3] [TS-OAUTH-4] [TS-OAUTH-9] shows what will be asked for, and then who the server is", async () => {

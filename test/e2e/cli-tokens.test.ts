@@ -17,7 +17,7 @@ async function allExpired({ tool, authorization }: LoginWorld): Promise<void> {
 
 const call = ["call", "notes", "read", "--trust"];
 const nobodySignedIn =
-  /refused the request\. The server answered 401: it requires a sign-in\. Sign in with: wirescope login notes\n$/;
+  /refused the request\. The server responded with 401: it requires a sign-in\. Sign in with: wirescope login notes\n$/;
 
 describe("tokens", () => {
   test("[TS-OAUTH-6] [TS-ERR-5] are renewed when they have expired, and nobody is asked", async () => {

@@ -133,7 +133,7 @@ export interface ErrorParts {
   readonly problem: string;
   /** What was seen of it; a short report leaves it out. */
   readonly evidence?: string | undefined;
-  /** What to do next. */
+  /** What to do next; empty if nothing helps. */
   readonly advice?: string | undefined;
 }
 
@@ -179,6 +179,11 @@ export class ToolServerError extends Error {
       (code === undefined || value.code === code)
     );
   }
+}
+
+/** What failed and why, without the advice: for an error that wraps this one, and has advice of its own. */
+export function describeProblem({ subject = "", problem, evidence = "" }: Omit<ErrorParts, "advice">): string {
+  return [subject, problem, evidence].filter((part) => part !== "").join(" ");
 }
 
 /** The parts of an error, with more advice. */

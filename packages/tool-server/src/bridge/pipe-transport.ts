@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
-import { ToolServerError } from "../errors.js";
+import { lostConnection } from "../connection/connection-failures.js";
+import type { ToolServerError } from "../errors.js";
 import { createLineReader } from "../rpc/lines.js";
 import { parseMessages } from "../rpc/message.js";
 import { defaultLimits, type ToolTransport } from "../transports/transport.js";
@@ -31,7 +32,7 @@ export function createPipeTransport(server: string, input: Readable, output: Wri
       input.on("data", (chunk: Buffer) => lines.push(chunk));
       input.once("end", () => lines.end());
       input.once("close", () => {
-        end(new ToolServerError("CONNECTION_LOST", `The server ${JSON.stringify(server)} ended the connection.`));
+        end(lostConnection(server));
       });
     },
     async send(message) {

@@ -145,8 +145,9 @@ export async function relay(options: RelayOptions): Promise<void> {
 const notJson = "The line is no message of JSON-RPC.";
 
 function tooLarge(limitBytes: number): ToolServerError {
-  const message = `The client sent a message of more than ${limitBytes} bytes, and is not heard any more. Send less at once.`;
-  return new ToolServerError("MESSAGE_TOO_LARGE", message, { details: { wasSent: false } });
+  const problem = `The client sent a message of more than ${limitBytes} bytes, so nothing more is read from it.`;
+  const parts = { problem, advice: "Send smaller messages." };
+  return new ToolServerError("MESSAGE_TOO_LARGE", parts, { details: { wasSent: false } });
 }
 
 function messageOf(error: unknown): string {

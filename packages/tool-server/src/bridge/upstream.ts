@@ -141,7 +141,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   };
   /** The link to use, which is opened where there is none. */
   const ensure = async (): Promise<Link> => {
-    if (isClosed) throw new ToolServerError("CONNECTION_CLOSED", "The bridge has ended.");
+    if (isClosed) throw new ToolServerError("CONNECTION_CLOSED", { problem: "The bridge has ended.", advice: "" });
     current ??= begin();
     return current;
   };
@@ -196,7 +196,8 @@ async function repeatHandshake(link: Link, request: RpcRequest, done: RpcMessage
   const answer = await Promise.race([answered, link.over]);
   if (answer instanceof Error) throw answer;
   if (!("method" in answer) && answer.error !== undefined) {
-    throw new ToolServerError("CALL_REFUSED", `The server began no new session: ${answer.error.message}`);
+    const problem = `The server started no new session: ${answer.error.message}`;
+    throw new ToolServerError("CALL_REFUSED", { problem, advice: "Check the log of the server." });
   }
   adoptVersion(answer, transport);
   await transport.send(done);
@@ -216,5 +217,8 @@ function adoptVersion(message: RpcMessage, transport: ToolTransport): void {
 }
 
 function lost(): ToolServerError {
-  return new ToolServerError("CONNECTION_LOST", "The connection to the server ended.");
+  return new ToolServerError("CONNECTION_LOST", {
+    problem: "The connection to the server ended.",
+    advice: "The next request connects again.",
+  });
 }

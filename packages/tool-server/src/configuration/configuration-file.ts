@@ -32,19 +32,23 @@ export async function readConfigurationFile(file: string): Promise<string> {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    const reason = reasons[code] ?? (code || "unknown reason");
-    throw new ToolServerError("CONFIGURATION_UNREADABLE", `${file} cannot be read: ${reason}.`, { cause: error });
+    const [reason, advice = ""] = reasons[code] ?? [code || "unknown reason"];
+    const problem = `${file} cannot be read: ${reason}.`;
+    throw new ToolServerError("CONFIGURATION_UNREADABLE", { problem, advice }, { cause: error });
   }
 }
 
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such file",
-  EACCES: "this user may not read it",
-  ERR_ENCODING_INVALID_ENCODED_DATA: "it is not UTF-8. Save it with that encoding",
-  "UTF-16":
-    "it is UTF-16, as Windows PowerShell writes by default. Save it as UTF-8; iconv -f UTF-16 -t UTF-8 converts it",
-  ERR_NOT_A_FILE: "it is not a regular file",
-  ERR_FILE_TOO_LARGE: `it exceeds the limit of ${maxBytes} bytes`,
+/** Why a file cannot be read, and what to do about it. */
+const reasons: Readonly<Record<string, readonly [reason: string, advice?: string]>> = {
+  ENOENT: ["there is no such file"],
+  EACCES: ["this user may not read it"],
+  ERR_ENCODING_INVALID_ENCODED_DATA: ["it is not UTF-8", "Save it with that encoding."],
+  "UTF-16": [
+    "it is UTF-16, as Windows PowerShell writes by default",
+    "Save it as UTF-8; iconv -f UTF-16 -t UTF-8 converts it.",
+  ],
+  ERR_NOT_A_FILE: ["it is not a regular file"],
+  ERR_FILE_TOO_LARGE: [`it exceeds the limit of ${maxBytes} bytes`],
 };
 
 /** By its byte-order mark, or by the zero byte beside its first character. */

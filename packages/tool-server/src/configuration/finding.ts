@@ -55,7 +55,7 @@ export function collectFindings(): { readonly findings: Finding[]; readonly repo
 export function partsOfFindings(findings: readonly Pick<Finding, "message" | "fix">[]): ErrorParts {
   const [first] = findings;
   if (findings.length === 1 && first !== undefined) return { problem: first.message, advice: first.fix };
-  return { problem: findings.map(({ message, fix }) => `${message} ${fix}`).join(" ") };
+  return { problem: findings.map(({ message, fix }) => `${message} ${fix}`).join(" "), advice: "" };
 }
 
 /** A path as people write it: `mcpServers.github.headers["X-API-Key"]`. */

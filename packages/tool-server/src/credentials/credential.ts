@@ -63,6 +63,8 @@ export type RefusalDecision =
   | {
       readonly action: "give-up";
       readonly reason: string;
+      /** What to do next, if the credential knows it. */
+      readonly advice?: string | undefined;
       /** Where the failure has a name of its own, such as SIGN_IN_NEEDED; else the status decides. */
       readonly code?: ToolServerErrorCode | undefined;
     };

@@ -1,3 +1,4 @@
+import type { ToolServerErrorCode } from "../errors.js";
 import type { Refusal, RefusalDecision } from "./credential.js";
 
 /** Whether a status says that the server did not accept who we are or what we may do. */
@@ -5,9 +6,9 @@ export function isRefusal(status: number): boolean {
   return status === 401 || status === 403;
 }
 
-/** The decision to fail. */
-export function giveUp(reason: string): RefusalDecision {
-  return { action: "give-up", reason };
+/** The decision to fail. The status decides about the code if none is given. */
+export function giveUp(reason: string, advice = "", code?: ToolServerErrorCode): RefusalDecision {
+  return { action: "give-up", reason, advice, code };
 }
 
 /** The decision about a refusal of a credential that does not change by itself. */

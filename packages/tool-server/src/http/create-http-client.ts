@@ -194,6 +194,6 @@ function tooSlow(leg: string, url: URL, timeoutMs: number): ToolServerError {
 }
 
 function closedError(server: string, wasSent: boolean): ToolServerError {
-  const message = `The connection to the server ${JSON.stringify(server)} was closed on this side.`;
-  return new ToolServerError("CONNECTION_CLOSED", message, { details: { wasSent } });
+  const problem = `The connection to the server ${JSON.stringify(server)} was closed on this side.`;
+  return new ToolServerError("CONNECTION_CLOSED", { problem, advice: "" }, { details: { wasSent } });
 }

@@ -1,4 +1,4 @@
-import { type ErrorParts, ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails } from "../errors.js";
+import { ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails } from "../errors.js";
 import { printableText } from "../process/printable-text.js";
 import type { OAuthContext } from "./oauth-context.js";
 
@@ -8,10 +8,9 @@ const longestPart = 2000;
 export function oauthFailure(
   { server, secrets }: Pick<OAuthContext, "server" | "secrets">,
   code: ToolServerErrorCode,
-  what: string | Pick<ErrorParts, "problem" | "advice">,
+  { problem, advice }: { readonly problem: string; readonly advice: string },
   options: ErrorOptions & { readonly details?: ToolServerErrorDetails } = {},
 ): ToolServerError {
-  const { problem, advice = "" } = typeof what === "string" ? { problem: what } : what;
   const shown = (text: string): string => printableText(secrets.redact(text), longestPart);
   const parts = { problem: shown(`The server ${JSON.stringify(server)}: ${problem}`), advice: shown(advice) };
   return new ToolServerError(code, parts, options);

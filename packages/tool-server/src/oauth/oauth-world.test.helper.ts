@@ -161,5 +161,6 @@ export interface ToolCall {
   readonly status: number;
   readonly attempts: number;
   readonly reason?: string;
+  readonly advice?: string | undefined;
   readonly code?: string | undefined;
 }

@@ -312,7 +312,7 @@ describe("loops", () => {
     for (let probe = 0; probe < 3; probe += 1) {
       const call = await callTool(world.tool, credential);
       expect(call).toMatchObject({ status: 401, attempts: 1, code: "SIGN_IN_NEEDED" });
-      expect(call.reason).toContain("wirescope login notes");
+      expect(call.advice).toContain("wirescope login notes");
     }
     expect(world.authorization.requests).toEqual([]);
   });

@@ -59,7 +59,7 @@ test("(11) where nobody is there to ask, the failure names the command, and it s
   const world = await createOAuthWorld();
   const connection = await serversOf(world, {}).open("notes");
   const message =
-    'The server "notes" refused the request. The server answered 401: it requires a sign-in. Sign in with: wirescope login notes';
+    'The server "notes" refused the request. The server responded with 401: it requires a sign-in. Sign in with: wirescope login notes';
   await expect(connection.listTools()).rejects.toMatchObject({ code: "SIGN_IN_NEEDED", message });
   expect(world.authorization.requests).toEqual([]);
 });

@@ -106,7 +106,7 @@ export async function openEntry(options: ToolServersOptions, entry: Entry): Prom
   const resolved = resolveOrigin(entry, options.variables);
   // Nobody is asked to approve what cannot be connected to: they would have to be asked again.
   if (resolved !== undefined && "problem" in resolved) {
-    throw unusable(entry, options.variables, { problem: resolved.problem });
+    throw unusable(entry, options.variables, { problem: resolved.problem, advice: "" });
   }
   await options.assertTrusted(entry, options.variables);
   return openToolServer({ ...options, entry, entries: options.configuration.entries });
@@ -131,5 +131,5 @@ function assertValid(name: string, { findings }: Configuration): void {
 }
 
 function closed(): ToolServerError {
-  return new ToolServerError("CONNECTION_CLOSED", "The tool servers were closed.");
+  return new ToolServerError("CONNECTION_CLOSED", { problem: "The tool servers were closed.", advice: "" });
 }

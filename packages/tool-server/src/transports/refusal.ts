@@ -53,6 +53,7 @@ async function settleRefusal(context: TransportContext, request: RefusedRequest)
   const parts = {
     subject: secrets.redact(`The server ${JSON.stringify(server)} refused the request.`),
     problem: secrets.redact(words.join(" ")),
+    advice: secrets.redact(decision.advice ?? ""),
   };
   const code = decision.code ?? (status === 401 ? "UNAUTHORIZED" : "FORBIDDEN");
   const failure = new ToolServerError(code, parts, { details: { status, findings } });

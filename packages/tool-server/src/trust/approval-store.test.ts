@@ -158,9 +158,10 @@ test.runIf(isPosix)(
     await store.approve(await subject());
     for (const mode of [0o620, 0o602]) {
       await chmod(store.path, mode);
-      await expect(store.list()).rejects.toMatchObject(
-        unreadable(/others may write it; take that away with chmod go-w/),
-      );
+      await expect(store.list()).rejects.toMatchObject({
+        ...unreadable(/others may write it\./),
+        advice: "Take that away with chmod go-w.",
+      });
     }
     await chmod(store.path, 0o600);
     await chmod(join(path, "own"), 0o777);

@@ -10,7 +10,7 @@ import { steadyClock } from "../files/steady-clock.js";
 import type { Environment } from "../process/child-environment.js";
 import type { Approval, ApprovalKey, ApprovalSubject } from "./approval.js";
 import { mostApprovalCharacters, parseApprovals, printApprovals } from "./approval-file.js";
-import { currentUser, judgeFolder, judgeOwnership } from "./file-ownership.js";
+import { currentUser, type Exposure, judgeFolder, judgeOwnership } from "./file-ownership.js";
 
 /** Keeps approvals for one user, for all their processes. Rejects with APPROVALS_UNREADABLE; a failed read is never "empty". */
 export interface ApprovalStore {
@@ -97,7 +97,11 @@ async function changeFile<T>(
       await removeLeftoversOf(lock, 60_000);
       const { approvals, result } = edit(before);
       const text = printApprovals(approvals);
-      if (text.length > mostApprovalCharacters) throw fail(path, "written", "it would be too large");
+      if (text.length > mostApprovalCharacters)
+        throw fail(path, "written", {
+          reason: "it would be too large",
+          advice: "Remove approvals that you do not need.",
+        });
       await writeDurably(target, text, signal);
       return result;
     };
@@ -105,10 +109,11 @@ async function changeFile<T>(
       waitMs: patienceMs,
       clock: steadyClock,
       tooLong: (holder) => {
-        const advice = `if it is no more, delete ${lock}`;
-        return fail(path, "written", `${holder} is writing it, and does not end; ${advice}`);
+        const advice = `If it does not run any more, delete ${lock}.`;
+        return fail(path, "written", { reason: `${holder} is writing it, and does not end`, advice });
       },
-      lost: () => fail(path, "written", "this process was stopped for too long meanwhile"),
+      lost: () =>
+        fail(path, "written", { reason: "this process was stopped for too long meanwhile", advice: "Try again." }),
       failed: (error) => fail(path, "written", reasonOf(error), error),
     });
   } catch (error) {
@@ -122,10 +127,11 @@ async function readFile(path: string): Promise<readonly Approval[]> {
   try {
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const facts = await handle.stat();
-    if (!facts.isFile()) throw fail(path, "read", "it is not a file");
+    if (!facts.isFile()) throw fail(path, "read", { reason: "it is not a file", advice: movedAway });
     const exposed = judgeOwnership(facts, currentUser()) ?? (await judgeFolder(await realpath(path)));
     if (exposed !== undefined) throw fail(path, "read", exposed);
-    if (facts.size > 4 * mostApprovalCharacters) throw fail(path, "read", "it is too large");
+    if (facts.size > 4 * mostApprovalCharacters)
+      throw fail(path, "read", { reason: "it is too large", advice: movedAway });
     text = new TextDecoder("utf-8", { fatal: true }).decode(await handle.readFile());
   } catch (error) {
     if (ToolServerError.is(error)) throw error;
@@ -134,8 +140,8 @@ async function readFile(path: string): Promise<readonly Approval[]> {
   }
   const approvals = parseApprovals(text);
   if ("problem" in approvals) {
-    const reason = `${approvals.problem}. It is kept as it is: fix it, or move it away and approve again`;
-    throw fail(path, "read", reason);
+    const reason = `${approvals.problem}. It is kept as it is`;
+    throw fail(path, "read", { reason, advice: "Fix it, or move it away and approve again." });
   }
   return approvals;
 }
@@ -162,14 +168,16 @@ function differsInOrigin(a: ApprovalSubject, b: ApprovalSubject): boolean {
   );
 }
 
-function fail(path: string, what: "read" | "written", reason: string, cause?: unknown): ToolServerError {
-  const message = `The approvals in ${path} cannot be ${what}: ${reason}.`;
-  return new ToolServerError("APPROVALS_UNREADABLE", message, { cause });
+const movedAway = "Move it away and approve again.";
+
+function fail(path: string, what: "read" | "written", { reason, advice }: Exposure, cause?: unknown): ToolServerError {
+  const problem = `The approvals in ${path} cannot be ${what}: ${reason}.`;
+  return new ToolServerError("APPROVALS_UNREADABLE", { problem, advice }, { cause });
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): Exposure {
   const code = String(codeOf(error) ?? "unknown reason");
-  return reasons[code] ?? code;
+  return { reason: reasons[code] ?? code, advice: "" };
 }
 
 const reasons: Readonly<Record<string, string>> = {

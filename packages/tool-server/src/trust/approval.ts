@@ -53,7 +53,7 @@ async function realConfiguration(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (cause) {
-    const message = `The configuration ${quoteUnlessPlain(path)} is not there any more, so it cannot be judged. Name it anew.`;
-    throw new ToolServerError("CONFIGURATION_UNREADABLE", message, { cause });
+    const problem = `The configuration ${quoteUnlessPlain(path)} does not exist any more, so it cannot be judged.`;
+    throw new ToolServerError("CONFIGURATION_UNREADABLE", { problem, advice: "Check its path." }, { cause });
   }
 }

@@ -493,7 +493,7 @@ describe("what is said where an entry is not trusted", () => {
     expect(errors).toEqual([
       expect.stringMatching(/not approved yet.* approve it: wirescope trust .* Or give --trust/),
       expect.stringMatching(/not what was approved \(1 change\).* approve it/),
-      expect.stringMatching(/policy\.json denies it in line 1\. It says: "Ask Ada\\u\{1b\}\."\. Ask who keeps/),
+      expect.stringMatching(/policy\.json denies it in line 1\. It says: "Ask Ada\\u\{1b\}\."\. Ask the owner/),
       expect.stringMatching(/denies what it does not list/),
       expect.stringMatching(/does not accept --trust/),
     ]);

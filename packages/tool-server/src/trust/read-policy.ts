@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { lstat, open, realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ToolServerError } from "../errors.js";
-import { currentUser, judgeFolder, judgeOwnership } from "./file-ownership.js";
+import { currentUser, type Exposure, judgeFolder, judgeOwnership } from "./file-ownership.js";
 import { parsePolicy } from "./parse-policy.js";
 import type { TrustPolicy } from "./policy.js";
 
@@ -24,24 +24,27 @@ export async function readPolicy(given?: string): Promise<TrustPolicy | undefine
   if (policy !== undefined) return policy;
   const shown = problems.slice(0, 20).map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`);
   const more = problems.length > shown.length ? [`There are ${problems.length - shown.length} more.`] : [];
-  throw fail(path, `it has ${problems.length === 1 ? "a problem" : "problems"}`, [...shown, ...more]);
+  const reason = `it has ${problems.length === 1 ? "a problem" : "problems"}`;
+  throw fail(path, { reason, evidence: [...shown, ...more].join(" ") });
 }
 
 async function readText(path: string, isOptional: boolean): Promise<string | undefined> {
   try {
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const facts = await handle.stat();
-    if (!facts.isFile()) throw fail(path, "it is not a file");
+    if (!facts.isFile()) throw fail(path, { reason: "it is not a file" });
     const exposed = judgeOwnership(facts, currentUser()) ?? (await judgeFolder(await realpath(path)));
     if (exposed !== undefined) throw fail(path, exposed);
-    if (facts.size > mostBytes) throw fail(path, `it has ${facts.size} bytes, and ${mostBytes} are the most`);
+    if (facts.size > mostBytes) {
+      throw fail(path, { reason: `its ${facts.size} bytes exceed the limit of ${mostBytes}` });
+    }
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await handle.readFile());
   } catch (error) {
     if (ToolServerError.is(error)) throw error;
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown reason";
     // A link to nothing was meant to be a policy.
     if (code === "ENOENT" && isOptional && !(await isThere(path))) return undefined;
-    throw fail(path, reasons[code] ?? code, [], error);
+    throw fail(path, { reason: reasons[code] ?? code }, error);
   }
 }
 
@@ -52,9 +55,15 @@ async function isThere(path: string): Promise<boolean> {
   );
 }
 
-function fail(path: string, reason: string, lines: readonly string[] = [], cause?: unknown): ToolServerError {
-  const message = [`The policy ${path} cannot be used: ${reason}. Nothing is trusted until it is fixed.`, ...lines];
-  return new ToolServerError("POLICY_UNREADABLE", message.join(" "), { cause });
+interface Unusable extends Partial<Exposure> {
+  readonly reason: string;
+  readonly evidence?: string;
+}
+
+function fail(path: string, { reason, evidence, advice = "Fix it." }: Unusable, cause?: unknown): ToolServerError {
+  const problem = `The policy ${path} cannot be used: ${reason}. Nothing is trusted until it is fixed.`;
+  const parts = { problem, evidence, advice };
+  return new ToolServerError("POLICY_UNREADABLE", parts, { cause });
 }
 
 const reasons: Readonly<Record<string, string>> = {

@@ -20,7 +20,7 @@ export function renderDistrust(server: string, judgement: Distrust): string[] {
         ...renderApproval(judgement.approval),
       ];
     case "denied":
-      return [`The server ${quoteText(server)} is not allowed here: ${describeDenial(judgement.rule)}`];
+      return [new ToolServerError("NOT_TRUSTED", partsOf(server, judgement)).message];
   }
 }
 
@@ -43,8 +43,10 @@ function partsOf(server: string, judgement: Distrust): ErrorParts {
       const problem = `The server ${name} is not what was approved (${count}), so nothing of it was run or connected to.`;
       return { problem, advice };
     }
-    case "denied":
-      return { problem: `The server ${name} is not allowed here: ${describeDenial(judgement.rule)}` };
+    case "denied": {
+      const { reason, advice: next } = describeDenial(judgement.rule);
+      return { problem: `The server ${name} is not allowed here: ${reason}`, advice: next };
+    }
   }
 }
 
@@ -52,16 +54,22 @@ function originOf(judgement: Distrust): string | undefined {
   return judgement.state === "denied" ? undefined : judgement.subject.fingerprint.origin;
 }
 
-function describeDenial(denial: DenyingRule): string {
+function describeDenial(denial: DenyingRule): { readonly reason: string; readonly advice: string } {
   const policy = `the policy ${quoteUnlessPlain(denial.policy)}`;
   switch (denial.kind) {
     case "deny": {
       const reason = denial.rule.reason === undefined ? "" : ` It says: ${quoteText(denial.rule.reason)}.`;
-      return `${policy} denies it in line ${denial.rule.line}.${reason} Ask who keeps the policy.`;
+      return {
+        reason: `${policy} denies it in line ${denial.rule.line}.${reason}`,
+        advice: "Ask the owner of the policy.",
+      };
     }
     case "others":
-      return `${policy} denies what it does not list. Ask who keeps the policy to add it.`;
+      return { reason: `${policy} denies what it does not list.`, advice: "Ask the owner of the policy to add it." };
     case "trust-flag":
-      return `${policy} does not accept --trust, and the server is not approved as it is. Approve it, without --trust.`;
+      return {
+        reason: `${policy} does not accept --trust, and the server is not approved as it is.`,
+        advice: "Approve it, without --trust.",
+      };
   }
 }

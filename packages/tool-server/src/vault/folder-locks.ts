@@ -22,15 +22,17 @@ export function createFolderLocks(folder: string, clock: Clock): FolderLocks {
   return {
     run(name, task, { subject, ...options }) {
       const path = join(folder, `${name}.lock`);
-      const failure = (message: string): ToolServerError => new ToolServerError("VAULT_LOCKED", message);
+      const failure = (problem: string, advice: string): ToolServerError =>
+        new ToolServerError("VAULT_LOCKED", { problem, advice });
       return withFileLock(path, task, {
         ...options,
         clock,
         tooLong: (holder, waitMs) =>
           failure(
-            `The ${subject} was in use by ${holder} for ${waitMs} ms (${path}). Try again, or end the one that uses it if it hangs.`,
+            `The ${subject} was in use by ${holder} for ${waitMs} ms (${path}).`,
+            "Try again, or end the one that uses it if it hangs.",
           ),
-        lost: () => failure(`The lock ${path} was lost to another. Begin again.`),
+        lost: () => failure(`The lock ${path} was lost to another process.`, "Try again."),
         failed: (error) => asVaultFailure(path, "locked", error),
       });
     },

@@ -71,10 +71,10 @@ export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
             return { release: async () => end() };
           },
           tooLong: (waitMs) =>
-            new ToolServerError(
-              "VAULT_LOCKED",
-              `The ${describeVaultKey(key)} was in use by this process for ${waitMs} ms. Try again.`,
-            ),
+            new ToolServerError("VAULT_LOCKED", {
+              problem: `The ${describeVaultKey(key)} was in use by this process for ${waitMs} ms.`,
+              advice: "Try again.",
+            }),
         });
       }),
     watch: listeners.add,

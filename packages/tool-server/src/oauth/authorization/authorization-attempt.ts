@@ -36,16 +36,17 @@ export async function createAuthorizationAttempt(
   const { redirectUri, resource, scopes, keyThumbprint } = wish;
   const { authorizationEndpoint, issuer, sendsIssuer } = server;
   if (authorizationEndpoint === undefined) {
-    const message =
-      "its authorization server has no authorization endpoint, so nobody can sign in with a browser there.";
-    throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", message);
+    throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
+      problem: "its authorization server has no authorization endpoint, so nobody can sign in with a browser there.",
+      advice: "Sign in by device, if it offers that, or ask its operator.",
+    });
   }
   if (!server.offersPkce) {
-    throw oauthFailure(
-      context,
-      "AUTHORIZATION_SERVER_INVALID",
-      "its authorization server does not offer PKCE with S256 (code_challenge_methods_supported), so a stolen code could be used. Its operator has to switch it on.",
-    );
+    throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
+      problem:
+        "its authorization server does not offer PKCE with S256 (code_challenge_methods_supported), so a stolen code could be used.",
+      advice: "Its operator has to switch it on.",
+    });
   }
   const codeVerifier = generateRandomCodeVerifier();
   const state = generateRandomState();

@@ -16,20 +16,22 @@ export function processAuthorizationResponse(
 ): string {
   const code = parameters.get("code");
   if (code !== null) context.secrets.add(code);
-  const failed = (message: string): ToolServerError => oauthFailure(context, "SIGN_IN_FAILED", message);
+  const failed = (problem: string, advice = "Sign in again."): ToolServerError =>
+    oauthFailure(context, "SIGN_IN_FAILED", { problem, advice });
   for (const name of ["state", "iss", "code", "error"]) {
     if (parameters.getAll(name).length > 1)
-      throw failed(`the answer to the sign-in has ${name} twice, and was not used. ${again}`);
+      throw failed(`the response to the sign-in has ${name} twice, and was not used.`);
   }
   if (!isStateOf(expected, parameters)) {
-    throw failed(`the answer belongs to another sign-in (its state differs), and was not used. ${again}`);
+    throw failed(`the response belongs to another sign-in (its state differs), and was not used.`);
   }
   const issuer = parameters.get("iss");
   if (issuer === null ? expected.sendsIssuer : issuer !== expected.issuer) {
     const what =
       issuer === null ? "does not say who gave it" : `was given by ${JSON.stringify(peerText(context, issuer))}`;
     throw failed(
-      `the answer to the sign-in ${what}, and ${JSON.stringify(expected.issuer)} was asked. It was not used: a server may be passing itself off as another. Tell the operator of the server.`,
+      `the response to the sign-in ${what}, and ${JSON.stringify(expected.issuer)} was asked. It was not used: a server may be passing itself off as another.`,
+      "Report this to the operator of the server.",
     );
   }
   const error = parameters.get("error");
@@ -39,8 +41,7 @@ export function processAuthorizationResponse(
     const parts = { problem: `the sign-in was refused: "${said}".`, advice: adviceOf(error) };
     throw oauthFailure(context, "SIGN_IN_FAILED", parts, { details: { said } });
   }
-  if (code === null || code === "")
-    throw failed(`the answer to the sign-in carries neither a code nor an error. ${again}`);
+  if (code === null || code === "") throw failed("the response to the sign-in carries neither a code nor an error.");
   return code;
 }
 
@@ -48,8 +49,6 @@ export function processAuthorizationResponse(
 export function isStateOf({ state }: Pick<Expected, "state">, parameters: URLSearchParams): boolean {
   return parameters.get("state") === state;
 }
-
-const again = "Sign in again.";
 
 function adviceOf(error: string): string {
   switch (error) {
@@ -63,6 +62,6 @@ function adviceOf(error: string): string {
     case "temporarily_unavailable":
       return "Try again later.";
     default:
-      return again;
+      return "Sign in again.";
   }
 }

@@ -148,7 +148,10 @@ function cannotListen(context: OAuthContext, address: string, port: number, erro
   return oauthFailure(
     context,
     "SIGN_IN_FAILED",
-    `the port ${port} of ${address}, which its sign-in comes back to, ${why}. End that program, or configure another port for the redirect, which registers the client anew.`,
+    {
+      problem: `the port ${port} of ${address}, which its sign-in comes back to, ${why}.`,
+      advice: "End that program, or configure another port for the redirect, which registers the client again.",
+    },
     { cause: error },
   );
 }

@@ -15,9 +15,8 @@ export function parsePastedRedirect(context: OAuthContext, pasted: string, redir
   const expected = new URL(redirectUri);
   const url = parseUrl(text);
   if (url?.origin === expected.origin && url.pathname === expected.pathname) return url.searchParams;
-  throw oauthFailure(
-    context,
-    "SIGN_IN_FAILED",
-    `what was pasted is not the address that the browser was sent to. It begins with ${redirectUri}?; copy it whole, or sign in again.`,
-  );
+  throw oauthFailure(context, "SIGN_IN_FAILED", {
+    problem: `what was pasted is not the address that the browser was sent to, which begins with ${redirectUri}?.`,
+    advice: "Copy it whole, or sign in again.",
+  });
 }

@@ -56,10 +56,13 @@ describe("a 401 without a challenge of OAuth", () => {
     const world = await createOAuthWorld();
     const url = await startKeyServer({ ...challenge });
     const call = await callTool({ url }, world.credential({ url }).credential);
-    expect(call).toMatchObject({ status: 401, attempts: 1, code: "UNAUTHORIZED" });
-    expect(call.reason).toBe(
-      "The server answered 401, and does not say how to sign in. If it wants an API key, give the entry a header for that. If it takes OAuth: wirescope login notes",
-    );
+    expect(call).toMatchObject({
+      status: 401,
+      attempts: 1,
+      code: "UNAUTHORIZED",
+      reason: "The server responded with 401, and does not say how to sign in.",
+      advice: "If it wants an API key, give the entry a header for that. If it takes OAuth: wirescope login notes",
+    });
   });
 
   test("is SIGN_IN_NEEDED if the server asks for a token after all", async () => {
@@ -71,8 +74,8 @@ describe("a 401 without a challenge of OAuth", () => {
   test("gives a command that is safe to paste, whatever the name of the server", async () => {
     const world = await createOAuthWorld();
     const url = await startKeyServer({});
-    const { reason } = await callTool({ url }, world.credential({ url, server: "notes; id" }).credential);
-    expect(reason).toContain("wirescope login 'notes; id'");
+    const { advice } = await callTool({ url }, world.credential({ url, server: "notes; id" }).credential);
+    expect(advice).toContain("wirescope login 'notes; id'");
   });
 });
 

@@ -107,7 +107,7 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
       const isNew = nonce !== dpopNonce;
       nonce = dpopNonce;
       if (isNew && attempt <= mostNonces) return { action: "retry" };
-      return giveUp(`The server answered ${status}: it wants a nonce, and does not accept the one that it gave.`);
+      return giveUp(`The server responded with ${status}: it wants a nonce, and does not accept the one that it gave.`);
     }
     return policy.decide({ status, attempt, challenge, token }, signal);
   };

@@ -1,7 +1,7 @@
 import type { RefusalDecision } from "../../credentials/credential.js";
 import { giveUp } from "../../credentials/refusal-rules.js";
 import { unfollowed } from "../../diagnostics/follow.js";
-import { ToolServerError, type ToolServerErrorCode } from "../../errors.js";
+import { describeProblem, ToolServerError } from "../../errors.js";
 import { backOffMs } from "../../process/back-off.js";
 import { shellWord } from "../../process/shell-word.js";
 import { mostScopes, scopesBeyond, unionOf } from "../authorization/scopes.js";
@@ -66,14 +66,12 @@ export function createRefusalPolicy(
     if (signIn === undefined && reason === "first" && !challenge.isOAuth) {
       // A server that wants an API key answers the same, so nothing is said to be known that is not.
       const key = "If it wants an API key, give the entry a header for that.";
-      return giveUpWith(
-        "UNAUTHORIZED",
-        `The server answered 401, and does not say how to sign in. ${key} If it takes OAuth: ${login}`,
-      );
+      const problem = "The server responded with 401, and does not say how to sign in.";
+      return giveUp(problem, `${key} If it takes OAuth: ${login}`, "UNAUTHORIZED");
     }
-    if (signIn === undefined) return giveUpWith("SIGN_IN_NEEDED", `${why} ${advice}`);
+    if (signIn === undefined) return giveUp(why, advice, "SIGN_IN_NEEDED");
     if (pause !== undefined && clock.now() < pause.until) {
-      return giveUpWith("SIGN_IN_NEEDED", `${why} ${pause.why} ${advice}`);
+      return giveUp(`${why} ${pause.why}`, advice, "SIGN_IN_NEEDED");
     }
     try {
       const { revision } = await session.signIn(signIn, { challenge, reason, refused: token }, signal);
@@ -82,26 +80,26 @@ export function createRefusalPolicy(
     } catch (error) {
       signal.throwIfAborted();
       if (!ToolServerError.is(error)) throw error;
-      rest(`A sign-in failed a moment ago, so nobody is asked again by itself yet. It failed so: ${error.message}`);
-      return giveUpWith(error.code, error.message);
+      const problem = describeProblem(error);
+      rest(`A sign-in failed a moment ago, so nobody is asked again by itself yet. It failed so: ${problem}`);
+      return giveUp(problem, error.advice, error.code);
     }
   };
 
   const stepUp = async (refused: RefusedToken, token: HeldToken, signal: AbortSignal): Promise<RefusalDecision> => {
     const { status, attempt, challenge } = refused;
     const wanted = challenge.scopes.map((scope) => peerText(context, scope)).join(" ");
-    const why = `The server answered ${status}: it needs the permission ${wanted || "that it does not name"}.`;
+    const why = `The server responded with ${status}: it needs the permission ${wanted || "that it does not name"}.`;
     if (attempt > 1) return giveUp(`${why} The token was just obtained for it, and is not enough.`);
     const current = await session.current(signal);
     const isWider = current !== undefined && current.revision !== token.revision;
     if (isWider && scopesBeyond(scopesOf(current.record), challenge.scopes).length === 0) return { action: "retry" };
     const added = scopesBeyond(token.record.requestedScopes, challenge.scopes);
     if (added.length === 0) {
-      return giveUp(
-        `${why} It was asked for when you signed in, and not granted: ask an administrator of the server for it.`,
-      );
+      const ask = "Ask an administrator of the server for it.";
+      return giveUp(`${why} It was requested when you signed in, and not granted.`, ask);
     }
-    if (session.isMachine) return giveUp(`${why} Give the client that permission, and name it in the configuration.`);
+    if (session.isMachine) return giveUp(why, "Give the client that permission, and name it in the configuration.");
     const isNew = !stepUps.has(wanted);
     const isTooMuch = unionOf(token.record.requestedScopes, added).length > mostScopes;
     if (isTooMuch || (isNew && stepUps.size >= mostStepUps)) {
@@ -121,7 +119,7 @@ export function createRefusalPolicy(
           return decision;
         });
       }
-      if (status === 403) return giveUp("The server answered 403: it knows who asks, and does not allow it.");
+      if (status === 403) return giveUp("The server responded with 403: it knows who asks, and does not allow it.");
       const isBound = token?.record.tokenType === "DPoP";
       const isOwn = token !== undefined && (token.revision === renewed || token.revision === signedIn);
       // A demand for a nonce is an attempt as well, after which the token is still the one of before.
@@ -130,16 +128,13 @@ export function createRefusalPolicy(
         if (token !== undefined) session.rest(token);
         const mayAsk = attempt <= (isBound ? mostNonces + 2 : 2) && !session.isMachine;
         if (mayAsk && token !== undefined && token.revision !== signedIn) {
-          const why = "The server answered 401, also to a token that was just renewed.";
+          const why = "The server responded with 401, also to a token that was just renewed.";
           return ask("dead", why, refused, signal);
         }
-        rest(
-          "It refused a token that was just obtained: sign out and in again, and check the url and the server's own settings.",
-        );
-        return giveUpWith(
-          "SIGN_IN_NEEDED",
-          `The server answered 401, also to a token that was just obtained. If that stays, sign out and in again: wirescope logout ${name}`,
-        );
+        rest("It refused a token that was just obtained.");
+        const problem = "The server responded with 401, also to a token that was just obtained.";
+        const advice = `If that stays, check the url and the server's own settings, and sign out and in again: wirescope logout ${name}`;
+        return giveUp(problem, advice, "SIGN_IN_NEEDED");
       }
       try {
         const other = await session.replace(token, challenge, signal);
@@ -148,13 +143,13 @@ export function createRefusalPolicy(
       } catch (error) {
         signal.throwIfAborted();
         if (!ToolServerError.is(error)) throw error;
-        return giveUpWith(error.code, error.message);
+        return giveUp(describeProblem(error), error.advice, error.code);
       }
       const why =
         token === undefined
-          ? "The server answered 401: it requires a sign-in."
-          : "The server answered 401, and its token cannot be renewed.";
-      if (session.isMachine) return giveUpWith("TOKEN_REFUSED", `${why} Check the client and its permissions.`);
+          ? "The server responded with 401: it requires a sign-in."
+          : "The server responded with 401, and its token cannot be renewed.";
+      if (session.isMachine) return giveUp(why, "Check the client and its permissions.", "TOKEN_REFUSED");
       return ask(session.describe().issuer === undefined ? "first" : "dead", why, refused, signal);
     },
   };
@@ -166,8 +161,4 @@ function scopeOptions(scopes: readonly string[]): string {
     .filter((scope) => /^[\w.:/-]+$/.test(scope))
     .map((scope) => ` --scope ${scope}`)
     .join("");
-}
-
-function giveUpWith(code: ToolServerErrorCode, reason: string): RefusalDecision {
-  return { action: "give-up", reason, code };
 }

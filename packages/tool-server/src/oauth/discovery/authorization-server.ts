@@ -125,9 +125,8 @@ export async function searchAuthorizationServer(
 }
 
 function invalid(context: OAuthContext, reason: string): Error {
-  return oauthFailure(
-    context,
-    "AUTHORIZATION_SERVER_INVALID",
-    `${reason}. Tell the operator of the server; where you know its issuer, pin it in the configuration.`,
-  );
+  return oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
+    problem: `${reason}.`,
+    advice: "Report this to the operator of the server; if you know its issuer, pin it in the configuration.",
+  });
 }

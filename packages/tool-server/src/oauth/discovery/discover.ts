@@ -132,17 +132,15 @@ async function serverOf(
 }
 
 function nothingToSignInTo(context: OAuthContext): ToolServerError {
-  return oauthFailure(
-    context,
-    "SIGN_IN_FAILED",
-    "it does not ask who you are, and names no authorization server: there is nothing to sign in to. Use it as it is.",
-  );
+  return oauthFailure(context, "SIGN_IN_FAILED", {
+    problem: "it does not ask who you are, and names no authorization server: there is nothing to sign in to.",
+    advice: "Use it as it is.",
+  });
 }
 
 function noMetadata(context: OAuthContext, issuer: string): ToolServerError {
-  return oauthFailure(
-    context,
-    "AUTHORIZATION_SERVER_INVALID",
-    `its authorization server ${JSON.stringify(peerText(context, issuer))} publishes no metadata, neither by RFC 8414 nor by OpenID Connect. Ask its operator, or sign in with a token in headers.`,
-  );
+  return oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
+    problem: `its authorization server ${JSON.stringify(peerText(context, issuer))} publishes no metadata, neither by RFC 8414 nor by OpenID Connect.`,
+    advice: "Ask its operator, or sign in with a token in headers.",
+  });
 }

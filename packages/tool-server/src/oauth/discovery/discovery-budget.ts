@@ -28,11 +28,10 @@ export function createDiscoveryBudget(context: OAuthContext, signal?: AbortSigna
   const { clock, limits } = context;
   const limit = new AbortController();
   const spent = (what: string): ToolServerError =>
-    oauthFailure(
-      context,
-      "AUTHORIZATION_SERVER_INVALID",
-      `its authorization server was not found within ${what}. Pin the issuer in the configuration, or ask the operator of the server.`,
-    );
+    oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
+      problem: `its authorization server was not found within ${what}.`,
+      advice: "Pin the issuer in the configuration, or ask the operator of the server.",
+    });
   const callOff = clock.after(limits.discoveryMs, () => limit.abort(spent(`${limits.discoveryMs / 1000} s`)));
   const both = signal === undefined ? limit.signal : AbortSignal.any([limit.signal, signal]);
   let requests = 0;
@@ -58,8 +57,9 @@ export function createDiscoveryBudget(context: OAuthContext, signal?: AbortSigna
       return look(target, redirects + 1);
     }
     if (isPassingStatus(status)) {
-      const message = `${urlText(context, url)} answered ${status} when asked for metadata. Try again later.`;
-      return { kind: "failed", error: oauthFailure(context, "SERVER_FAILED", message, { details: { status } }) };
+      const problem = `${urlText(context, url)} responded with ${status} to the request for metadata.`;
+      const parts = { problem, advice: "Try again later." };
+      return { kind: "failed", error: oauthFailure(context, "SERVER_FAILED", parts, { details: { status } }) };
     }
     if (status !== 200) return { kind: "absent", reason: `status ${status}` };
     // A server that shows its page at every path answers 200 here too.

@@ -87,11 +87,10 @@ export async function searchResourceMetadata(
     tellEvent(context, "discovery-skipped", `No resource metadata at ${urlText(context, url)}: ${reason}.`);
   }
   if (foreign !== undefined) {
-    throw oauthFailure(
-      context,
-      "AUTHORIZATION_SERVER_INVALID",
-      `its resource metadata is not its own (${foreign}). A token for it could be used elsewhere, so none is asked for. Check the url of the entry, or tell the operator of the server.`,
-    );
+    throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
+      problem: `its resource metadata is not its own (${foreign}). A token for it could be used elsewhere, so none is requested.`,
+      advice: "Check the url of the entry, or report this to the operator of the server.",
+    });
   }
   return { metadata: undefined, isCertain };
 }

@@ -94,7 +94,10 @@ async function requestAssertion(
     throw oauthFailure(
       context,
       "TOKEN_REFUSED",
-      `its identity provider gave another kind of token: ${peerText(context, issued)}.`,
+      {
+        problem: `its identity provider issued a token of another type: ${peerText(context, issued)}.`,
+        advice: "Ask its administrator whether it supports identity assertions (ID-JAG) for this client.",
+      },
       { details: { status } },
     );
   }

@@ -50,12 +50,12 @@ export async function requestTokens(context: OAuthContext, request: TokenRequest
   const { status } = answer;
   const at = urlText(context, server.tokenEndpoint);
   if (isPassingStatus(status)) {
-    const message = { problem: `the token endpoint ${at} failed (${peer.text}).`, advice: "Try again later." };
-    throw oauthFailure(context, "SERVER_FAILED", message, { details: { status, said: peer.said } });
+    const parts = { problem: `the token endpoint ${at} failed (${peer.text}).`, advice: "Try again later." };
+    throw oauthFailure(context, "SERVER_FAILED", parts, { details: { status, said: peer.said } });
   }
-  const failure = oauthFailure(context, "TOKEN_REFUSED", `the token endpoint ${at} gave no token: ${tokens}.`, {
-    details: { status, said: peer.said },
-  });
+  // What to do depends on the grant, which the caller knows.
+  const parts = { problem: `the token endpoint ${at} gave no token: ${tokens}.`, advice: "" };
+  const failure = oauthFailure(context, "TOKEN_REFUSED", parts, { details: { status, said: peer.said } });
   return { kind: "refused", error: peer.code, failure };
 }
 

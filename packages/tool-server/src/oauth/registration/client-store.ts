@@ -85,11 +85,10 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
 
   const register: ClientStore["register"] = async (server, redirectUri, signal) => {
     if (server.registrationEndpoint === undefined) {
-      throw oauthFailure(
-        context,
-        "REGISTRATION_REFUSED",
-        `its authorization server ${server.issuer} registers no clients by itself. Register one by hand with its operator, and put the client id into the configuration.`,
-      );
+      throw oauthFailure(context, "REGISTRATION_REFUSED", {
+        problem: `its authorization server ${server.issuer} registers no clients by itself.`,
+        advice: "Register one by hand with its operator, and put the client id into the configuration.",
+      });
     }
     const answer = await sendOAuthRequest(context, registrationRequest(server, redirectUri), signal);
     const { secretExpiresAt, ...client } = processRegistration(context, answer);

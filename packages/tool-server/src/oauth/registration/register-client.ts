@@ -52,8 +52,8 @@ export function processRegistration(context: OAuthContext, answer: OAuthAnswer):
     };
   }
   if (isPassingStatus(status)) {
-    const message = `its authorization server answered ${status} when asked for a registration. Try again later.`;
-    throw oauthFailure(context, "SERVER_FAILED", message, { details: { status } });
+    const problem = `its authorization server responded with ${status} to the registration.`;
+    throw oauthFailure(context, "SERVER_FAILED", { problem, advice: "Try again later." }, { details: { status } });
   }
   const { text, said } = peerErrorOf(context, answer);
   throw oauthFailure(

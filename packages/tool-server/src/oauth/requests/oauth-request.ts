@@ -38,20 +38,18 @@ export async function sendOAuthRequest(
   const { url, asked } = request;
   const defect = endpointDefect(url, context);
   if (defect !== undefined) {
-    throw oauthFailure(
-      context,
-      "AUTHORIZATION_SERVER_INVALID",
-      `${asked} is not asked for at ${urlText(context, url)}: ${defect}.`,
-    );
+    throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
+      problem: `${asked} is not requested from ${urlText(context, url)}: ${defect}.`,
+      advice: "Report this to the operator of the server; if you know its issuer, pin it in the configuration.",
+    });
   }
   const limit = new AbortController();
   const callOff = clock.after(limits.requestMs, () => {
     limit.abort(
-      oauthFailure(
-        context,
-        "SERVER_UNREACHABLE",
-        `${urlText(context, url)} did not answer within ${limits.requestMs / 1000} s when asked for ${asked}. Try again later.`,
-      ),
+      oauthFailure(context, "SERVER_UNREACHABLE", {
+        problem: `${urlText(context, url)} did not respond within ${limits.requestMs / 1000} s to the request for ${asked}.`,
+        advice: "Try again later.",
+      }),
     );
   });
   const both = signal === undefined ? limit.signal : AbortSignal.any([limit.signal, signal]);
@@ -65,8 +63,9 @@ export async function sendOAuthRequest(
     return { status: answer.status, headers: answer.headers, body: text, json: parseJsonObject(text) };
   } catch (error) {
     if (!ToolServerError.is(error, "MESSAGE_TOO_LARGE")) throw error;
-    const message = `the answer of ${urlText(context, url)} is larger than ${limits.answerBytes} bytes.`;
-    throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", message, { cause: error });
+    const problem = `the response of ${urlText(context, url)} is larger than ${limits.answerBytes} bytes.`;
+    const parts = { problem, advice: "Check the url of the entry, or report this to the operator of the server." };
+    throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", parts, { cause: error });
   } finally {
     callOff();
   }
@@ -98,7 +97,10 @@ async function sendJudged(
       throw oauthFailure(
         context,
         "AUTHORIZATION_SERVER_INVALID",
-        `it sends the sign-in to ${urlText(context, url)}, which is ${where} (${found.address}), where the server itself is not. Nothing was sent.`,
+        {
+          problem: `it sends the sign-in to ${urlText(context, url)}, which is ${where} (${found.address}), where the server itself is not. Nothing was sent.`,
+          advice: "Check the url of the entry, or report this to the operator of the server.",
+        },
         { cause: error },
       );
     }

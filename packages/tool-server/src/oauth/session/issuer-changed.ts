@@ -10,7 +10,10 @@ export function issuerChanged(context: OAuthContext, from: string, to: string): 
   return oauthFailure(
     context,
     "ISSUER_CHANGED",
-    `${change}. Somebody may want your sign-in for themselves. Ask its operator; where that is meant, sign in again and confirm it.`,
+    {
+      problem: `${change}. Somebody may want your sign-in for themselves.`,
+      advice: "Ask its operator; if the change is intended, sign in again and confirm it.",
+    },
     { details: { issuerChange: { from, to } } },
   );
 }

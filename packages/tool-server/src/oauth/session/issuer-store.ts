@@ -38,9 +38,10 @@ export function createIssuerStore(
           requestedScopes: textList(requestedScopes) ?? [],
         };
       }
-      const message =
-        "what the vault keeps of its authorization server is of a form that this version does not know. Sign in again.";
-      throw oauthFailure(context, "VAULT_UNREADABLE", message);
+      throw oauthFailure(context, "VAULT_UNREADABLE", {
+        problem: "what the vault keeps of its authorization server is of a form that this version does not know.",
+        advice: "Sign in again.",
+      });
     },
     async write({ issuer, confirmedOrigins, requestedScopes }) {
       const value = { issuer, confirmedOrigins: [...confirmedOrigins], requestedScopes: [...requestedScopes] };

@@ -209,8 +209,9 @@ async function withinTime<T>(
   const { clock, limits } = context;
   const limit = new AbortController();
   const callOff = clock.after(limits.signInMs, () => {
-    const message = `nobody signed in within ${limits.signInMs / 1000} s. Sign in again; where the browser cannot reach this machine, paste the address that it ends at.`;
-    limit.abort(oauthFailure(context, "SIGN_IN_FAILED", message));
+    const problem = `nobody signed in within ${limits.signInMs / 1000} s.`;
+    const advice = "Sign in again; if the browser cannot reach this machine, paste the address that it ends at.";
+    limit.abort(oauthFailure(context, "SIGN_IN_FAILED", { problem, advice }));
   });
   try {
     return await task(AbortSignal.any([signal, limit.signal]));

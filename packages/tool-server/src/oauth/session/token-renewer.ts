@@ -8,6 +8,8 @@ import type { ClientStore } from "../registration/client-store.js";
 import type { Renewal } from "../tokens/renewal.js";
 import type { TokenRecord } from "../tokens/token-record.js";
 
+const again = "Sign in again.";
+
 /** Renews the tokens of an issuer by their refresh token, at the endpoint that this issuer names and nowhere else. */
 export function createTokenRenewer(
   context: OAuthContext,
@@ -18,8 +20,8 @@ export function createTokenRenewer(
     const server = await serverOf();
     const client = await clients.byId(server, record.clientId);
     if (record.refreshToken === undefined || (client === undefined && record.clientId !== "")) {
-      const message = "the client that its tokens were given to is no longer known here. Sign in again.";
-      return { kind: "dead", failure: oauthFailure(context, "SIGN_IN_NEEDED", message) };
+      const problem = "the client that its tokens were given to is no longer known here.";
+      return { kind: "dead", failure: oauthFailure(context, "SIGN_IN_NEEDED", { problem, advice: again }) };
     }
     const key = record.proofKey === undefined ? undefined : await proofKeyOf(context, record.proofKey);
     const form = refreshGrant(record.refreshToken, record.resource);

@@ -26,7 +26,10 @@ export function createConfirmOrigin(
       throw oauthFailure(
         context,
         "AUTHORIZATION_ORIGIN_UNCONFIRMED",
-        `its authorization server ${peerText(context, issuer)} wants you to sign in at another origin, ${origin}, and nobody confirmed that. A hostile server does this to get at your account at ${origin}. If you know that both belong together, confirm it: wirescope login ${shellWord(server)} --authorization-origin ${origin}`,
+        {
+          problem: `its authorization server ${peerText(context, issuer)} wants you to sign in at another origin, ${origin}, and nobody confirmed that. A hostile server does this to get at your account at ${origin}.`,
+          advice: `If you know that both belong together, confirm it: wirescope login ${shellWord(server)} --authorization-origin ${origin}`,
+        },
         { details: { foreignOrigin } },
       );
     }

@@ -39,9 +39,10 @@ export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome
   const { context, discovery, scopes, signal } = flow;
   const { server, resource } = discovery;
   if (server.deviceEndpoint === undefined) {
-    const message =
-      "its authorization server has no sign-in by device. Sign in with a browser, and paste the address that it ends at.";
-    throw oauthFailure(context, "SIGN_IN_FAILED", message);
+    throw oauthFailure(context, "SIGN_IN_FAILED", {
+      problem: "its authorization server has no sign-in by device.",
+      advice: "Sign in with a browser, and paste the address that it ends at.",
+    });
   }
   const client = await clientFor(flow);
   const form = new URLSearchParams({ resource, ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }) });
@@ -53,11 +54,10 @@ export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome
   );
   const { error } = answer.json ?? {};
   if (error === "invalid_client") {
-    const failure = oauthFailure(
-      context,
-      "TOKEN_REFUSED",
-      `its device endpoint does not know this client (${peerErrorOf(context, answer).text}).`,
-    );
+    const failure = oauthFailure(context, "TOKEN_REFUSED", {
+      problem: `its device endpoint does not know this client (${peerErrorOf(context, answer).text}).`,
+      advice: "Register the client with its operator, and put the client id into the configuration.",
+    });
     return { client, outcome: { kind: "refused", error, failure } };
   }
   const authorization = processDeviceAuthorization(context, answer);
@@ -103,8 +103,10 @@ export function processDeviceAuthorization(context: OAuthContext, answer: OAuthA
   }
   const url = parseEndpoint(verification, context);
   if (typeof url === "string") {
-    const message = `the page for its device code cannot be used: ${url}.`;
-    throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", message);
+    throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
+      problem: `the page for its device code cannot be used: ${url}.`,
+      advice: "Sign in with a browser instead.",
+    });
   }
   const complete = parseEndpoint(json.verification_uri_complete, context);
   const { expires_in: lifetime, interval } = json;
@@ -141,7 +143,8 @@ async function poll(flow: SignInContext, { server, client, authorization, signal
       if (outcome.error === "slow_down") intervalMs = Math.min(intervalMs + slowDownMs, longestIntervalMs);
       else if (outcome.error === "expired_token") throw expired(context);
       else if (outcome.error === "access_denied") {
-        throw oauthFailure(context, "SIGN_IN_FAILED", "the sign-in was denied. Sign in again and allow it.");
+        const parts = { problem: "the sign-in was denied.", advice: "Sign in again and allow it." };
+        throw oauthFailure(context, "SIGN_IN_FAILED", parts);
       } else if (outcome.error !== "authorization_pending") return outcome;
     } catch (error) {
       if (!isPassingFailure(error)) throw error;
@@ -152,7 +155,8 @@ async function poll(flow: SignInContext, { server, client, authorization, signal
 }
 
 function expired(context: OAuthContext): Error {
-  return oauthFailure(context, "SIGN_IN_FAILED", "nobody entered the code in time. Sign in again.");
+  const parts = { problem: "nobody entered the code in time.", advice: "Sign in again." };
+  return oauthFailure(context, "SIGN_IN_FAILED", parts);
 }
 
 /** The client to sign in with. A registration names a redirect even here, so that it serves a browser later. */

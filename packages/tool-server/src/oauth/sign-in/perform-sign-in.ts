@@ -20,9 +20,11 @@ export async function performSignIn(flow: SignInContext, way: "browser" | "devic
     }
     const tokens = tokensOf(outcome);
     if (key !== undefined && tokens.tokenType === "Bearer" && discovery.bindsTokens) {
-      const message =
-        "its authorization server gave a token that is not bound to our key, and the server takes no other.";
-      throw oauthFailure(context, "TOKEN_REFUSED", message);
+      throw oauthFailure(context, "TOKEN_REFUSED", {
+        problem:
+          "its authorization server issued a token that is not bound to our key (DPoP), and the server accepts no other.",
+        advice: "Ask the operator of the authorization server to bind the tokens of this client.",
+      });
     }
     return {
       ...tokens,
@@ -42,6 +44,7 @@ async function stepsOf(flow: SignInContext, way: "browser" | "device"): ReturnTy
     flow.signal.throwIfAborted();
     if (ToolServerError.is(error) || error instanceof TypeError) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    throw oauthFailure(flow.context, "SIGN_IN_FAILED", `the sign-in was called off: ${why}`, { cause: error });
+    const parts = { problem: `the sign-in was cancelled: ${why}`, advice: "" };
+    throw oauthFailure(flow.context, "SIGN_IN_FAILED", parts, { cause: error });
   }
 }

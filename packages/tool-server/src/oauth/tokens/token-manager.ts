@@ -1,6 +1,6 @@
 import { createSingleFlight } from "../../credentials/single-flight.js";
 import { type Settle, unfollowed } from "../../diagnostics/follow.js";
-import { ToolServerError } from "../../errors.js";
+import { describeProblem, ToolServerError } from "../../errors.js";
 import { backOffMs } from "../../process/back-off.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { tellEvent } from "../oauth-event.js";
@@ -246,9 +246,10 @@ function restingFailure(
   return oauthFailure(
     options,
     error.code,
-    `its token could not be renewed, and is left alone for another ${seconds} s. ${error.message}`,
     {
-      cause: error,
+      problem: `its token could not be renewed, and no renewal is tried for another ${seconds} s. ${describeProblem(error)}`,
+      advice: error.advice,
     },
+    { cause: error },
   );
 }

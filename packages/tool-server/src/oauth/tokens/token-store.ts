@@ -38,11 +38,10 @@ export function createTokenStore(
   const heldOf = ({ value, revision }: VaultEntry): HeldToken => {
     const record = tokenRecordOf(context, value);
     if (record !== undefined) return { record, revision };
-    throw oauthFailure(
-      context,
-      "VAULT_UNREADABLE",
-      "the tokens in the vault are of a form that this version does not know. Sign out and in again, or use the version that wrote them.",
-    );
+    throw oauthFailure(context, "VAULT_UNREADABLE", {
+      problem: "the tokens in the vault are of a form that this version does not know.",
+      advice: "Sign out and in again, or use the version that wrote them.",
+    });
   };
   const write = async (record: TokenRecord, put: (json: JsonObject) => Promise<VaultEntry>): Promise<HeldToken> => {
     const json = tokenRecordToJson(record);

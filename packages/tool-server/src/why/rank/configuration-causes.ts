@@ -73,7 +73,9 @@ function trustCauses(facts: WalkFacts): Cause[] {
       return [{ ...base, cause: "changed-since-approval", mend }];
     }
     case "denied":
-      return [{ ...base, cause: "denied-by-policy", mend: { what: "Ask who keeps the policy to allow the server." } }];
+      return [
+        { ...base, cause: "denied-by-policy", mend: { what: "Ask the owner of the policy to allow the server." } },
+      ];
     case "unreadable":
       return [{ ...base, cause: "trust-unreadable", mend: { what: "Fix the file that the message names." } }];
   }

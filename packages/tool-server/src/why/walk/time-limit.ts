@@ -31,10 +31,11 @@ export async function within<T>(
 }
 
 function tooLong(timeMs: number): ToolServerError {
-  return new ToolServerError("CALL_TIMEOUT", `Nothing came within ${timeMs / 1000} s.`);
+  return new ToolServerError("CALL_TIMEOUT", { problem: `Nothing came within ${timeMs / 1000} s.`, advice: "" });
 }
 
 /** That the walk took too long. */
 export function walkOver(totalMs: number): ToolServerError {
-  return new ToolServerError("CALL_TIMEOUT", `The walk took longer than ${totalMs / 1000} s, and was ended.`);
+  const problem = `The walk took longer than ${totalMs / 1000} s, and was ended.`;
+  return new ToolServerError("CALL_TIMEOUT", { problem, advice: "" });
 }
