@@ -76,7 +76,7 @@ function isDistinctive(value: string): boolean {
 }
 
 const exampleWords =
-  /example|your|placeholder|dummy|sample|redacted|change-?me|replace|insert|x{3}|\.{3}|…|\*{3}|[<>]|\$\{|abcdef|123456|(.)\1{5}/i;
+  /example|your|placeholder|dummy|sample|redacted|change-?me|replace|insert|x{3}|\.{3}|\u2026|\*{3}|[<>]|\$\{|abcdef|123456|(.)\1{5}/i;
 const commonPasswords = /pass|secret|user|admin|root|token|test|local|postgres/i;
 
 function isExample(value: string): boolean {
