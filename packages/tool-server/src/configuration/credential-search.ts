@@ -27,6 +27,8 @@ export interface CredentialSearchOptions {
 export type CredentialSearch = (text: string, options?: CredentialSearchOptions) => FoundCredential[];
 
 const maxLine = 4_096;
+/** How far before a value its name is looked for: the time to do so grows with the square of the length. */
+const maxName = 128;
 const maxFound = 20;
 
 /**
@@ -97,8 +99,9 @@ function isCredential({ value, looksLike, isCertain }: SecretShape, line: string
   if (isCertain) return true;
   if (/fingerprint|gpg|pgp|commit|sha-?\d|checksum|digest/i.test(line)) return false;
   // Checksums, identifiers and the like are random as well: the name beside it says which it is.
+  const at = line.indexOf(value);
   const [, name] =
-    /([A-Za-z][\w-]*)["'`]?\s*[:=]\s*["'`]?(?:[A-Za-z]+\s+)?$/.exec(line.slice(0, line.indexOf(value))) ?? [];
+    /([A-Za-z][\w-]*)["'`]?\s*[:=]\s*["'`]?(?:[A-Za-z]+\s+)?$/.exec(line.slice(Math.max(0, at - maxName), at)) ?? [];
   return name !== undefined && isSecretName(name);
 }
 

@@ -188,3 +188,21 @@ describe("files in version control", () => {
     expect(await found(server)).toEqual([]);
   });
 });
+
+describe("a hostile repository", () => {
+  test.each([
+    ["long words before what looks like a key", `${"a".repeat(3000)} ${`${token} `.repeat(40)}`],
+    ["beginnings of JSON Web Tokens", "-eyJ".repeat(1000)],
+  ])("[TS-SEC-9] does not make a check take minutes by %s", async (_, line) => {
+    await write("README.md", `${line}\n`.repeat(250));
+    const start = performance.now();
+    expect(await found()).toEqual([]);
+    expect(performance.now() - start).toBeLessThan(30_000);
+  });
+
+  test("[TS-SEC-10] gets its rules and its index read for 32 files at most", async () => {
+    git("init", "-q");
+    for (let count = 0; count < 40; count += 1) await write(`.env.${count}`, "A=b");
+    expect(await found()).toHaveLength(32);
+  });
+});

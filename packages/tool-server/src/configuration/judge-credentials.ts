@@ -14,6 +14,8 @@ import { filesOf } from "./plugin-files.js";
 import { isTrackedByGit } from "./tracked-by-git.js";
 
 const [maxFiles, maxFileBytes] = [512, 1_048_576];
+/** How many files the rules and the index of a repository are read for: a hostile one makes each take seconds. */
+const maxJudged = 32;
 const replaceIt = "and replace the credential itself, because everyone with the file has it";
 
 /** Finds credentials in the documents of a plugin. */
@@ -46,6 +48,7 @@ export async function judgeFiles(
   const own = (await readdir(root).catch(() => [])).filter(isEnvironmentFile).map((name) => join(root, name));
   const named = entries.flatMap((entry) => filesOf(entry, root)).flatMap(({ path }) => path ?? []);
   const findings: Finding[] = [];
+  let judged = 0;
   for (const file of [...new Set([...given, ...own, ...named])].slice(0, maxFiles)) {
     const text = given.has(file)
       ? await readBoundedFile(file, { maxBytes: maxFileBytes }).then(String, () => undefined)
@@ -54,6 +57,8 @@ export async function judgeFiles(
     const isEnvironment = given.has(file) || own.includes(file) || (isReadable && holdsVariables(text, file));
     const found = isReadable ? search(text, { findsAssignments: true }) : [];
     if (!isEnvironment && found.length === 0) continue;
+    judged += 1;
+    if (judged > maxJudged) break;
     const isTracked = (await isTrackedByGit(file)) === true;
     const isNotIgnored = (await isIgnoredByGit(file)) === false;
     if (!isTracked && !isNotIgnored) continue;
