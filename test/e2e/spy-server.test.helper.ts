@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { keyFromVariable, openFileVault } from "@wirescope/tool-server";
 import { onTestFinished } from "vitest";
@@ -48,6 +48,10 @@ const look = () => {
     const target = attempt(() => fs.readlinkSync("/proc/" + ancestor + "/fd/" + descriptor));
     if (target !== undefined && places.some((place) => target.startsWith(place))) found.add("descriptor of " + target);
   }
+  for (const descriptor of fs.readdirSync("/proc/self/fd").filter((name) => Number(name) > 2)) {
+    const file = "/proc/self/fd/" + descriptor;
+    if (attempt(() => fs.statSync(file).isFile())) search("own descriptor", attempt(() => fs.readFileSync(Number(descriptor))));
+  }
   places.forEach(filesOf);
   return { processes: fs.readdirSync("/proc").filter((name) => /^\\d+$/.test(name)).length, found: [...found] };
 };
@@ -91,6 +95,8 @@ export interface SpySetting {
   readonly env?: Readonly<Record<string, string>>;
   /** Given to the command as this descriptor, from a pipe. */
   readonly input?: { readonly descriptor: 0 | 3; readonly text: string };
+  /** Open in the command as descriptor 20, which it does not use. */
+  readonly openFile?: string;
   /** More fields of the spy's entry. */
   readonly entry?: Readonly<Record<string, unknown>>;
   /** Where the spy looks, in addition to the folders that are always the same. */
@@ -126,7 +132,8 @@ export async function createSpyWorld(): Promise<SpyWorld> {
       writeFileSync(path, key, { mode: 0o600 });
       return path;
     },
-    async spy({ env = {}, input, entry = {}, places = [], path = process.env.PATH ?? "" }) {
+    async spy({ env = {}, input, openFile, entry = {}, places = [], path = process.env.PATH ?? "" }) {
+      const inherited = openFile === undefined ? [] : [...Array<"ignore">(16).fill("ignore"), openSync(openFile, "r")];
       const marks = join(folder, "marks.json");
       writeFileSync(marks, JSON.stringify([key, join(folder, "key"), token]));
       const args = [script, marks, join(home, ".local"), join(home, ".config"), ...places];
@@ -140,10 +147,11 @@ export async function createSpyWorld(): Promise<SpyWorld> {
         [program, "call", "spy", "look", "--config", user.file, "--trust", "--debug"],
         {
           env: { PATH: path, HOME: home, WIRESCOPE_VAULT: "file", ...env },
-          stdio: ["pipe", "pipe", "pipe", "pipe"],
+          stdio: ["pipe", "pipe", "pipe", "pipe", ...inherited],
           ...nobody,
         },
       );
+      for (const each of inherited) if (each !== "ignore") closeSync(each);
       onTestFinished(() => void child.kill("SIGKILL"));
       let [stdout, stderr] = ["", ""];
       child.stdout?.on("data", (chunk) => (stdout += chunk));

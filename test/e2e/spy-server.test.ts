@@ -52,6 +52,19 @@ anywhere.each([0, 3] as const)(
   },
 );
 
+inSandbox(
+  named(
+    "[TS-OAUTH-5] a server gets no file that was open when the command was started, whatever its number",
+    noSandbox,
+  ),
+  async () => {
+    const world = await createSpyWorld();
+    const file = world.keyFile();
+    const { found } = await world.spy({ env: { WIRESCOPE_VAULT_KEY_FILE: file }, openFile: file });
+    expect(found).toEqual([]);
+  },
+);
+
 anywhere(named("[TS-OAUTH-5] a machine without bubblewrap runs servers without, and reports why", reason), async () => {
   const world = await createSpyWorld();
   const { stderr } = await world.spy({ env: { WIRESCOPE_VAULT_KEY: world.key }, path: pathWithout(world.folder) });

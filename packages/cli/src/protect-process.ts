@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 
 /** What is used of koffi. Its own types are not imported: it may be absent where this is compiled against. */
@@ -6,6 +7,7 @@ interface Koffi {
 }
 
 const setDumpable = 4;
+const [setDescriptorFlags, closeOnExec] = [2, 1];
 /** What the names of variables with a key, or with its place, begin with. */
 const keyPrefix = "WIRESCOPE_VAULT_";
 
@@ -13,7 +15,8 @@ let outcome: { readonly problem: string | undefined } | undefined;
 
 /**
  * Closes this process to the other programs of its user, such as the servers that it starts: Node's debugger does not open on a
- * signal, the key of the vault is removed from the environment, and on Linux the kernel closes `/proc/<pid>` and denies tracing.
+ * signal, the key of the vault is removed from the environment, and on Linux the kernel closes `/proc/<pid>` and denies tracing,
+ * and no program that is started later inherits a descriptor which this process was started with.
  * Gives the reason if that is not possible. Takes about 13 ms, once.
  */
 export function protectProcess(): string | undefined {
@@ -45,6 +48,11 @@ export function closeToKernel(require: (name: string) => unknown): string | unde
     for (const name of keyVariables()) {
       const value = getenv(name);
       if (value !== null) memset(value, 0, strlen(value));
+    }
+    // Node closes those below 16 to other programs, and above that only those that follow each other.
+    const fcntl = library.func("int fcntl(int, int, ...)");
+    for (const descriptor of readdirSync("/proc/self/fd").map(Number)) {
+      if (descriptor > 2) fcntl(descriptor, setDescriptorFlags, "int", closeOnExec);
     }
     const prctl = library.func("int prctl(int, unsigned long, unsigned long, unsigned long, unsigned long)");
     return prctl(setDumpable, 0, 0, 0, 0) === 0 ? undefined : "The kernel refused to close this process (prctl).";
