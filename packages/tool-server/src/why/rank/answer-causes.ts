@@ -50,7 +50,7 @@ function statusCauses(facts: WalkFacts, { failure, answer }: AttemptFacts): Caus
     return found("rate-limited", 0.95, mendBy(facts, ["ping"], `Try again later.${wait}`));
   }
   // A page with a bad status is what most servers show for it, and says nothing more.
-  if (status >= 500)
+  if (status >= 500 && status !== 501)
     return found("server-failing", 0.95, mendBy(facts, ["ping"], "Try again later, or look into its log."));
   if (status >= 200 && status < 300) return foreignCauses(facts, found, answer, failure.code);
   const url = (what: string): Mend => mendField(facts, "url", what);

@@ -1,51 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { AttemptFacts, NetworkFacts, RefusalFacts, TokenFacts, WalkFacts } from "../facts.js";
+import type { RefusalFacts, TokenFacts, WalkFacts } from "../facts.js";
 import type { AuthorizationLook, OAuthFacts } from "../oauth-facts.js";
+import { base, network, now, refused } from "./facts.test.helper.js";
 import { rankCauses } from "./rank-causes.js";
-
-const base: WalkFacts = {
-  server: "api",
-  type: "http",
-  file: ".mcp.json",
-  places: { entry: { line: 3, column: 5 }, url: { line: 5, column: 7 } },
-  isGateway: false,
-  commandArguments: [],
-  signInArguments: ["--profile", "work"],
-  findings: [],
-  values: [],
-  variables: [],
-  tenants: [],
-  trust: { state: "trusted", words: "" },
-};
-const network: NetworkFacts = { host: "api.example.com", port: 443, isSecure: true, authorities: [], addresses: [] };
-const now = Date.UTC(2030, 0, 1);
-
-const refusal = (status: number, more: Partial<RefusalFacts> = {}): RefusalFacts => ({
-  status,
-  now,
-  findings: [],
-  carriesCredential: true,
-  tokens: [],
-  tenants: [],
-  skewMs: 0,
-  ...more,
-});
-
-function refused(status: number, more: Partial<RefusalFacts> = {}, said = ""): AttemptFacts {
-  const answer = {
-    method: "POST",
-    path: "/mcp",
-    status,
-    mediaType: "",
-    title: undefined,
-    excerpt: said,
-    location: undefined,
-    retryAfter: undefined,
-  };
-  const code = status === 401 ? "UNAUTHORIZED" : "FORBIDDEN";
-  const failure = { code, message: "It was refused.", status } as const;
-  return { credential: "headers", failure, answer, refusal: refusal(status, more) };
-}
 
 const token = (more: Partial<TokenFacts> = {}): TokenFacts => ({
   header: "Authorization",
