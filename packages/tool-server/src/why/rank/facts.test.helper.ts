@@ -1,4 +1,4 @@
-import type { AttemptFacts, NetworkFacts, RefusalFacts, WalkFacts } from "../facts.js";
+import type { AttemptFacts, NetworkFacts, RefusalFacts, TokenFacts, WalkFacts } from "../facts.js";
 
 /** A server whose entry is in order, and of which nothing else is known. */
 export const base: WalkFacts = {
@@ -51,3 +51,18 @@ export function refused(status: number, more: Partial<RefusalFacts> = {}, said =
   const failure = { code, message: "It was refused.", status } as const;
   return { credential: "headers", failure, answer, refusal: refusal(status, more) };
 }
+
+/** What a token of the variable API_TOKEN says of itself. */
+export const token = (more: Partial<TokenFacts> = {}): TokenFacts => ({
+  header: "Authorization",
+  from: "configuration",
+  variables: ["API_TOKEN"],
+  issuedAt: undefined,
+  notBefore: undefined,
+  expiresAt: undefined,
+  audience: [],
+  isForServer: undefined,
+  scopes: undefined,
+  tenants: [],
+  ...more,
+});

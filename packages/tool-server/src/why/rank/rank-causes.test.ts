@@ -1,22 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { RefusalFacts, TokenFacts, WalkFacts } from "../facts.js";
+import type { RefusalFacts, WalkFacts } from "../facts.js";
 import type { AuthorizationLook, OAuthFacts } from "../oauth-facts.js";
-import { base, network, now, refused } from "./facts.test.helper.js";
+import { base, network, now, refused, token } from "./facts.test.helper.js";
 import { rankCauses } from "./rank-causes.js";
-
-const token = (more: Partial<TokenFacts> = {}): TokenFacts => ({
-  header: "Authorization",
-  from: "configuration",
-  variables: ["API_TOKEN"],
-  issuedAt: undefined,
-  notBefore: undefined,
-  expiresAt: undefined,
-  audience: [],
-  isForServer: undefined,
-  scopes: undefined,
-  tenants: [],
-  ...more,
-});
 
 const codes = (facts: Partial<WalkFacts>): string[] => rankCauses({ ...base, ...facts }).map(({ cause }) => cause);
 const weights = (facts: Partial<WalkFacts>): Record<string, number> =>
@@ -75,6 +61,40 @@ test("a failure that no rule knows is told as it is", () => {
   const [cause, ...rest] = rankCauses({ ...base, network, attempt: { credential: "headers", failure } });
   expect(rest).toEqual([]);
   expect(cause).toMatchObject({ cause: "unknown", message: "It was closed." });
+});
+
+test("[TS-D-WHY-1] several variables, errors of the entry and missing variables of a process stand side by side", () => {
+  const found = { ...base.places.url, severity: "error", message: "", fix: "", path: [] };
+  const unset = (variable: string) => ({ ...found, code: "variable-unset", variable });
+  const values = [unset("A"), unset("B"), unset("B")] as unknown as WalkFacts["values"];
+  expect(rankCauses({ ...base, values }).map(({ mend }) => mend.variable)).toEqual(["A", "B"]);
+  const findings = ["one", "two"].map((message) => ({
+    ...found,
+    code: "url-scheme",
+    message,
+  })) as unknown as WalkFacts["findings"];
+  expect(rankCauses({ ...base, findings }).map(({ message }) => message)).toEqual(["one", "two"]);
+});
+
+test("[TS-D-WHY-2] of two that found the same cause, the surer one is told, with the evidence of both", () => {
+  const { answer } = refused(401, {}, "jwt expired");
+  const tokens = [token({ expiresAt: now - 3_600_000 })];
+  const attempt = { ...refused(401, { tokens }), answer };
+  const expired = rankCauses({ ...base, attempt }).filter(({ cause }) => cause === "token-expired");
+  expect(expired).toMatchObject([{ weight: 0.97 }]);
+  expect(expired[0]?.evidence).toEqual([...new Set(expired[0]?.evidence)]);
+});
+
+test("[TS-D-WHY-1] a failure of a helper, of the network or of the vault is one of the whole", () => {
+  const failure = { code: "HELPER_FAILED", message: "It failed." } as const;
+  const helper = { path: "/h.sh", outcome: "exited", durationMs: 1, headers: [], failure } as const;
+  expect(codes({ helper })).toEqual(["helper-failed"]);
+  expect(codes({ network: { ...network, failure: { stage: "name", code: "", message: "" } } })).toEqual([
+    "name-unknown",
+  ]);
+  expect(codes({ oauth: { events: [], vaultFailure: failure } })).toEqual(["vault-unreadable"]);
+  const { trust: _, ...unjudged } = base;
+  expect(rankCauses(unjudged)).toEqual([]);
 });
 
 describe("a refused token", () => {
