@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -63,6 +63,31 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     expect(text).toBe("end\n");
     expect(readdirSync(join(path, "new"))).toEqual([]);
     expect(readFileSync(join(path, "key"), "utf8")).toBe("secret");
+  });
+
+  test("does not see at its next start what it moved away, with the folder that holds it, before", async () => {
+    const { path } = await createScriptFolder();
+    mkdirSync(join(path, "config", "own"), { recursive: true });
+    writeFileSync(join(path, "config", "own", "token"), "secret");
+    writeFileSync(join(path, "config", "key"), "secret");
+    const hidden = [join(path, "config", "own", "/"), join(path, "config", "key")];
+    await run(`cd ${path}; mv config once`, hidden);
+    await run(`cd ${path}; mv once moved`, hidden);
+    const { text } = await run(`cd ${path}; cat moved/key moved/own/token; ls moved moved/own`, hidden);
+    expect(text).toBe("moved:\nkey\nown\n\nmoved/own:\n");
+    expect(readFileSync(join(path, "moved", "own", "token"), "utf8")).toBe("secret");
+    rmSync(join(path, "moved"), { recursive: true });
+    expect(await run("exit 3", hidden)).toMatchObject({ code: 3 });
+  });
+
+  test.each(["own", "config"])("cannot create a hidden folder behind a link to nothing: %s", async (linked) => {
+    const { path } = await createScriptFolder();
+    if (linked === "own") mkdirSync(join(path, "config"));
+    symlinkSync(join(path, "elsewhere"), linked === "own" ? join(path, "config", "own") : join(path, "config"));
+    const own = join(path, "config", "own");
+    const { text } = await run(`mkdir -p ${path}/elsewhere/own; echo x > ${own}/code; cat ${own}/code`, [`${own}/`]);
+    expect(text).toBe("");
+    expect(readdirSync(own)).toEqual([]);
   });
 
   test("cannot undo what hides the folder", async () => {

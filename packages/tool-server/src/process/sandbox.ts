@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
-import { mkdir, readdir, realpath, stat } from "node:fs/promises";
+import { closeSync, openSync } from "node:fs";
+import { mkdir, readdir, readlink, realpath, stat } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
-import { isAbsolute, join, relative } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { Environment } from "./child-environment.js";
 import { printableText } from "./printable-text.js";
 import { resolveCommand } from "./resolve-command.js";
@@ -67,7 +68,7 @@ export async function prepareSandbox(options: SandboxOptions): Promise<Sandbox |
   if ("reason" in found) return found;
   const cwd = await realpath(options.cwd).catch(() => options.cwd);
   const resolved = await Promise.all(options.hidden.map(resolveHidden));
-  const there = resolved.filter((each) => each !== undefined);
+  const there = resolved.flat();
   const folders = there.filter(({ isFolder }) => isFolder).map(({ path }) => path);
   const outermost = there.filter(({ path }) => !folders.some((folder) => isInside(path, folder)));
   const unique = new Map(outermost.map((each) => [each.path, each]));
@@ -142,17 +143,63 @@ function failureOf(path: string, args: readonly string[]): Promise<string | unde
   });
 }
 
-async function resolveHidden(
-  written: string,
-): Promise<{ readonly path: string; readonly isFolder: boolean } | undefined> {
+interface HiddenPath {
+  readonly path: string;
+  readonly isFolder: boolean;
+}
+
+/** For each path as written, what it led to at earlier starts, by device and number: a descriptor of it. */
+const seenBefore = new Map<string, Map<string, number>>();
+/** Opens what the name is of, and not its content. */
+const pathOnly = 0o10000000;
+
+/**
+ * Where a file or folder is, and where those are that had its name at earlier starts: a program cannot move a folder that is hidden
+ * from it, but it can move one that holds it, end, and look there when it is started again.
+ */
+async function resolveHidden(written: string): Promise<HiddenPath[]> {
+  const seen = seenBefore.get(written) ?? new Map<string, number>();
+  seenBefore.set(written, seen);
+  const before = (await Promise.all([...seen].map(([id, descriptor]) => whereIs(id, descriptor, seen)))).flat();
   try {
     // Otherwise the program could create it, and put there what we read later.
-    if (written.endsWith("/")) await mkdir(written, { recursive: true, mode: 0o700 });
+    if (written.endsWith("/")) await createFolder(resolve(written));
     const path = await realpath(written);
-    return { path, isFolder: (await stat(path)).isDirectory() };
+    const { id, isFolder } = await identify(path);
+    if (!seen.has(id)) seen.set(id, openSync(path, pathOnly));
+    return [{ path, isFolder }, ...before];
   } catch {
     // What does not exist and cannot be created needs not be hidden.
-    return undefined;
+    return before;
+  }
+}
+
+async function whereIs(id: string, descriptor: number, seen: Map<string, number>): Promise<HiddenPath[]> {
+  try {
+    const path = await readlink(`/proc/self/fd/${descriptor}`);
+    const current = await identify(path);
+    if (current.id === id) return [{ path, isFolder: current.isFolder }];
+  } catch {
+    // It was deleted.
+  }
+  if (seen.delete(id)) closeSync(descriptor);
+  return [];
+}
+
+async function identify(path: string): Promise<{ readonly id: string; readonly isFolder: boolean }> {
+  const facts = await stat(path, { bigint: true });
+  return { id: `${facts.dev}:${facts.ino}`, isFolder: facts.isDirectory() };
+}
+
+/** Creates a folder, also behind links to what does not exist. */
+async function createFolder(path: string, stepsLeft = 8): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    if (stepsLeft === 0 || dirname(path) === path) throw error;
+    const target = await readlink(path).catch(() => undefined);
+    await createFolder(target === undefined ? dirname(path) : resolve(dirname(path), target), stepsLeft - 1);
+    await mkdir(path, { recursive: true, mode: 0o700 });
   }
 }
 
