@@ -1,6 +1,7 @@
 import { ChannelzError, type ChannelzErrorCode } from "@wirescope/channelz/errors";
 import { printableText } from "@wirescope/channelz/printable-text";
 import type { ToolServerError, ToolServerErrorCode } from "@wirescope/tool-server";
+import { commandLine } from "@wirescope/tool-server/command-line";
 import type { Io } from "./io.js";
 import { UsageError } from "./usage-error.js";
 
@@ -33,7 +34,7 @@ export function reportFailure(error: unknown, io: Io, verb: string | undefined):
   };
   const known = ChannelzError.is(error) || isToolServerError(error) ? error : undefined;
   if (error instanceof UsageError) {
-    say(`${error.message} ${error.next ?? `See wirescope ${verb === undefined ? "" : `${verb} `}--help.`}`);
+    say(`${error.message} ${error.next ?? `See ${commandLine(...(verb === undefined ? [] : [verb]), "--help")}.`}`);
   } else if (known !== undefined) {
     say([known.message, inTheShell[known.code]].filter(Boolean).join(" "));
   } else {

@@ -1,8 +1,10 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
+import { commandLine } from "@wirescope/tool-server/command-line";
 import { hasProofKey } from "./gateway-proof.js";
 import type { Io } from "./io.js";
+import { UsageError } from "./usage-error.js";
 
 /** How a running gateway of this user is reached. */
 export interface RunningGateway {
@@ -80,6 +82,13 @@ export async function findGateway(
   if (found === undefined || !isAlive(found.pid) || !isMeant(found)) return undefined;
   if (found.endpoint.startsWith("https:")) return found;
   return found.proofKey !== undefined && (await hasProofKey(found.endpoint, found.proofKey)) ? found : undefined;
+}
+
+/** The gateway of this user that is running. Throws a UsageError if there is none. */
+export async function requireGateway(env: Io["env"]): Promise<RunningGateway> {
+  const running = await findGateway(env);
+  if (running !== undefined) return running;
+  throw new UsageError(`No gateway of yours runs on this machine. Start one: ${commandLine("up")}.`);
 }
 
 function readGatewayFile(env: Io["env"]): RunningGateway | undefined {

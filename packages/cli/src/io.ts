@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline/promises";
+import { programOf } from "./program.js";
 import { protectProcess } from "./protect-process.js";
 
 /** Where text goes. */
@@ -14,7 +15,7 @@ export interface Io {
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
   now(): Date;
-  /** How this command is called, for commands that it tells to run. Default `wirescope`. */
+  /** How the user can run this command, for the commands in advice. Default `wirescope`. */
   readonly program?: string | undefined;
   /** Closes this process to the other programs of its user; gives the reason if that is not possible. */
   readonly protect?: (() => string | undefined) | undefined;
@@ -28,7 +29,8 @@ export function processIo(): Io {
   // A copy: the key of the vault is removed from that of the process.
   const env = { ...process.env };
   const ask = stdin.isTTY && stderr.isTTY ? askTerminal : undefined;
-  return { stdout, stderr, env, now: () => new Date(), protect: protectProcess, ask };
+  const program = programOf({ env, platform: process.platform, script: process.argv[1] ?? "" });
+  return { stdout, stderr, env, now: () => new Date(), program, protect: protectProcess, ask };
 }
 
 let lastQuestion: Promise<unknown> = Promise.resolve();

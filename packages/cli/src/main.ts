@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { setProgram } from "@wirescope/tool-server/command-line";
 import { suggest } from "@wirescope/tool-server/suggest";
 import { commands } from "./command-table.js";
 import type { Command } from "./commands/command.js";
@@ -13,6 +14,7 @@ import { version } from "./version.js";
 /** Runs the command line on these arguments, without the name of the program, and gives the exit code. Never rejects. */
 export async function main(argv: readonly string[], io: Io = processIo()): Promise<number> {
   let verb: string | undefined;
+  setProgram(io.program ?? "wirescope");
   try {
     const call = splitVerb(argv);
     if (call.verb === undefined) return answerWithoutVerb(call.args, io);

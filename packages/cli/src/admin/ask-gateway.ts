@@ -1,6 +1,7 @@
 import { type AdminClient, readAdminError } from "@wirescope/gateway/admin";
 import { failureFromMessage, openAdminConnection } from "@wirescope/gateway/admin/node";
 import { ToolServerError } from "@wirescope/tool-server";
+import { commandLine } from "@wirescope/tool-server/command-line";
 import type { RunningGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 import { readPem } from "../tool-server/read-pem.js";
@@ -49,7 +50,7 @@ export async function askGateway(
 function adviceFor(error: unknown): string {
   return isUnknownAuthority(error)
     ? "Its certificate is not signed by a known authority: give the authority's certificate with --ca <file>."
-    : "Start it again: wirescope up.";
+    : `Start it again: ${commandLine("up")}.`;
 }
 
 /** Whether TLS failed because nobody here knows who signed the certificate, by the code that Node gives. */
@@ -87,6 +88,6 @@ export function failureFrom(error: unknown, url: string): Error {
     case "Unimplemented":
       return new UsageError(message, { cause: error });
     default:
-      return new ToolServerError("SERVER_FAILED", message, { cause: error });
+      return new ToolServerError("SERVER_FAILED", { problem: message, advice: "" }, { cause: error });
   }
 }

@@ -10,6 +10,7 @@ import {
   ToolServerError,
   type TrustJudgement,
 } from "@wirescope/tool-server";
+import { commandLine } from "@wirescope/tool-server/command-line";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
@@ -76,7 +77,7 @@ export function createLocalAdmin(
       const session = await servers.oauth(server);
       if (session === undefined) {
         throw new UsageError(
-          `${server} brings its own credential, so there is nothing to sign in to. See wirescope auth.`,
+          `${server} brings its own credential, so there is nothing to sign in to. See ${commandLine("auth")}.`,
         );
       }
       if (session.isMachine) await session.replace(undefined, parseResourceChallenge(undefined), signal);
@@ -130,19 +131,19 @@ export function createLocalAdmin(
         servers.close();
       }
     },
-    reconnect: async () => notWithoutGateway("wirescope up"),
+    reconnect: async () => notWithoutGateway("up"),
     // Nothing outlives the command here that could be out of date.
-    reload: async () => notWithoutGateway("wirescope up"),
-    setDebug: async () => notWithoutGateway("wirescope up --debug"),
+    reload: async () => notWithoutGateway("up"),
+    setDebug: async () => notWithoutGateway("up", "--debug"),
     async [Symbol.asyncDispose]() {
       await (await opening?.catch(() => undefined))?.[Symbol.asyncDispose]();
     },
   };
 }
 
-function notWithoutGateway(start: string): never {
+function notWithoutGateway(...start: readonly string[]): never {
   throw new UsageError(
-    `No gateway of yours runs with this configuration. Start one: ${start}; or use the one that runs: --endpoint.`,
+    `No gateway of yours runs with this configuration. Start one: ${commandLine(...start)}; or use the one that runs: --endpoint.`,
   );
 }
 

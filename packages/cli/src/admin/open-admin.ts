@@ -1,5 +1,5 @@
 import { realpath } from "node:fs/promises";
-import { findGateway, type RunningGateway } from "../gateway-file.js";
+import { findGateway, type RunningGateway, requireGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import type { KeyCreation } from "../tool-server/open-vault.js";
@@ -26,10 +26,8 @@ export async function openAdmin(
   io: Io,
   { isChange, keyCreation }: OpenAdminOptions,
 ): Promise<ServerAdmin> {
-  const running = await findGateway(io.env);
+  const running = values.endpoint ? await requireGateway(io.env) : await findGateway(io.env);
   if (values.endpoint) {
-    if (running === undefined)
-      throw new UsageError("No gateway of yours runs on this machine. Start one: wirescope up.");
     const given = ownOptions(values)[0];
     if (given !== undefined) {
       throw new UsageError(

@@ -9,6 +9,7 @@ import {
   signOutFromMessage,
 } from "@wirescope/gateway/admin/node";
 import { ToolServerError } from "@wirescope/tool-server";
+import { commandLine } from "@wirescope/tool-server/command-line";
 import type { Io } from "../io.js";
 import { type AdminAtHand, failureFrom } from "./ask-gateway.js";
 import type { ServerAdmin, SignedIn, SignInWish } from "./server-admin.js";
@@ -95,8 +96,9 @@ function signedIn({ name, isConnected, description, credential, failure }: Serve
     async connect() {
       if (isConnected) return description;
       if (failure instanceof Error) throw failure;
-      const problem = failure?.message ?? `${name} is not connected yet. See wirescope auth ${name}.`;
-      throw new ToolServerError("SERVER_FAILED", problem);
+      const problem = failure?.message ?? `${name} is not connected yet.`;
+      const advice = failure === undefined ? `See ${commandLine("auth", name)}.` : "";
+      throw new ToolServerError("SERVER_FAILED", { problem, advice });
     },
   };
 }

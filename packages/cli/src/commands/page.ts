@@ -22,11 +22,8 @@ export const pageCommand: Command = {
     const { values, positionals } = parseOptions(options, args);
     const [server, ...more] = positionals;
     if (more.length > 0) throw new UsageError(`page takes no argument "${more[0]}".`);
-    const { findGateway } = await import("../gateway-file.js");
-    const running = await findGateway(io.env);
-    if (running === undefined) {
-      throw new UsageError("No gateway of yours is running on this machine. Start one: wirescope up.");
-    }
+    const { requireGateway } = await import("../gateway-file.js");
+    const running = await requireGateway(io.env);
     const { readPem } = await import("../tool-server/read-pem.js");
     const { requestLink } = await import("../up/pages/request-link.js");
     const link = await requestLink(running, server, readPem(values.ca, "--ca"));

@@ -1,8 +1,8 @@
 import { printableText } from "@wirescope/channelz/printable-text";
 import type { ServerReport } from "@wirescope/gateway/admin/node";
+import { commandLine } from "@wirescope/tool-server/command-line";
 import { exitCode } from "../failure.js";
 import { formatJson } from "../output/json.js";
-import { shellWord } from "../shell-word.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import { adminOptions, serverOptions } from "../tool-server/server-options.js";
 import type { Command } from "./command.js";
@@ -47,5 +47,5 @@ function linesOf(server: ServerReport): string[] {
   const { name, isConnected, description } = server;
   if (isConnected) return [`${name} is connected: ${description.name} ${description.version}`.trimEnd()];
   const reason = failureOf(server)?.message ?? "";
-  return [`${name} is not connected. ${reason}`.trimEnd(), `  Next: wirescope why ${shellWord(name)}`];
+  return [`${name} is not connected. ${reason}`.trimEnd(), `  Next: ${commandLine("why", name)}`];
 }

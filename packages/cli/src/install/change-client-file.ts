@@ -1,5 +1,6 @@
 import { printableText } from "@wirescope/channelz/printable-text";
-import { findGateway } from "../gateway-file.js";
+import { commandLine } from "@wirescope/tool-server/command-line";
+import { requireGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 import { readJsoncMember } from "../jsonc/edit-jsonc.js";
 import { formatJson } from "../output/json.js";
@@ -125,7 +126,7 @@ async function wishOf(
         (file) =>
           `${client.title} reads ${file} itself, so its servers are there twice. Move them to another file, and name that by --config.`,
       ),
-      `Servers that you have not approved stay out; wirescope trust ${asConfigured} shows them.`,
+      `Servers that you have not approved stay out; ${commandLine("trust")} ${asConfigured} shows them.`,
     ];
     const missing = await findMissingVariables(gateway.configurations, values["env-file"], io.env);
     return { entry: stdioEntry(client, gateway), hasToken: false, notes, missing };
@@ -135,8 +136,7 @@ async function wishOf(
       `${client.title} takes no url with headers that we know of. Leave --http out: it then starts the gateway itself.`,
     );
   }
-  const running = await findGateway(io.env);
-  if (running === undefined) throw new UsageError("No gateway of yours runs on this machine. Start one: wirescope up.");
+  const running = await requireGateway(io.env);
   const { token } = running;
   if (token !== undefined && scope === "project") {
     throw new UsageError(

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { readJsoncMember } from "../jsonc/edit-jsonc.js";
+import { isOnPath } from "../program.js";
 import { readClientFile } from "./client-file.js";
 import { type McpClient, mcpClients, type Place, type Scope } from "./clients.js";
-import { isOnPath } from "./own-command.js";
 
 /** What is known of a client on this machine. */
 export interface ClientRow {

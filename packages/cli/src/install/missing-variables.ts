@@ -6,6 +6,7 @@ import {
   type Variables,
   variableUses,
 } from "@wirescope/tool-server";
+import { commandLine } from "@wirescope/tool-server/command-line";
 
 /** A variable without a default that the servers need, and that no environment file of the entry sets. */
 export interface MissingVariable {
@@ -44,6 +45,6 @@ export function missingVariablesNotes(missing: readonly MissingVariable[]): stri
       const where = isSetHere ? "set in this shell only" : "not set";
       return `  ${name} (${servers.join(", ")}): ${where}`;
     }),
-    "Keep a gateway running in a shell that sets them (wirescope up), or write them into a file and install again with --env-file <file>.",
+    `Keep a gateway running in a shell that sets them (${commandLine("up")}), or write them into a file and install again with --env-file <file>.`,
   ];
 }

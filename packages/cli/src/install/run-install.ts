@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { printableText } from "@wirescope/channelz/printable-text";
+import { commandLine } from "@wirescope/tool-server/command-line";
 import { suggest } from "@wirescope/tool-server/suggest";
 import type { Io } from "../io.js";
 import { JsoncError } from "../jsonc/jsonc-text.js";
@@ -88,7 +89,7 @@ async function list(name: string, values: InstallValues, screen: Screen, place: 
       screen.width,
     ),
   );
-  const note = "wirescope install <client> shows the change, and asks before it writes. Also: codex, other.";
+  const note = `${commandLine("install")} <client> shows the change, and asks before it writes. Also: codex, other.`;
   screen.printAll(["", ...wrap(note, screen.width, "")]);
   return 0;
 }

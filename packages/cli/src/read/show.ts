@@ -15,6 +15,7 @@ import {
   type Subchannel,
   SubchannelSchema,
 } from "@wirescope/channelz";
+import { commandLine } from "@wirescope/tool-server/command-line";
 import { channelLines, serverLines, socketLines } from "../output/describe.js";
 import { formatJson } from "../output/json.js";
 import { messageToJson } from "../output/message-json.js";
@@ -69,9 +70,9 @@ function notFound(target: string, id: bigint, kind: ObjectKind | undefined): Cha
   return new ChannelzError(
     "NOT_FOUND",
     kind === undefined
-      ? `${peer} has no live object ${id}; wirescope tree shows those that it has. If it closed, ask for it with its kind: ` +
-          `wirescope show ${id} --kind socket.`
-      : `${peer} has no ${kind} ${id}. It may have closed; wirescope tree shows what is alive.`,
+      ? `${peer} has no live object ${id}; ${commandLine("tree")} shows those that it has. If it closed, ask for it with its kind: ` +
+          `${commandLine("show", String(id), "--kind", "socket")}.`
+      : `${peer} has no ${kind} ${id}. It may have closed; ${commandLine("tree")} shows what is alive.`,
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Configuration } from "@wirescope/tool-server";
+import { commandLine } from "@wirescope/tool-server/command-line";
 import { UsageError } from "../usage-error.js";
 
 /** Throws a UsageError that names the first mistake which keeps a whole configuration from being understood, and how to see all. */
@@ -6,6 +7,6 @@ export function assertReadable({ findings }: Configuration, file: string): void 
   const broken = findings.find(({ server, severity }) => severity === "error" && server === undefined);
   if (broken === undefined) return;
   const { line, column, message, fix } = broken;
-  const next = `All that is wrong with it: wirescope check ${/^[\w./-]+$/.test(file) ? file : JSON.stringify(file)}`;
+  const next = `All that is wrong with it: ${commandLine("check", file)}`;
   throw new UsageError(`${file}:${line}:${column}: ${message} ${fix}`, { next });
 }

@@ -1,13 +1,11 @@
 import { createSecretRegistry, parseConfiguration, type Variables } from "@wirescope/tool-server";
-import { findGateway } from "../gateway-file.js";
+import { requireGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
-import { UsageError } from "../usage-error.js";
 import type { ConfigurationAtHand } from "./configuration-at-hand.js";
 
 /** The gateway of this user that runs, as the one server `gateway` of a configuration. Throws a UsageError where none runs. */
 export async function gatewayAtHand({ env }: Io): Promise<ConfigurationAtHand & { readonly variables: Variables }> {
-  const running = await findGateway(env);
-  if (running === undefined) throw new UsageError("No gateway of yours runs on this machine. Start one: wirescope up.");
+  const running = await requireGateway(env);
   const secrets = createSecretRegistry();
   const headers = running.token === undefined ? {} : { headers: { Authorization: "Bearer ${GATEWAY_TOKEN}" } };
   const entry = { type: "http", url: running.endpoint, ...headers };

@@ -1,5 +1,6 @@
 import { printableText } from "@wirescope/channelz/printable-text";
 import type { Tool } from "@wirescope/tool-server";
+import { commandLine } from "@wirescope/tool-server/command-line";
 import type { Screen } from "../output/screen.js";
 import { wrap } from "../output/wrap.js";
 import { shellWord } from "../shell-word.js";
@@ -41,7 +42,7 @@ export function renderTool(server: string, tool: Tool, { palette, width }: Scree
     .filter(([name]) => required.has(name))
     .map(([name, value]) => `${name}=${placeholder(objectOf(value))}`);
   const words = [server, tool.name, ...example].map((word) => shellWord(printableText(word)));
-  lines.push("", "Call it:", `  wirescope call ${words.join(" ")}`);
+  lines.push("", "Call it:", `  ${commandLine("call")} ${words.join(" ")}`);
   return lines;
 }
 

@@ -1,4 +1,5 @@
 import { ChannelzError, type ChannelzErrorCode } from "@wirescope/channelz/errors";
+import { commandLine } from "@wirescope/tool-server/command-line";
 import { findGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 
@@ -12,7 +13,7 @@ const hints: Partial<Record<ChannelzErrorCode, string>> = {
  * What to do where the gateway cannot listen, in words that may be empty; undefined for any other failure. Another port helps where this
  * one is taken, and not where a certificate is wrong.
  */
-export async function listenHint(error: unknown, { env, program = "wirescope" }: Io): Promise<string | undefined> {
+export async function listenHint(error: unknown, { env }: Io): Promise<string | undefined> {
   if (!ChannelzError.is(error)) return undefined;
   const hint = hints[error.code];
   if (error.code !== "LISTEN_FAILED") return hint;
@@ -22,6 +23,6 @@ export async function listenHint(error: unknown, { env, program = "wirescope" }:
   const running = await findGateway(env);
   const isOurs = running !== undefined && "port" in cause && running.channelz.endsWith(`:${String(cause.port)}`);
   return isOurs
-    ? `Your gateway runs there already, as process ${running.pid}: ${program} tree shows it. ${hint}`
+    ? `Your gateway runs there already, as process ${running.pid}: ${commandLine("tree")} shows it. ${hint}`
     : hint;
 }

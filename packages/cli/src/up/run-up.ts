@@ -8,6 +8,7 @@ import {
   type SecretRegistry,
   ToolServerError,
 } from "@wirescope/tool-server";
+import { commandLine } from "@wirescope/tool-server/command-line";
 import type { DemoPlugin } from "../demo/demo-plugin.js";
 import { announceGateway } from "../gateway-file.js";
 import { createProofPage, newProofKey, proofPath } from "../gateway-proof.js";
@@ -57,7 +58,7 @@ const handshakeDelayMs = 2000;
 
 /** Runs the gateway until SIGTERM or SIGINT, or until its one client over pipes is gone. Gives the exit code. */
 export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Promise<number> {
-  const { program = "wirescope" } = io;
+  const program = commandLine();
   if (values.demo && values.config.length > 0) {
     throw new UsageError("--demo and --config contradict each other. Leave one of them out.");
   }

@@ -1,3 +1,4 @@
+import { commandLine } from "../process/command-line.js";
 import type { PluginDocument } from "./documents.js";
 import type { Entry } from "./entry.js";
 import { quoteName, type Report } from "./finding.js";
@@ -18,7 +19,7 @@ export function judgeDocumentation(
   if (!documents.some(({ kind }) => kind === "readme")) {
     const message = "The plugin has no README that can be read, to say which variables and permissions it needs.";
     const place = { path: [], line: 1, column: 1 };
-    const fix = "Write a README.md in the plugin's root, with the tables that wirescope check prints.";
+    const fix = `Write a README.md in the plugin's root, with the tables that ${commandLine("check")} prints.`;
     report("readme-missing", uses.length > 0 ? "warning" : "note", place, message, fix);
     if (texts.length === 0) return;
   }

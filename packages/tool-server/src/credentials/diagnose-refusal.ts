@@ -1,7 +1,7 @@
 import type { CredentialDescription, HeaderDescription } from "../diagnostics/credential-description.js";
 import { isAuthorizationName, parseAuthorization, parseBasic } from "../headers/authorization.js";
+import { commandLine } from "../process/command-line.js";
 import { printableText } from "../process/printable-text.js";
-import { shellWord } from "../process/shell-word.js";
 import { isoOf, spanOf } from "../process/time-text.js";
 import type { RefusalCause, RefusalFinding } from "../refusal-finding.js";
 import { isPlaceholder } from "../secrets/placeholder.js";
@@ -55,7 +55,7 @@ function nothingSent({ credential, server }: RefusalFacts, challenges: readonly 
   const place = kind === "environment" ? "in its env" : "in headers or headersHelper";
   const isOAuth = kind === "oauth" && challenges.some(({ scheme }) => scheme === "bearer" || scheme === "dpop");
   const advice = isOAuth
-    ? `Nobody has signed in: wirescope login ${server === undefined ? "<server>" : shellWord(server)}`
+    ? `Nobody has signed in: ${server === undefined ? `${commandLine("login")} <server>` : commandLine("login", server)}`
     : `Give the entry one ${place}.`;
   return {
     cause: "nothing-sent",

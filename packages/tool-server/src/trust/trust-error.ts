@@ -1,4 +1,5 @@
 import { type ErrorParts, ToolServerError } from "../errors.js";
+import { commandLine } from "../process/command-line.js";
 import { renderDiff } from "./diff-approval.js";
 import type { TrustJudgement } from "./judge-trust.js";
 import type { DenyingRule } from "./policy.js";
@@ -31,7 +32,7 @@ export function notTrusted(server: string, judgement: Distrust): ToolServerError
 
 function partsOf(server: string, judgement: Distrust): ErrorParts {
   const name = quoteText(server);
-  const command = `wirescope trust ${/^[\w.-]+$/.test(server) ? server : "<server>"}`;
+  const command = /^[\w.-]+$/.test(server) ? commandLine("trust", server) : `${commandLine("trust")} <server>`;
   // Another value of the variable leads elsewhere, and would be approved in place of this one.
   const same = originOf(judgement) === undefined ? "" : ", with the same variables and --env-file";
   const advice = `Look at it and approve it: ${command}${same}. Or give --trust for this run alone.`;

@@ -3,6 +3,7 @@ import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ToolServerError } from "../errors.js";
 import type { Environment } from "../process/child-environment.js";
+import { commandLine } from "../process/command-line.js";
 import { printableText } from "../process/printable-text.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { type KeySource, keyBytes, keyWrong, otherSource } from "./key-source.js";
@@ -78,7 +79,7 @@ function readDescriptor(number: string, name: string): Buffer {
     keysOfDescriptors.set(descriptor, buffer.subarray(0, size));
     return buffer.subarray(0, size);
   } catch (error) {
-    const advice = "Start the command with it, as in: WIRESCOPE_VAULT_KEY_FD=3 wirescope up 3< <(print-the-key)";
+    const advice = `Start the command with it, as in: WIRESCOPE_VAULT_KEY_FD=3 ${commandLine("up")} 3< <(print-the-key)`;
     throw keyWrong(`The key of the vault cannot be read from ${name}.`, advice, error);
   }
 }

@@ -1,3 +1,4 @@
+import { commandLine } from "../process/command-line.js";
 import { isoOf } from "../process/time-text.js";
 import type { Demand, Outcome } from "./explanation.js";
 import type { WalkFacts } from "./facts.js";
@@ -113,7 +114,7 @@ function registrationDemand(look: AuthorizationLook | undefined, client: ClientL
 
 function tokenDemand({ before, events }: OAuthFacts, isAccepted: boolean): Demand {
   const name = "there is a token that the server accepts";
-  if (before?.isSignedIn !== true) return demand(name, "skipped", "Nobody has signed in: wirescope login.");
+  if (before?.isSignedIn !== true) return demand(name, "skipped", `Nobody has signed in: ${commandLine("login")}.`);
   const until = before.expiresAt === undefined ? undefined : `valid until ${isoOf(before.expiresAt)}`;
   const renewals = events
     .filter(({ kind }) => kind === "refreshed" || kind === "tokens-dropped")

@@ -1,11 +1,12 @@
 import type { HttpHandler } from "@wirescope/gateway";
+import { commandLine } from "@wirescope/tool-server/command-line";
 import { html, pageHeaders, pageOf } from "./html.js";
 import type { PageAccess } from "./page-access.js";
 
 export type PageResponse = Parameters<HttpHandler>[1];
 
-const refusal =
-  "This link was used before, has expired, or is wrong. Get a new one: wirescope page, or call the tool again.";
+const refusal = (): string =>
+  `This link was used before, has expired, or is wrong. Get a new one: ${commandLine("page")}, or call the tool again.`;
 
 /** Sends a page with one message. */
 export function sendMessage(response: PageResponse, status: number, text: string): void {
@@ -19,7 +20,7 @@ export function withAccess(
 ): HttpHandler {
   return (request, response) => {
     if (request.method !== "GET" || !access.admits(request.headers.cookie)) {
-      sendMessage(response, 403, refusal);
+      sendMessage(response, 403, refusal());
       return;
     }
     const { searchParams } = new URL(request.url ?? "/", "http://gateway");
@@ -36,7 +37,7 @@ export function createEntrance(access: PageAccess, isSecure: () => boolean): Htt
     const ticket = new URL(request.url ?? "/", "http://gateway").searchParams.get("ticket") ?? "";
     const entered = request.method === "GET" ? access.redeem(ticket, isSecure()) : undefined;
     if (entered === undefined) {
-      sendMessage(response, 403, refusal);
+      sendMessage(response, 403, refusal());
       return;
     }
     const { path, cookie } = entered;

@@ -3,7 +3,7 @@ import { giveUp } from "../../credentials/refusal-rules.js";
 import { unfollowed } from "../../diagnostics/follow.js";
 import { describeProblem, ToolServerError } from "../../errors.js";
 import { backOffMs } from "../../process/back-off.js";
-import { shellWord } from "../../process/shell-word.js";
+import { commandLine } from "../../process/command-line.js";
 import { mostScopes, scopesBeyond, unionOf } from "../authorization/scopes.js";
 import { peerText } from "../oauth-failure.js";
 import type { OAuthSession } from "../session/oauth-session.js";
@@ -37,7 +37,7 @@ const longestPauseMs = 600_000;
 export function createRefusalPolicy(
   session: OAuthSession,
   signIn: SignIn | undefined,
-  login: string = `wirescope login ${shellWord(session.context.server)}`,
+  login: string = commandLine("login", session.context.server),
 ): RefusalPolicy {
   const { context } = session;
   const { clock, follow = unfollowed } = context;
@@ -47,7 +47,6 @@ export function createRefusalPolicy(
   let renewed: string | undefined;
   /** The last token that a sign-in gave: who refuses that one will refuse the next. */
   let signedIn: string | undefined;
-  const name = shellWord(context.server);
 
   /** After a sign-in that led nowhere, nobody is asked again by themselves for a while. */
   const rest = (why: string): void => {
@@ -133,7 +132,7 @@ export function createRefusalPolicy(
         }
         rest("It refused a token that was just obtained.");
         const problem = "The server responded with 401, also to a token that was just obtained.";
-        const advice = `If that stays, check the url and the server's own settings, and sign out and in again: wirescope logout ${name}`;
+        const advice = `If that stays, check the url and the server's own settings, and sign out and in again: ${commandLine("logout", context.server)}`;
         return giveUp(problem, advice, "SIGN_IN_NEEDED");
       }
       try {

@@ -1,4 +1,4 @@
-import { shellWord } from "../../process/shell-word.js";
+import { commandLine } from "../../process/command-line.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-failure.js";
 import type { SignIn } from "./sign-in.js";
@@ -28,7 +28,7 @@ export function createConfirmOrigin(
         "AUTHORIZATION_ORIGIN_UNCONFIRMED",
         {
           problem: `its authorization server ${peerText(context, issuer)} wants you to sign in at another origin, ${origin}, and nobody confirmed that. A hostile server does this to get at your account at ${origin}.`,
-          advice: `If you know that both belong together, confirm it: wirescope login ${shellWord(server)} --authorization-origin ${origin}`,
+          advice: `If you know that both belong together, confirm it: ${commandLine("login", server, "--authorization-origin", origin)}`,
         },
         { details: { foreignOrigin } },
       );

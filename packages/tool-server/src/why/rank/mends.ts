@@ -1,4 +1,4 @@
-import { shellWord } from "../../process/shell-word.js";
+import { commandLine } from "../../process/command-line.js";
 import type { Mend } from "../explanation.js";
 import type { WalkFacts } from "../facts.js";
 import type { OAuthOffer } from "../oauth-facts.js";
@@ -24,7 +24,7 @@ export function mendBy(facts: Target, verbs: readonly string[], what: string): M
   const commands = verbs.map((verb) => {
     // Which tokens are meant matters to all that use them; trust takes none.
     const more = verb === "trust" ? [] : signInArguments;
-    return ["wirescope", verb, server, ...commandArguments, ...more].map(shellWord).join(" ");
+    return commandLine(verb, server, ...commandArguments, ...more);
   });
   return { what, command: commands.join(" && ") };
 }

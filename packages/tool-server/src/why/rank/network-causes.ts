@@ -1,4 +1,5 @@
 import { isClientCertificateAlert } from "../../http/connect-failure.js";
+import { commandLine } from "../../process/command-line.js";
 import type { CauseCode } from "../cause-table.js";
 import type { Cause, Mend } from "../explanation.js";
 import type { CertificateFacts, NetworkFacts, NetworkFailure, WalkFacts } from "../facts.js";
@@ -150,7 +151,7 @@ function mendOf(facts: WalkFacts, network: NetworkFacts, cause: CauseCode): Mend
 function trustAuthority(facts: WalkFacts): Mend {
   const what = "If the authority is yours, trust it: give the file of its certificate with --ca";
   return facts.isGateway
-    ? { what: `${what}, when you start the gateway.`, command: "wirescope up --ca /path/to/ca.pem" }
+    ? { what: `${what}, when you start the gateway.`, command: commandLine("up", "--ca", "/path/to/ca.pem") }
     : mendBy(
         { ...facts, commandArguments: [...facts.commandArguments, "--ca", "/path/to/ca.pem"] },
         ["why"],

@@ -1,0 +1,35 @@
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
+
+/** What decides how a command can be run. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: NodeJS.Platform;
+}
+
+/**
+ * How the user can run this command again: by its name if it is on the PATH, else by npx if npm or npx started it. `script` is the
+ * path by which it was started.
+ */
+export function programOf({ script, ...surroundings }: Surroundings & { readonly script: string }): string {
+  const isOfNpm = /[\\/]node_modules[\\/]/.test(script);
+  return isOfNpm && !isOnPath("wirescope", surroundings) ? "npx wirescope" : "wirescope";
+}
+
+/** Whether a command is found on the PATH. Relative folders, and those that npm adds for one run, do not count. */
+export function isOnPath(name: string, { env, platform }: Surroundings): boolean {
+  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
+  const names = platform === "win32" ? [`${name}.cmd`, `${name}.exe`] : [name];
+  return folders
+    .filter((folder) => !/[\\/]node_modules[\\/]\.bin[\\/]?$/.test(folder))
+    .some((folder) => names.some((file) => isProgram(join(folder, file))));
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
