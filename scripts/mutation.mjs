@@ -68,7 +68,17 @@ async function mutate(Stryker, name, file, concurrency) {
     timeoutFactor: 3,
     // It would be rewritten with the API of TypeScript, which version 7 does not have.
     tsconfigFile: "none",
-    ignorePatterns: ["/examples", "/benchmarks", "/conformance", "/deploy", "/test/e2e", "dist", "bundle"],
+    // Another run may have its sandbox in .mutation as well.
+    ignorePatterns: [
+      "/.mutation",
+      "/examples",
+      "/benchmarks",
+      "/conformance",
+      "/deploy",
+      "/test/e2e",
+      "dist",
+      "bundle",
+    ],
     tempDirName: sandbox,
     reporters: ["html", "progress-append-only"],
     htmlReporter: { fileName: `.mutation/reports/${name}.html` },
