@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { CredentialDescription } from "../diagnostics/credential-description.js";
 import type { RefusalFinding } from "../refusal-finding.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
 import type { Refusal } from "./credential.js";
@@ -175,6 +176,120 @@ describe("the first diagnosis of a refusal", () => {
 
   test("has nothing to say of another status", async () => {
     expect(await diagnose([authorization("Bearer s3cr3t")], { status: 500 })).toEqual([]);
+  });
+
+  const described: CredentialDescription = { kind: "headers", summary: "", headers: [], environment: [] };
+  const judge = (refusal: Partial<Refusal>, credential: Partial<CredentialDescription> = {}, server?: string) =>
+    diagnoseRefusal({
+      refusal: { status: 401, sent: {}, attempt: 1, ...refusal },
+      credential: { ...described, ...credential },
+      server,
+      now,
+      redact: (text) => text,
+    });
+
+  test.each<[CredentialDescription["kind"], string | undefined, string | undefined, string]>([
+    ["oauth", "Bearer", undefined, "Nobody has signed in: wirescope login <server>"],
+    ["oauth", "DPoP", "my notes", "Nobody has signed in: wirescope login 'my notes'"],
+    ["oauth", "Basic", "notes", "Give the entry one in headers or headersHelper."],
+    ["none", "Bearer", "notes", "Give the entry one in headers or headersHelper."],
+    ["environment", undefined, "notes", "The request carried no credential. Give the entry one in its env."],
+  ])("[TS-ERR-2] advises %s, asked for %s, where to give a credential", (kind, challenge, server, advice) => {
+    expect(judge({ challenge }, { kind }, server)[0]?.message).toContain(advice);
+    expect(judge({ challenge, status: 403 }, { kind }, server).map(({ cause }) => cause)).toEqual(["permission"]);
+  });
+
+  test.each([
+    ["Bearer s3cr3t", "Bearer realm=a", []],
+    ["Bearer s3cr3t", "Basic, Bearer", []],
+    ["Bearer s3cr3t", "Custom", []],
+    ["Bearer s3cr3t", "Custom, Basic", ["scheme-differs"]],
+    ["Own s3cr3t", "Bearer", []],
+    ["Bearer 's3cr3t'", "", ["credentials-malformed"]],
+    ["Bearer 's3cr3t", "", []],
+    ["Basic dTpw", "", []],
+  ])("[TS-ERR-2] judges %s by the challenge %j: %j", (value, challenge, expected) => {
+    const sent = { authorization: value };
+    expect(
+      judge({ sent, challenge })
+        .filter(({ weight }) => weight === "explains")
+        .map(({ cause }) => cause),
+    ).toEqual(expected);
+  });
+
+  test("finds the variables of a header whatever the case of its name", () => {
+    const headers = [
+      { name: "Authorization", from: "configuration", scheme: undefined, variables: ["API_TOKEN"] },
+    ] as const;
+    expect(judge({ sent: { authorization: "s3cr3t" } }, { headers })[0]).toMatchObject({
+      cause: "scheme-missing",
+      header: "Authorization",
+      variables: ["API_TOKEN"],
+    });
+  });
+
+  test("[TS-ERR-2] names the origin of each value at 401: variables, those of a process, and the helper", () => {
+    const header = (name: string, from: "configuration" | "helper", variables: string[]) =>
+      ({ name, from, scheme: undefined, variables }) as const;
+    const credential = {
+      headers: [
+        header("X-Key", "configuration", ["A", "B", "C"]),
+        header("X-Fixed", "configuration", []),
+        header("X-Tenant", "configuration", ["TENANT"]),
+        header("X-Signature", "helper", []),
+        header("X-Nonce", "helper", []),
+      ],
+      environment: [
+        { name: "DB_KEY", variables: ["KEY"] },
+        { name: "LEVEL", variables: [] },
+      ],
+      helper: { path: "/plugin/\u001b.sh", runs: 1, failures: 0, obtainedAt: now } as CredentialDescription["helper"],
+    };
+    const sent = { "X-Key": "s3cr3t" };
+    expect(judge({ sent }, credential).map(({ message }) => message)).toEqual([
+      "X-Key is made of A, B and C. Check that it holds the current credential of this server.",
+      "The process gets DB_KEY from KEY. Check that it holds the current credential.",
+      "X-Signature and X-Nonce came from the helper /plugin/\\x1b.sh at 2030-06-01T12:00:00Z. Run it by hand, and look at what it signs with.",
+      "X-Tenant (from TENANT) chooses a tenant. Check that the credential belongs to it.",
+    ]);
+    const unused = { path: "/h.sh", runs: 0, failures: 0 } as CredentialDescription["helper"];
+    expect(judge({ sent }, { helper: unused })[0]?.message).toContain("The headers came from the helper /h.sh. Run");
+    expect(judge({ sent, status: 403 }, credential).map(({ cause }) => cause)).toEqual(["tenant", "permission"]);
+  });
+
+  test.each([
+    [{ exp: now / 1000 }, undefined, ["token-expired"]],
+    [{ exp: now / 1000 + 1 }, undefined, []],
+    [{ nbf: now / 1000 }, undefined, []],
+    [{ nbf: now / 1000 + 1 }, undefined, ["token-not-yet-valid"]],
+    [{ iat: now / 1000 + 1, exp: now / 1000 + 2 }, undefined, ["token-not-yet-valid"]],
+    [{ exp: now / 1000 + 60 }, 30, []],
+    [{ exp: now / 1000 + 60 }, -30, []],
+    [{ exp: now / 1000 + 60 }, 31, ["clock-skew"]],
+    [{ exp: now / 1000 + 60 }, 60, ["token-expired", "clock-skew"]],
+  ] as const)("[TS-ERR-2] judges %o by a clock that is ahead by %s s: %j", (claims, aheadSeconds, expected) => {
+    const date = aheadSeconds === undefined ? "no date" : new Date(now + aheadSeconds * 1000).toUTCString();
+    const found = judge({ sent: { "X-Token": token(claims) }, date });
+    expect(found.map(({ cause }) => cause)).toEqual(expected);
+    const skew = found.find(({ cause }) => cause === "clock-skew");
+    if (skew !== undefined) expect(skew.message).toContain("ahead of the one here");
+  });
+
+  test.each([
+    ['Bearer error="insufficient_scope"', "scope-missing", "that the token lacks. Get a token with it."],
+    ['Bearer error="invalid_token"', "server-says", 'The server says: "invalid_token".'],
+    ['Bearer error_description="too old"', "server-says", 'The server says: "too old".'],
+    ['Bearer realm="a"', undefined, ""],
+  ])("[TS-ERR-2] repeats the challenge %s", (challenge, cause, message) => {
+    const [first] = judge({ sent: { Authorization: "Bearer s3cr3t" }, challenge });
+    expect(first?.cause).toBe(cause);
+    expect(first?.message ?? "").toContain(message);
+  });
+
+  test("[TS-ERR-2] puts what explains the refusal before what is only to check", () => {
+    const sent = { "X-Key": "changeme", Authorization: "Bearer s3cr3t" };
+    const found = judge({ sent, challenge: 'Bearer error="invalid_token", Basic error="insufficient_scope"' });
+    expect(found.map(({ cause }) => cause)).toEqual(["placeholder", "scope-missing", "server-says"]);
   });
 
   test.each(["", ",,,", '="', 'Bearer error="unclosed', "a=b".repeat(5000), "\u0000\u00ff"])(

@@ -100,3 +100,36 @@ test("a credential of a stdio environment gives the variables of the entry, and 
   expect(credential.environment()).toEqual({ DB_USER: "me" });
   expect(await credential.headers()).toEqual({});
 });
+
+test.each([
+  ["DB_PASSWORD", "correct-horse", [], true],
+  ["DB_PASSWORD", "correct-horse", ["NOT_SECRET"], false],
+  ["DB_PASSWORD", "correct-horse", ["NOT_SECRET", "LEVEL"], true],
+  ["LEVEL", "correct-horse", ["DB_PASSWORD"], true],
+  ["LEVEL", "correct-horse", ["NOT_SECRET", "DB_PASSWORD"], true],
+  ["LEVEL", "correct-horse", ["OTHER"], false],
+  ["DATABASE_URL", "postgres://host/db", [], false],
+  ["DATABASE_URL", "postgres://me:correct-horse@host/db", [], true],
+])("[TS-D-SEC-2] %s=%s, made of %j, is redacted: %s", (name, value, variables, isSecret) => {
+  const secrets = createSecretRegistry();
+  createEnvironmentCredential({ server, secrets, env: [{ name, value, variables }] });
+  expect(secrets.redact(value) !== value).toBe(isSecret);
+});
+
+test("credentials name their headers and variables in a line, or say that they have none", () => {
+  const secrets = createSecretRegistry();
+  const key = { name: "X-Key", value: "key-99887766" };
+  const summary = (...headers: HeaderSource[]) =>
+    createHeaderCredential({ server, secrets, headers }).describe().summary;
+  expect(summary(bearer, key)).toBe("headers of the configuration: Authorization, X-Key");
+  expect(summary()).toBe("headers of the configuration: none");
+  const env = [{ name: "LEVEL", value: "debug" }];
+  const described = createEnvironmentCredential({ server, secrets, env }).describe();
+  expect(described).toMatchObject({
+    summary: "variables of the process: LEVEL",
+    environment: [{ name: "LEVEL", variables: [] }],
+  });
+  expect(createEnvironmentCredential({ server, secrets, env: [] }).describe().summary).toBe(
+    "variables of the process: none",
+  );
+});

@@ -37,6 +37,13 @@ test.each([
   expect(() => parse(output)).not.toThrow(/hunter2/);
 });
 
+test("[TS-HELPER-3] 64 headers are the maximum", () => {
+  const headers = (count: number) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, "a"])));
+  expect(Object.keys(parse(headers(64)))).toHaveLength(64);
+  expect(() => parse(headers(65))).toThrow("wrote 65 headers");
+});
+
 test("bytes that are not UTF-8 are refused", () => {
   expect(() => parse(Uint8Array.of(0x7b, 0xff, 0x7d))).toThrow("not UTF-8");
 });
