@@ -44,6 +44,18 @@ describe("[TS-D-SEC-2] the value of a variable is a secret", () => {
     expect(uses.filter(({ isSecret }) => isSecret).map(({ variable }) => variable)).toEqual(expected);
   });
 
+  test("as a parameter of the url, or an option, with the name of one, and not as another", () => {
+    const url = "https://host/${PART}?w=${WHAT}&api_key=a${ONE}b&token=${TWO}${THREE}&q=${QUERY}";
+    const secrets = createSecretRegistry();
+    const variables = { PART: "p", WHAT: "w", ONE: "k3q9x7z1", TWO: "m4n8b2v6", THREE: "c5d7f9g1", QUERY: "q" };
+    const { uses } = substitute({ type: "http", url }, variables, secrets);
+    const secretsOf = (all: typeof uses): string[] => all.flatMap((use) => (use.isSecret ? use.variable : []));
+    expect(secretsOf(uses)).toEqual(["ONE", "TWO", "THREE"]);
+    expect(secrets.redact("k3q9x7z1 m4n8b2v6 c5d7f9g1")).not.toMatch(/k3q9x7z1|m4n8b2v6|c5d7f9g1/);
+    const args = ["--token=${ONE}", "--level=${TWO}", "-key=${THREE}", "${FOUR}=token"];
+    expect(secretsOf(substitute(process({ args })).uses)).toEqual(["ONE", "THREE"]);
+  });
+
   test("in a header that carries a credential, and not in another", () => {
     const headers = {
       Authorization: "Bearer ${ONE}",

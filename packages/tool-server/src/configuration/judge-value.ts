@@ -10,7 +10,7 @@ import { literalOf, notSecretVariable, type VariableReference } from "./template
 // White space other than the usual, and what takes no room at all: joiners, soft hyphens, marks of direction and order.
 const invisible = /(?! )[\p{Zs}\p{Zl}\p{Zp}\p{Cf}]/u;
 
-/** Whether the value of a variable in a field is a secret, by the field and by the name of the variable. */
+/** Whether the value of a variable in a field is a secret, by the field, by what stands before it, and by the name of the variable. */
 export function isSecretPosition(field: TextField, variable: string): boolean {
   if (variable === notSecretVariable) return false;
   if (isSecretName(variable)) return true;
@@ -19,7 +19,29 @@ export function isSecretPosition(field: TextField, variable: string): boolean {
     return isPasswordOfAddress(field, variable);
   const name = nameOf(field);
   if (field.field.startsWith("headers.")) return isCredentialHeader(name);
+  if (field.field === "url" || field.field.startsWith("args[")) return isSecretParameter(field, variable);
   return field.field.startsWith("env.") && isSecretName(name);
+}
+
+/** More parts than a url or an argument has. */
+const maxParts = 256;
+
+/** Whether a variable is the value of a parameter or an option with the name of a secret, as in `?token=${T}` or `--token=${T}`. */
+function isSecretParameter({ field, template: { parts } }: TextField, variable: string): boolean {
+  let before = "";
+  for (const part of parts.slice(0, maxParts)) {
+    if (part.kind === "text") {
+      before += part.text;
+      continue;
+    }
+    if (part.name === variable) {
+      const start = field === "url" ? Math.max(before.lastIndexOf("?"), before.lastIndexOf("&")) : 0;
+      const [name = "", value] = start < 0 ? [] : before.slice(start).split("=", 2);
+      if (value !== undefined && isSecretName(name.replace(/^[?&]|^-+/, ""))) return true;
+    }
+    before += "$";
+  }
+  return false;
 }
 
 /** Holds the value of a variable against the rules for where it stands, but for those of a url. No finding tells the value. */
