@@ -29,6 +29,25 @@ inSandbox(
   },
 );
 
+inSandbox(
+  named(
+    "[TS-OAUTH-5] a helper in the sandbox finds no key and no vault, also not by way of other processes",
+    noSandbox,
+  ),
+  async () => {
+    const world = await createSpyWorld();
+    const file = world.keyFile();
+    world.startNeighbour();
+    const env = { WIRESCOPE_VAULT_KEY_FILE: file };
+    const { found, processes, stderr } = await world.spy({ as: "helper", env, places: [file] });
+    expect(found).toEqual([]);
+    // Those of others are not hidden from a helper.
+    expect(processes).toBeGreaterThan(2);
+    expect(stderr).toContain("The helper was run in the sandbox for the first headers: exit code 0");
+    expect(stderr).not.toContain("Debugger listening");
+  },
+);
+
 anywhere.each([
   ["the file that holds the key", (world: SpyWorld) => ({ WIRESCOPE_VAULT_KEY_FILE: world.keyFile() })],
   ["the variable that holds the key", (world: SpyWorld) => ({ WIRESCOPE_VAULT_KEY: world.key })],
@@ -65,11 +84,17 @@ inSandbox(
   },
 );
 
-anywhere(named("[TS-OAUTH-5] a machine without bubblewrap runs servers without, and reports why", reason), async () => {
-  const world = await createSpyWorld();
-  const { stderr } = await world.spy({ env: { WIRESCOPE_VAULT_KEY: world.key }, path: pathWithout(world.folder) });
-  expect(stderr).toContain("It runs without a sandbox. The sandbox needs bubblewrap (bwrap), which is not in PATH.");
-});
+anywhere(
+  named("[TS-OAUTH-5] a machine without bubblewrap runs servers and helpers without, and reports why", reason),
+  async () => {
+    const world = await createSpyWorld();
+    const env = { WIRESCOPE_VAULT_KEY: world.key };
+    const path = pathWithout(world.folder);
+    const missing = "runs without a sandbox. The sandbox needs bubblewrap (bwrap), which is not in PATH.";
+    expect((await world.spy({ env, path })).stderr).toContain(`It ${missing}`);
+    expect((await world.spy({ as: "helper", env, path })).stderr).toContain(`Its helper ${missing}`);
+  },
+);
 
 anywhere(
   named("[TS-OAUTH-5] a machine that denies namespaces runs servers without, and reports why", reason),

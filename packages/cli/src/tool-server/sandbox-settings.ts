@@ -4,13 +4,13 @@ import { policyOf } from "./ask-for-trust.js";
 import { oauthFilePath } from "./oauth-file.js";
 
 /**
- * Keeps stdio servers away from the vault, its key, the folders of Wirescope and these files, as the policy says. `onMissing` gets
- * each reason once why a server runs without a sandbox.
+ * Keeps stdio servers and helpers away from the vault, its key, the folders of Wirescope and these files, as the policy says.
+ * `onMissing` gets each reason once why servers, or helpers, run without a sandbox.
  */
 export function sandboxSettings(
   io: Io,
   files: readonly string[] = [],
-  onMissing: (reason: string) => void = () => {},
+  onMissing: NonNullable<SandboxSettings["onMissing"]> = () => {},
 ): SandboxSettings {
   const { PATH, CREDENTIALS_DIRECTORY, [vaultVariables.keyFile]: keyFile } = io.env;
   const reported = new Set<string>();
@@ -19,9 +19,10 @@ export function sandboxSettings(
     hidden: [...ownFolders(io.env), ...given.filter((each) => each !== undefined && each !== "")] as string[],
     rule: async () => (await policyOf(io))?.sandbox ?? "auto",
     searchPath: PATH,
-    onMissing(reason) {
-      if (!reported.has(reason)) onMissing(reason);
-      reported.add(reason);
+    onMissing(reason, program) {
+      const key = `${program} ${reason}`;
+      if (!reported.has(key)) onMissing(reason, program);
+      reported.add(key);
     },
   };
 }

@@ -7,6 +7,7 @@ import {
   type OAuthSettings,
   parseConfiguration,
   readConfigurationFile,
+  type SandboxSettings,
   type SecretRegistry,
   usesOAuth,
   type Variables,
@@ -48,8 +49,8 @@ export interface PluginReaderOptions {
   readonly extra?: Variables;
   /** The command by which a person signs in to a server. */
   readonly loginCommand: (server: string) => string;
-  /** Gets each reason once why a server runs without a sandbox. */
-  readonly onNoSandbox?: (reason: string) => void;
+  /** Gets each reason once why servers, or helpers, run without a sandbox. */
+  readonly onNoSandbox?: SandboxSettings["onMissing"];
 }
 
 /** Reads plugins: each configuration is one, and its folder is its root. */

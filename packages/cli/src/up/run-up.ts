@@ -129,7 +129,8 @@ async function serve(
     secrets,
     ...(demo && { extra: demo.variables }),
     loginCommand: (server) => commands.about("login", server),
-    onNoSandbox: (reason) => tellDefect(`Servers over stdio run without a sandbox. ${reason}`),
+    onNoSandbox: (reason, program) =>
+      tellDefect(`${program === "server" ? "Servers over stdio" : "Headers helpers"} run without a sandbox. ${reason}`),
   });
   const isPiped = values.stdio;
   if (isPiped) assertNothingToListenTo(values);

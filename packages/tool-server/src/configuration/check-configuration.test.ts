@@ -86,6 +86,11 @@ test("[TS-D-STDIO-2] an entry that turns the sandbox off is noted", async () => 
   const codes = (sandbox: unknown): Promise<string[]> =>
     codesOf(withEntry({ command: "node", sandbox }), { variables });
   expect(await codes(false)).toEqual(["note sandbox-off"]);
+  const network = { type: "http", url: "https://notes.example.com/mcp", sandbox: false };
+  expect(await codesOf(withEntry({ ...network, headersHelper: "./x.sh" }), { variables })).toContain(
+    "note sandbox-off",
+  );
+  expect(await codesOf(withEntry(network), { variables })).toContain("error field-misplaced");
   expect(await codes(true)).toEqual([]);
   expect(await codes("no")).toEqual(["error field-type"]);
 });

@@ -31,6 +31,8 @@ export interface NetworkEntry extends Place {
   readonly url: TextField;
   readonly headers: readonly NamedField[];
   readonly headersHelper: TextField | undefined;
+  /** Whether the helper runs in the sandbox if there is one. Default true. */
+  readonly sandbox: boolean;
   readonly tenants: readonly TenantVariable[];
   /** Whether http and ws are accepted for a loopback host, also if a variable of the url decides that it is one. */
   readonly allowsInsecureLoopback: boolean;

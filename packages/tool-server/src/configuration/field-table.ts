@@ -13,7 +13,7 @@ export const fieldTable = {
   command: { appliesTo: "stdio", json: "string" },
   args: { appliesTo: "stdio", json: "array of strings" },
   env: { appliesTo: "stdio", json: "object of strings" },
-  sandbox: { appliesTo: "stdio", json: "boolean" },
+  sandbox: { appliesTo: "both", json: "boolean" },
 } as const;
 
 /** The name of a field. */

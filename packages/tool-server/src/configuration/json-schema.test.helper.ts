@@ -17,6 +17,10 @@ export function violations(schema: Schema, value: unknown, root: Schema = schema
         return fails(typeof value === "string" && !new RegExp(argument as string, "u").test(value));
       case "required":
         return fails(isObject(value) && (argument as string[]).some((key) => !Object.hasOwn(value, key)));
+      case "dependencies":
+        return Object.entries(argument as Record<string, string[]>).flatMap(([key, others]) =>
+          fails(isObject(value) && Object.hasOwn(value, key) && others.some((other) => !Object.hasOwn(value, other))),
+        );
       case "items":
         return Array.isArray(value) ? value.flatMap((item, index) => nested(argument, item, `${at}/${index}`)) : [];
       case "propertyNames":

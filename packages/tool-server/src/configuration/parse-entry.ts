@@ -138,12 +138,19 @@ function parseNetwork(
   const url = textOf(members, "url", entry, report);
   const headers = namedTexts(members, "headers", entry, report);
   const headersHelper = textOf(members, "headersHelper", entry, report);
+  const sandbox = sandboxOf(members, "helper", entry, report);
+  const { keyAt } = members.get("sandbox") ?? {};
+  if (keyAt !== undefined && !members.has("headersHelper")) {
+    const place = { ...entry, ...keyAt, path: [...entry.path, "sandbox"] };
+    const message = `sandbox is for what is started, and this ${type} server has no headersHelper.`;
+    report("field-misplaced", "error", place, message, "Take it away.");
+  }
   if (url === undefined) {
     if (!members.has("url"))
       report("field-missing", "error", entry, "The entry has no url.", 'Add "url": "https://…".');
     return undefined;
   }
-  return { ...entry, type, name, url, headers, headersHelper, tenants: tenantsOf(url, headers) };
+  return { ...entry, type, name, url, headers, headersHelper, sandbox, tenants: tenantsOf(url, headers) };
 }
 
 function parseStdio(
@@ -155,13 +162,7 @@ function parseStdio(
   const command = textOf(members, "command", entry, report);
   const args = texts(members.get("args"), entry, report);
   const env = namedTexts(members, "env", entry, report);
-  const sandbox = flagOf(members, "sandbox", true, entry, report);
-  const { value } = members.get("sandbox") ?? {};
-  if (value !== undefined && !sandbox) {
-    const place = { ...entry, ...at(value), path: [...entry.path, "sandbox"] };
-    const message = "Without the sandbox, the server can read the tokens of all servers.";
-    report("sandbox-off", "note", place, message, "Take it away if the server works in the sandbox.");
-  }
+  const sandbox = sandboxOf(members, "server", entry, report);
   for (const variable of env) {
     if (/^[^=\0]+$/.test(variable.name)) continue;
     const message = `${quoteName(variable.name)} is no name of a variable.`;
@@ -172,6 +173,17 @@ function parseStdio(
     return undefined;
   }
   return { ...entry, type: "stdio", name, command, args, env, sandbox };
+}
+
+function sandboxOf(members: Members, program: "server" | "helper", entry: Place, report: Report): boolean {
+  const sandbox = flagOf(members, "sandbox", true, entry, report);
+  const { value } = members.get("sandbox") ?? {};
+  if (value !== undefined && !sandbox) {
+    const place = { ...entry, ...at(value), path: [...entry.path, "sandbox"] };
+    const message = `Without the sandbox, the ${program} can read the tokens of all servers.`;
+    report("sandbox-off", "note", place, message, `Take it away if the ${program} works in the sandbox.`);
+  }
+  return sandbox;
 }
 
 function tenantsOf(url: TextField, headers: readonly NamedField[]): NetworkEntry["tenants"] {

@@ -49,7 +49,7 @@ export const rules = {
   "helper-not-executable": "The helper can be run by this user.",
   "helper-and-authorization": "Authorization has one owner: a helper's header takes the place of the static one.",
   "command-not-found": "The command of a stdio entry can be found and run.",
-  "sandbox-off": "A stdio entry runs in the sandbox, unless the server does not work there.",
+  "sandbox-off": "A stdio server or a helper runs in the sandbox, unless it does not work there.",
   "env-file-syntax": "A line of an environment file is NAME=value.",
   "env-file-not-ignored": "An environment file inside a repository is covered by a .gitignore.",
   "env-file-tracked": "An environment file is kept out of version control: git does not track it.",

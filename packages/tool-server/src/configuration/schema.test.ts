@@ -58,6 +58,7 @@ test.each([
   [networkEntry({ headers: { "X-A": "a\nb" } })],
   [networkEntry({ headers: { Authorization: "${TOKEN}" } })],
   [networkEntry({ headersHelper: "" })],
+  [networkEntry({ sandbox: false })],
   [{ command: "x", args: "y" }],
   [{ command: "x", args: [1] }],
   [{ command: "x", env: { A: 1 } }],
@@ -95,6 +96,7 @@ test("[TS-D-FILE-7] the schema accepts whatever the reader accepts without error
       command: text,
       args: fc.array(text, { maxLength: 2 }),
       env: fc.dictionary(names, text, { maxKeys: 2 }),
+      sandbox: fc.boolean(),
     },
     { requiredKeys: [] },
   );

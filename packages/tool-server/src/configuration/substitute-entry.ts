@@ -37,6 +37,8 @@ export type ResolvedEntry =
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
       readonly headersHelper: string | undefined;
+      /** Whether the helper runs in the sandbox if there is one. */
+      readonly sandbox: boolean;
     }
   | {
       readonly type: "stdio";
@@ -124,9 +126,8 @@ function resolve(entry: Entry, context: SubstitutionContext, report: Report): Re
   const text = (field: TextField): string => renderText(field, context, report);
   const named = (fields: readonly NamedField[]): Record<string, string> =>
     Object.fromEntries(fields.map((field) => [field.name, text(field)]));
-  const { type, name } = entry;
+  const { type, name, sandbox } = entry;
   if (type === "stdio") {
-    const { sandbox } = entry;
     return { type, name, command: text(entry.command), args: entry.args.map(text), env: named(entry.env), sandbox };
   }
   return {
@@ -135,6 +136,7 @@ function resolve(entry: Entry, context: SubstitutionContext, report: Report): Re
     url: renderUrlField(entry, context, report, false),
     headers: named(entry.headers),
     headersHelper: entry.headersHelper && text(entry.headersHelper),
+    sandbox,
   };
 }
 

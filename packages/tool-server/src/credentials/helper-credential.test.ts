@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { ToolServerError } from "../errors.js";
 import { failureOf } from "../failure-of.test.helper.js";
 import { createFakeClock, type FakeClock } from "../process/fake-clock.test.helper.js";
+import { prepareSandbox, sandboxAdvice } from "../process/sandbox.js";
 import { allGone, createScriptFolder, type ScriptFolder, wordsOf } from "../process/temporary-scripts.test.helper.js";
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
 import type { Credential } from "./credential.js";
@@ -281,9 +282,20 @@ describe("a refusal", () => {
   });
 });
 
-describe("a helper that fails", () => {
-  test("with a code tells it, and the last of its errors without secrets", async () => {
+const sandbox = await prepareSandbox({ hidden: [], cwd: "/", hidesProcesses: false });
+const surroundings = [
+  ["without the sandbox", undefined, ""],
+  ...("reason" in sandbox ? [] : [["in the sandbox", async () => sandbox, ` ${sandboxAdvice.failed}`] as const]),
+] as const;
+
+describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepareSandbox, sandboxHint) => {
+  async function createSurroundedWorld(): Promise<World> {
     const world = await createWorld();
+    return { ...world, credential: (options) => world.credential({ prepareSandbox, ...options }) };
+  }
+
+  test("with a code tells it, and the last of its errors without secrets", async () => {
+    const world = await createSurroundedWorld();
     const token = tokenUntil(world.clock.now());
     await world.sh(
       `echo "signing with $SIGNING_SECRET" >&2; echo "made ${token}" >&2
@@ -299,7 +311,7 @@ describe("a helper that fails", () => {
     expect(error.message).toBe(
       `The helper of the server "notes" (${world.path}/helper.sh) exited with code 3; its last words: ` +
         `"signing with [redacted] | made [redacted] | sent Authorization: Bearer [redacted] to them | {"X-API-Key": "[redacted]"}". ` +
-        `Run it by hand to see why.`,
+        `Run it by hand to see why.${sandboxHint}`,
     );
     expect(world.reports).toEqual([
       expect.objectContaining({ outcome: "exited", code: 3, cause: "first", expiresAt: undefined }),
@@ -307,7 +319,7 @@ describe("a helper that fails", () => {
   });
 
   test("because it is not there, not executable, or has no interpreter", async () => {
-    const world = await createWorld();
+    const world = await createSurroundedWorld();
     expect(await failureFrom(world.credential({ helper: "gone.sh" }))).toMatchObject({
       code: "HELPER_NOT_RUNNABLE",
       message: expect.stringContaining("was not found"),
@@ -322,7 +334,7 @@ describe("a helper that fails", () => {
   });
 
   test("[TS-D-HELPER-1] to end in time is stopped with all that it started", async () => {
-    const world = await createWorld();
+    const world = await createSurroundedWorld();
     await world.sh("sleep 1000 & echo $! $$ > pids; echo waiting >&2; wait", "helper.sh");
     const failed = failureFrom(world.credential());
     const pids = await wordsOf(join(world.path, "pids"), 2);
@@ -335,7 +347,7 @@ describe("a helper that fails", () => {
   });
 
   test("[TS-D-HELPER-1, TS-D-HELPER-6] by writing too much, or what is no JSON", async () => {
-    const world = await createWorld();
+    const world = await createSurroundedWorld();
     await world.write({ "X-Long": "x".repeat(2000) });
     expect(await failureFrom(world.credential({ maxOutputBytes: 1000 }))).toMatchObject({
       code: "HELPER_OUTPUT_INVALID",
@@ -347,7 +359,7 @@ describe("a helper that fails", () => {
   });
 
   test("again and again is not run in a loop: it rests for a time that doubles, and success resets it", async () => {
-    const world = await createWorld();
+    const world = await createSurroundedWorld();
     await world.write("no JSON");
     const credential = world.credential();
     for (const [restMs, runs] of [

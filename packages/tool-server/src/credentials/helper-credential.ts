@@ -7,6 +7,7 @@ import type { Environment } from "../process/child-environment.js";
 import { type Clock, systemClock } from "../process/clock.js";
 import { printableText } from "../process/printable-text.js";
 import type { ProcessOutcome } from "../process/process-outcome.js";
+import type { Sandbox } from "../process/sandbox.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import type { Credential, Refusal, RefusalDecision } from "./credential.js";
 import { credentialClosed } from "./credential-closed.js";
@@ -41,6 +42,8 @@ export interface HelperCredentialOptions extends CredentialOwner {
   readonly clock?: Clock;
   /** Awaited before each run; where it rejects, with a ToolServerError, the helper is not run. */
   readonly beforeRun?: (() => Promise<void>) | undefined;
+  /** The sandbox of each run, undefined to run without; where it rejects, with a ToolServerError, the helper is not run. */
+  readonly prepareSandbox?: (() => Promise<Sandbox | undefined>) | undefined;
   /** Told of each run when it has ended. Must not throw. */
   readonly onRun?: (run: HelperRunReport) => void;
   /** Lets those who watch follow each run. Default: nobody does. */
@@ -54,6 +57,7 @@ export interface HelperRunReport {
   /** Why it was run: there were no headers yet, they were about to expire or had, or the server refused them. */
   readonly cause: "first" | "renewal" | "refusal";
   readonly outcome: ProcessOutcome["kind"];
+  readonly isSandboxed: boolean;
   /** The exit code, where it ended by itself. */
   readonly code: number | undefined;
   readonly durationMs: number;
@@ -133,10 +137,11 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
   const flight = createSingleFlight(async (signal): Promise<HeaderFields> => {
     const cause = current === undefined ? "first" : current.isRefused ? "refusal" : "renewal";
     await options.beforeRun?.();
+    const sandbox = await options.prepareSandbox?.();
     const startedAt = clock.now();
     runs += 1;
     const { outcome, result } = await follow("helper", cause, async (settle) => {
-      const run = await runHelper(task, signal);
+      const run = await runHelper({ ...task, sandbox }, signal);
       if (run.result instanceof ToolServerError) {
         settle({ outcome: run.outcome.kind === "aborted" ? "cancelled" : "failed", code: run.result.code });
       }
@@ -156,6 +161,7 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
       path,
       cause,
       outcome: outcome.kind,
+      isSandboxed: sandbox !== undefined,
       code: outcome.kind === "exited" ? outcome.code : undefined,
       durationMs: clock.now() - startedAt,
       expiresAt: isFailure ? undefined : current?.expiresAt,

@@ -4,6 +4,7 @@ import type { Clock } from "../process/clock.js";
 import { printableText } from "../process/printable-text.js";
 import { describeOutcome, type ProcessOutcome } from "../process/process-outcome.js";
 import { runProcess } from "../process/run-process.js";
+import { type Sandbox, sandboxAdvice } from "../process/sandbox.js";
 import { carriageReturnAdvice, hasCarriageReturn } from "../process/shebang.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { isSecretName } from "../secrets/secret-names.js";
@@ -26,6 +27,8 @@ export interface HelperTask {
   readonly environment: Environment;
   /** The variables that it does not get: those that hold the credentials of other servers. */
   readonly scrubbed: Iterable<string>;
+  /** What it runs in. */
+  readonly sandbox: Sandbox | undefined;
   readonly secrets: Pick<SecretRegistry, "add" | "redact">;
   /** Where the secrets that it writes are made known. */
   readonly tokens: Pick<SecretRegistry, "add">;
@@ -54,6 +57,7 @@ export async function runHelper(task: HelperTask, signal: AbortSignal): Promise<
     command: path,
     cwd: pluginRoot,
     env,
+    sandbox: task.sandbox,
     timeLimitMs,
     maxOutputBytes,
     clock,
@@ -67,7 +71,7 @@ export async function runHelper(task: HelperTask, signal: AbortSignal): Promise<
 
 function resultOf(
   outcome: ProcessOutcome,
-  { server, path, secrets, tokens }: HelperTask,
+  { server, path, secrets, tokens, sandbox }: HelperTask,
   isFromWindows: boolean,
 ): HeaderFields | ToolServerError {
   const helper = `The helper of the server ${JSON.stringify(server)} (${printableText(path, 500)})`;
@@ -78,12 +82,11 @@ function resultOf(
     const words = stderr.length === 0 ? "." : `; its last words: "${secrets.redact(stderr.join(" | "))}".`;
     return new ToolServerError(code, { problem: `${helper} ${describeOutcome(outcome)}${words}`, advice });
   };
+  const byHand = `Run it by hand to see why.${sandbox === undefined ? "" : ` ${sandboxAdvice.failed}`}`;
   if (isFromWindows) return fail("HELPER_NOT_RUNNABLE", carriageReturnAdvice(printableText(path, 500)));
   switch (outcome.kind) {
     case "exited":
-      return outcome.code === 0 && headers !== undefined
-        ? headers
-        : fail("HELPER_FAILED", "Run it by hand to see why.");
+      return outcome.code === 0 && headers !== undefined ? headers : fail("HELPER_FAILED", byHand);
     case "timed-out":
       return fail("HELPER_TIMEOUT", "Find out what it waits for; it must not ask the user anything.");
     case "too-much-output":
@@ -97,10 +100,12 @@ function resultOf(
       );
     case "not-executable":
       return fail("HELPER_NOT_RUNNABLE", "Make it executable, with chmod +x.");
+    case "hidden":
+      return fail("HELPER_NOT_RUNNABLE", sandboxAdvice.hidden);
     case "not-started":
       return fail("HELPER_NOT_RUNNABLE", "Check the limits of this machine and of this user.");
     default:
-      return fail("HELPER_FAILED", "Run it by hand to see why.");
+      return fail("HELPER_FAILED", byHand);
   }
 }
 

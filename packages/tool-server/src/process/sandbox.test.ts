@@ -169,6 +169,28 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     expect(processesOf(path)).toEqual([]);
   });
 
+  test("sees other processes if it is allowed to, and none of their variables, and a daemon of it lives on", async () => {
+    const { path, sh } = await createScriptFolder();
+    mkdirSync(join(path, "hidden"));
+    writeFileSync(join(path, "hidden", "token"), "secret");
+    const daemon = await sh(`echo $$ > ${path}/pid; while [ -e ${path}/pid ]; do sleep 0.05; done`, "daemon.sh");
+    const command = await sh(`setsid ${daemon} > /dev/null 2>&1 &
+      while ! [ -s ${path}/pid ]; do sleep 0.02; done
+      test -d /proc/${process.pid} && echo seen
+      cat /proc/${process.pid}/environ /proc/${process.pid}/root${path}/hidden/token ${path}/hidden/token
+      exit 7`);
+    const hidden = [join(path, "hidden", "/")];
+    const sandbox = await prepareSandbox({ hidden, cwd: path, hidesProcesses: false });
+    if ("reason" in sandbox) throw new Error(sandbox.reason);
+    const outcome = await runProcess({ command, env, redact, sandbox, cwd: path });
+    expect(outcome).toMatchObject({ kind: "exited", code: 7 });
+    expect("stdout" in outcome && outcome.stdout.toString()).toBe("seen\n");
+    const [pid = ""] = await wordsOf(join(path, "pid"));
+    expect(isRunning(Number(pid))).toBe(true);
+    rmSync(join(path, "pid"));
+    await allGone([pid]);
+  });
+
   test("ends with all that it started, daemons and the deaf as well", async () => {
     const { path, sh } = await createScriptFolder();
     const deaf = await sh(`trap '' TERM HUP; echo up >> ${path}/up; while :; do sleep 0.05; done`, "deaf.sh");

@@ -7,7 +7,7 @@ import type { Environment } from "./child-environment.js";
 import { printableText } from "./printable-text.js";
 import { resolveCommand } from "./resolve-command.js";
 
-/** A way to run a program so that it sees neither some files nor the processes of others: what bubblewrap is started with. */
+/** A way to run a program so that some files are hidden and other processes closed: what bubblewrap is started with. */
 export interface Sandbox {
   /** The file of bubblewrap. */
   readonly path: string;
@@ -34,17 +34,43 @@ export interface SandboxOptions {
    * now does, but for our own files.
    */
   readonly cwd: string;
+  /**
+   * Whether the program sees no process but its own, all of which end with it. If not, it sees those of others and can read
+   * neither their memory, their environment nor files through them; a daemon that it starts lives on. Default true.
+   */
+  readonly hidesProcesses?: boolean | undefined;
   /** Where bubblewrap is looked for. Default: the PATH of this process. */
   readonly searchPath?: string | undefined;
 }
 
+/** What to do about a program that does not work in the sandbox. */
+export const sandboxAdvice = {
+  hidden: 'Move the plugin elsewhere, or write "sandbox": false into its entry.',
+  failed: 'If it works so, it may not work in the sandbox: write "sandbox": false into its entry.',
+} as const;
+
 const probeMs = 10_000;
 
-/** All is visible but for other processes. Options of bubblewrap 0.4 and later only. */
-const everythingElse = ["--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc"];
+// Options of bubblewrap 0.4 and later only.
+const allFiles = ["--dev-bind", "/", "/"];
+const ownProcesses = ["--unshare-pid", "--proc", "/proc"];
 
-/** What lets root undo the sandbox from within: unmount, trace, open files by their number, load code into the kernel. */
-const undoing = ["SYS_ADMIN", "SYS_PTRACE", "DAC_READ_SEARCH", "MKNOD", "SYS_RAWIO", "SYS_MODULE", "SYS_BOOT"];
+/**
+ * What closes processes that stay visible: the kernel lets nobody in a user namespace look into a process outside of it. Root would
+ * lose its access to files of others there, and is kept out because it lacks capabilities that those processes have.
+ */
+const closedProcesses = ["--unshare-user"];
+
+/**
+ * What lets root undo the sandbox from within: unmount, trace, open files by their number, load code into the kernel; and
+ * CAP_PERFMON, which reads the environment of other processes, and CAP_BPF, by number because libcap before 2.43 has no names for them.
+ */
+const undoing = [
+  ...["SYS_ADMIN", "SYS_PTRACE", "DAC_READ_SEARCH", "MKNOD", "SYS_RAWIO", "SYS_MODULE", "SYS_BOOT"].map(
+    (name) => `CAP_${name}`,
+  ),
+  ...["38", "39"],
+];
 
 /** Folders of Wirescope itself: tokens, keys, approvals, settings, compiled code, and how a running gateway is reached. */
 export function ownFolders(environment: Environment = process.env): string[] {
@@ -64,7 +90,8 @@ export function ownFolders(environment: Environment = process.env): string[] {
 
 /** Prepares a sandbox that hides these files, if there is one on this machine. */
 export async function prepareSandbox(options: SandboxOptions): Promise<Sandbox | SandboxAbsence> {
-  const found = await findBubblewrap(options.searchPath ?? process.env.PATH ?? "");
+  const { searchPath = process.env.PATH ?? "", hidesProcesses = true } = options;
+  const found = await findBubblewrap(searchPath, hidesProcesses);
   if ("reason" in found) return found;
   const cwd = await realpath(options.cwd).catch(() => options.cwd);
   const resolved = await Promise.all(options.hidden.map(resolveHidden));
@@ -101,17 +128,22 @@ export async function hiddenBy({ hidden, visible }: Sandbox, path: string): Prom
 
 const probes = new Map<string, Promise<{ readonly path: string; readonly args: readonly string[] } | SandboxAbsence>>();
 
-/** Looks for bubblewrap, and whether it may do here what it is for. Tried once for each PATH and process. */
-function findBubblewrap(searchPath: string): Promise<{ path: string; args: readonly string[] } | SandboxAbsence> {
-  const known = probes.get(searchPath);
+/** Looks for bubblewrap, and whether it may do here what it is for. Tried once for each PATH, kind of sandbox and process. */
+function findBubblewrap(
+  searchPath: string,
+  hidesProcesses: boolean,
+): Promise<{ path: string; args: readonly string[] } | SandboxAbsence> {
+  const key = `${hidesProcesses} ${searchPath}`;
+  const known = probes.get(key);
   if (known !== undefined) return known;
-  const probe = probeBubblewrap(searchPath);
-  probes.set(searchPath, probe);
+  const probe = probeBubblewrap(searchPath, hidesProcesses);
+  probes.set(key, probe);
   return probe;
 }
 
 async function probeBubblewrap(
   searchPath: string,
+  hidesProcesses: boolean,
 ): Promise<{ path: string; args: readonly string[] } | SandboxAbsence> {
   if (process.platform !== "linux") {
     return { reason: `There is a sandbox on Linux only, and this is ${process.platform}.`, isFixable: false };
@@ -122,8 +154,10 @@ async function probeBubblewrap(
     return { reason, isFixable: true };
   }
   const { path } = found;
-  const drops = process.geteuid?.() === 0 ? undoing.flatMap((name) => ["--cap-drop", `CAP_${name}`]) : [];
-  const args = [...everythingElse, ...drops];
+  const isRoot = process.geteuid?.() === 0;
+  const drops = isRoot ? undoing.flatMap((name) => ["--cap-drop", name]) : [];
+  const processes = hidesProcesses ? ownProcesses : isRoot ? [] : closedProcesses;
+  const args = [...allFiles, ...processes, ...drops];
   const hide = ["--tmpfs", tmpdir(), "--remount-ro", tmpdir()];
   const problem = await failureOf(path, [...args, ...hide, "--", path, "--version"]);
   if (problem === undefined) return { path, args };

@@ -24,7 +24,7 @@ export interface StartOptions {
   readonly cwd?: string | undefined;
   /** Whether the child gets a pipe to read from; else it reads an empty file. Default true. */
   readonly hasStdin?: boolean;
-  /** Hides files and other processes from the child. Default: it sees what this process sees. */
+  /** Hides files from the child, and hides or closes other processes. Default: it sees what this process sees. */
   readonly sandbox?: Sandbox | undefined;
   /** Takes secrets out of what the child writes to its standard error. */
   readonly redact: (text: string) => string;
@@ -81,8 +81,8 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
   if (refusal !== undefined) return refusal;
   if (signal?.aborted) return { kind: "aborted" };
   const watchdog = startWatchdog();
-  const enclosed = options.sandbox && enclose(options.sandbox, path, args, env);
-  const input = hasStdin ? "pipe" : "ignore";
+  const enclosed = options.sandbox && enclose(options.sandbox, path, args, env, hasStdin);
+  const stdin = hasStdin ? "pipe" : "ignore";
   let child: ChildProcess;
   try {
     child = spawn(enclosed?.path ?? path, enclosed?.args ?? args, {
@@ -90,7 +90,7 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
       env: { ...(enclosed === undefined ? env : {}), ...watchdog.mark },
       detached: true,
       shell: false,
-      stdio: enclosed === undefined ? [input, "pipe", "pipe"] : ["ignore", "ignore", "pipe", "pipe", input, "pipe"],
+      stdio: enclosed?.stdio ?? [stdin, "pipe", "pipe"],
     });
     if (child.pid !== undefined) watchdog.guard(child.pid);
     if (enclosed !== undefined) sendOptions(child, enclosed.options);
@@ -181,18 +181,27 @@ function enclose(
   path: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-): { readonly path: string; readonly args: readonly string[]; readonly options: readonly string[] } {
+  hasStdin: boolean,
+): {
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly options: readonly string[];
+  readonly stdio: ("ignore" | "pipe")[];
+} {
   const variables = Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]);
+  // Without a pipe to read from, it reads what bubblewrap does: an empty file.
+  const script = `exec "$@" >&4 4>&-${hasStdin ? " <&5 5<&-" : ""}`;
   return {
     path: sandbox.path,
-    args: ["--args", "3", "--", "/bin/sh", "-c", 'exec "$@" <&4 >&5 4<&- 5>&-', "sh", path, ...args],
+    args: ["--args", "3", "--", "/bin/sh", "-c", script, "sh", path, ...args],
     options: [...sandbox.args, ...variables],
+    stdio: ["ignore", "ignore", "pipe", "pipe", "pipe", ...(hasStdin ? (["pipe"] as const) : [])],
   };
 }
 
 /** Standard input and output of a program in the sandbox. */
 function pipesOf({ stdio }: ChildProcess): [Writable | null, Readable | null] {
-  const [, , , , input, output] = stdio as readonly (Duplex | null)[];
+  const [, , , , output, input] = stdio as readonly (Duplex | null | undefined)[];
   return [input ?? null, output ?? null];
 }
 

@@ -13,6 +13,7 @@ import type { Follow } from "../diagnostics/follow.js";
 import { createOAuthCredential, type OAuthCredentialOptions } from "../oauth/credential/oauth-credential.js";
 import type { Clock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
+import { prepareEntrySandbox, type SandboxSettings } from "./entry-sandbox.js";
 
 export interface EntryCredentialOptions {
   /** The entry as it is written, which tells the variables. */
@@ -28,6 +29,10 @@ export interface EntryCredentialOptions {
   /** What signs in where the entry brings no credential. Default: nothing. */
   readonly oauth?: Pick<OAuthCredentialOptions, "session" | "signIn" | "login"> | undefined;
   readonly clock?: Clock;
+  /** How a helper is kept away from tokens. Default: in a sandbox that hides our own folders, if there is one; false: not. */
+  readonly sandbox?: SandboxSettings | false | undefined;
+  /** Gets each reason once why the helper runs without a sandbox. */
+  readonly onNoSandbox?: (reason: string) => void;
   /** Awaited before each run of a helper; where it rejects, the helper is not run. */
   readonly beforeRun?: (() => Promise<void>) | undefined;
   /** Told of each run of a helper. */
@@ -48,6 +53,13 @@ export function createEntryCredential(options: EntryCredentialOptions): Credenti
   }
   const headers = sourcesOf(entry.headers, resolved.headers);
   if (resolved.headersHelper !== undefined) {
+    const { sandbox = {}, onNoSandbox } = options;
+    const reported = new Set<string>();
+    const onAbsent = (reason: string): void => {
+      if (!reported.has(reason)) onNoSandbox?.(reason);
+      reported.add(reason);
+    };
+    const isWanted = resolved.sandbox;
     return createHelperCredential({
       server,
       url: resolved.url,
@@ -59,6 +71,10 @@ export function createEntryCredential(options: EntryCredentialOptions): Credenti
       secrets,
       ...(clock === undefined ? {} : { clock }),
       beforeRun,
+      prepareSandbox: sandbox
+        ? () =>
+            prepareEntrySandbox({ settings: sandbox, server, program: "helper", isWanted, cwd: pluginRoot, onAbsent })
+        : undefined,
       ...(onRun === undefined ? {} : { onRun }),
       follow,
     });

@@ -1,9 +1,11 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { parseConfiguration } from "../configuration/parse-configuration.js";
 import { createScriptFolder } from "../process/temporary-scripts.test.helper.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
 import type { SandboxRule } from "../trust/policy.js";
-import { prepareEntrySandbox, type SandboxSettings } from "./entry-sandbox.js";
+import { prepareEntrySandbox, type SandboxedProgram, type SandboxSettings } from "./entry-sandbox.js";
 import { createToolServers } from "./tool-servers.js";
 
 const nowhere = { hidden: [], searchPath: "/nowhere" };
@@ -12,10 +14,10 @@ function settingsOf(rule: SandboxRule, more: SandboxSettings = { hidden: [] }): 
   return { rule: async () => rule, ...more };
 }
 
-async function prepare(settings: SandboxSettings, isWanted = true) {
+async function prepare(settings: SandboxSettings, isWanted = true, program: SandboxedProgram = "server") {
   const reported: string[] = [];
   const onAbsent = (reason: string): void => void reported.push(reason);
-  const sandbox = await prepareEntrySandbox({ settings, server: "s", isWanted, cwd: "/", onAbsent });
+  const sandbox = await prepareEntrySandbox({ settings, server: "s", program, isWanted, cwd: "/", onAbsent });
   return { sandbox, reported };
 }
 
@@ -46,6 +48,29 @@ test.skipIf(available === undefined)(
     expect((await prepare(settingsOf("required"), false)).sandbox).toEqual(available);
   },
 );
+
+test("[TS-D-HELPER-7] a helper does not run if the policy requires a sandbox and there is none", async () => {
+  const { path, sh } = await createScriptFolder();
+  await sh(`echo started > ${path}/started`, "helper.sh");
+  const secrets = createSecretRegistry();
+  const entry = { type: "http", url: "https://127.0.0.1:1/mcp", headersHelper: "./helper.sh", sandbox: false };
+  const servers = createToolServers({
+    configuration: parseConfiguration(JSON.stringify({ notes: entry }), { secrets }),
+    variables: { PATH: process.env.PATH },
+    pluginRoot: path,
+    secrets,
+    assertTrusted: async () => {},
+    sandbox: settingsOf("required", nowhere),
+    settings: { info: { name: "test", version: "0" } },
+  });
+  onTestFinished(() => servers.close());
+  const connection = await servers.open("notes");
+  await expect(connection.connect()).rejects.toMatchObject({
+    code: "HELPER_NOT_RUNNABLE",
+    message: expect.stringContaining('The helper of the server "notes" cannot be started: the policy requires the'),
+  });
+  expect(existsSync(join(path, "started"))).toBe(false);
+});
 
 test("[TS-D-STDIO-2] a server does not start if the policy requires a sandbox and there is none", async () => {
   const { path, sh } = await createScriptFolder();

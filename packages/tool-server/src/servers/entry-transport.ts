@@ -35,7 +35,15 @@ export function createEntryTransport(options: EntryTransportOptions): {
     const context = { ...options.context, server, facts, credential, command, args, cwd: pluginRoot };
     const onAbsent = (reason: string): void => context.tell(facts, "warning", `It runs without a sandbox. ${reason}`);
     const prepareSandbox = sandbox
-      ? () => prepareEntrySandbox({ settings: sandbox, server, isWanted: resolved.sandbox, cwd: pluginRoot, onAbsent })
+      ? () =>
+          prepareEntrySandbox({
+            settings: sandbox,
+            server,
+            program: "server",
+            isWanted: resolved.sandbox,
+            cwd: pluginRoot,
+            onAbsent,
+          })
       : undefined;
     return { facts, transport: createStdioTransport({ ...context, environment: variables, prepareSandbox }) };
   }

@@ -11,13 +11,14 @@ const causes = {
 
 /** Tells of a run of a helper: why, how it ended, how long it took. */
 export function tellOfHelper(tell: Tell, facts: ConnectionFacts, run: HelperRunReport): void {
-  const { cause, code, durationMs, error, expiresAt, outcome } = run;
+  const { cause, code, durationMs, error, expiresAt, isSandboxed, outcome } = run;
   const took = describeDuration(Math.round(durationMs));
+  const where = isSandboxed ? " in the sandbox" : "";
   const end = code === undefined ? outcome : `exit code ${code}`;
   if (error !== undefined) {
-    tell(facts, "error", `The helper was run ${causes[cause]}: ${end} after ${took}. ${error.message}`);
+    tell(facts, "error", `The helper was run${where} ${causes[cause]}: ${end} after ${took}. ${error.message}`);
     return;
   }
   const until = expiresAt === undefined ? "" : `; its headers are used until ${new Date(expiresAt).toISOString()}`;
-  tell(facts, "info", `The helper was run ${causes[cause]}: ${end} after ${took}${until}.`);
+  tell(facts, "info", `The helper was run${where} ${causes[cause]}: ${end} after ${took}${until}.`);
 }

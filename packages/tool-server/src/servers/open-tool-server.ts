@@ -36,7 +36,7 @@ export interface ToolServerSettings
   readonly ca?: string | undefined;
   /** How servers are signed in to that ask for OAuth. Default: they are not, and their refusal is a failure. */
   readonly oauth?: OAuthSettings | undefined;
-  /** How stdio servers are kept away from tokens. Default: in a sandbox that hides our own folders, if there is one; false: not. */
+  /** How stdio servers and helpers are kept away from tokens. Default: in a sandbox that hides our own folders, if there is one; false: not. */
   readonly sandbox?: SandboxSettings | false | undefined;
   readonly limits?: Partial<TransportLimits> | undefined;
   readonly clock?: Clock | undefined;
@@ -110,6 +110,8 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
     secrets,
     resolved,
     clock,
+    sandbox,
+    onNoSandbox: (reason) => tell(facts, "warning", `Its helper runs without a sandbox. ${reason}`),
     oauth: oauth && {
       session: oauth,
       signIn: options.oauth?.signIn,

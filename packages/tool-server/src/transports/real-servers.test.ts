@@ -3,11 +3,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Client, type JSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
 import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
+import { prepareSandbox } from "../process/sandbox.js";
 import { isRunning } from "../process/temporary-scripts.test.helper.js";
 import { overNetwork } from "./network-context.test.helper.js";
 import {
@@ -23,6 +25,8 @@ import { createSseTransport } from "./sse-transport.js";
 import { createStdioTransport, type StdioTransport } from "./stdio-transport.js";
 import { createTestContext, listenTo } from "./transport-context.test.helper.js";
 import { createWebSocketTransport } from "./websocket-transport.js";
+
+const sandbox = await prepareSandbox({ hidden: [], cwd: "/" });
 
 async function connectClient(transport: Transport, mode: "auto" | "legacy" = "auto"): Promise<Client> {
   const client = new Client({ name: "wirescope-test", version: "0.0.0" }, { versionNegotiation: { mode } });
@@ -52,6 +56,23 @@ describe("over stdio", () => {
     expect(pid !== undefined && isRunning(pid)).toBe(false);
     expect(transport.failure).toBeUndefined();
   });
+
+  test.skipIf("reason" in sandbox)(
+    `[TS-D-STDIO-1] server-everything answers in the sandbox, started by npx${"reason" in sandbox ? ` (skipped: ${sandbox.reason})` : ""}`,
+    { timeout: 120_000 },
+    async () => {
+      const transport = createStdioTransport({
+        ...createTestContext("stdio"),
+        command: "npx",
+        args: ["-y", "@modelcontextprotocol/server-everything"],
+        cwd: fileURLToPath(new URL("../../../..", import.meta.url)),
+        environment: process.env,
+        prepareSandbox: async () => ("reason" in sandbox ? undefined : sandbox),
+      });
+      const client = await connectClient(transport);
+      expect(await callTool(client, "echo", { message: "from npx" })).toBe("Echo: from npx");
+    },
+  );
 
   test("server-memory and server-filesystem answer", async () => {
     const graph = await connectClient(start([memory]));

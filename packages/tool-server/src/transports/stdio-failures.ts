@@ -1,6 +1,7 @@
 import { ToolServerError } from "../errors.js";
 import { printableText } from "../process/printable-text.js";
 import { describeOutcome, describeSearch, type NotStarted, type ProcessExit } from "../process/process-outcome.js";
+import { sandboxAdvice } from "../process/sandbox.js";
 import { tellingLines } from "../process/telling-lines.js";
 
 /** How many lines of standard error stand in a message; all that are kept stand in the details. */
@@ -19,7 +20,7 @@ export function childNotRunnable(server: string, command: string, outcome: NotSt
 
 function adviceFor(outcome: NotStarted, command: string): string {
   if (outcome.kind === "not-executable") return "Make it executable, with chmod +x, or name the program that runs it.";
-  if (outcome.kind === "hidden") return 'Move the plugin elsewhere, or write "sandbox": false into its entry.';
+  if (outcome.kind === "hidden") return sandboxAdvice.hidden;
   if (outcome.kind === "not-started") return "Check the arguments, and the limits of this machine and of this user.";
   if (outcome.kind === "aborted") return "Connect again.";
   if (outcome.what === "directory") return "Check the folder of the plugin.";
@@ -45,8 +46,6 @@ export interface ChildEnd {
   readonly isSandboxed: boolean;
 }
 
-const sandboxAdvice = 'If it works so, it may not work in the sandbox: write "sandbox": false into its entry.';
-
 /** That the process of a server ended: CHILD_EXITED, with exit code or signal and the last of its standard error. */
 export function childExited({
   server,
@@ -66,7 +65,7 @@ export function childExited({
     ]),
     advice:
       hasSpoken || exit.kind !== "exited" || exit.code !== 0
-        ? `Run the command by hand to see why.${isSandboxed && !hasSpoken ? ` ${sandboxAdvice}` : ""}`
+        ? `Run the command by hand to see why.${isSandboxed && !hasSpoken ? ` ${sandboxAdvice.failed}` : ""}`
         : "A server stays until its standard input ends: check that command and args start one.",
   };
   return new ToolServerError("CHILD_EXITED", parts, { details: { exit, stderr } });

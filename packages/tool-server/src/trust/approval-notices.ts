@@ -20,18 +20,19 @@ export function noticesOf(entry: Entry): string[] {
 
 function programNotices(entry: Entry): string[] {
   const program = entry.type === "stdio" ? entry.command : entry.headersHelper;
+  const subject = entry.type === "stdio" ? "It" : "Its helper";
+  const notices = entry.sandbox
+    ? []
+    : [`${subject} asks to run without the sandbox (sandbox: false): it can then read the tokens of all servers.`];
   const names = variablesOf(program?.template ?? { text: "", parts: [], malformed: [] })
     .map(({ name }) => name)
     .filter((name) => name !== pluginRootVariable);
-  if (program === undefined || names.length === 0) return [];
-  return [`Which program ${program.field} runs depends on your ${[...new Set(names)].join(", ")}.`];
+  if (program === undefined || names.length === 0) return notices;
+  return [...notices, `Which program ${program.field} runs depends on your ${[...new Set(names)].join(", ")}.`];
 }
 
 function stdioNotices(entry: StdioEntry): string[] {
   const notices: string[] = [];
-  if (!entry.sandbox) {
-    notices.push("It asks to run without the sandbox (sandbox: false): it can then read the tokens of all servers.");
-  }
   const program = basename(literalOf(entry.command.template));
   const args = entry.args.map(({ template }) => template.text);
   if (interpreters.test(program) && args.some((arg) => inlineCode.test(arg))) {

@@ -39,6 +39,10 @@ test("[TS-D-TRUST-2] [TS-D-STDIO-2] an entry that turns the sandbox off says so"
   const notice = "  ! It asks to run without the sandbox (sandbox: false): it can then read the tokens of all servers.";
   expect(renderApproval(describeForApproval(entryOf({ command: "x", sandbox: false })))).toContain(notice);
   expect(renderApproval(describeForApproval(entryOf({ command: "x", sandbox: true })))).not.toContain(notice);
+  const network = { type: "http", url: "https://notes.example.com/mcp", headersHelper: "./x.sh" };
+  const helperNotice = notice.replace("It asks", "Its helper asks");
+  expect(renderApproval(describeForApproval(entryOf({ ...network, sandbox: false })))).toContain(helperNotice);
+  expect(renderApproval(describeForApproval(entryOf(network)))).not.toContain("sandbox");
 });
 
 test("[TS-D-TRUST-2] a network server is described by url, origin, headers, helper, and where each variable goes", () => {

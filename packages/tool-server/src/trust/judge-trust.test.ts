@@ -315,6 +315,11 @@ describe("a policy", () => {
       { ...npxRule, sandbox: false },
     ],
     [
+      "a helper without the sandbox where the rule says so",
+      entryOf({ ...Object(mail.written), headersHelper: "./x.sh", sandbox: false }),
+      { url: "https://*.example.com", helper: true, sandbox: false },
+    ],
+    [
       "by command as it is written",
       server,
       { command: "node", args: ["${HOST_PLUGIN_ROOT}/server.js"], env: ["TOKEN"] },
@@ -344,6 +349,11 @@ describe("a policy", () => {
     ["all but one of what a rule names", mail, { url: "https://mail.example.com", configuration: "/nowhere" }],
     ["no sandbox by a rule of commands", entryOf({ ...Object(npx.written), sandbox: false }), npxRule],
     ["no sandbox by a rule of places", entryOf({ ...Object(npx.written), sandbox: false }), { configuration: "/" }],
+    [
+      "a helper without the sandbox by a rule that only speaks of the helper",
+      entryOf({ ...Object(mail.written), headersHelper: "./x.sh", sandbox: false }),
+      { url: "https://*.example.com", helper: true },
+    ],
     ["a process by a rule of origins", npx, { url: "https://*" }],
     ["a network server by a rule of commands", mail, npxRule],
   ])("[TS-D-TRUST-7] does not allow %s", async (_, entry, rule) => {

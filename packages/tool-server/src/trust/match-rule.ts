@@ -31,7 +31,7 @@ export async function isAllowedBy(rule: PolicyRule, subject: RuleSubject): Promi
     const origin = originOf(entry.url.template, fingerprint.origin);
     if (origin === undefined || !matchesOrigin(rule.url, origin, false)) return false;
   }
-  if (entry.type === "stdio" && !entry.sandbox && rule.sandbox && rule.fingerprint === undefined) return false;
+  if (!entry.sandbox && rule.sandbox && rule.fingerprint === undefined) return false;
   if (rule.command === undefined) return true;
   return (
     entry.type === "stdio" &&

@@ -85,6 +85,7 @@ test.each([
   [{ version: 1, allow: [{ args: ["x"], configuration: "/a" }] }, /args goes with command/],
   [{ version: 1, allow: [{ env: ["x"], url: "https://a.example" }] }, /env goes with command/],
   [{ version: 1, allow: [{ helper: true, command: "x" }] }, /helper goes with url/],
+  [{ version: 1, allow: [{ sandbox: false, url: "https://a.example" }] }, /sandbox goes with command or helper/],
   [{ version: 1, deny: [{ helper: true, url: "https://a.example" }] }, /no field "helper" here/],
   [{ version: 1, deny: [{ env: ["A"], command: "x" }] }, /no field "env" here/],
   [{ version: 1, allow: [{ command: "" }] }, /is a text that is not empty/],

@@ -85,10 +85,10 @@ function readRule(node: JsonNode, fields: readonly string[], report: Report): Po
   if (members.has("url") && members.has("command")) {
     report(node, "A rule with both url and command is of nothing, for no entry has both. Make two rules.");
   }
-  needs(members, "args", "command", report);
-  needs(members, "env", "command", report);
-  needs(members, "helper", "url", report);
-  needs(members, "sandbox", "command", report);
+  needs(members, "args", ["command"], report);
+  needs(members, "env", ["command"], report);
+  needs(members, "helper", ["url"], report);
+  needs(members, "sandbox", ["command", "helper"], report);
   return {
     url: patternOf(members.get("url"), report),
     command: textOf(members.get("command"), report),
@@ -121,9 +121,15 @@ function membersOf(
   return new Map(node.members.map((member) => [member.key, member]));
 }
 
-function needs(members: ReadonlyMap<string, JsonMember>, field: string, other: string, report: Report): void {
+function needs(
+  members: ReadonlyMap<string, JsonMember>,
+  field: string,
+  others: readonly string[],
+  report: Report,
+): void {
   const member = members.get(field);
-  if (member !== undefined && !members.has(other)) report(member.keyAt, `${field} goes with ${other}. Add ${other}.`);
+  if (member === undefined || others.some((other) => members.has(other))) return;
+  report(member.keyAt, `${field} goes with ${others.join(" or ")}. Add ${others.join(" or ")}.`);
 }
 
 function textOf(member: JsonMember | undefined, report: Report): string | undefined {

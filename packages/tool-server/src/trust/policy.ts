@@ -1,6 +1,6 @@
 import type { OriginPattern } from "./origin-pattern.js";
 
-/** When stdio servers run in the sandbox. */
+/** When stdio servers and helpers run in the sandbox. */
 export type SandboxRule = "auto" | "required" | "off";
 
 /** What a rule is about. All that it names must hold. */
@@ -37,7 +37,7 @@ export interface TrustPolicy {
   readonly allowTrustFlag: boolean;
   /** What becomes of entries that no rule names. */
   readonly others: "ask" | "deny";
-  /** Whether stdio servers run in the sandbox: as their entry says, if there is one; always, or not at all; or never. */
+  /** Whether stdio servers and helpers run in the sandbox: as their entry says, if there is one; always, or not at all; or never. */
   readonly sandbox: SandboxRule;
   readonly allow: readonly PolicyRule[];
   readonly deny: readonly PolicyRule[];

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ToolServerError } from "../errors.js";
 import type { Clock } from "../process/clock.js";
+import { prepareSandbox } from "../process/sandbox.js";
 import { createScriptFolder } from "../process/temporary-scripts.test.helper.js";
 import { codesOf, explainEntry, firstOf, outcomesOf, startToolServer, trusted } from "./explain.test.helper.js";
 
@@ -177,7 +178,22 @@ describe("a helper", () => {
       variables: { MY_TOKEN: "a-token-of-mine" },
     });
     expect(firstOf(explained)).toMatchObject({ cause: "helper-failed", mend: { command: helper } });
+    const isSandboxed = !("reason" in (await prepareSandbox({ hidden: [], cwd: "/", hidesProcesses: false })));
+    const hint = 'it may not work in the sandbox: write "sandbox": false into its entry.';
+    expect(firstOf(explained).mend.what.includes(hint)).toBe(isSandboxed);
     expect(firstOf(explained).message).toMatch(/exited with code 3; its last words: "no session for \[redacted\]/);
+  });
+
+  test("[TS-D-HELPER-7] that the policy does not let run without a sandbox is told what the sandbox needs", async () => {
+    const folder = await createScriptFolder();
+    await folder.sh("echo '{}'");
+    const sandbox = { rule: async () => "required" as const, searchPath: "/nowhere" };
+    const explained = await explainEntry(entryOf(), { pluginRoot: folder.path, sandbox });
+    expect(firstOf(explained)).toMatchObject({
+      cause: "helper-not-executable",
+      message: expect.stringContaining("the policy requires the sandbox"),
+      mend: { what: expect.stringMatching(/Install the package bubblewrap|on Linux only/) },
+    });
   });
 
   test("that writes no headers is told the form", async () => {

@@ -27,7 +27,7 @@ export async function prepareCredential(
   http: HttpClient,
   facts: ConnectionFacts,
 ): Promise<PreparedCredential> {
-  const { entry, options, variables, pluginRoot, secrets, clock, redact } = walk;
+  const { entry, options, variables, pluginRoot, secrets, sandbox, clock, redact } = walk;
   const { entries } = options.configuration;
   const signIn = usesOAuth(entry) ? await openSignIn(walk, resolved.url, http, facts) : undefined;
   const session = signIn?.session;
@@ -43,6 +43,8 @@ export async function prepareCredential(
       pluginRoot,
       secrets,
       clock,
+      sandbox,
+      onNoSandbox: (reason) => walk.tell(facts, "warning", `Its helper runs without a sandbox. ${reason}`),
       // Nobody is asked to sign in for a look.
       oauth: session && { session },
       beforeRun: () => walk.ensureTrusted(),
