@@ -135,7 +135,8 @@ export function renderUrl(
   values: readonly string[],
 ): { readonly url: string } | { readonly refused: string } {
   const text = compose(template, values, encodeURIComponent);
-  const [url, sample] = [parseUrl(text), parseUrl(compose(template, values, () => "a"))];
+  const sampleText = compose(template, values, () => "a");
+  const [url, sample] = [parseUrl(text), parseUrl(sampleText)];
   if (url === undefined || sample === undefined) return { refused: "with the values in place it is not a URL" };
   if (template.host.includes(variableMark) && !isName(url.hostname)) {
     return { refused: "with the values in place the host has an empty or too long part between its dots" };
@@ -144,7 +145,14 @@ export function renderUrl(
   if (/^[0-9.]+$/.test(url.hostname) && !text.includes(`//${url.hostname}`)) {
     return { refused: "with the values in place the host is an address that is not written as four numbers with dots" };
   }
-  return hasSameShape(url, sample) ? { url: text } : { refused: "the values would change the shape of the url" };
+  const isKept = hasSameShape(url, sample) && dotSegmentsOf(text) === dotSegmentsOf(sampleText);
+  return isKept ? { url: text } : { refused: "the values would change the shape of the url" };
+}
+
+/** How many segments of the path are `.` or `..`. At the end of a path, a parser of URLs puts an empty one in their place. */
+function dotSegmentsOf(url: string): number {
+  const [path = ""] = url.split(/[?#]/, 1);
+  return path.split("/").filter((segment) => /^(?:\.|%2e){1,2}$/i.test(segment)).length;
 }
 
 function compose(template: UrlTemplate, values: readonly string[], encode: (value: string) => string): string {

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { literalOf, parseTemplate, variablesOf } from "./template.js";
+
+const text = (piece: string) => ({ kind: "text", text: piece });
+const variable = (name: string, fallback?: string) => ({ kind: "variable", name, fallback });
+
+test.each<[string, unknown[]]>([
+  ["", []],
+  ["plain", [text("plain")]],
+  ["${A}", [variable("A")]],
+  ["${_a1:-}", [variable("_a1", "")]],
+  ["a${A}b${B:-c:-d}e", [text("a"), variable("A"), text("b"), variable("B", "c:-d"), text("e")]],
+  ["${A}${A}", [variable("A"), variable("A")]],
+  ["$A {B} $ { $$ }", [text("$A {B} $ { $$ }")]],
+])("[TS-D-SUB-2] %s is read with its references in their places", (written, parts) => {
+  const template = parseTemplate(written);
+  expect(template).toEqual({ text: written, parts, malformed: [] });
+});
+
+test.each([
+  ["${A", ["a ${ has no }"]],
+  ["a ${ b", ["a ${ has no }"]],
+  ["${}", ["${} has no name"]],
+  ["${1A}", [expect.stringContaining("other characters")]],
+  ["${A-B}", [expect.stringContaining("other characters")]],
+  ["${A:B}", [expect.stringContaining("other characters")]],
+  ["${A:-${B}}", ["a default refers to a variable"]],
+  ["${} ${A} ${", ["${} has no name", "a ${ has no }"]],
+])("[TS-D-SUB-4] %s is malformed, for each reference that is none", (written, malformed) => {
+  expect(parseTemplate(written).malformed).toEqual(malformed);
+});
+
+test("the references and the rest of a template can be had apart", () => {
+  const template = parseTemplate("https://${HOST}/${PATH:-x}?q");
+  expect(variablesOf(template).map(({ name, fallback }) => [name, fallback])).toEqual([
+    ["HOST", undefined],
+    ["PATH", "x"],
+  ]);
+  expect(literalOf(template)).toBe("https:///?q");
+});

@@ -1,0 +1,133 @@
+import { describe, expect, test } from "vitest";
+import { parseTemplate } from "./template.js";
+import { decidesOrigin, parseUrlTemplate, refuseInUrl, renderUrl } from "./url-template.js";
+
+const split = (url: string) => parseUrlTemplate(parseTemplate(url));
+
+/** The url with its values, or why one of them does not fit. */
+function render(url: string, ...values: string[]): string | undefined {
+  const template = split(url);
+  if (template === undefined) return undefined;
+  const refused = values
+    .map((value, index) => refuseInUrl(template, index, value))
+    .find((reason) => reason !== undefined);
+  if (refused !== undefined) return refused;
+  const rendered = renderUrl(template, values);
+  return "url" in rendered ? rendered.url : rendered.refused;
+}
+
+describe("a url with variables", () => {
+  test.each([
+    ["HTTPS://me:pw@a.example:8443/p?q=1#f", ["https", "me:pw@", "a.example", ":8443", "/p", "q=1", "#f"]],
+    ["https://a.example", ["https", "", "a.example", "", "", "", ""]],
+    ["https://[::1]:80/", ["https", "", "[::1]", ":80", "/", "", ""]],
+    ["https://a.example?q", ["https", "", "a.example", "", "", "q", ""]],
+    ["https://a@b@c.example/", ["https", "a@b@", "c.example", "", "/", "", ""]],
+  ])("[TS-D-URL-1] %s is split as it is written", (url, parts) => {
+    const { scheme, user, host, port, path, query, fragment } = split(url) ?? {};
+    expect([scheme, user, host, port, path, query, fragment]).toEqual(parts);
+  });
+
+  test.each([
+    ["${A}://${B}.x:${C}/${D}/${D}?${E}=${F}#${G}", "scheme host port path path query query fragment"],
+    ["https://${U}@a.example/", "user"],
+    ["${A}/${B}", "origin path"],
+    ["${A}${B}:${C}?${D}", "origin host port query"],
+  ])("[TS-D-URL-1] the variables of %s are in %s", (url, regions) => {
+    expect(split(url)?.regions).toEqual(regions.split(" "));
+  });
+
+  test.each([
+    "",
+    "a.example",
+    "/mcp",
+    "https:a",
+    "https://",
+    "https:///p",
+    "https://:80/",
+    "https://a b/",
+    "https://a\\b",
+    "https://a\tb",
+    "https://a:b/",
+    "${A}@b.example",
+    "https://a.example:99999/",
+  ])("[TS-D-URL-1] %j is no absolute URL", (url) => {
+    expect(split(url)).toBeUndefined();
+  });
+
+  test("[TS-D-URL-1] four of its parts decide where it leads", () => {
+    const regions = ["origin", "scheme", "user", "host", "port", "path", "query", "fragment"] as const;
+    expect(regions.filter(decidesOrigin)).toEqual(["origin", "scheme", "host", "port"]);
+  });
+});
+
+describe("a value", () => {
+  test.each([
+    ["https://${U}@a.example/", "me", "no variable can be in the user name"],
+    ["${S}://a.example/", "ht+tps", "not a scheme"],
+    ["https://${H}/", "https://b.example", "it begins with a scheme"],
+    ["https://${H}/", "a:0", "its port is not a number from 1 to 65535"],
+    ["https://${H}/", "a:65536", "its port is not a number"],
+    ["https://${H}:80/", "a:81", 'it holds ":"'],
+    ["https://${H}.example/", "a:81", 'it holds ":"'],
+    ["https://x.${H}/", "[::1]", 'it holds "["'],
+    ["https://${H}/", "a b", "it holds the character U+0020"],
+    [
+      "https://${H}/",
+      "\u00e4",
+      "U+00E4, and only letters, digits, hyphens, underscores and dots can be in a host; a name of other",
+    ],
+    ["https://${H}/", "a\u{1f600}", "U+1F600"],
+    ["https://a.example:${P}/", "0", "not a number from 1 to 65535"],
+    ["https://a.example:${P}/", "65536", "not a number from 1 to 65535"],
+    ["https://a.example/${P}", "\ud800", "not well-formed Unicode"],
+    ["${O}/mcp", "a.example", "does not begin with a scheme"],
+    ["${O}/mcp", "https://me@a.example", "user name or password"],
+    ["${O}:80/mcp", "https://a.example/p", "it holds a path"],
+    ["${O}:80/mcp", "https://a.example:81", 'it holds ":"'],
+    ["${O}/mcp", "https://a.example:0", "its port is not a number"],
+    ["${O}/mcp", "https:///p", "it has no host"],
+    ["${O}/mcp", "https://a.example/a b", "the character U+0020, which is not part of the path"],
+    ["${O}/mcp", "https://a.example/p?q", "it holds a query"],
+    ["${O}?a=1", "https://a.example/p?q", "it holds a query"],
+    ["${O}#f", "https://a.example/p?q", "it holds a query"],
+    ["${O}/mcp", "https://a.example/p/../q", "a segment . or .."],
+  ])("[TS-D-URL-1] in %s is refused, and never repeated: %j", (url, value, reason) => {
+    const refused = render(url, value);
+    expect(refused).toContain(reason);
+    if (value.length > 6) expect(refused).not.toContain(value);
+  });
+
+  test.each([
+    ["https://${H}/", ["a..b"], "an empty or too long part"],
+    ["https://${H}/", ["a".repeat(64)], "an empty or too long part"],
+    ["https://${H}/", [`${"a.".repeat(126)}bc`], "an empty or too long part"],
+    ["https://${H}/", ["2130706433"], "not written as four numbers"],
+    ["https://${A}${B}/", ["0x7f", ".1"], "not written as four numbers"],
+    ["https://a.example/${A}${B}/x", [".", "."], "change the shape"],
+    ["https://a.example/.${A}", ["."], "change the shape"],
+    ["https://a.example/x/${A}", ["."], "change the shape"],
+    ["https://a.example/${A}?q", [".."], "change the shape"],
+    ["https://a.example/x/%2E${A}#f", ["."], "change the shape"],
+    // What is written is meant.
+    ["https://a.example/./x/${A}", ["b.."], "https://a.example/./x/b.."],
+    ["https://a.example/x/${A}", [""], "https://a.example/x/"],
+    ["https://a.example:${P}/", ["8443"], "https://a.example:8443/"],
+    ["https://${H}/", ["a".repeat(63)], `https://${"a".repeat(63)}/`],
+    ["https://${H}/", ["a.example."], "https://a.example./"],
+    ["https://${H}/", ["127.0.0.1"], "https://127.0.0.1/"],
+    ["https://${H}/", ["[::1]:65535"], "https://[::1]:65535/"],
+    ["https://${A}.${B}/", ["a", "b:1"], "https://a.b:1/"],
+    [
+      "https://a.example/${A}/${B}?${C}=${D}#${E}",
+      ["a/b", "c?", "d&", "e=", "f#"],
+      "https://a.example/a%2Fb/c%3F?d%26=e%3D#f%23",
+    ],
+    ["${O}${H}:${P}/${S}", ["https://a", ".example", "80", "x/y"], "https://a.example:80/x%2Fy"],
+    ["${O}/${S}?q=${Q}#${F}", ["https://a.example/v1/", "s", "q", "f"], "https://a.example/v1/s?q=q#f"],
+    ["${O}?q", ["https://a.example/v1/"], "https://a.example/v1/?q"],
+    ["${O}", ["https://[::1]:1"], "https://[::1]:1"],
+  ])("[TS-D-URL-1, TS-D-URL-2] the url %s with %j: %s", (url, values, expected) => {
+    expect(render(url, ...values)).toContain(expected);
+  });
+});
