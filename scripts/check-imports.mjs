@@ -107,7 +107,7 @@ const folderDirections = {
     demo: [],
     telemetry: [],
     read: ["output"],
-    "tool-server": ["output", "options.ts"],
+    "tool-server": ["output", "options.ts", "jsonc"],
     why: ["output", "options.ts", "tool-server"],
     admin: ["output", "options.ts", "tool-server", "why"],
     check: ["output", "options.ts", "tool-server", "why"],

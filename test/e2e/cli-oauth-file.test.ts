@@ -122,7 +122,11 @@ describe("a client of the user's file", () => {
 
 describe("the user's file is told wrong where", () => {
   test.each([
-    ["it is no JSON", '{\n "notes": {"clientSecret": "se-cr-et" x}}', "is no valid JSON (line 2)"],
+    [
+      "it is no JSON",
+      '{\n "notes": {"clientSecret": "se-cr-et" x}}',
+      "oauth.json:2:39: A comma, or }, is missing here.",
+    ],
     ["it is no object", "[]", "holds no object of servers by name"],
     ["an entry is none", { notes: "x" }, "notes is no object"],
     ["a field is unknown", { notes: { clientID: "x" } }, "notes has no field clientID. Fields: url, issuer, clientId,"],

@@ -128,7 +128,7 @@ describe("a server that is silent during a call", () => {
     const gateway = await startTestGateway({ quiet: { type: "http", url } }, { limits: { callIdleMs: 100 } });
     const client = await connect(gateway, "modern");
     await expect(client.callTool({ name: "quiet__hang", arguments: {} })).rejects.toThrow(
-      /neither answered tools\/call/,
+      /neither responded to tools\/call/,
     );
     await expect.poll(() => aborted, patience).toBe(true);
     expect(gateway.events.findLast(({ kind }) => kind === "call")).toMatchObject({ outcome: "error" });

@@ -193,7 +193,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     parts.subscriptions.close();
     admin?.close();
     callSignIns?.close();
-    stopping.abort(new ToolServerError("CONNECTION_CLOSED", "The gateway stops."));
+    stopping.abort(new ToolServerError("CONNECTION_CLOSED", { problem: "The gateway stops.", advice: "" }));
     // Nobody can come back for them.
     parked.close();
     await parts.accounts.idle(graceMs, new RpcError(rpcCodes.failed, "The gateway stops."));

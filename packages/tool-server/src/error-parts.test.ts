@@ -1,6 +1,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { tooSilent } from "./connection/call-failure.js";
+import { tooLong } from "./connection/call-limit.js";
+import { ToolServerError } from "./errors.js";
+import { parsePastedRedirect } from "./oauth/authorization/pasted-redirect.js";
+import type { OAuthContext } from "./oauth/oauth-context.js";
+import { createSecretRegistry } from "./secrets/redactor.js";
+import { connectionOver } from "./transports/transport-life.js";
+import { readPolicy } from "./trust/read-policy.js";
 
 const packages = join(import.meta.dirname, "../..");
 
@@ -26,4 +34,29 @@ test("no problem of an error holds advice: that is a part of its own", () => {
   );
   expect(problems.length).toBeGreaterThan(100);
   expect(problems.filter(({ problem }) => imperative.test(problem))).toEqual([]);
+});
+
+const lost = new ToolServerError("CONNECTION_LOST", { problem: "It ended its stream.", advice: "Connect again." });
+const context = { server: "notes", secrets: createSecretRegistry() } as unknown as OAuthContext;
+
+test.each([
+  ["connection: a silent server", () => tooSilent("notes", "tools/call", 1000, "It wrote a log."), "Allow more time"],
+  ["connection: a long call", () => tooLong("tools/call", "notes", 1000), "Allow more time"],
+  ["transports: a call after the end", () => connectionOver("notes", undefined, false), "Connect again"],
+  ["transports: the failure that ended it", () => connectionOver("notes", lost, false), "Connect again"],
+  [
+    "oauth: another page",
+    () => parsePastedRedirect(context, "https://x.example", "http://127.0.0.1/"),
+    "Copy it whole",
+  ],
+  ["trust: a missing policy", () => readPolicy("/nonexistent/policy.json"), "Fix it"],
+])("an error has its advice apart from its problem, and last in its message: %s", async (_, fail, advice) => {
+  const error = await Promise.resolve<unknown>(undefined)
+    .then<unknown>(fail)
+    .catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ToolServerError);
+  expect(error).toMatchObject({ advice: expect.stringMatching(`^${advice}`) });
+  const { problem, advice: whole, message } = error as ToolServerError;
+  expect(problem).not.toContain(advice);
+  expect(message.endsWith(` ${whole}`)).toBe(true);
 });

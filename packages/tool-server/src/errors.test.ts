@@ -9,11 +9,11 @@ const parts = {
   advice: "Set it.",
 };
 
-test("the message of an error is its parts in order, and a string is the problem alone", () => {
+test("the message of an error is its parts in order, and empty ones are left out", () => {
   const error = new ToolServerError("VARIABLE_UNUSABLE", parts);
   expect(error).toMatchObject(parts);
   expect(error.message).toBe('The server "files" cannot be used. KEY is hunter2. PATH searched: /bin. Set it.');
-  const plain = new ToolServerError("CALL_TIMEOUT", "Nothing came.");
+  const plain = new ToolServerError("CALL_TIMEOUT", { problem: "Nothing came.", advice: "" });
   expect(plain).toMatchObject({ message: "Nothing came.", subject: "", problem: "Nothing came.", advice: "" });
 });
 

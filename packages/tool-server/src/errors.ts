@@ -134,7 +134,7 @@ export interface ErrorParts {
   /** What was seen of it; a short report leaves it out. */
   readonly evidence?: string | undefined;
   /** What to do next; empty if nothing helps. */
-  readonly advice?: string | undefined;
+  readonly advice: string;
 }
 
 /**
@@ -154,13 +154,11 @@ export class ToolServerError extends Error {
   readonly advice: string;
   readonly details: ToolServerErrorDetails;
 
-  /** A string is the problem alone. */
   constructor(
     code: ToolServerErrorCode,
-    what: string | ErrorParts,
+    { subject = "", problem, evidence = "", advice }: ErrorParts,
     options: ErrorOptions & { readonly details?: ToolServerErrorDetails } = {},
   ) {
-    const { subject = "", problem, evidence = "", advice = "" } = typeof what === "string" ? { problem: what } : what;
     super([subject, problem, evidence, advice].filter((part) => part !== "").join(" "), options);
     this.code = code;
     this.subject = subject;
@@ -188,5 +186,5 @@ export function describeProblem({ subject = "", problem, evidence = "" }: Omit<E
 
 /** The parts of an error, with more advice. */
 export function withAdvice({ subject, problem, evidence, advice }: ErrorParts, more: string): ErrorParts {
-  return { subject, problem, evidence, advice: advice === undefined || advice === "" ? more : `${advice} ${more}` };
+  return { subject, problem, evidence, advice: advice === "" ? more : `${advice} ${more}` };
 }

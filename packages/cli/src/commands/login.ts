@@ -47,7 +47,8 @@ export const loginCommand: Command = defineAdminCommand({
     const { personAtTerminal } = await import("../tool-server/person-at-terminal.js");
     const interruption = new AbortController();
     const onInterrupt = (): void => {
-      interruption.abort(new ToolServerError("SIGN_IN_FAILED", `The sign-in to ${name} was interrupted.`));
+      const problem = `The sign-in to ${name} was interrupted.`;
+      interruption.abort(new ToolServerError("SIGN_IN_FAILED", { problem, advice: "" }));
     };
     process.once("SIGINT", onInterrupt);
     const { oauth, connect } = await admin

@@ -5,6 +5,7 @@ import { printableText } from "@wirescope/channelz/printable-text";
 import { parseUrl } from "@wirescope/channelz/url";
 import type { OAuthOverrides, Variables } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
+import { JsoncError, jsoncToValue, parseJsonc } from "../jsonc/jsonc-text.js";
 import { UsageError } from "../usage-error.js";
 import { type OAuthEntry, oauthFields } from "./oauth-entry.js";
 import { createEntryReader } from "./oauth-overrides.js";
@@ -54,20 +55,19 @@ function readFile(path: string, isNamed: boolean): string | undefined {
 }
 
 function parseEntries(text: string, path: string): ReadonlyMap<string, OAuthEntry> {
-  let all: unknown;
-  try {
-    all = JSON.parse(text);
-  } catch (error) {
-    throw new UsageError(`${path} is no valid JSON${placeOf(error, text)}.`);
-  }
+  const all = parseText(text, path);
   if (!isObject(all)) throw new UsageError(`${path} holds no object of servers by name.`);
   return new Map(Object.entries(all).map(([server, entry]) => [server, checkEntry(entry, server, path)]));
 }
 
-/** Where the mistake is. The words of the parser quote the text, and so maybe a secret. */
-function placeOf(error: unknown, text: string): string {
-  const position = /position (\d+)/.exec(error instanceof Error ? error.message : "")?.[1];
-  return position === undefined ? "" : ` (line ${text.slice(0, Number(position)).split("\n").length})`;
+/** Not by JSON.parse, whose error quotes the text, and so maybe a secret. */
+function parseText(text: string, path: string): unknown {
+  try {
+    return jsoncToValue(parseJsonc(text).root);
+  } catch (error) {
+    if (error instanceof JsoncError) throw new UsageError(`${path}:${error.message}`);
+    throw error;
+  }
 }
 
 function checkEntry(entry: unknown, server: string, path: string): OAuthEntry {

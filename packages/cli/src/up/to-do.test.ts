@@ -28,15 +28,15 @@ const found = createServerCommands({
 });
 
 function toDo(code: ToolServerErrorCode, what: string | ErrorParts, commands = found): ToDo | undefined {
-  const error = new ToolServerError(code, what);
+  const error = new ToolServerError(code, typeof what === "string" ? { problem: what, advice: "" } : what);
   return toDoOf([status("api", error)], commands, (server) => `http://gateway/${server}`)[0];
 }
 
 test("what is to be done follows from why a server does not work", () => {
   const servers = [
     status("fine"),
-    status("new one", new ToolServerError("NOT_TRUSTED", "It is not approved.")),
-    status("notes", new ToolServerError("SIGN_IN_NEEDED", "Sign in.")),
+    status("new one", new ToolServerError("NOT_TRUSTED", { problem: "It is not approved.", advice: "" })),
+    status("notes", new ToolServerError("SIGN_IN_NEEDED", { problem: "Sign in.", advice: "" })),
     status(
       "api",
       new ToolServerError("VARIABLE_UNUSABLE", {
@@ -45,7 +45,7 @@ test("what is to be done follows from why a server does not work", () => {
         advice: "Set it.",
       }),
     ),
-    status("web", new ToolServerError("ENTRY_INVALID", "The url is of http.")),
+    status("web", new ToolServerError("ENTRY_INVALID", { problem: "The url is of http.", advice: "" })),
     status(
       "down",
       new ToolServerError("SERVER_UNREACHABLE", {

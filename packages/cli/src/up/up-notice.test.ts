@@ -121,7 +121,7 @@ test("a server that is not approved, lacks a variable or has an invalid entry is
       wrong: { type: "http", url: "http://example.com/mcp" },
     },
     async ({ name }) => {
-      if (name === "strange") throw new ToolServerError("NOT_TRUSTED", "It is not approved.");
+      if (name === "strange") throw new ToolServerError("NOT_TRUSTED", { problem: "It is not approved.", advice: "" });
     },
   );
   await expect

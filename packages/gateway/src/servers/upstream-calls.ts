@@ -83,24 +83,27 @@ function overloaded(server: string, limit: "concurrency" | "rate", limits: Gatew
 function silent(server: string, { method }: ClientCall, idleMs: number): ToolServerError {
   return new ToolServerError(
     "CALL_TIMEOUT",
-    `The server ${JSON.stringify(server)} neither answered ${method} nor told of progress for ${Math.round(idleMs / 100) / 10} s. ` +
-      "It was told to stop. Allow more time, or look at what the server does.",
+    {
+      problem: `The server ${JSON.stringify(server)} neither responded to ${method} nor reported progress for ${Math.round(idleMs / 100) / 10} s. The call was cancelled.`,
+      advice: "Allow more time, or look at what the server does.",
+    },
     { details: { wasSent: true } },
   );
 }
 
 /** That a call found a server which went out of use a moment before. */
 function tooLate(server: string, why: Departure): ToolServerError {
-  const message = `The server ${JSON.stringify(server)} was just ${why} in the configuration, and was not called. Call again.`;
-  return new ToolServerError("CONNECTION_CLOSED", message, { details: { wasSent: false } });
+  const problem = `The server ${JSON.stringify(server)} was just ${why} in the configuration, and was not called.`;
+  return new ToolServerError("CONNECTION_CLOSED", { problem, advice: "Call again." }, { details: { wasSent: false } });
 }
 
 function outOfTime(server: string, { method }: ClientCall, why: Departure, drainMs: number): ToolServerError {
   return new ToolServerError(
     "CONNECTION_CLOSED",
-    `The server ${JSON.stringify(server)} was ${why} in the configuration during ${method}, which did not end within ` +
-      `${Math.round(drainMs / 100) / 10} s after that, and was cancelled. Look at what it did before you call it again, ` +
-      "or allow more time by the limit drainMs.",
+    {
+      problem: `The server ${JSON.stringify(server)} was ${why} in the configuration during ${method}, which did not end within ${Math.round(drainMs / 100) / 10} s after that, and was cancelled.`,
+      advice: "Look at what it did before you call it again, or allow more time by the limit drainMs.",
+    },
     { details: { wasSent: true } },
   );
 }

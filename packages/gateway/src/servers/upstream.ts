@@ -157,7 +157,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   };
 
   const open = (): Promise<OpenedToolServer> => {
-    if (isClosed) return Promise.reject(new ToolServerError("CONNECTION_CLOSED", "The gateway was closed."));
+    if (isClosed) {
+      const parts = { problem: "The gateway was closed.", advice: "" };
+      return Promise.reject(new ToolServerError("CONNECTION_CLOSED", parts));
+    }
     if (opening !== undefined && !(failure !== undefined && connection === undefined && isRested())) return opening;
     opening = openEntry(settings, entry).then(
       (opened) => {

@@ -163,8 +163,8 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     const upstream = byName.get(name);
     if (upstream !== undefined) return upstream;
     const list = all.map((one) => one.name).join(", ") || "none";
-    const message = `There is no server ${JSON.stringify(name)} behind the gateway. There are: ${list}.`;
-    throw new ToolServerError("SERVER_UNKNOWN", message);
+    const problem = `There is no server ${JSON.stringify(name)} behind the gateway.`;
+    throw new ToolServerError("SERVER_UNKNOWN", { problem, advice: `There are: ${list}.` });
   };
 
   return {

@@ -167,7 +167,7 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
     },
     close() {
       for (const shared of underWay.values()) {
-        shared.cancel(new ToolServerError("CONNECTION_CLOSED", "The gateway stops."));
+        shared.cancel(new ToolServerError("CONNECTION_CLOSED", { problem: "The gateway stops.", advice: "" }));
       }
     },
   };

@@ -147,11 +147,11 @@ function messageOf({ server, issuer, scopes, way }: SignInRequest): string {
 }
 
 function declined(server: string): ToolServerError {
-  const message = `The sign-in to the server ${JSON.stringify(server)} was declined in the client.`;
-  return new ToolServerError("SIGN_IN_FAILED", message);
+  const problem = `The sign-in to the server ${JSON.stringify(server)} was declined in the client.`;
+  return new ToolServerError("SIGN_IN_FAILED", { problem, advice: "" });
 }
 
 function cancelled(server: string): ToolServerError {
-  const message = `The call was cancelled while it waited for the sign-in to the server ${JSON.stringify(server)}.`;
-  return new ToolServerError("CALL_CANCELLED", message);
+  const problem = `The call was cancelled while it waited for the sign-in to the server ${JSON.stringify(server)}.`;
+  return new ToolServerError("CALL_CANCELLED", { problem, advice: "" });
 }

@@ -13,5 +13,6 @@ export function abortable<T>(promise: Promise<T>, signal: Cancellation | undefin
 }
 
 function calledOff(server: string): ToolServerError {
-  return new ToolServerError("CALL_CANCELLED", `The call to the server ${JSON.stringify(server)} was called off.`);
+  const problem = `The call to the server ${JSON.stringify(server)} was cancelled.`;
+  return new ToolServerError("CALL_CANCELLED", { problem, advice: "" });
 }

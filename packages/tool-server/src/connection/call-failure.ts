@@ -31,16 +31,22 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
   if (signal?.aborted) {
     // A limit of ours says for itself which it was.
     if (ToolServerError.is(signal.reason)) return signal.reason;
-    const message = `${method} of the server ${who} was cancelled.`;
-    return new ToolServerError("CALL_CANCELLED", message);
+    const problem = `${method} of the server ${who} was cancelled.`;
+    return new ToolServerError("CALL_CANCELLED", { problem, advice: "" });
   }
   const own = ownFailure(error);
   if (own !== undefined) return redactFailure(own, redact);
   if (error instanceof RpcError || ProtocolError.isInstance(error)) {
     const words = said(error.message);
-    return new ToolServerError("CALL_REFUSED", `The server ${who} refused ${method}: ${words}.`, {
-      details: { rpcCode: error.code, rpcData: redactValue(error.data, redact), wasSent: true, said: words },
-    });
+    const problem = `The server ${who} refused ${method}: ${words}.`;
+    // What to do is for the server to say.
+    return new ToolServerError(
+      "CALL_REFUSED",
+      { problem, advice: "" },
+      {
+        details: { rpcCode: error.code, rpcData: redactValue(error.data, redact), wasSent: true, said: words },
+      },
+    );
   }
   if (!SdkError.isInstance(error)) {
     const text = error instanceof Error ? error.message : String(error);
@@ -53,14 +59,18 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
     case SdkErrorCode.NotConnected:
     case SdkErrorCode.SendFailed:
       if (transportFailure !== undefined) return redactFailure(withSent(transportFailure, true), redact);
-      return new ToolServerError("CONNECTION_LOST", `The connection to the server ${who} ended during ${method}.`, {
-        details: { wasSent: true },
-      });
+      return new ToolServerError(
+        "CONNECTION_LOST",
+        { problem: `The connection to the server ${who} ended during ${method}.`, advice: "" },
+        { details: { wasSent: true } },
+      );
     case SdkErrorCode.CapabilityNotSupported:
     case SdkErrorCode.MethodNotSupportedByProtocolVersion:
-      return new ToolServerError("CALL_REFUSED", `The server ${who} has no ${method}: ${said(error.message)}.`, {
-        details: { wasSent: false },
-      });
+      return new ToolServerError(
+        "CALL_REFUSED",
+        { problem: `The server ${who} does not support ${method}: ${said(error.message)}.`, advice: "" },
+        { details: { wasSent: false } },
+      );
     default:
       return invalid(who, method, said(error.message));
   }
@@ -69,12 +79,12 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
 /** That a server was silent for too long during a call; `strays` is what it said in place of an answer. */
 export function tooSilent(server: string, method: string, idleTimeoutMs: number, strays = ""): ToolServerError {
   const who = `The server ${JSON.stringify(server)}`;
-  const message = [
-    `${who} neither answered ${method} nor told of progress for ${describeDuration(idleTimeoutMs)}. It was told to stop.`,
-    strays,
-    "Allow more time, or look at what the server does.",
-  ];
-  return new ToolServerError("CALL_TIMEOUT", message.filter(Boolean).join(" "), { details: { wasSent: true } });
+  const parts = {
+    problem: `${who} neither responded to ${method} nor reported progress for ${describeDuration(idleTimeoutMs)}. The call was cancelled.`,
+    evidence: strays,
+    advice: "Allow more time, or look at what the server does.",
+  };
+  return new ToolServerError("CALL_TIMEOUT", parts, { details: { wasSent: true } });
 }
 
 /** The failure that a transport or a credential of ours gave, also where the SDK wrapped it. */
@@ -92,6 +102,10 @@ function withSent(error: ToolServerError, wasSent: boolean): ToolServerError {
 }
 
 function invalid(who: string, method: string, said: string): ToolServerError {
-  const problem = `The server ${who} answered ${method} with what cannot be used: ${said}.`;
-  return new ToolServerError("ANSWER_INVALID", problem, { details: { wasSent: true, said } });
+  const problem = `The server ${who} responded to ${method} with what cannot be used: ${said}.`;
+  return new ToolServerError(
+    "ANSWER_INVALID",
+    { problem, advice: "Report it to the operator of the server." },
+    { details: { wasSent: true, said } },
+  );
 }

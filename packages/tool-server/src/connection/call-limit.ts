@@ -30,6 +30,7 @@ export function afterSilence({ timeoutMs, isPersonAsked, clock }: Silence, act: 
 
 /** That a call took longer than it may in all. */
 export function tooLong(method: string, server: string, totalTimeoutMs: number): ToolServerError {
-  const message = `${method} of the server ${JSON.stringify(server)} took longer than ${describeDuration(totalTimeoutMs)} in all, and was cancelled. Allow more time, or look at what the server does.`;
-  return new ToolServerError("CALL_TIMEOUT", message, { details: { wasSent: true } });
+  const problem = `${method} of the server ${JSON.stringify(server)} took longer than ${describeDuration(totalTimeoutMs)} in all, and was cancelled.`;
+  const advice = "Allow more time, or look at what the server does.";
+  return new ToolServerError("CALL_TIMEOUT", { problem, advice }, { details: { wasSent: true } });
 }

@@ -210,12 +210,12 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
 }
 
 function slowHandshake(server: string, timeoutMs: number, strays = ""): ToolServerError {
-  const message = [
-    `The server ${JSON.stringify(server)} did not finish the handshake within ${describeDuration(timeoutMs)}.`,
-    strays,
-    "Look at what the server does, or allow more time.",
-  ];
-  return new ToolServerError("CALL_TIMEOUT", message.filter(Boolean).join(" "), { details: { wasSent: true } });
+  const parts = {
+    problem: `The server ${JSON.stringify(server)} did not finish the handshake within ${describeDuration(timeoutMs)}.`,
+    evidence: strays,
+    advice: "Look at what the server does, or allow more time.",
+  };
+  return new ToolServerError("CALL_TIMEOUT", parts, { details: { wasSent: true } });
 }
 
 /** What every request of the newer era says of this side. */

@@ -49,12 +49,14 @@ export function isRepeatable({ code, details }: ToolServerError, method: string)
 
 /** It was closed on this side. */
 export function closedConnection(server: string): ToolServerError {
-  return new ToolServerError("CONNECTION_CLOSED", `The connection to the server ${JSON.stringify(server)} was closed.`);
+  const problem = `The connection to the server ${JSON.stringify(server)} was closed.`;
+  return new ToolServerError("CONNECTION_CLOSED", { problem, advice: "" });
 }
 
 /** The server ended it, and nobody knows why. */
 export function lostConnection(server: string): ToolServerError {
-  return new ToolServerError("CONNECTION_LOST", `The server ${JSON.stringify(server)} ended the connection.`);
+  const problem = `The server ${JSON.stringify(server)} ended the connection.`;
+  return new ToolServerError("CONNECTION_LOST", { problem, advice: "" });
 }
 
 /** A failure that has to rest before the server is asked again. */

@@ -19,7 +19,7 @@ test("the time that a person takes is no silence of the server; what comes after
   clock.advance(minute);
   expect(await settled).toMatchObject({
     code: "CALL_TIMEOUT",
-    message: expect.stringContaining("nor told of progress for 60 s"),
+    message: expect.stringContaining("nor reported progress for 60 s"),
   });
   // The server is told to stop.
   await cancelled;

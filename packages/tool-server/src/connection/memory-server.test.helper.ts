@@ -139,5 +139,5 @@ function wrap(
 
 /** A failure of a transport. */
 export function transportFailure(code: ToolServerError["code"], wasSent: boolean): ToolServerError {
-  return new ToolServerError(code, `It is a ${code}.`, { details: { wasSent } });
+  return new ToolServerError(code, { problem: `It is a ${code}.`, advice: "" }, { details: { wasSent } });
 }

@@ -11,11 +11,15 @@ const redact = (text: string): string => text.replaceAll(secret, "[redacted]");
 
 test("secrets are taken out of the words, the details and all causes of a failure, and out of its stack", () => {
   const wire = Object.assign(new Error(`it said ${secret}`), { code: "HPE_INVALID", data: `raw ${secret}` });
-  const below = new ToolServerError("CONNECTION_LOST", `lost at ${secret}`, { cause: wire });
-  const failure = new ToolServerError("CALL_REFUSED", `refused: ${secret}`, {
-    cause: below,
-    details: { rpcCode: 1, rpcData: { [secret]: [secret, { deep: secret, number: 1 }] }, stderr: [secret] },
-  });
+  const below = new ToolServerError("CONNECTION_LOST", { problem: `lost at ${secret}`, advice: "" }, { cause: wire });
+  const failure = new ToolServerError(
+    "CALL_REFUSED",
+    { problem: `refused: ${secret}`, advice: "" },
+    {
+      cause: below,
+      details: { rpcCode: 1, rpcData: { [secret]: [secret, { deep: secret, number: 1 }] }, stderr: [secret] },
+    },
+  );
   const redacted = redactFailure(failure, redact);
   expect(inspect(redacted, { depth: null, showHidden: true })).not.toContain(secret);
   expect(redacted.stack).not.toContain(secret);
@@ -32,14 +36,18 @@ test("secrets are taken out of the words, the details and all causes of a failur
 });
 
 test("a failure without secrets is the same", () => {
-  const failure = new ToolServerError("CALL_TIMEOUT", "It took too long.", { details: { wasSent: true } });
+  const failure = new ToolServerError(
+    "CALL_TIMEOUT",
+    { problem: "It took too long.", advice: "" },
+    { details: { wasSent: true } },
+  );
   expect(redactFailure(failure, redact)).toBe(failure);
   const value = { a: [1, "b", null, { c: true }] };
   expect(redactValue(value, redact)).toBe(value);
 });
 
 test("a failure that is its own cause ends", () => {
-  const failure = new ToolServerError("CONNECTION_LOST", secret);
+  const failure = new ToolServerError("CONNECTION_LOST", { problem: secret, advice: "" });
   failure.cause = failure;
   expect(inspect(redactFailure(failure, redact), { depth: null })).not.toContain(secret);
 });
@@ -53,7 +61,11 @@ test("what a transport or a credential forgot to take out, the connection does",
   onTestFinished(() => void unsubscribe(`${channelPrefix}connection:state`, onState));
   const careless = (): ToolServerError => {
     const cause = Object.assign(new Error(secret), { data: secret });
-    return new ToolServerError("SERVER_UNREACHABLE", `not at ${secret}`, { cause, details: { wasSent: true } });
+    return new ToolServerError(
+      "SERVER_UNREACHABLE",
+      { problem: `not at ${secret}`, advice: "" },
+      { cause, details: { wasSent: true } },
+    );
   };
   server.startFailure = careless();
   const first: unknown = await connection.connect().catch((error: unknown) => error);

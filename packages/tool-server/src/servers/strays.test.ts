@@ -54,7 +54,7 @@ test("[TS-D-CONN-2] so does a call", async () => {
   await expect(connection.callTool({ name: "query", arguments: {} })).rejects.toMatchObject({
     code: "CALL_TIMEOUT",
     message:
-      'The server "notes" neither answered tools/call nor told of progress for 2 s. It was told to stop. ' +
+      'The server "notes" neither responded to tools/call nor reported progress for 2 s. The call was cancelled. ' +
       'Since its last message it wrote text that is no message of the protocol to its standard output, beginning with "{ rows: [ 1, 2 ] }". ' +
       `${advice} Allow more time, or look at what the server does.`,
   });

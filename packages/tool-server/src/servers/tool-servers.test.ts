@@ -83,7 +83,7 @@ describe("opening", () => {
     const asked: string[] = [];
     const servers = create({ tool: { command: "node", args: ["${NOT_SET}"] } }, {}, async ({ name }) => {
       asked.push(name);
-      throw new ToolServerError("NOT_TRUSTED", "It is not trusted.");
+      throw new ToolServerError("NOT_TRUSTED", { problem: "It is not trusted.", advice: "" });
     });
     expect((await failureOf(servers.open("tool"))).code).toBe("NOT_TRUSTED");
     expect(asked).toEqual(["tool"]);
@@ -138,7 +138,7 @@ describe("opening", () => {
   test("what could not be opened is tried anew the next time", async () => {
     let isTrusted = false;
     const servers = create(tenant, acme, async () => {
-      if (!isTrusted) throw new ToolServerError("NOT_TRUSTED", "It is not trusted.");
+      if (!isTrusted) throw new ToolServerError("NOT_TRUSTED", { problem: "It is not trusted.", advice: "" });
     });
     await failureOf(servers.open("crm"));
     isTrusted = true;

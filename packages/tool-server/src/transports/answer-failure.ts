@@ -25,8 +25,9 @@ export function answerFailure({ server, url, secrets }: NetworkContext, answer: 
   if (status >= 300 && status < 400) {
     const target = originOf(headers.location, url);
     const where = target === undefined ? "elsewhere" : `to ${printableText(secrets.redact(target), 200)}`;
-    const message = `${subject} answered ${asked} with ${status}, which sends it ${where}. Headers are never taken along: write the url of the server itself into the configuration.`;
-    return new ToolServerError("REDIRECT_REFUSED", message, { details });
+    const problem = `${subject} responded to ${asked} with ${status}, which sends it ${where}. Headers are never taken along.`;
+    const advice = "Write the url of the server itself into the configuration.";
+    return new ToolServerError("REDIRECT_REFUSED", { problem, advice }, { details });
   }
   if (status === 429 || status >= 500) {
     const wait = headers["retry-after"];

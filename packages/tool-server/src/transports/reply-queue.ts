@@ -111,6 +111,7 @@ export function createReplyQueue(options: ReplyQueueOptions): ReplyQueue {
 
 /** Says that a server does not take the responses to its requests. */
 export function repliesNotTaken(server: string, stallMs: number): ToolServerError {
-  const message = `The server ${JSON.stringify(server)} sends requests, but has not accepted a response to any of them for ${stallMs / 1000} s. The connection was closed. Check that the server reads what it is sent, and connect again.`;
-  return new ToolServerError("CONNECTION_LOST", message);
+  const problem = `The server ${JSON.stringify(server)} sends requests, but has not accepted a response to any of them for ${stallMs / 1000} s. The connection was closed.`;
+  const advice = "Check that the server reads what it is sent, and connect again.";
+  return new ToolServerError("CONNECTION_LOST", { problem, advice });
 }

@@ -11,14 +11,16 @@ export function parseEndpoint({ server, url, secrets }: NetworkContext, text: st
   const subject = `The server ${JSON.stringify(server)} (${url.origin})`;
   const endpoint = parseUrl(text, url);
   if (endpoint === undefined) {
-    const message = `${subject} wants messages to be posted to what is no url. Look into the server.`;
-    throw new ToolServerError("NOT_A_TOOL_SERVER", message);
+    const problem = `${subject} wants messages to be posted to what is not a url.`;
+    throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice: "Look into the server." });
   }
   if (endpoint.origin !== url.origin || endpoint.username !== "" || endpoint.password !== "") {
     const origin = endpoint.origin === "null" ? endpoint.protocol : endpoint.origin;
     const where = origin === url.origin ? "a url with a user in it" : printableText(secrets.redact(origin), 200);
-    const message = `${subject} wants messages to be posted to ${where}, where its headers must not go. Write the url of the server itself into the configuration, or correct the address that the server gives.`;
-    throw new ToolServerError("REDIRECT_REFUSED", message);
+    const problem = `${subject} wants messages to be posted to ${where}, where its headers must not go.`;
+    const advice =
+      "Write the url of the server itself into the configuration, or correct the address that the server gives.";
+    throw new ToolServerError("REDIRECT_REFUSED", { problem, advice });
   }
   return endpoint;
 }

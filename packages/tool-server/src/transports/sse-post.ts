@@ -58,11 +58,16 @@ async function postFailure({ server, secrets }: NetworkContext, answer: HttpAnsw
   const subject = `The server ${JSON.stringify(server)}`;
   // The examples of the SDK answer 400 to a session that they do not know.
   if (status === 404 || status === 410 || (status === 400 && /no transport found|\bsession/i.test(text))) {
-    const message = `${subject} does not know the session any more (HTTP ${status}). Connect again.`;
-    return new ToolServerError("SESSION_LOST", message, { details: { status, wasSent: false } });
+    const problem = `${subject} does not know the session any more (HTTP ${status}).`;
+    return new ToolServerError(
+      "SESSION_LOST",
+      { problem, advice: "Connect again." },
+      { details: { status, wasSent: false } },
+    );
   }
   const words = printableText(secrets.redact(text).trim(), 200);
   const said = words === "" ? "" : `, saying: "${words}"`;
-  const message = `${subject} did not take the message: it answered ${status}${said}. Look into the log of the server.`;
-  return new ToolServerError(status === 413 ? "MESSAGE_TOO_LARGE" : "SERVER_FAILED", message, { details: { status } });
+  const problem = `${subject} did not accept the message: it responded with ${status}${said}.`;
+  const parts = { problem, advice: "Look into the log of the server." };
+  return new ToolServerError(status === 413 ? "MESSAGE_TOO_LARGE" : "SERVER_FAILED", parts, { details: { status } });
 }

@@ -308,7 +308,7 @@ describe("a message that is posted", () => {
     await expect(transport.send(requestOf(1))).rejects.toMatchObject({
       code,
       details: { status },
-      message: expect.stringContaining(`answered ${status}, saying: "bad \\x1b[1m [redacted]`),
+      message: expect.stringContaining(`responded with ${status}, saying: "bad \\x1b[1m [redacted]`),
     });
     expect(transport.failure).toBeUndefined();
   });

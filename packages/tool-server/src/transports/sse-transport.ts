@@ -22,6 +22,7 @@ const eventStream = "text/event-stream";
 /** How many responses to requests of the server are posted at the same time, each over its own socket. */
 const maxConcurrentReplies = 4;
 const advice = "Check that the url is one of HTTP with SSE, as in /sse; a server of Streamable HTTP has the type http.";
+const again = "Connect again.";
 
 /** How long notifications that are on their way may delay the close, in milliseconds. */
 const farewellMs = 1000;
@@ -71,7 +72,8 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     const messages = parseMessages(data);
     if (messages === undefined) {
       if (strays.add(data)) return;
-      throw new ToolServerError("NOT_A_TOOL_SERVER", `${subject} sends events that are no messages. ${advice}`);
+      const problem = `${subject} sends events that are not messages.`;
+      throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice });
     }
     strays.interrupt();
     for (const message of messages) {
@@ -83,8 +85,8 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   const follow = (answer: HttpAnswer): Promise<void> =>
     new Promise((resolve) => {
       const callOff = clock.after(limits.connectMs, () => {
-        const message = `${subject} opened a stream, but did not say within ${limits.connectMs} ms where to post messages. ${strays.describe()} ${advice}`;
-        end(new ToolServerError("NOT_A_TOOL_SERVER", message));
+        const problem = `${subject} opened a stream, but did not say within ${limits.connectMs} ms where to post messages.`;
+        end(new ToolServerError("NOT_A_TOOL_SERVER", { problem, evidence: strays.describe(), advice }));
       });
       const settle = (): void => {
         callOff();
@@ -107,7 +109,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
           return replies.room();
         })
         .then(
-          () => end(new ToolServerError("CONNECTION_LOST", `${subject} ended its stream. Connect again.`)),
+          () => end(new ToolServerError("CONNECTION_LOST", { problem: `${subject} ended its stream.`, advice: again })),
           (error: unknown) => end(failureOf(error)),
         )
         .then(settle);
@@ -117,13 +119,16 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     if (cancelled === undefined) return;
     for (const { id, controller } of posts) {
       if (id === cancelled)
-        controller.abort(new ToolServerError("CALL_CANCELLED", `${subject} was not asked any more.`));
+        controller.abort(
+          new ToolServerError("CALL_CANCELLED", { problem: `The request to ${subject} was cancelled.`, advice: "" }),
+        );
     }
   };
   const failureOf = (error: unknown): ToolServerError => {
     if (ToolServerError.is(error)) return error;
     const why = printableText(secrets.redact(error instanceof Error ? error.message : String(error)), 200);
-    return new ToolServerError("CONNECTION_LOST", `${subject} is lost: ${why}. Connect again.`, { cause: error });
+    const parts = { problem: `${subject} is lost: ${why}.`, advice: again };
+    return new ToolServerError("CONNECTION_LOST", parts, { cause: error });
   };
   const connect = async (): Promise<void> => {
     const ask = (headers: Readonly<Record<string, string>>): Promise<HttpAnswer> =>
@@ -146,10 +151,8 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     answer.discard();
     if (status !== 200) throw answerFailure(context, { status, headers, asked: "the request for its events", advice });
     const what = type === "" ? "without a content type" : `of the type ${printableText(secrets.redact(type), 100)}`;
-    throw new ToolServerError(
-      "NOT_A_TOOL_SERVER",
-      `${subject} answered with a page ${what}, not with events. ${advice}`,
-    );
+    const problem = `${subject} responded with a page ${what}, not with events.`;
+    throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice });
   };
   const post = async (message: RpcMessage): Promise<void> => {
     life.assertOpen();

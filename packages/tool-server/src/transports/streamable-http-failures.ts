@@ -54,8 +54,12 @@ export function statusFailure(session: HttpSession, answer: ForeignAnswer, metho
   const { status } = answer;
   if (id !== undefined && isForgotten(answer)) {
     session.isForgotten = true;
-    const message = `${subjectOf(context)} does not know the session any more: it answered ${status}. Connect again.`;
-    return new ToolServerError("SESSION_LOST", message, { details: { status, wasSent: false } });
+    const problem = `${subjectOf(context)} does not know the session any more: it responded with ${status}.`;
+    return new ToolServerError(
+      "SESSION_LOST",
+      { problem, advice: "Connect again." },
+      { details: { status, wasSent: false } },
+    );
   }
   const said = excerptOf(context, answer);
   const words = said === "" ? "" : ` It says: "${said}".`;
@@ -89,37 +93,38 @@ export function notAToolServer(context: NetworkContext, answer: ForeignAnswer): 
   const subject = subjectOf(context);
   const details = { status };
   if (status === 202 || status === 204) {
-    const message = `${subject} took the request, and answered ${status}, which has no answer in it. Check that the url is one of Streamable HTTP.`;
-    return failure("NOT_A_TOOL_SERVER", message, details);
+    const problem = `${subject} accepted the request, and responded with ${status}, which has no result in it.`;
+    return failure("NOT_A_TOOL_SERVER", { problem, advice: "Check that the url is one of Streamable HTTP." }, details);
   }
   const title = titleOf(text);
   if (title !== undefined || mediaType === "text/html") {
     const name = title === undefined || title === "" ? "" : `, titled ${JSON.stringify(told(context, title))}`;
-    const message = `${subject} answered with a page in HTML${name}, not with ${json} or ${eventStream}. A sign-in page or a proxy may stand before it: open the url in a browser, and check its path.`;
-    return failure("NOT_A_TOOL_SERVER", message, details);
+    const problem = `${subject} responded with a page in HTML${name}, not with ${json} or ${eventStream}. A sign-in page or a proxy may be in front of it.`;
+    const advice = "Open the url in a browser, and check its path.";
+    return failure("NOT_A_TOOL_SERVER", { problem, advice }, details);
   }
   const what = mediaType === "" ? "without a content type" : `of the type ${told(context, mediaType)}`;
   const words = text.trim() === "" ? "that is empty." : `that begins with "${told(context, text.trim())}".`;
-  const message = `${subject} answered with a body ${what} ${words} A tool server answers with ${json} or ${eventStream}: check the url.`;
-  return failure("NOT_A_TOOL_SERVER", message, details);
+  const problem = `${subject} responded with a body ${what} ${words} A tool server responds with ${json} or ${eventStream}.`;
+  return failure("NOT_A_TOOL_SERVER", { problem, advice: "Check the url." }, details);
 }
 
 /** That the body of an answer, of a good type, holds no message of the protocol. */
 export function notAMessage(context: NetworkContext, text: string): ToolServerError {
   const words = text.trim() === "" ? "that is empty." : `that begins with "${told(context, text.trim())}".`;
-  const message = `${subjectOf(context)} answered with a body that holds no message of JSON-RPC, but one ${words} Check the url, and the server.`;
-  return failure("NOT_A_TOOL_SERVER", message, {});
+  const problem = `${subjectOf(context)} responded with a body that holds no message of JSON-RPC, but one ${words}`;
+  return failure("NOT_A_TOOL_SERVER", { problem, advice: "Check the url, and the server." }, {});
 }
 
 /** That what answers a request is not what the protocol allows. */
 export function answerInvalid(context: NetworkContext, what: string): ToolServerError {
-  return failure("ANSWER_INVALID", `${subjectOf(context)} ${what}. Look into the server.`, {});
+  return failure("ANSWER_INVALID", { problem: `${subjectOf(context)} ${what}.`, advice: "Look into the server." }, {});
 }
 
 /** That the answer of a request never came. */
 export function answerLost(context: NetworkContext, what: string, cause?: unknown): ToolServerError {
-  const message = `${subjectOf(context)} ${what}. Whether it did what was asked is not known.`;
-  return new ToolServerError("CONNECTION_LOST", message, { cause, details: { wasSent: true } });
+  const problem = `${subjectOf(context)} ${what}. Whether it did what was asked is not known.`;
+  return new ToolServerError("CONNECTION_LOST", { problem, advice: "" }, { cause, details: { wasSent: true } });
 }
 
 /** The server, as messages begin with it. */
@@ -164,10 +169,6 @@ function pathOf({ url, secrets }: NetworkContext): string {
   return printableText(secrets.redact(url.pathname), 200);
 }
 
-function failure(
-  code: ToolServerErrorCode,
-  what: string | ErrorParts,
-  details: ToolServerErrorDetails,
-): ToolServerError {
+function failure(code: ToolServerErrorCode, what: ErrorParts, details: ToolServerErrorDetails): ToolServerError {
   return new ToolServerError(code, what, { details: { ...details, wasSent: true } });
 }

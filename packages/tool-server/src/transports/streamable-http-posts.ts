@@ -21,8 +21,10 @@ export class Post extends Canceller {
   /** Gives up what is left of it. */
   giveUp(reason: string): void {
     if (this.aborted) return;
-    const message = `The request to the server ${JSON.stringify(this.#server)} has ended. ${reason}`;
-    this.cancel(new ToolServerError("CALL_CANCELLED", message, { details: { wasSent: this.wasWritten } }));
+    const problem = `The request to the server ${JSON.stringify(this.#server)} has ended. ${reason}`;
+    this.cancel(
+      new ToolServerError("CALL_CANCELLED", { problem, advice: "" }, { details: { wasSent: this.wasWritten } }),
+    );
   }
 
   /** Why it failed: the reason that it was cancelled for, else the error. Nobody reads what is left of the response. */

@@ -1,4 +1,4 @@
-import { ToolServerError } from "../errors.js";
+import { describeProblem, ToolServerError } from "../errors.js";
 import type { RpcMessage } from "../rpc/json-rpc.js";
 import { TransientSet } from "../rpc/transient-map.js";
 import type { ToolMessageExtra, ToolTransport } from "./transport.js";
@@ -84,10 +84,15 @@ export function connectionOver(
 ): ToolServerError {
   const subject = `The connection to the server ${JSON.stringify(server)}`;
   if (failure === undefined) {
-    const message = `${subject} was closed on this side. Connect again before you call.`;
-    return new ToolServerError("CONNECTION_CLOSED", message, { details: { wasSent } });
+    const problem = `${subject} was closed on this side.`;
+    return new ToolServerError(
+      "CONNECTION_CLOSED",
+      { problem, advice: "Connect again before you call." },
+      { details: { wasSent } },
+    );
   }
-  return new ToolServerError("CONNECTION_LOST", `${subject} is lost. ${failure.message}`, {
+  const parts = { problem: `${subject} is lost. ${describeProblem(failure)}`, advice: failure.advice };
+  return new ToolServerError("CONNECTION_LOST", parts, {
     cause: failure,
     details: { ...failure.details, wasSent },
   });

@@ -47,27 +47,32 @@ export function brokenWebSocket(context: TransportContext, error: Error): ToolSe
   const code = "code" in error ? String(error.code) : "";
   const subject = subjectOf(context);
   if (code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH" || code === "WS_ERR_TOO_MANY_BUFFERED_PARTS") {
-    const message = `${subject} sent a message of more than ${context.limits.messageBytes} bytes, or in too many parts. Ask the server for less, or raise the limit.`;
-    return new ToolServerError("MESSAGE_TOO_LARGE", message, { cause: error });
+    const problem = `${subject} sent a message of more than ${context.limits.messageBytes} bytes, or in too many parts.`;
+    const advice = "Ask the server for less, or raise the limit.";
+    return new ToolServerError("MESSAGE_TOO_LARGE", { problem, advice }, { cause: error });
   }
   const why = printableText(context.secrets.redact(error.message), 200);
   if (code.startsWith("WS_ERR_")) {
-    const message = `${subject} broke the rules of WebSocket: ${why}. Check the server, and what stands between.`;
-    return new ToolServerError("NOT_A_TOOL_SERVER", message, { cause: error });
+    const parts = {
+      problem: `${subject} broke the rules of WebSocket: ${why}.`,
+      advice: "Check the server, and the proxies on the way.",
+    };
+    return new ToolServerError("NOT_A_TOOL_SERVER", parts, { cause: error });
   }
-  return new ToolServerError("CONNECTION_LOST", `${subject} is lost: ${why}. Connect again.`, { cause: error });
+  const parts = { problem: `${subject} is lost: ${why}.`, advice: "Connect again." };
+  return new ToolServerError("CONNECTION_LOST", parts, { cause: error });
 }
 
 /** That the peer did not answer a ping. */
 export function silentServer(context: TransportContext, timeoutMs: number): ToolServerError {
-  const message = `${subjectOf(context)} did not answer a ping within ${timeoutMs} ms. Check the network, and connect again.`;
-  return new ToolServerError("CONNECTION_LOST", message);
+  const problem = `${subjectOf(context)} did not respond to a ping within ${timeoutMs} ms.`;
+  return new ToolServerError("CONNECTION_LOST", { problem, advice: "Check the network, and connect again." });
 }
 
 /** That what came is not of the protocol. */
 export function notTheProtocol(context: TransportContext, what: string): ToolServerError {
-  const message = `${subjectOf(context)} sent ${what}, where a tool server sends JSON-RPC as text. Check the url.`;
-  return new ToolServerError("NOT_A_TOOL_SERVER", message);
+  const problem = `${subjectOf(context)} sent ${what}, where a tool server sends JSON-RPC as text.`;
+  return new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice: "Check the url." });
 }
 
 function subjectOf({ server }: TransportContext): string {

@@ -55,7 +55,7 @@ describe("a silent server", () => {
     clock.advance(1);
     expect(await failure()).toMatchObject({
       code: "CONNECTION_LOST",
-      message: expect.stringContaining("did not answer a ping within 10000 ms"),
+      message: expect.stringContaining("did not respond to a ping within 10000 ms"),
     });
     expect(clock.waiting).toBe(0);
     await vi.waitFor(() => expect(server.sockets.size).toBe(0), waiting);

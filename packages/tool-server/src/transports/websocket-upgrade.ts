@@ -89,8 +89,9 @@ export async function upgrade(context: NetworkContext, options: UpgradeOptions):
 }
 
 function tooSlow(server: string, limitMs: number): ToolServerError {
-  const message = `The server ${JSON.stringify(server)} did not answer the upgrade to WebSocket within ${limitMs} ms. Check that the url is one of a WebSocket, and that no proxy on the way holds it up.`;
-  return new ToolServerError("SERVER_UNREACHABLE", message, { details: { wasSent: false } });
+  const problem = `The server ${JSON.stringify(server)} did not respond to the upgrade to WebSocket within ${limitMs} ms.`;
+  const advice = "Check that the url is one of a WebSocket, and that no proxy on the way holds it up.";
+  return new ToolServerError("SERVER_UNREACHABLE", { problem, advice }, { details: { wasSent: false } });
 }
 
 function upgradeFailure({ server, secrets }: NetworkContext, error: Error): ToolServerError {
@@ -98,12 +99,13 @@ function upgradeFailure({ server, secrets }: NetworkContext, error: Error): Tool
   const code = "code" in error ? String(error.code) : "";
   const details = { wasSent: false };
   if (/^E[A-Z]+$/.test(code)) {
-    const message = `${subject} ended the connection before it answered the upgrade to WebSocket (${code}). Check that the url is one of a WebSocket.`;
-    return new ToolServerError("SERVER_UNREACHABLE", message, { cause: error, details });
+    const problem = `${subject} ended the connection before it responded to the upgrade to WebSocket (${code}).`;
+    const advice = "Check that the url is one of a WebSocket.";
+    return new ToolServerError("SERVER_UNREACHABLE", { problem, advice }, { cause: error, details });
   }
   const why = printableText(secrets.redact(error.message), 200);
-  const message = `${subject} answered the upgrade with what is no WebSocket: ${why}. Check the url.`;
-  return new ToolServerError("NOT_A_TOOL_SERVER", message, { cause: error, details });
+  const problem = `${subject} responded to the upgrade with what is not WebSocket: ${why}.`;
+  return new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice: "Check the url." }, { cause: error, details });
 }
 
 function headersOf({ headers }: IncomingMessage): AnswerHeaders {

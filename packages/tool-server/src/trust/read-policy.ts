@@ -60,7 +60,11 @@ interface Unusable extends Partial<Exposure> {
   readonly evidence?: string;
 }
 
-function fail(path: string, { reason, evidence, advice = "Fix it." }: Unusable, cause?: unknown): ToolServerError {
+function fail(
+  path: string,
+  { reason, evidence, advice = "Fix it, or ask its owner to." }: Unusable,
+  cause?: unknown,
+): ToolServerError {
   const problem = `The policy ${path} cannot be used: ${reason}. Nothing is trusted until it is fixed.`;
   const parts = { problem, evidence, advice };
   return new ToolServerError("POLICY_UNREADABLE", parts, { cause });

@@ -113,7 +113,7 @@ describe("trust", () => {
     const explained = await explainEntry(bearer, {
       variables: { API_TOKEN: "a-token-of-mine" },
       judgeTrust: async () => {
-        throw new ToolServerError("APPROVALS_UNREADABLE", "The file of approvals is damaged.");
+        throw new ToolServerError("APPROVALS_UNREADABLE", { problem: "The file of approvals is damaged.", advice: "" });
       },
     });
     expect(firstOf(explained)).toMatchObject({

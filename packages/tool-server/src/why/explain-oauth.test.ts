@@ -253,7 +253,7 @@ describe("a sign-in", () => {
   test("whose tokens cannot be read is told of, and the vault is left as it is", async () => {
     const world = await createOAuthWorld();
     const openVault = async () => {
-      throw new ToolServerError("VAULT_KEY_WRONG", "The key is another.");
+      throw new ToolServerError("VAULT_KEY_WRONG", { problem: "The key is another.", advice: "" });
     };
     const explained = await explainWorld(world, { oauth: { profile: "test", openVault } });
     expect(firstOf(explained)).toMatchObject({ cause: "vault-unreadable", mend: { command: "wirescope auth api" } });
@@ -354,7 +354,7 @@ describe("an authorization server", () => {
     ["SIGN_IN_FAILED", "redirect-mismatch", "redirect_uri did not match."],
   ] as const)("whose last failure was %s is told of as %s", async (code, cause, message) => {
     const world = await createOAuthWorld();
-    const lastFailure = new ToolServerError(code, message, { details: { said: message } });
+    const lastFailure = new ToolServerError(code, { problem: message, advice: "" }, { details: { said: message } });
     const explained = await explainWorld(world, { lastFailure });
     expect(firstOf(explained)).toMatchObject({ cause, message });
     expect(codesOf(explained)).toContain("sign-in-needed");

@@ -97,7 +97,7 @@ export function createGatewayTransport(open: () => Promise<GatewayLink>, onMessa
       link = opened;
       if (isClosed) {
         await opened.close();
-        throw new ToolServerError("CONNECTION_CLOSED", "The client has gone.");
+        throw new ToolServerError("CONNECTION_CLOSED", { problem: "The client disconnected.", advice: "" });
       }
       opened.transport.onmessage = (message, extra) => {
         onMessage();

@@ -29,7 +29,8 @@ export function failureFromMessage(message: Failure, cause?: unknown): ToolServe
   const { subject, problem, evidence, advice, issuerChange, foreignOrigin, unsetVariables } = message;
   return new ToolServerError(
     message.code as ToolServerErrorCode,
-    problem === "" ? message.message : { subject, problem, evidence, advice },
+    // A gateway of an older version sends the message alone.
+    problem === "" ? { problem: message.message, advice: "" } : { subject, problem, evidence, advice },
     {
       ...(cause === undefined ? {} : { cause }),
       details: {

@@ -102,10 +102,14 @@ describe("the answer of an authorization endpoint", () => {
 
 test("a connection's failure is placed by how far the connection had come, whatever its message says", () => {
   const failed = (code: string, connecting: ConnectingDetails) =>
-    new ToolServerError("SERVER_UNREACHABLE", "the TLS handshake failed: the proxy answered 407", {
-      cause: Object.assign(new Error(code), { code }),
-      details: { connecting },
-    });
+    new ToolServerError(
+      "SERVER_UNREACHABLE",
+      { problem: "the TLS handshake failed: the proxy answered 407", advice: "" },
+      {
+        cause: Object.assign(new Error(code), { code }),
+        details: { connecting },
+      },
+    );
   const stageOf = (code: string, stage: ConnectingDetails["stage"], isProxyItself = false) =>
     classify(failed(code, { stage, isProxyItself })).stage;
   expect(stageOf("ENOTFOUND", "reaching")).toBe("name");
