@@ -72,6 +72,16 @@ describe("a credential of headers", () => {
     );
   });
 
+  test("names a header that cannot be sent by its number or name, and the variables of its value", () => {
+    const good = { name: "X-A", value: "a" };
+    expect(() => create(good, { name: "Bearer hunter2", value: "x" })).toThrow(/the name of header 2 has a character/);
+    const variables = ["A", "B"];
+    expect(() => create(good, { name: "X-B", value: "", variables })).toThrow(
+      /its value, which is made of A and B, is empty/,
+    );
+    expect(() => create(good, { name: "X-B", value: "" })).toThrow(/for its value is empty/);
+  });
+
   test("makes the password of Basic known, and not only its base64", () => {
     const secrets = createSecretRegistry();
     const value = `Basic ${Buffer.from("me:opensesame").toString("base64")}`;
