@@ -6,7 +6,7 @@ import { missingVariables } from "./look-at-child.js";
 import { judgeClientAnswer } from "./look-at-client.js";
 import { classify } from "./look-at-network.js";
 import { walkOver, within } from "./time-limit.js";
-import { isMeantFor } from "./token-facts.js";
+import { isMeantFor, tokenFactsOf } from "./token-facts.js";
 import { candidatesOf } from "./try-alternatives.js";
 import { createWalk } from "./walk.js";
 
@@ -35,6 +35,68 @@ test("an audience is this server by its origin, another by another's, and a name
   expect(isMeantFor(["https://other.example", "a-name"], server)).toBeUndefined();
   expect(isMeantFor([], server)).toBeUndefined();
   expect(isMeantFor(["https://api.example.com"], new URL("wss://api.example.com/"))).toBe(true);
+});
+
+test("a host alone is an audience too, with its port or without, and a url that cannot be read tells nothing", () => {
+  const server = new URL("https://api.example.com:8443/mcp");
+  expect(isMeantFor(["api.example.com"], server)).toBe(true);
+  expect(isMeantFor(["api.example.com:8443"], server)).toBe(true);
+  expect(isMeantFor(["https://api.example.com"], server)).toBe(false);
+  expect(isMeantFor(["https://"], server)).toBeUndefined();
+  expect(isMeantFor(["x-https://other.example"], server)).toBeUndefined();
+});
+
+describe("what a token says of itself", () => {
+  const server = new URL("https://api.example.com/mcp");
+  const read = (claims: unknown, name = "Authorization", scheme = "Bearer ") => {
+    const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const value = `${scheme}${part({ alg: "none" })}.${part(claims)}.c2ln`;
+    return tokenFactsOf({ name, from: "configuration", variables: ["A"] }, value, server, (text) => `<${text}>`);
+  };
+
+  test("[TS-D-WHY-2] is its times, audience, scopes and tenant, redacted, and nothing else", () => {
+    const claims = {
+      exp: 10,
+      iat: 5,
+      aud: "a-name",
+      scope: " read  write ",
+      tid: "acme",
+      org_id: 7,
+      team_id: {},
+      sub: "ada",
+    };
+    expect(read(claims)).toEqual({
+      header: "Authorization",
+      from: "configuration",
+      variables: ["A"],
+      issuedAt: 5000,
+      notBefore: undefined,
+      expiresAt: 10_000,
+      audience: ["<a-name>"],
+      isForServer: undefined,
+      scopes: ["<read>", "<write>"],
+      tenants: [
+        { claim: "tid", value: "<acme>" },
+        { claim: "org_id", value: "<7>" },
+      ],
+    });
+  });
+
+  test("[TS-D-WHY-2] may be in any header, and its lists are bounded", () => {
+    const aud = ["", 1, ...Array.from({ length: 11 }, (_, index) => `a${index}`)];
+    const facts = read({ exp: 1, aud, scp: ["read", "write"] }, "X-Token", "");
+    expect(facts?.audience).toHaveLength(10);
+    expect(facts?.audience[0]).toBe("<a0>");
+    expect(facts?.scopes).toEqual(["<read>", "<write>"]);
+    expect(read({ exp: 1 })).toMatchObject({ audience: [], scopes: undefined, tenants: [] });
+    expect(read({ exp: 1, scope: "" })?.scopes).toEqual([]);
+  });
+
+  test("is nothing if it is no JSON Web Token", () => {
+    const header = { name: "Authorization", from: "configuration", variables: [] } as const;
+    expect(tokenFactsOf(header, "Bearer opaque", server, (text) => text)).toBeUndefined();
+    expect(read(null)).toBeUndefined();
+  });
 });
 
 test("variables are missed only where a line laments them, and the entry does not pass them on", () => {
