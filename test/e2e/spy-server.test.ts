@@ -122,6 +122,9 @@ test("[TS-D-STDIO-1] a gateway without a sandbox logs the reason once, for all i
   const config = configure({ one: server, two: server, three: { ...server, sandbox: false } });
   const options = ["--config", config, "--trust", "--port", "0", "--log", "json"];
   const gateway = await startGateway(options, { env: { PATH: pathWithout(folder), HOME: home } });
+  for (const name of ["one", "two", "three"]) {
+    await expect.poll(() => gateway.stderr).toMatch(new RegExp(`"server":"${name}",.*"READY"`));
+  }
   gateway.process.kill("SIGTERM");
   await gateway.ended;
   const lines = gateway.stderr.split("\n").filter((line) => line.includes("without a sandbox"));
