@@ -25,6 +25,7 @@ test.each([
   ["${A-B}", [expect.stringContaining("other characters")]],
   ["${A:B}", [expect.stringContaining("other characters")]],
   ["${A:-${B}}", ["a default refers to a variable"]],
+  ["${} ${", ["${} has no name", "a ${ has no }"]],
   ["${} ${A} ${", ["${} has no name", "a ${ has no }"]],
 ])("[TS-D-SUB-4] %s is malformed, for each reference that is none", (written, malformed) => {
   expect(parseTemplate(written).malformed).toEqual(malformed);

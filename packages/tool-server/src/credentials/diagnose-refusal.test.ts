@@ -207,6 +207,8 @@ describe("the first diagnosis of a refusal", () => {
     ["Own s3cr3t", "Bearer", []],
     ["Bearer 's3cr3t'", "", ["credentials-malformed"]],
     ["Bearer 's3cr3t", "", []],
+    ["Bearer a's3cr3t'", "", []],
+    ["Bearer 's3'cr3t", "", []],
     ["Basic dTpw", "", []],
   ])("[TS-ERR-2] judges %s by the challenge %j: %j", (value, challenge, expected) => {
     const sent = { authorization: value };
@@ -215,6 +217,21 @@ describe("the first diagnosis of a refusal", () => {
         .filter(({ weight }) => weight === "explains")
         .map(({ cause }) => cause),
     ).toEqual(expected);
+  });
+
+  test("[TS-ERR-3] leaves the header alone at 403: the server knows who asks", () => {
+    const headers = [{ name: "X-Auth-Token", from: "helper", scheme: undefined, variables: [] }] as const;
+    const given = { sent: { "X-Auth-Token": "s3cr3t" }, challenge: "Bearer" };
+    expect(judge(given, { headers })[0]).toMatchObject({
+      cause: "wrong-header",
+      message: expect.stringContaining("the token is in X-Auth-Token (from the helper)."),
+    });
+    expect(judge({ ...given, status: 403 }, { headers }).map(({ cause }) => cause)).toEqual(["permission"]);
+  });
+
+  test("says when an expired token was issued only if the token does", () => {
+    const [expired] = judge({ sent: { "X-Token": token({ exp: now / 1000 - 60 }) } });
+    expect(expired?.message).toBe("The token in X-Token expired at 2030-06-01T11:59:00Z, 60 s ago. Get a new one.");
   });
 
   test("finds the variables of a header whatever the case of its name", () => {
