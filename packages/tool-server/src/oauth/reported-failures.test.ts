@@ -366,12 +366,12 @@ describe("redirects", () => {
     expect((await world.session().signIn(remote)).record.accessToken).toMatch(/^access-/);
   });
 
-  test("(21) a pasted address of something else is refused with words on what to paste", async () => {
+  test("(21) a pasted address of something else is refused with the address to paste", async () => {
     const world = await createOAuthWorld();
     const mistaken: SignIn = { begin: async () => ({ pasted: "https://as.example/authorize?code=x" }) };
     await expect(world.session().signIn(mistaken)).rejects.toMatchObject({
       code: "SIGN_IN_FAILED",
-      message: expect.stringContaining("It begins with http://127.0.0.1:"),
+      message: expect.stringContaining("which begins with http://127.0.0.1:"),
     });
   });
 });
