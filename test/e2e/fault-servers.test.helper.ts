@@ -37,7 +37,7 @@ export async function startFaultServer(kind: FaultServerKind, atEnd: typeof defe
   const argsOf = (): string[] => [program, JSON.stringify({ ...kind, log, port, mark: own })];
   const kill = async (): Promise<void> => {
     if (kind.kind === "stdio") {
-      for (const pid of processesOf(own)) process.kill(pid, "SIGKILL");
+      signalAll(own, "SIGKILL");
       return;
     }
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -72,12 +72,23 @@ export async function startFaultServer(kind: FaultServerKind, atEnd: typeof defe
     lines,
     count: (beginning) => lines().filter((line) => line.startsWith(beginning)).length,
     signal(signal) {
-      if (kind.kind === "stdio") for (const pid of processesOf(own)) process.kill(pid, signal);
+      if (kind.kind === "stdio") signalAll(own, signal);
       else child?.kill(signal);
     },
     kill,
     restart: start,
   };
+}
+
+/** Signals the processes of a stdio server. In a sandbox there are several, and the end of one ends the others. */
+function signalAll(own: string, signal: NodeJS.Signals): void {
+  for (const pid of processesOf(own)) {
+    try {
+      process.kill(pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
+  }
 }
 
 /** Servers of all these kinds, in the eras that they have. */
