@@ -28,7 +28,8 @@ const below = "below";
 
 /**
  * Which folders and files at the top of a package's src import which others. The rows are in order: each names rows above it only.
- * Files at the top that have no row are shared by all of them, and import no folder. Tests may import anything: they put
+ * A folder within a folder may have a row of its own ("auth/vault"). Files at the top that have no row are shared by all of
+ * them, and import no folder. Tests may import anything: they put
  * the parts together.
  */
 const folderDirections = {
@@ -59,30 +60,19 @@ const folderDirections = {
     secrets: [],
     process: ["secrets"],
     "errors.ts": ["process"],
-    rpc: ["errors.ts"],
-    headers: [],
-    files: ["process"],
+    files: [],
     diagnostics: ["secrets", "errors.ts"],
-    configuration: ["secrets", "process", "errors.ts", "headers", "files"],
-    trust: ["process", "errors.ts", "files", "configuration"],
-    http: ["secrets", "process", "errors.ts", "rpc", "headers", "diagnostics"],
-    vault: ["secrets", "process", "errors.ts", "files"],
-    credentials: ["secrets", "process", "errors.ts", "headers", "diagnostics", "configuration"],
-    oauth: ["secrets", "process", "errors.ts", "files", "diagnostics", "http", "vault", "credentials"],
-    transports: [
-      "secrets",
-      "process",
-      "errors.ts",
-      "rpc",
-      "headers",
-      "diagnostics",
-      "configuration",
-      "http",
-      "credentials",
-    ],
-    connection: ["process", "errors.ts", "rpc", "diagnostics", "transports"],
-    servers: below,
-    bridge: below,
+    config: ["secrets", "process", "errors.ts", "files"],
+    trust: ["process", "errors.ts", "files", "config"],
+    http: ["secrets", "process", "errors.ts", "diagnostics", "config"],
+    "auth/vault": ["secrets", "process", "errors.ts", "files"],
+    "auth/credentials": ["secrets", "process", "errors.ts", "diagnostics", "config"],
+    "auth/oauth": ["secrets", "process", "errors.ts", "files", "diagnostics", "http", "auth/vault", "auth/credentials"],
+    "connection/rpc": ["errors.ts"],
+    "connection/transports": below,
+    connection: ["process", "errors.ts", "diagnostics", "connection/rpc", "connection/transports"],
+    "connection/servers": below,
+    "connection/bridge": below,
     why: below,
   },
   gateway: {
@@ -334,10 +324,11 @@ function targetOf(path, specifier) {
   return existsSync(join(root, target)) ? target : target.replace(/\.js$/, ".ts");
 }
 
-/** The package that a file is in, and its folder below src, or its name if it is in none. */
+/** The package that a file is in, and its row: its folder below src, or the folder within that one if it has a row of its own. */
 function partOf(path) {
-  const [, name, part] = /^packages\/([^/]+)\/src\/([^/]+)/.exec(path) ?? [];
-  return [name, part];
+  const [, name, folder, inner] = /^packages\/([^/]+)\/src\/([^/]+)(?:\/([^/]+)\/)?/.exec(path) ?? [];
+  const nested = `${folder}/${inner}`;
+  return [name, folderDirections[name]?.[nested] === undefined ? folder : nested];
 }
 
 function titleOf(part) {

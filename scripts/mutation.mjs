@@ -18,10 +18,10 @@ const parts = {
   registry: ["packages/channelz/src/registry"],
   client: ["packages/channelz/src/client"],
   substitution: [
-    "packages/tool-server/src/configuration",
+    "packages/tool-server/src/config",
     "{judge-value,parse-env-file,substitute-entry,template,url-template}.ts",
   ],
-  credentials: ["packages/tool-server/src/credentials"],
+  credentials: ["packages/tool-server/src/auth/credentials"],
   why: ["packages/tool-server/src/why", "{*,walk/*}.ts"],
   // Judges facts and does nothing else: its own tests have no server to wait for.
   rank: ["packages/tool-server/src/why/rank"],

@@ -1,6 +1,6 @@
 /**
  * Failures that people reported of the clients they use, by their numbers: each is held against a server that misbehaves so.
- * Those of OAuth stand in `packages/tool-server/src/oauth`, those of storage beside the vaults.
+ * Those of OAuth stand in `packages/tool-server/src/auth/oauth`, those of storage beside the vaults.
  */
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -157,7 +157,10 @@ describe("redaction", () => {
 
 /** Where the others are proven: the file, and how the title of the test begins. */
 const elsewhere: Record<number, readonly [file: string, title: string]> = {
-  14: ["packages/tool-server/src/transports/streamable-http-transport.test.ts", "are asked for anew with each request"],
+  14: [
+    "packages/tool-server/src/connection/transports/streamable-http-transport.test.ts",
+    "are asked for anew with each request",
+  ],
   27: ["test/e2e/tool-server-calls.test.ts", "[TS-D-CONN-3] is initialized again, once, by all calls that notice"],
   28: ["test/e2e/tool-server-hostile.test.ts", "[TS-D-HTTP-3] and a pooled socket that died in between fails none"],
   30: [
@@ -165,9 +168,12 @@ const elsewhere: Record<number, readonly [file: string, title: string]> = {
     "[TS-D-CONN-3] keeps a connection that is held from knocking at a server without",
   ],
   31: ["test/e2e/tool-server-calls.test.ts", "[TS-D-CONN-2] progress begins the time limit anew"],
-  32: ["packages/tool-server/src/transports/stdio-transport.test.ts", "takes with it all that it started"],
-  33: ["packages/tool-server/src/transports/stdio-transport.test.ts", "or says which PATH was searched"],
-  34: ["packages/tool-server/src/transports/stdio-transport.test.ts", "at its start, shows its exit code and the last"],
+  32: ["packages/tool-server/src/connection/transports/stdio-transport.test.ts", "takes with it all that it started"],
+  33: ["packages/tool-server/src/connection/transports/stdio-transport.test.ts", "or says which PATH was searched"],
+  34: [
+    "packages/tool-server/src/connection/transports/stdio-transport.test.ts",
+    "at its start, shows its exit code and the last",
+  ],
   35: ["packages/tool-server/src/http/connect-socket.test.ts", "carries every leg by CONNECT"],
 };
 

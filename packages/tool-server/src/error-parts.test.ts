@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { parsePastedRedirect } from "./auth/oauth/authorization/pasted-redirect.js";
+import type { OAuthContext } from "./auth/oauth/oauth-context.js";
 import { tooSilent } from "./connection/call-failure.js";
 import { tooLong } from "./connection/call-limit.js";
+import { connectionOver } from "./connection/transports/transport-life.js";
 import { ToolServerError } from "./errors.js";
-import { parsePastedRedirect } from "./oauth/authorization/pasted-redirect.js";
-import type { OAuthContext } from "./oauth/oauth-context.js";
 import { createSecretRegistry } from "./secrets/redactor.js";
-import { connectionOver } from "./transports/transport-life.js";
 import { readPolicy } from "./trust/read-policy.js";
 
 const packages = join(import.meta.dirname, "../..");

@@ -1,5 +1,5 @@
+import type { Cancellation } from "../cancellation.js";
 import { ToolServerError } from "../errors.js";
-import type { Cancellation } from "../rpc/cancellation.js";
 
 /** Waits for `promise` until the caller gives up; what was begun for all goes on. */
 export function abortable<T>(promise: Promise<T>, signal: Cancellation | undefined, server: string): Promise<T> {

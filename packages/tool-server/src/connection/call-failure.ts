@@ -1,10 +1,10 @@
 import { ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
+import type { Cancellation } from "../cancellation.js";
+import { describeDuration } from "../duration.js";
 import { ToolServerError } from "../errors.js";
-import { quotedWords } from "../process/printable-text.js";
-import type { Cancellation } from "../rpc/cancellation.js";
-import { RpcError } from "../rpc/rpc-error.js";
-import { describeDuration } from "./duration.js";
+import { quotedWords } from "../printable-text.js";
 import { redactFailure, redactValue } from "./redact-failure.js";
+import { RpcError } from "./rpc/rpc-error.js";
 
 /** What is known of a call that failed. */
 export interface CallCircumstances {

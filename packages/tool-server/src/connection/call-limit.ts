@@ -1,6 +1,6 @@
+import type { Clock } from "../clock.js";
+import { describeDuration } from "../duration.js";
 import { ToolServerError } from "../errors.js";
-import type { Clock } from "../process/clock.js";
-import { describeDuration } from "./duration.js";
 
 /** The longest that a timer of Node can wait, in milliseconds: one that is longer would fire at once. */
 const maxTimerMs = 2 ** 31 - 1;

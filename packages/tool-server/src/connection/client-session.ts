@@ -1,22 +1,22 @@
 import { Client, SdkError, SdkErrorCode, type Transport } from "@modelcontextprotocol/client";
+import type { Clock } from "../clock.js";
 import { publish, publisherOf } from "../diagnostics/channels.js";
 import type { ConnectivityState, TransportFacts } from "../diagnostics/facts.js";
 import type { Tell } from "../diagnostics/tell.js";
+import { describeDuration } from "../duration.js";
 import { ToolServerError } from "../errors.js";
-import type { Clock } from "../process/clock.js";
-import type { Call } from "../rpc/call.js";
-import type { JsonObject, RequestId } from "../rpc/json-rpc.js";
-import { Peer, type RelatedCall } from "../rpc/peer.js";
-import { metaKeys } from "../rpc/protocol.js";
-import type { ToolTransport } from "../transports/transport.js";
 import { callFailure } from "./call-failure.js";
 import { afterSilence, timerMs } from "./call-limit.js";
 import type { ClientSettings, MessageOrigin, ServerDescription } from "./client-settings.js";
 import type { ForwardedRequest } from "./connection.js";
-import { describeDuration } from "./duration.js";
 import { type ChangedList, listChangeHandlers, watchSubscription } from "./list-changes.js";
 import { connectClient, type EraMemory, handshakeTimes } from "./negotiate-era.js";
+import type { Call } from "./rpc/call.js";
+import type { JsonObject, RequestId } from "./rpc/json-rpc.js";
+import { Peer, type RelatedCall } from "./rpc/peer.js";
+import { metaKeys } from "./rpc/protocol.js";
 import { createSchemaValidator } from "./schema-validator.js";
+import type { ToolTransport } from "./transports/transport.js";
 
 export type { ClientSettings, ServerDescription } from "./client-settings.js";
 

@@ -6,8 +6,8 @@ import type {
   ServerCapabilities,
 } from "@modelcontextprotocol/client";
 import type { TransportFacts } from "../diagnostics/facts.js";
-import type { RpcNotification, RpcRequest } from "../rpc/json-rpc.js";
-import type { RelatedCall } from "../rpc/peer.js";
+import type { RpcNotification, RpcRequest } from "./rpc/json-rpc.js";
+import type { RelatedCall } from "./rpc/peer.js";
 
 /** Who we are, to the server. */
 export interface ClientSettings {

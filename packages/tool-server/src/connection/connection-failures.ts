@@ -1,5 +1,5 @@
+import { describeDuration } from "../duration.js";
 import { ToolServerError, type ToolServerErrorCode, withAdvice } from "../errors.js";
-import { describeDuration } from "./duration.js";
 import { isSafeMethod } from "./safe-methods.js";
 
 const personCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCode>([

@@ -17,10 +17,10 @@ import type {
 } from "@modelcontextprotocol/client";
 import type { StateChange } from "../diagnostics/channels.js";
 import type { ConnectionFacts, ConnectivityState } from "../diagnostics/facts.js";
-import type { Call } from "../rpc/call.js";
-import type { JsonObject } from "../rpc/json-rpc.js";
 import type { ServerDescription } from "./client-settings.js";
 import type { ChangedList } from "./list-changes.js";
+import type { Call } from "./rpc/call.js";
+import type { JsonObject } from "./rpc/json-rpc.js";
 
 /** Is called with each new state of a connection, before anybody who only observes it. */
 export type StateListener = (change: StateChange<ConnectionFacts>) => void;

@@ -1,14 +1,11 @@
 import type { Client, RequestOptions } from "@modelcontextprotocol/client";
+import type { BackOffLimits } from "../back-off.js";
+import { type Cancellation, Canceller } from "../cancellation.js";
+import type { Clock } from "../clock.js";
 import { publish, publisherOf } from "../diagnostics/channels.js";
 import type { ConnectionFacts, TransportFacts } from "../diagnostics/facts.js";
 import type { Tell } from "../diagnostics/tell.js";
 import type { ToolServerError } from "../errors.js";
-import type { BackOffLimits } from "../process/back-off.js";
-import type { Clock } from "../process/clock.js";
-import { Call } from "../rpc/call.js";
-import { type Cancellation, Canceller } from "../rpc/cancellation.js";
-import type { JsonObject } from "../rpc/json-rpc.js";
-import type { ToolTransport } from "../transports/transport.js";
 import { abortable } from "./abortable.js";
 import { callFailure, tooSilent } from "./call-failure.js";
 import { afterSilence, timerMs, tooLong } from "./call-limit.js";
@@ -20,7 +17,10 @@ import { connectivityOf } from "./connection-state.js";
 import type { ChangedList } from "./list-changes.js";
 import { listMethods } from "./list-methods.js";
 import { createEraMemory } from "./negotiate-era.js";
+import { Call } from "./rpc/call.js";
+import type { JsonObject } from "./rpc/json-rpc.js";
 import { createSessionKeeper } from "./session-keeper.js";
+import type { ToolTransport } from "./transports/transport.js";
 
 export interface ConnectionOptions {
   readonly facts: ConnectionFacts;

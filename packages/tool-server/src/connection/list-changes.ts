@@ -1,7 +1,7 @@
 import { type Client, type ClientOptions, ProtocolError } from "@modelcontextprotocol/client";
+import { createBackOff } from "../back-off.js";
+import type { Clock } from "../clock.js";
 import type { ToolServerError } from "../errors.js";
-import { createBackOff } from "../process/back-off.js";
-import type { Clock } from "../process/clock.js";
 import { ownFailure } from "./call-failure.js";
 
 /** What can change while a connection lives. */

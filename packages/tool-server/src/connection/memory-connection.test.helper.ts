@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import { createTell } from "../diagnostics/tell.js";
-import { createFakeClock, type FakeClock } from "../process/fake-clock.test.helper.js";
+import { createFakeClock, type FakeClock } from "../fake-clock.test.helper.js";
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
 import type { Connection } from "./connection.js";
 import { type ConnectionOptions, createConnection } from "./create-connection.js";

@@ -2,10 +2,10 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { InMemoryTransport, type Transport } from "@modelcontextprotocol/client";
 import { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { createNoCredential } from "../credentials/fixed-credential.js";
+import { createNoCredential } from "../auth/credentials/fixed-credential.js";
 import type { ConnectionFacts, TransportFacts } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
-import type { ToolTransport } from "../transports/transport.js";
+import type { ToolTransport } from "./transports/transport.js";
 
 /** A server of the SDK in this process, with switches for what goes wrong. */
 export interface MemoryServer {

@@ -1,5 +1,5 @@
 import { type Client, ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
-import type { ToolTransport } from "../transports/transport.js";
+import type { ToolTransport } from "./transports/transport.js";
 
 /** Which era of the protocol a server was found to speak; kept from one transport to the next. */
 export interface EraMemory {

@@ -1,9 +1,9 @@
+import { type BackOffLimits, createBackOff } from "../back-off.js";
+import type { Cancellation } from "../cancellation.js";
+import type { Clock } from "../clock.js";
 import { publish } from "../diagnostics/channels.js";
 import type { ConnectionFacts } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
-import { type BackOffLimits, createBackOff } from "../process/back-off.js";
-import type { Clock } from "../process/clock.js";
-import type { Cancellation } from "../rpc/cancellation.js";
 import { abortable } from "./abortable.js";
 import type { ClientSession } from "./client-session.js";
 import type { StateListener } from "./connection.js";

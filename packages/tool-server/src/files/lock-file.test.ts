@@ -2,11 +2,11 @@ import { setMaxListeners } from "node:events";
 import { readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { createFakeClock, type FakeClock } from "../process/fake-clock.test.helper.js";
-import { temporaryFolder } from "../vault/temporary-folder.test.helper.js";
+import { temporaryFolder } from "../auth/vault/temporary-folder.test.helper.js";
+import { createFakeClock, type FakeClock } from "../fake-clock.test.helper.js";
+import { steadyClock } from "../steady-clock.js";
 import { acquireLockFile, type HeldLock, heartbeatMs, silenceMs } from "./lock-file.js";
 import { createLockOwner, type LockOwner, livenessOf } from "./lock-owner.js";
-import { steadyClock } from "./steady-clock.js";
 
 const patience = { interval: 1, timeout: 20_000 };
 const never = new AbortController().signal;

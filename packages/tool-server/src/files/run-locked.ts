@@ -1,4 +1,4 @@
-import type { Clock } from "../process/clock.js";
+import type { Clock } from "../clock.js";
 
 /** A lock as its task sees it. */
 export interface Hold {

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { describe, expect, test, vi } from "vitest";
 import { failureOf } from "../failure-of.test.helper.js";
-import { createFakeClock } from "../process/fake-clock.test.helper.js";
+import { createFakeClock } from "../fake-clock.test.helper.js";
 import { waiting } from "../waiting.test.helper.js";
 import { startHostileServer, startRawServer } from "./hostile-http-server.test.helper.js";
 import { createTestClient, get } from "./http-client.test.helper.js";

@@ -1,7 +1,7 @@
+import type { Cancellation } from "../cancellation.js";
+import type { Clock } from "../clock.js";
 import type { SocketWire } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
-import type { Clock } from "../process/clock.js";
-import type { Cancellation } from "../rpc/cancellation.js";
 import { Exchange, type ExchangeOwner } from "./exchange.js";
 import type { HttpAnswer, HttpRequest } from "./http-client.js";
 import type { HttpConnection } from "./http-connection.js";

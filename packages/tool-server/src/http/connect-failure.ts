@@ -1,5 +1,5 @@
 import { type ConnectingDetails, ToolServerError } from "../errors.js";
-import { printableText } from "../process/printable-text.js";
+import { printableText } from "../printable-text.js";
 
 /** A connection that failed. */
 export interface FailedConnection {

@@ -1,8 +1,8 @@
 import { lookup as systemLookup } from "node:dns";
 import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import * as tls from "node:tls";
+import type { Clock } from "../clock.js";
 import type { ConnectingDetails } from "../errors.js";
-import type { Clock } from "../process/clock.js";
 import { ConnectObstacle, connectFailure } from "./connect-failure.js";
 import type { SocketOptions } from "./http-client.js";
 import { hostOf, portOf } from "./loopback.js";

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { failureOf } from "../failure-of.test.helper.js";
-import { createFakeClock } from "../process/fake-clock.test.helper.js";
+import { createFakeClock } from "../fake-clock.test.helper.js";
 import { waiting } from "../waiting.test.helper.js";
 import { startHostileServer, startRawServer } from "./hostile-http-server.test.helper.js";
 import { createTestClient, get, post } from "./http-client.test.helper.js";

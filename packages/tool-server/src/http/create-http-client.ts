@@ -1,9 +1,9 @@
 import { setMaxListeners } from "node:events";
 import type { LookupFunction, Socket } from "node:net";
+import type { Cancellation } from "../cancellation.js";
+import { type Clock, systemClock } from "../clock.js";
 import type { TransportFacts } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
-import { type Clock, systemClock } from "../process/clock.js";
-import type { Cancellation } from "../rpc/cancellation.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { type AttemptHost, attemptRequest } from "./attempt-request.js";
 import { type ConnectSettings, connectSocket, nameOf } from "./connect-socket.js";

@@ -1,5 +1,5 @@
 import { ToolServerError } from "../errors.js";
-import { printableText } from "../process/printable-text.js";
+import { printableText } from "../printable-text.js";
 import { codeOf, connectFailure, isClientCertificateAlert } from "./connect-failure.js";
 
 /** What is known of a request that broke. */

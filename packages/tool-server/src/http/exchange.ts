@@ -1,9 +1,9 @@
 import type { Dispatcher } from "undici";
+import type { Cancellation } from "../cancellation.js";
+import type { Clock } from "../clock.js";
 import { publisherOf } from "../diagnostics/channels.js";
 import type { SocketWire } from "../diagnostics/facts.js";
 import { ToolServerError } from "../errors.js";
-import type { Clock } from "../process/clock.js";
-import type { Cancellation } from "../rpc/cancellation.js";
 import { BytePieces } from "./byte-pieces.js";
 import { type BrokenExchange, exchangeFailure } from "./exchange-failure.js";
 import type { AnswerHeaders, HttpAnswer } from "./http-client.js";

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import { createTestContext, listenTo, type Published } from "../transports/transport-context.test.helper.js";
+import { createTestContext, listenTo, type Published } from "../connection/transports/transport-context.test.helper.js";
 import { createHttpClient, type HttpClientOptions } from "./create-http-client.js";
 import type { HttpClient, HttpRequest } from "./http-client.js";
 

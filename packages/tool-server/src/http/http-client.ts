@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
+import type { Cancellation } from "../cancellation.js";
 import type { WireFacts } from "../diagnostics/facts.js";
-import type { Cancellation } from "../rpc/cancellation.js";
 
 /** Headers of an answer, by name in lower case; several of one name are joined by a comma, but for set-cookie, of which the last counts. */
 export type AnswerHeaders = Readonly<Record<string, string>>;

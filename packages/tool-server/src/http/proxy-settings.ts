@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
 import { ToolServerError } from "../errors.js";
-import { printableText } from "../process/printable-text.js";
+import { printableText } from "../printable-text.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { parseUrl } from "../url.js";
 import { hostOf, isLoopbackHost, portOf } from "./loopback.js";

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createTestContext } from "../transports/transport-context.test.helper.js";
+import { createTestContext } from "../connection/transports/transport-context.test.helper.js";
 import { createHttpClient } from "./create-http-client.js";
 import { startHostileServer } from "./hostile-http-server.test.helper.js";
 import type { HttpClient, HttpRequest } from "./http-client.js";

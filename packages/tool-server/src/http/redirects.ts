@@ -1,5 +1,5 @@
 import { ToolServerError } from "../errors.js";
-import { printableText } from "../process/printable-text.js";
+import { printableText } from "../printable-text.js";
 import { parseUrl } from "../url.js";
 import type { HttpAnswer, HttpClient, HttpRequest } from "./http-client.js";
 

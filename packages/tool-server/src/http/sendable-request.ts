@@ -1,4 +1,4 @@
-import { isHeaderName, isHeaderValue } from "../headers/header-rules.js";
+import { isHeaderName, isHeaderValue } from "../config/headers/header-rules.js";
 import type { HttpRequest } from "./http-client.js";
 
 /** Headers that say how the bytes of a request are to be read, which only the code that writes them knows. */

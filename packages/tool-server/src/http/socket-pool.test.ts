@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createTestContext, listenTo } from "../connection/transports/transport-context.test.helper.js";
 import { failureOf } from "../failure-of.test.helper.js";
-import { createTestContext, listenTo } from "../transports/transport-context.test.helper.js";
 import { waiting } from "../waiting.test.helper.js";
 import { createHttpClient } from "./create-http-client.js";
 import { startHostileServer, startRawServer } from "./hostile-http-server.test.helper.js";

@@ -1,5 +1,5 @@
+import type { Cancellation } from "../cancellation.js";
 import type { TransportFacts } from "../diagnostics/facts.js";
-import type { Cancellation } from "../rpc/cancellation.js";
 import type { HttpConnection } from "./http-connection.js";
 
 /** How many connections there may be to one origin, and how many more for requests that others wait for. */

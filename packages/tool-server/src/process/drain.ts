@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { Readable } from "node:stream";
-import { systemClock, waitAtMost } from "./clock.js";
+import { systemClock, waitAtMost } from "../clock.js";
 
 /** How long a pipe may stay open once its group is gone. */
 const drainMs = 250;

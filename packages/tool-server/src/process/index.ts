@@ -1,4 +1,5 @@
-export { type BackOff, type BackOffLimits, createBackOff } from "./back-off.js";
+export { type BackOff, type BackOffLimits, createBackOff } from "../back-off.js";
+export { type Clock, systemClock } from "../clock.js";
 export {
   childEnvironment,
   type Environment,
@@ -6,7 +7,6 @@ export {
   scrubbedEnvironment,
   withheldVariables,
 } from "./child-environment.js";
-export { type Clock, systemClock } from "./clock.js";
 export {
   describeOutcome,
   type NotStarted,

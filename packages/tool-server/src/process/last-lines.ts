@@ -1,4 +1,4 @@
-import { printableText } from "./printable-text.js";
+import { printableText } from "../printable-text.js";
 
 const keptBytes = 32 * 1024;
 const keptLines = 20;

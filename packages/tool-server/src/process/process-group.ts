@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
-import type { Clock } from "./clock.js";
+import type { Clock } from "../clock.js";
 
 const firstLookMs = 5;
 const laterLookMs = 50;

@@ -1,4 +1,4 @@
-import { printableText } from "./printable-text.js";
+import { printableText } from "../printable-text.js";
 
 /** Why a child never ran. */
 export type NotStarted =

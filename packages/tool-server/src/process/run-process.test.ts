@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { createFakeClock } from "./fake-clock.test.helper.js";
+import { createFakeClock } from "../fake-clock.test.helper.js";
 import { describeOutcome, describeSearch, type NotStarted, type ProcessOutcome } from "./process-outcome.js";
 import { type RunOptions, runProcess } from "./run-process.js";
 import { allGone, createScriptFolder, isRunning, wordsOf } from "./temporary-scripts.test.helper.js";

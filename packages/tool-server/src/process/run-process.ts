@@ -1,4 +1,4 @@
-import { systemClock } from "./clock.js";
+import { systemClock } from "../clock.js";
 import { drain } from "./drain.js";
 import type { ProcessOutcome, ProcessStop } from "./process-outcome.js";
 import { type StartOptions, startProcess } from "./start-process.js";

@@ -3,8 +3,8 @@ import { closeSync, openSync } from "node:fs";
 import { mkdir, readdir, readlink, realpath, stat } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { printableText } from "../printable-text.js";
 import type { Environment } from "./child-environment.js";
-import { printableText } from "./printable-text.js";
 import { resolveCommand } from "./resolve-command.js";
 
 /** A way to run a program so that some files are hidden and other processes closed: what bubblewrap is started with. */

@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { open, stat } from "node:fs/promises";
-import { shellWord } from "./shell-word.js";
+import { shellWord } from "../shell-word.js";
 
 /**
  * Whether the first line of a script names its interpreter and ends with a carriage return, as an editor of Windows writes it. The

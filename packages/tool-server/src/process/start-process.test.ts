@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test, vi } from "vitest";
-import { createFakeClock } from "./fake-clock.test.helper.js";
+import { createFakeClock } from "../fake-clock.test.helper.js";
 import { type RunningProcess, type StartOptions, startProcess } from "./start-process.js";
 import { allGone, createScriptFolder, isRunning, wordsOf } from "./temporary-scripts.test.helper.js";
 

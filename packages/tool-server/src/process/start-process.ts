@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { constants } from "node:os";
 import type { Duplex, Readable, Writable } from "node:stream";
-import { type Clock, systemClock, waitAtMost } from "./clock.js";
+import { type Clock, systemClock, waitAtMost } from "../clock.js";
 import { drain } from "./drain.js";
 import { createLastLines } from "./last-lines.js";
 import { endGroup } from "./process-group.js";

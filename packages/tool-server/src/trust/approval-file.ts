@@ -1,4 +1,4 @@
-import { jsonNodeToValue, parseJsonWithPositions } from "../configuration/json-with-positions.js";
+import { jsonNodeToValue, parseJsonWithPositions } from "../config/json-with-positions.js";
 import type { Approval } from "./approval.js";
 import type { EntryFingerprint, FileFingerprint } from "./fingerprint-entry.js";
 

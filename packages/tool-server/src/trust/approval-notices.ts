@@ -1,8 +1,8 @@
 import { basename } from "node:path";
-import type { Entry, StdioEntry } from "../configuration/entry.js";
-import { variableUses } from "../configuration/substitute-entry.js";
-import { literalOf, pluginRootVariable, variablesOf } from "../configuration/template.js";
-import { parseUrlTemplate, variableMark } from "../configuration/url-template.js";
+import type { Entry, StdioEntry } from "../config/entry.js";
+import { variableUses } from "../config/substitute-entry.js";
+import { literalOf, pluginRootVariable, variablesOf } from "../config/template.js";
+import { parseUrlTemplate, variableMark } from "../config/url-template.js";
 import { isLauncher } from "../process/launchers.js";
 import { quoteUnlessPlain } from "./quoted-text.js";
 

@@ -1,6 +1,6 @@
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Entry } from "../configuration/entry.js";
+import type { Entry } from "../config/entry.js";
 import { ToolServerError } from "../errors.js";
 import { entryForm } from "./entry-form.js";
 import type { EntryFingerprint } from "./fingerprint-entry.js";

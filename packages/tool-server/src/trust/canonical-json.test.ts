@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonNodeToValue, parseJsonWithPositions } from "../configuration/json-with-positions.js";
+import { jsonNodeToValue, parseJsonWithPositions } from "../config/json-with-positions.js";
 import { canonicalJson } from "./canonical-json.js";
 
 function shuffled(value: unknown, order: (keys: string[]) => string[]): unknown {

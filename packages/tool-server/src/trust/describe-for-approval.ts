@@ -1,9 +1,9 @@
-import type { Entry, NamedField, StdioEntry, TextField } from "../configuration/entry.js";
-import { type FieldName, fieldTable } from "../configuration/field-table.js";
-import { formatPath } from "../configuration/finding.js";
-import { resolveOrigin, type Variables, variableUses } from "../configuration/substitute-entry.js";
-import { pluginRootVariable, variablesOf } from "../configuration/template.js";
-import { parseUrlTemplate, type UrlRegion } from "../configuration/url-template.js";
+import type { Entry, NamedField, StdioEntry, TextField } from "../config/entry.js";
+import { type FieldName, fieldTable } from "../config/field-table.js";
+import { formatPath } from "../config/finding.js";
+import { resolveOrigin, type Variables, variableUses } from "../config/substitute-entry.js";
+import { pluginRootVariable, variablesOf } from "../config/template.js";
+import { parseUrlTemplate, type UrlRegion } from "../config/url-template.js";
 import { inheritedVariables } from "../process/child-environment.js";
 import { noticesOf } from "./approval-notices.js";
 import { secretFieldsOf, secretNotShown } from "./entry-form.js";

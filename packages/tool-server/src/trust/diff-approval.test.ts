@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Entry } from "../configuration/entry.js";
+import type { Entry } from "../config/entry.js";
 import { diffApproval, renderDiff } from "./diff-approval.js";
 import { createFolder, entryOf, entryOfText, subjectOf, type TestFolder } from "./trust.test.helper.js";
 

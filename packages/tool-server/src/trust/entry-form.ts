@@ -1,6 +1,6 @@
-import type { Entry } from "../configuration/entry.js";
-import { collectFindings, formatPath, type JsonPath } from "../configuration/finding.js";
-import { judgeSecrets } from "../configuration/judge-secrets.js";
+import type { Entry } from "../config/entry.js";
+import { collectFindings, formatPath, type JsonPath } from "../config/finding.js";
+import { judgeSecrets } from "../config/judge-secrets.js";
 
 /** What stands in place of a secret that is wrongly written into an entry. */
 export const secretNotShown = "[not shown: a secret is written here]";

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Entry } from "../configuration/entry.js";
-import { filesOf, type NamedFile, pathWithin } from "../configuration/plugin-files.js";
-import { resolveOrigin, type Variables } from "../configuration/substitute-entry.js";
+import type { Entry } from "../config/entry.js";
+import { filesOf, type NamedFile, pathWithin } from "../config/plugin-files.js";
+import { resolveOrigin, type Variables } from "../config/substitute-entry.js";
 import { canonicalJson } from "./canonical-json.js";
 import { type FileContent, type FileState, hashContent } from "./file-content.js";
 

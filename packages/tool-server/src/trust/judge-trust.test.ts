@@ -4,7 +4,7 @@ import { readdir, rename, symlink, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Entry } from "../configuration/entry.js";
+import type { Entry } from "../config/entry.js";
 import { approvalKey } from "./approval.js";
 import { type ApprovalStore, createApprovalStore } from "./approval-store.js";
 import { renderDiff } from "./diff-approval.js";

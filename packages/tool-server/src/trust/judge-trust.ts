@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import type { Entry } from "../configuration/entry.js";
-import type { Variables } from "../configuration/substitute-entry.js";
+import type { Entry } from "../config/entry.js";
+import type { Variables } from "../config/substitute-entry.js";
 import { type ApprovalSubject, approvalSubject } from "./approval.js";
 import type { ApprovalStore } from "./approval-store.js";
 import { type ApprovalDescription, describeForApproval } from "./describe-for-approval.js";

@@ -1,8 +1,8 @@
 import { realpath } from "node:fs/promises";
 import { basename, isAbsolute, normalize, resolve } from "node:path";
-import type { Entry, StdioEntry } from "../configuration/entry.js";
-import { pathWithin } from "../configuration/plugin-files.js";
-import { pluginRootVariable, type Template } from "../configuration/template.js";
+import type { Entry, StdioEntry } from "../config/entry.js";
+import { pathWithin } from "../config/plugin-files.js";
+import { pluginRootVariable, type Template } from "../config/template.js";
 import type { EntryFingerprint } from "./fingerprint-entry.js";
 import { matchesOrigin } from "./origin-pattern.js";
 import type { PolicyRule } from "./policy.js";

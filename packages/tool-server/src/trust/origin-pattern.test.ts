@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseTemplate } from "../configuration/template.js";
+import { parseTemplate } from "../config/template.js";
 import { matchesOrigin, parseOriginPattern } from "./origin-pattern.js";
 import { originOf } from "./url-origin.js";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { violations } from "../configuration/json-schema.test.helper.js";
+import { violations } from "../config/json-schema.test.helper.js";
 import { parsePolicy } from "./parse-policy.js";
 
 const schema = JSON.parse(readFileSync(new URL("../../schema/policy.schema.json", import.meta.url), "utf8"));

@@ -4,7 +4,7 @@ import {
   type JsonNode,
   type Position,
   parseJsonWithPositions,
-} from "../configuration/json-with-positions.js";
+} from "../config/json-with-positions.js";
 import { suggest } from "../suggest.js";
 import { type OriginPattern, parseOriginPattern } from "./origin-pattern.js";
 import type { PolicyRule, TrustPolicy } from "./policy.js";

@@ -1,5 +1,5 @@
+import { commandLine } from "../command-line.js";
 import { type ErrorParts, ToolServerError } from "../errors.js";
-import { commandLine } from "../process/command-line.js";
 import { renderDiff } from "./diff-approval.js";
 import type { TrustJudgement } from "./judge-trust.js";
 import type { DenyingRule } from "./policy.js";

@@ -2,8 +2,8 @@ import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { Entry } from "../configuration/entry.js";
-import { parseConfiguration } from "../configuration/parse-configuration.js";
+import type { Entry } from "../config/entry.js";
+import { parseConfiguration } from "../config/parse-configuration.js";
 import { type ApprovalSubject, approvalSubject } from "./approval.js";
 import { fingerprintEntry } from "./fingerprint-entry.js";
 

@@ -1,5 +1,5 @@
-import type { Template } from "../configuration/template.js";
-import { parseUrlTemplate } from "../configuration/url-template.js";
+import type { Template } from "../config/template.js";
+import { parseUrlTemplate } from "../config/url-template.js";
 import { parseUrl } from "../url.js";
 
 /** Where a url leads, in the normal form of URLs. */

@@ -1,14 +1,14 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocketServer } from "ws";
-import { type SeenRequest, startHostileServer } from "../http/hostile-http-server.test.helper.js";
 import {
   answerJson,
   hold,
   initializeResult,
   type McpHandler,
   resultOf,
-} from "../transports/streamable-http.test.helper.js";
+} from "../connection/transports/streamable-http.test.helper.js";
+import { type SeenRequest, startHostileServer } from "../http/hostile-http-server.test.helper.js";
 import { codesOf, explainEntry, firstOf, outcomesOf, startToolServer } from "./explain.test.helper.js";
 
 const http = (url: string | URL) => ({ type: "http", url: String(url) });

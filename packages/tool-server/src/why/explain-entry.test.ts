@@ -1,8 +1,8 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Clock } from "../clock.js";
 import { ToolServerError } from "../errors.js";
-import type { Clock } from "../process/clock.js";
 import { prepareSandbox } from "../process/sandbox.js";
 import { createScriptFolder } from "../process/temporary-scripts.test.helper.js";
 import { codesOf, explainEntry, firstOf, outcomesOf, startToolServer, trusted } from "./explain.test.helper.js";

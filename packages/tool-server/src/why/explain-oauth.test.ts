@@ -1,11 +1,11 @@
 import type { Quirk } from "@wirescope/quirks";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { createOAuthWorld, type OAuthWorld } from "../auth/oauth/oauth-world.test.helper.js";
+import { vaultKeyOf } from "../auth/oauth/session/session-options.js";
+import { answerJson } from "../connection/transports/streamable-http.test.helper.js";
 import { channels, type StoryEvent } from "../diagnostics/channels.js";
 import { ToolServerError } from "../errors.js";
 import { startHostileServer } from "../http/hostile-http-server.test.helper.js";
-import { createOAuthWorld, type OAuthWorld } from "../oauth/oauth-world.test.helper.js";
-import { vaultKeyOf } from "../oauth/session/session-options.js";
-import { answerJson } from "../transports/streamable-http.test.helper.js";
 import { codesOf, explainEntry, firstOf, outcomesOf, startToolServer } from "./explain.test.helper.js";
 import type { ExplainOptions } from "./explain-options.js";
 import type { Explanation } from "./explanation.js";

@@ -1,15 +1,15 @@
-import type { Entry } from "../configuration/entry.js";
-import type { Configuration } from "../configuration/parse-configuration.js";
-import type { Variables } from "../configuration/substitute-entry.js";
+import type { OAuthEvent } from "../auth/oauth/oauth-event.js";
+import type { Vault } from "../auth/vault/vault.js";
+import type { Clock } from "../clock.js";
+import type { Entry } from "../config/entry.js";
+import type { Configuration } from "../config/parse-configuration.js";
+import type { Variables } from "../config/substitute-entry.js";
 import type { ClientSettings } from "../connection/client-session.js";
+import type { OAuthSettings } from "../connection/servers/entry-oauth.js";
+import type { ToolServerSettings } from "../connection/servers/open-tool-server.js";
 import type { ToolServerError } from "../errors.js";
-import type { OAuthEvent } from "../oauth/oauth-event.js";
-import type { Clock } from "../process/clock.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
-import type { OAuthSettings } from "../servers/entry-oauth.js";
-import type { ToolServerSettings } from "../servers/open-tool-server.js";
 import type { TrustJudgement } from "../trust/judge-trust.js";
-import type { Vault } from "../vault/vault.js";
 
 export interface ExplainOptions {
   /** The name of the server. */

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocketServer } from "ws";
+import type { McpHandler } from "../connection/transports/streamable-http.test.helper.js";
 import { createScriptFolder } from "../process/temporary-scripts.test.helper.js";
-import type { McpHandler } from "../transports/streamable-http.test.helper.js";
 import { codesOf, explainEntry, firstOf, outcomesOf, startToolServer } from "./explain.test.helper.js";
 import type { Explanation } from "./explanation.js";
 

@@ -1,11 +1,16 @@
-import { parseConfiguration } from "../configuration/parse-configuration.js";
+import { parseConfiguration } from "../config/parse-configuration.js";
+import {
+  answerJson,
+  type McpHandler,
+  resultOf,
+  serveWell,
+} from "../connection/transports/streamable-http.test.helper.js";
 import {
   type HostileOptions,
   type HostileServer,
   startHostileServer,
 } from "../http/hostile-http-server.test.helper.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
-import { answerJson, type McpHandler, resultOf, serveWell } from "../transports/streamable-http.test.helper.js";
 import type { TrustJudgement } from "../trust/judge-trust.js";
 import type { CauseCode } from "./cause-table.js";
 import type { ExplainOptions } from "./explain-options.js";

@@ -1,5 +1,5 @@
-import type { Entry } from "../configuration/entry.js";
-import type { Position } from "../configuration/json-with-positions.js";
+import type { Entry } from "../config/entry.js";
+import type { Position } from "../config/json-with-positions.js";
 import type { CauseCode } from "./cause-table.js";
 
 /** The steps of a walk, in its order. A server has those that belong to its type. */

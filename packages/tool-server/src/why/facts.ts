@@ -1,6 +1,6 @@
-import type { Entry, TenantVariable } from "../configuration/entry.js";
-import type { Finding } from "../configuration/finding.js";
-import type { Position } from "../configuration/json-with-positions.js";
+import type { Entry, TenantVariable } from "../config/entry.js";
+import type { Finding } from "../config/finding.js";
+import type { Position } from "../config/json-with-positions.js";
 import type { CredentialKind } from "../diagnostics/credential-description.js";
 import type { NotStarted, ProcessExit, ProcessOutcome } from "../process/process-outcome.js";
 import type { RefusalFinding } from "../refusal-finding.js";

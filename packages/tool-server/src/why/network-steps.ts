@@ -1,4 +1,4 @@
-import { isoOf } from "../process/time-text.js";
+import { isoOf } from "../time-text.js";
 import { credentialWords } from "./credential-words.js";
 import type { Outcome, Step, StepName } from "./explanation.js";
 import type { AttemptFacts, NetworkFacts, WalkFacts } from "./facts.js";

@@ -1,5 +1,5 @@
-import { commandLine } from "../process/command-line.js";
-import { isoOf } from "../process/time-text.js";
+import { commandLine } from "../command-line.js";
+import { isoOf } from "../time-text.js";
 import type { Demand, Outcome } from "./explanation.js";
 import type { WalkFacts } from "./facts.js";
 import type { AuthorizationLook, ClientLook, OAuthFacts } from "./oauth-facts.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Finding } from "../../configuration/finding.js";
+import type { Finding } from "../../config/finding.js";
 import type { HelperFacts, TrustFacts } from "../facts.js";
 import { configurationCauses } from "./configuration-causes.js";
 import { base, refused } from "./facts.test.helper.js";

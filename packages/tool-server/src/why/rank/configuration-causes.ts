@@ -1,5 +1,5 @@
-import type { Finding } from "../../configuration/finding.js";
-import type { RuleCode } from "../../configuration/rules.js";
+import type { Finding } from "../../config/finding.js";
+import type { RuleCode } from "../../config/rules.js";
 import type { CauseCode } from "../cause-table.js";
 import type { Cause, Mend } from "../explanation.js";
 import type { WalkFacts } from "../facts.js";

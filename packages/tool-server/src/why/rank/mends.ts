@@ -1,4 +1,4 @@
-import { commandLine } from "../../process/command-line.js";
+import { commandLine } from "../../command-line.js";
 import type { Mend } from "../explanation.js";
 import type { WalkFacts } from "../facts.js";
 import type { OAuthOffer } from "../oauth-facts.js";

@@ -1,5 +1,5 @@
+import { commandLine } from "../../command-line.js";
 import { isClientCertificateAlert } from "../../http/connect-failure.js";
-import { commandLine } from "../../process/command-line.js";
 import type { CauseCode } from "../cause-table.js";
 import type { Cause, Mend } from "../explanation.js";
 import type { CertificateFacts, NetworkFacts, NetworkFailure, WalkFacts } from "../facts.js";

@@ -1,4 +1,4 @@
-import { isoOf, spanOf } from "../../process/time-text.js";
+import { isoOf, spanOf } from "../../time-text.js";
 import type { Cause } from "../explanation.js";
 import type { RefusalFacts, WalkFacts } from "../facts.js";
 import type { OAuthFacts } from "../oauth-facts.js";

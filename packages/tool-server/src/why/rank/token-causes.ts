@@ -1,5 +1,5 @@
-import { shellWord } from "../../process/shell-word.js";
-import { isoOf, spanOf } from "../../process/time-text.js";
+import { shellWord } from "../../shell-word.js";
+import { isoOf, spanOf } from "../../time-text.js";
 import type { Cause, Mend } from "../explanation.js";
 import type { RefusalFacts, TokenFacts, WalkFacts } from "../facts.js";
 import { refusalEvidence } from "./evidence.js";

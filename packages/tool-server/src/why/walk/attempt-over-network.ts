@@ -1,5 +1,5 @@
-import type { ResolvedEntry } from "../../configuration/substitute-entry.js";
-import type { Credential } from "../../credentials/credential.js";
+import type { Credential } from "../../auth/credentials/credential.js";
+import type { ResolvedEntry } from "../../config/substitute-entry.js";
 import type { CredentialKind } from "../../diagnostics/credential-description.js";
 import type { ConnectionFacts, TransportFacts } from "../../diagnostics/facts.js";
 import type { ToolServerError } from "../../errors.js";

@@ -1,6 +1,6 @@
+import { isAuthorizationName, parseAuthorization } from "../../config/headers/authorization.js";
 import type { CredentialDescription } from "../../diagnostics/credential-description.js";
 import type { TransportFacts } from "../../diagnostics/facts.js";
-import { isAuthorizationName, parseAuthorization } from "../../headers/authorization.js";
 import { isTenantHeader } from "../../secrets/secret-names.js";
 import type { SeenExchange } from "./recording-client.js";
 import { credentialHeadersOf } from "./refusal-facts.js";

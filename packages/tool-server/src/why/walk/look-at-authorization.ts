@@ -2,14 +2,14 @@ import {
   type AuthorizationServer,
   parseAuthorizationServer,
   serverMetadataUrls,
-} from "../../oauth/discovery/authorization-server.js";
-import { createDiscoveryBudget, type DiscoveryBudget } from "../../oauth/discovery/discovery-budget.js";
-import { textList } from "../../oauth/discovery/json-fields.js";
-import { legacyAuthorizationServer, originIssuers } from "../../oauth/discovery/legacy-server.js";
-import type { OAuthContext } from "../../oauth/oauth-context.js";
-import { peerText, urlText } from "../../oauth/oauth-failure.js";
-import { parseEndpoint } from "../../oauth/requests/endpoint-rules.js";
-import type { JsonObject } from "../../vault/vault.js";
+} from "../../auth/oauth/discovery/authorization-server.js";
+import { createDiscoveryBudget, type DiscoveryBudget } from "../../auth/oauth/discovery/discovery-budget.js";
+import { textList } from "../../auth/oauth/discovery/json-fields.js";
+import { legacyAuthorizationServer, originIssuers } from "../../auth/oauth/discovery/legacy-server.js";
+import type { OAuthContext } from "../../auth/oauth/oauth-context.js";
+import { peerText, urlText } from "../../auth/oauth/oauth-failure.js";
+import { parseEndpoint } from "../../auth/oauth/requests/endpoint-rules.js";
+import type { JsonObject } from "../../auth/vault/vault.js";
 import type { AuthorizationLook, EndpointLook, ResourceLook } from "../oauth-facts.js";
 import { lookAtResource } from "./look-at-resource.js";
 import { lookWithin } from "./look-within-budget.js";

@@ -5,7 +5,7 @@ import { hostOf, portOf } from "../../http/loopback.js";
 import type { ProxyServer } from "../../http/proxy-settings.js";
 import { openTunnel } from "../../http/proxy-tunnel.js";
 import { settleSocket } from "../../http/settle-socket.js";
-import { isoOf } from "../../process/time-text.js";
+import { isoOf } from "../../time-text.js";
 import type { CertificateFacts } from "../facts.js";
 import { within } from "./time-limit.js";
 import type { Walk } from "./walk.js";

@@ -1,9 +1,9 @@
-import type { ResolvedEntry, Variables } from "../../configuration/substitute-entry.js";
+import type { ResolvedEntry, Variables } from "../../config/substitute-entry.js";
+import { createEntryCredential } from "../../connection/servers/entry-credential.js";
+import type { StdioTransport } from "../../connection/transports/stdio-transport.js";
 import { ToolServerError } from "../../errors.js";
 import { childEnvironment, withheldVariables } from "../../process/child-environment.js";
 import { resolveCommand } from "../../process/resolve-command.js";
-import { createEntryCredential } from "../../servers/entry-credential.js";
-import type { StdioTransport } from "../../transports/stdio-transport.js";
 import type { AttemptFacts, ChildFacts } from "../facts.js";
 import { failureFactsOf } from "../failure-facts.js";
 import { attempt, connectionFactsOf } from "./attempt.js";

@@ -1,12 +1,12 @@
+import { createAuthorizationAttempt } from "../../auth/oauth/authorization/authorization-attempt.js";
+import type { AuthorizationServer } from "../../auth/oauth/discovery/authorization-server.js";
+import type { OAuthContext } from "../../auth/oauth/oauth-context.js";
+import { peerText, urlText } from "../../auth/oauth/oauth-failure.js";
+import { createClientStore } from "../../auth/oauth/registration/client-store.js";
+import type { OAuthClient } from "../../auth/oauth/registration/oauth-client.js";
+import { type OAuthAnswer, sendOAuthRequest } from "../../auth/oauth/requests/oauth-request.js";
+import { type OAuthSessionOptions, vaultKeyOf } from "../../auth/oauth/session/session-options.js";
 import { ToolServerError } from "../../errors.js";
-import { createAuthorizationAttempt } from "../../oauth/authorization/authorization-attempt.js";
-import type { AuthorizationServer } from "../../oauth/discovery/authorization-server.js";
-import type { OAuthContext } from "../../oauth/oauth-context.js";
-import { peerText, urlText } from "../../oauth/oauth-failure.js";
-import { createClientStore } from "../../oauth/registration/client-store.js";
-import type { OAuthClient } from "../../oauth/registration/oauth-client.js";
-import { type OAuthAnswer, sendOAuthRequest } from "../../oauth/requests/oauth-request.js";
-import { type OAuthSessionOptions, vaultKeyOf } from "../../oauth/session/session-options.js";
 import { parseUrl } from "../../url.js";
 import type { ClientLook } from "../oauth-facts.js";
 

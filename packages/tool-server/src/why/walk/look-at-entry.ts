@@ -1,8 +1,8 @@
-import { type Entry, textFieldsOf } from "../../configuration/entry.js";
-import { formatPath } from "../../configuration/finding.js";
-import type { Position } from "../../configuration/json-with-positions.js";
-import { type ResolvedEntry, substituteEntry, variableUses } from "../../configuration/substitute-entry.js";
-import { unknownServer } from "../../configuration/unknown-server.js";
+import { type Entry, textFieldsOf } from "../../config/entry.js";
+import { formatPath } from "../../config/finding.js";
+import type { Position } from "../../config/json-with-positions.js";
+import { type ResolvedEntry, substituteEntry, variableUses } from "../../config/substitute-entry.js";
+import { unknownServer } from "../../config/unknown-server.js";
 import type { ExplainOptions } from "../explain-options.js";
 import type { WalkFacts } from "../facts.js";
 import { failureFactsOf } from "../failure-facts.js";

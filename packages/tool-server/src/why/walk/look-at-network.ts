@@ -7,7 +7,7 @@ import { nameOf } from "../../http/connect-socket.js";
 import type { HttpClient } from "../../http/http-client.js";
 import { hostOf, portOf } from "../../http/loopback.js";
 import { type ProxyServer, proxyFor } from "../../http/proxy-settings.js";
-import { isoOf } from "../../process/time-text.js";
+import { isoOf } from "../../time-text.js";
 import type { NetworkFacts, NetworkFailure } from "../facts.js";
 import { isFinding } from "../failure-facts.js";
 import { lookAtCertificate } from "./look-at-certificate.js";

@@ -1,8 +1,8 @@
-import { carriesCredential } from "../../credentials/diagnose-refusal.js";
+import { carriesCredential } from "../../auth/credentials/diagnose-refusal.js";
+import { contextOf } from "../../auth/oauth/session/session-options.js";
 import type { CredentialDescription } from "../../diagnostics/credential-description.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
-import { contextOf } from "../../oauth/session/session-options.js";
 import type { AttemptFacts } from "../facts.js";
 import type { OAuthOffer } from "../oauth-facts.js";
 import { lookAtAuthorization } from "./look-at-authorization.js";

@@ -1,4 +1,4 @@
-import type { DiscoveryBudget, Look } from "../../oauth/discovery/discovery-budget.js";
+import type { DiscoveryBudget, Look } from "../../auth/oauth/discovery/discovery-budget.js";
 import { isFinding } from "../failure-facts.js";
 
 /** A look of a discovery, which has failed where its budget is spent or the time of the walk is over. */

@@ -1,11 +1,11 @@
+import type { OAuthEvent } from "../../auth/oauth/oauth-event.js";
+import { createOAuthSession, type OAuthSession } from "../../auth/oauth/session/oauth-session.js";
+import type { OAuthSessionOptions } from "../../auth/oauth/session/session-options.js";
+import { entryOAuthOptions } from "../../connection/servers/entry-oauth.js";
 import type { OAuthDescription } from "../../diagnostics/credential-description.js";
 import type { ConnectionFacts } from "../../diagnostics/facts.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
-import type { OAuthEvent } from "../../oauth/oauth-event.js";
-import { createOAuthSession, type OAuthSession } from "../../oauth/session/oauth-session.js";
-import type { OAuthSessionOptions } from "../../oauth/session/session-options.js";
-import { entryOAuthOptions } from "../../servers/entry-oauth.js";
 import { type FailureFacts, failureFactsOf } from "../failure-facts.js";
 import type { OAuthFacts } from "../oauth-facts.js";
 import { within } from "./time-limit.js";

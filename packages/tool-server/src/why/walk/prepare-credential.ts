@@ -1,11 +1,11 @@
-import type { ResolvedEntry } from "../../configuration/substitute-entry.js";
-import { usesOAuth } from "../../configuration/uses-oauth.js";
-import type { Credential } from "../../credentials/credential.js";
-import type { HelperRunReport } from "../../credentials/helper-credential.js";
+import type { Credential } from "../../auth/credentials/credential.js";
+import type { HelperRunReport } from "../../auth/credentials/helper-credential.js";
+import type { ResolvedEntry } from "../../config/substitute-entry.js";
+import { usesOAuth } from "../../config/uses-oauth.js";
+import { createEntryCredential } from "../../connection/servers/entry-credential.js";
+import { tellOfHelper } from "../../connection/servers/helper-story.js";
 import type { ConnectionFacts } from "../../diagnostics/facts.js";
 import type { HttpClient } from "../../http/http-client.js";
-import { createEntryCredential } from "../../servers/entry-credential.js";
-import { tellOfHelper } from "../../servers/helper-story.js";
 import type { HelperFacts } from "../facts.js";
 import { type FailureFacts, failureFactsOf, isFinding } from "../failure-facts.js";
 import { openSignIn, type SignInLook } from "./open-sign-in.js";

@@ -1,5 +1,5 @@
+import type { Clock } from "../../clock.js";
 import type { AnswerHeaders, HttpAnswer, HttpClient, HttpRequest } from "../../http/http-client.js";
-import type { Clock } from "../../process/clock.js";
 
 /** A request of the walk and the head of its answer. */
 export interface SeenExchange {

@@ -1,5 +1,5 @@
-import { parseChallenges } from "../../credentials/challenge.js";
-import { carriesCredential, diagnoseRefusal } from "../../credentials/diagnose-refusal.js";
+import { parseChallenges } from "../../auth/credentials/challenge.js";
+import { carriesCredential, diagnoseRefusal } from "../../auth/credentials/diagnose-refusal.js";
 import type { CredentialDescription, HeaderDescription } from "../../diagnostics/credential-description.js";
 import { isTenantHeader } from "../../secrets/secret-names.js";
 import type { ChallengeFacts, RefusalFacts } from "../facts.js";

@@ -1,5 +1,5 @@
+import type { Clock } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
-import type { Clock } from "../../process/clock.js";
 
 interface Limit {
   readonly clock: Clock;

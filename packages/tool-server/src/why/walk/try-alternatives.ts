@@ -1,8 +1,8 @@
-import type { NetworkType } from "../../configuration/entry.js";
+import type { NetworkType } from "../../config/entry.js";
+import { parseMessages } from "../../connection/rpc/message.js";
 import { ToolServerError } from "../../errors.js";
 import { createEventStreamParser } from "../../http/event-stream.js";
 import type { HttpAnswer, HttpClient } from "../../http/http-client.js";
-import { parseMessages } from "../../rpc/message.js";
 import type { Alternative, AttemptFacts } from "../facts.js";
 import { within } from "./time-limit.js";
 import type { Walk } from "./walk.js";

@@ -1,5 +1,5 @@
-import type { ResolvedEntry } from "../../configuration/substitute-entry.js";
-import { createNoCredential } from "../../credentials/fixed-credential.js";
+import { createNoCredential } from "../../auth/credentials/fixed-credential.js";
+import type { ResolvedEntry } from "../../config/substitute-entry.js";
 import type { TransportFacts } from "../../diagnostics/facts.js";
 import { ToolServerError } from "../../errors.js";
 import { createHttpClient } from "../../http/create-http-client.js";

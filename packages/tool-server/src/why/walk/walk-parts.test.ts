@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type ConnectingDetails, ToolServerError } from "../../errors.js";
-import { createFakeClock } from "../../process/fake-clock.test.helper.js";
+import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { missingVariables } from "./look-at-child.js";
 import { judgeClientAnswer } from "./look-at-client.js";

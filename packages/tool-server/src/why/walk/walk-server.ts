@@ -1,5 +1,5 @@
+import { systemClock } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
-import { systemClock } from "../../process/clock.js";
 import type { ExplainOptions } from "../explain-options.js";
 import type { WalkFacts } from "../facts.js";
 import { lookAtChild } from "./look-at-child.js";

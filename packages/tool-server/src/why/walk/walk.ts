@@ -1,8 +1,8 @@
-import type { Entry } from "../../configuration/entry.js";
+import { type Clock, systemClock } from "../../clock.js";
+import type { Entry } from "../../config/entry.js";
 import { createTell, type Tell } from "../../diagnostics/tell.js";
-import { type Clock, systemClock } from "../../process/clock.js";
+import { printableText } from "../../printable-text.js";
 import { isLauncher } from "../../process/launchers.js";
-import { printableText } from "../../process/printable-text.js";
 import { notTrusted } from "../../trust/trust-error.js";
 import type { ExplainOptions } from "../explain-options.js";
 

@@ -1,0 +1,112 @@
+import { getEventListeners } from "node:events";
+import { inspect } from "node:util";
+import { describe, expect, test } from "vitest";
+import { createSecretRegistry, type SecretRegistry } from "../../secrets/redactor.js";
+import type { Credential, Refusal } from "./credential.js";
+
+/** A credential to hold against the contract. */
+export interface ContractSubject {
+  readonly credential: Credential;
+  /** Every secret that it resolves. */
+  readonly secrets: readonly string[];
+  /** How often it worked to obtain what it sends. */
+  work(): number;
+  /** Makes it obtain anew, where it ever does. */
+  expire?(): void;
+}
+
+/** What every credential does, whatever it signs in with. */
+export function describeCredentialContract(
+  name: string,
+  create: (registry: SecretRegistry) => Promise<ContractSubject>,
+): void {
+  const start = async (): Promise<ContractSubject & { readonly registry: SecretRegistry }> => {
+    const registry = createSecretRegistry();
+    return { ...(await create(registry)), registry };
+  };
+
+  describe(`${name} keeps the contract of a credential`, () => {
+    test("what it sends is the same object until it is renewed, and cannot be changed", async () => {
+      const { credential, expire } = await start();
+      const first = await credential.headers();
+      expect(await credential.headers()).toBe(first);
+      expect(Object.isFrozen(first)).toBe(true);
+      expect(credential.environment()).toEqual(credential.environment());
+      expect([undefined, first]).toContain(credential.headersNow?.());
+      if (expire !== undefined) {
+        expire();
+        expect(await credential.headers()).not.toBe(first);
+      }
+      await credential.dispose();
+    });
+
+    test("every secret that it resolves is known to the registry, and in nothing that it tells or throws", async () => {
+      const { credential, secrets, registry } = await start();
+      const told: unknown[] = [credential.describe()];
+      const sent = await credential.headers();
+      for (const secret of secrets) expect(registry.redact(`<${secret}>`)).not.toContain(secret);
+      told.push(credential.describe());
+      for (const attempt of [1, 2]) told.push(await credential.refused({ status: 401, sent, attempt }));
+      await credential.dispose();
+      told.push(credential.describe(), await credential.headers().catch((error: unknown) => error));
+      const text = inspect(told, { depth: 10, showHidden: true });
+      for (const secret of secrets) expect(text).not.toContain(secret);
+    });
+
+    test("a refusal leads to one retry at most, and to none where it is not about the credential", async () => {
+      const { credential } = await start();
+      for (const status of [401, 403]) {
+        const actions: string[] = [];
+        for (let attempt = 1; attempt < 10; attempt += 1) {
+          const refusal: Refusal = { status, sent: await credential.headers(), attempt };
+          const { action } = await credential.refused(refusal);
+          actions.push(action);
+          if (action === "give-up") break;
+        }
+        expect(actions.at(-1)).toBe("give-up");
+        expect(actions.length).toBeLessThanOrEqual(2);
+      }
+      const sent = await credential.headers();
+      for (const status of [400, 404, 429, 500]) {
+        expect(await credential.refused({ status, sent, attempt: 1 })).toMatchObject({ action: "give-up" });
+      }
+      await credential.dispose();
+    });
+
+    test("those who ask at once share the work", async () => {
+      const { credential, work } = await start();
+      const all = await Promise.all(Array.from({ length: 20 }, () => credential.headers()));
+      expect(new Set(all).size).toBe(1);
+      expect(work()).toBeLessThanOrEqual(1);
+      await credential.dispose();
+    });
+
+    test("a caller who gave up gets the reason, disturbs nobody and leaves no listener", async () => {
+      const { credential } = await start();
+      const reason = new Error("enough");
+      await expect(credential.headers({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+      const controller = new AbortController();
+      const asked = credential.headers({ signal: controller.signal }).catch((error: unknown) => error);
+      const other = credential.headers();
+      controller.abort(reason);
+      const headers = await other;
+      // Who could be answered at once was, before the signal aborted.
+      expect([reason, headers]).toContain(await asked);
+      expect(await credential.headers()).toBe(headers);
+      expect(getEventListeners(controller.signal, "abort")).toEqual([]);
+      await credential.dispose();
+    });
+
+    test("once it is disposed of, nothing is under way and nothing begins", async () => {
+      const { credential, work } = await start();
+      const asked = credential.headers().catch((error: unknown) => error);
+      await Promise.all([credential.dispose(), credential.dispose()]);
+      await asked;
+      const done = work();
+      const closed = { name: "ToolServerError", code: "CREDENTIAL_CLOSED" };
+      await expect(credential.headers()).rejects.toMatchObject(closed);
+      if (credential.headersNow !== undefined) expect(credential.headersNow).toThrow(expect.objectContaining(closed));
+      expect(work()).toBe(done);
+    });
+  });
+}

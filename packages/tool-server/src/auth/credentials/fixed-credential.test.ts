@@ -1,0 +1,145 @@
+import { describe, expect, test } from "vitest";
+import { createSecretRegistry } from "../../secrets/redactor.js";
+import { describeCredentialContract } from "./credential-contract.test.helper.js";
+import { createEnvironmentCredential, createHeaderCredential, createNoCredential } from "./fixed-credential.js";
+import type { HeaderSource } from "./header-fields.js";
+
+const server = "notes";
+const bearer: HeaderSource = { name: "Authorization", value: "Bearer tok-51aGbq8", variables: ["API_TOKEN"] };
+
+describeCredentialContract("no credential", async () => ({
+  credential: createNoCredential({ server }),
+  secrets: [],
+  work: () => 0,
+}));
+
+describeCredentialContract("a credential of headers", async (secrets) => ({
+  credential: createHeaderCredential({
+    server,
+    secrets,
+    headers: [bearer, { name: "X-API-Key", value: "key-99887766" }, { name: "X-Tenant-ID", value: "acme" }],
+  }),
+  secrets: ["tok-51aGbq8", "key-99887766"],
+  work: () => 0,
+}));
+
+describeCredentialContract("a credential of a stdio environment", async (secrets) => ({
+  credential: createEnvironmentCredential({
+    server,
+    secrets,
+    env: [
+      { name: "DB_PASSWORD", value: "correct-horse", variables: ["DB_PASSWORD"] },
+      { name: "DB_CONNECT", value: "battery-staple", variables: ["DATABASE_SECRET"] },
+      { name: "LOG_LEVEL", value: "debug" },
+    ],
+  }),
+  secrets: ["correct-horse", "battery-staple"],
+  work: () => 0,
+}));
+
+describe("a credential of headers", () => {
+  const create = (...headers: HeaderSource[]) =>
+    createHeaderCredential({ server, secrets: createSecretRegistry(), headers });
+
+  test("sends headers of any name as they were written, __proto__ among them", async () => {
+    const headers = await create(bearer, { name: "__proto__", value: "x" }, { name: "x-Odd", value: "y" }).headers();
+    expect(Object.entries(headers)).toEqual([
+      ["Authorization", "Bearer tok-51aGbq8"],
+      ["__proto__", "x"],
+      ["x-Odd", "y"],
+    ]);
+  });
+
+  test("has one owner of each header, whatever the case of its name", () => {
+    expect(() => create(bearer, { name: "authorization", value: "Basic eDp5" })).toThrow(
+      expect.objectContaining({ code: "CREDENTIAL_CONFLICT" }),
+    );
+  });
+
+  test.each([
+    ["X-Key", "a\r\nHost: evil", "has a line break at position 2"],
+    ["X-Key", "a\0", "has a NUL character at position 2"],
+    ["X-Key", "schlüssel-☃", "has a character beyond Latin-1 at position 11"],
+    ["X-Key", " padded", "has white space at its start or end"],
+    ["X-Key", "", "is empty"],
+    ["X-Key", "Bearer ${API_TOKEN}", "a reference to a variable that was not put in"],
+    ["Host", "evil", "is set by the connection itself"],
+    ["Sec-WebSocket-Key", "x", "is set by the connection itself"],
+    ["X Key", "x", "has a character that no name of a header can have"],
+  ])("refuses %j with %j", (name, value, message) => {
+    expect(() => create({ name, value, variables: ["API_TOKEN"] })).toThrow(
+      expect.objectContaining({ code: "CREDENTIAL_UNUSABLE", message: expect.stringContaining(message) }),
+    );
+  });
+
+  test("names a header that cannot be sent by its number or name, and the variables of its value", () => {
+    const good = { name: "X-A", value: "a" };
+    expect(() => create(good, { name: "Bearer hunter2", value: "x" })).toThrow(/the name of header 2 has a character/);
+    const variables = ["A", "B"];
+    expect(() => create(good, { name: "X-B", value: "", variables })).toThrow(
+      /its value, which is made of A and B, is empty/,
+    );
+    expect(() => create(good, { name: "X-B", value: "" })).toThrow(/for its value is empty/);
+  });
+
+  test("makes the password of Basic known, and not only its base64", () => {
+    const secrets = createSecretRegistry();
+    const value = `Basic ${Buffer.from("me:opensesame").toString("base64")}`;
+    createHeaderCredential({ server, secrets, headers: [{ name: "Authorization", value }] });
+    expect(secrets.redact("login with opensesame failed")).not.toContain("opensesame");
+  });
+
+  test("tells its headers by name, scheme and variable, and leaves the tenant readable", () => {
+    const secrets = createSecretRegistry();
+    const tenant = { name: "X-Tenant-ID", value: "acme-corporation", variables: ["TENANT_ID"] };
+    const credential = createHeaderCredential({ server, secrets, headers: [bearer, tenant] });
+    expect(credential.describe().headers).toEqual([
+      { name: "Authorization", from: "configuration", scheme: "Bearer", variables: ["API_TOKEN"] },
+      { name: "X-Tenant-ID", from: "configuration", scheme: undefined, variables: ["TENANT_ID"] },
+    ]);
+    expect(secrets.redact("acme-corporation")).toBe("acme-corporation");
+  });
+});
+
+test("a credential of a stdio environment gives the variables of the entry, and no header", async () => {
+  const credential = createEnvironmentCredential({
+    server,
+    secrets: createSecretRegistry(),
+    env: [{ name: "DB_USER", value: "me" }],
+  });
+  expect(credential.environment()).toEqual({ DB_USER: "me" });
+  expect(await credential.headers()).toEqual({});
+});
+
+test.each([
+  ["DB_PASSWORD", "correct-horse", [], true],
+  ["DB_PASSWORD", "correct-horse", ["NOT_SECRET"], false],
+  ["DB_PASSWORD", "correct-horse", ["NOT_SECRET", "LEVEL"], true],
+  ["LEVEL", "correct-horse", ["DB_PASSWORD"], true],
+  ["LEVEL", "correct-horse", ["NOT_SECRET", "DB_PASSWORD"], true],
+  ["LEVEL", "correct-horse", ["OTHER"], false],
+  ["DATABASE_URL", "postgres://host/db", [], false],
+  ["DATABASE_URL", "postgres://me:correct-horse@host/db", [], true],
+])("[TS-D-SEC-2] %s=%s, made of %j, is redacted: %s", (name, value, variables, isSecret) => {
+  const secrets = createSecretRegistry();
+  createEnvironmentCredential({ server, secrets, env: [{ name, value, variables }] });
+  expect(secrets.redact(value) !== value).toBe(isSecret);
+});
+
+test("credentials name their headers and variables in a line, or say that they have none", () => {
+  const secrets = createSecretRegistry();
+  const key = { name: "X-Key", value: "key-99887766" };
+  const summary = (...headers: HeaderSource[]) =>
+    createHeaderCredential({ server, secrets, headers }).describe().summary;
+  expect(summary(bearer, key)).toBe("headers of the configuration: Authorization, X-Key");
+  expect(summary()).toBe("headers of the configuration: none");
+  const env = [{ name: "LEVEL", value: "debug" }];
+  const described = createEnvironmentCredential({ server, secrets, env }).describe();
+  expect(described).toMatchObject({
+    summary: "variables of the process: LEVEL",
+    environment: [{ name: "LEVEL", variables: [] }],
+  });
+  expect(createEnvironmentCredential({ server, secrets, env: [] }).describe().summary).toBe(
+    "variables of the process: none",
+  );
+});

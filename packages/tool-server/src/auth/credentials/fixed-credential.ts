@@ -1,0 +1,117 @@
+import { notSecretVariable } from "../../config/template.js";
+import type { CredentialDescription } from "../../diagnostics/credential-description.js";
+import { isPlainAddress } from "../../secrets/address.js";
+import type { SecretRegistry } from "../../secrets/redactor.js";
+import { isSecretName } from "../../secrets/secret-names.js";
+import type { Credential } from "./credential.js";
+import { credentialClosed } from "./credential-closed.js";
+import { describeHeader } from "./header-description.js";
+import { createHeaderFields, type HeaderFields, type HeaderSource, noHeaders } from "./header-fields.js";
+import { secretsOfHeader } from "./header-secrets.js";
+import { giveUpUnchanged } from "./refusal-rules.js";
+
+/** For whom a credential is. */
+export interface CredentialOwner {
+  /** The name of the server, for messages. */
+  readonly server: string;
+  /** Where secrets are made known. */
+  readonly secrets: Pick<SecretRegistry, "add" | "redact">;
+}
+
+/** Signs in with nothing. */
+export function createNoCredential({ server }: Pick<CredentialOwner, "server">): Credential {
+  return createFixedCredential(
+    server,
+    "a request without credentials",
+    noHeaders,
+    {},
+    {
+      kind: "none",
+      summary: "no credentials",
+      headers: [],
+      environment: [],
+    },
+  );
+}
+
+export interface HeaderCredentialOptions extends CredentialOwner {
+  /** The headers of the entry, with their variables put in. */
+  readonly headers: readonly HeaderSource[];
+}
+
+/** Signs in with headers of the configuration: a bearer token, Basic, keys, any names. Throws as `createHeaderFields` does. */
+export function createHeaderCredential({ server, secrets, headers }: HeaderCredentialOptions): Credential {
+  for (const { name, value } of headers) for (const secret of secretsOfHeader(name, value)) secrets.add(secret);
+  const fields = createHeaderFields(headers, `The headers of the server ${JSON.stringify(server)}`);
+  return createFixedCredential(
+    server,
+    "the headers of the configuration",
+    fields,
+    {},
+    {
+      kind: "headers",
+      summary: `headers of the configuration: ${headers.map(({ name }) => name).join(", ") || "none"}`,
+      headers: headers.map(({ name, value, variables }) => describeHeader(name, value, "configuration", variables)),
+      environment: [],
+    },
+  );
+}
+
+/** A variable for a child, and the user's variables that its value was made of. */
+export type VariableSource = HeaderSource;
+
+export interface EnvironmentCredentialOptions extends CredentialOwner {
+  /** The variables of the entry, with the user's put in. */
+  readonly env: readonly VariableSource[];
+}
+
+/** Signs in by what a stdio server finds in its environment. */
+export function createEnvironmentCredential({ server, secrets, env }: EnvironmentCredentialOptions): Credential {
+  for (const { name, value, variables = [] } of env) {
+    if (isSecretValue(name, value, variables)) secrets.add(value);
+  }
+  const environment = Object.freeze(Object.fromEntries(env.map(({ name, value }) => [name, value])));
+  return createFixedCredential(server, "its environment", noHeaders, environment, {
+    kind: "environment",
+    summary: `variables of the process: ${env.map(({ name }) => name).join(", ") || "none"}`,
+    headers: [],
+    environment: env.map(({ name, variables = [] }) => ({ name, variables })),
+  });
+}
+
+/** A literal address without a password, or a value that is marked as not secret, must not be redacted. */
+function isSecretValue(name: string, value: string, variables: readonly string[]): boolean {
+  const given = variables.filter((variable) => variable !== notSecretVariable);
+  if (given.some(isSecretName)) return true;
+  const isMarked = variables.length > given.length && given.length === 0;
+  return isSecretName(name) && !isMarked && !isPlainAddress(value);
+}
+
+/** A credential that never changes, and so has nothing to try once it is refused. */
+function createFixedCredential(
+  server: string,
+  noun: string,
+  headers: HeaderFields,
+  environment: Readonly<Record<string, string>>,
+  description: CredentialDescription,
+): Credential {
+  let isClosed = false;
+  return {
+    kind: description.kind,
+    async headers(request) {
+      if (isClosed) throw credentialClosed(server);
+      request?.signal?.throwIfAborted();
+      return headers;
+    },
+    headersNow() {
+      if (isClosed) throw credentialClosed(server);
+      return headers;
+    },
+    environment: () => environment,
+    refused: async (refusal) => giveUpUnchanged(refusal, noun),
+    describe: () => description,
+    async dispose() {
+      isClosed = true;
+    },
+  };
+}

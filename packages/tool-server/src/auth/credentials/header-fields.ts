@@ -1,0 +1,64 @@
+import { headerNameDefect, headerValueDefect } from "../../config/headers/header-rules.js";
+import { ToolServerError } from "../../errors.js";
+
+/** Headers to send, by name as it was written. Frozen; of names that differ in case alone, there is one; all can be sent. */
+export type HeaderFields = Readonly<Record<string, string>>;
+
+/** One header, and the variables that its value was made of. */
+export interface HeaderSource {
+  readonly name: string;
+  readonly value: string;
+  readonly variables?: readonly string[] | undefined;
+}
+
+/** No headers. */
+export const noHeaders: HeaderFields = fieldsOf([]);
+
+/**
+ * Headers of one owner. Throws CREDENTIAL_UNUSABLE for one that cannot be sent and CREDENTIAL_CONFLICT where two are the
+ * same header; `where` begins the message.
+ */
+export function createHeaderFields(sources: readonly HeaderSource[], where: string): HeaderFields {
+  const names = new Map<string, string>();
+  for (const [index, { name, value, variables = [] }] of sources.entries()) {
+    const nameDefect = headerNameDefect(name);
+    if (nameDefect !== undefined) {
+      // Told by its number: what is no name may be a value that took its place.
+      throw new ToolServerError("CREDENTIAL_UNUSABLE", {
+        problem: `${where}: the name of header ${index + 1} ${nameDefect}.`,
+        advice: "Correct it or take it away.",
+      });
+    }
+    const valueDefect = headerValueDefect(value);
+    if (valueDefect !== undefined) {
+      const origin = variables.length === 0 ? "its value" : `its value, which is made of ${variables.join(" and ")},`;
+      throw new ToolServerError("CREDENTIAL_UNUSABLE", {
+        problem: `${where}: ${name} cannot be sent, for ${origin} ${valueDefect}.`,
+        advice: "Set it to one line of printable characters.",
+      });
+    }
+    const earlier = names.get(name.toLowerCase());
+    if (earlier !== undefined) {
+      throw new ToolServerError("CREDENTIAL_CONFLICT", {
+        problem: `${where}: ${name} is the same header as ${earlier}, for case does not matter.`,
+        advice: "Keep one of the two.",
+      });
+    }
+    names.set(name.toLowerCase(), name);
+  }
+  return fieldsOf(sources.map(({ name, value }) => [name, value]));
+}
+
+/** Both, with the headers of `over` in place of those of the same name in `base`, whatever their case. */
+export function mergeHeaderFields(base: HeaderFields, over: HeaderFields): HeaderFields {
+  const taken = new Set(Object.keys(over).map((name) => name.toLowerCase()));
+  const kept = Object.entries(base).filter(([name]) => !taken.has(name.toLowerCase()));
+  return fieldsOf([...kept, ...Object.entries(over)]);
+}
+
+function fieldsOf(entries: readonly (readonly [string, string])[]): HeaderFields {
+  // Without a prototype: __proto__ is a name that a header may have.
+  const fields: Record<string, string> = Object.create(null);
+  for (const [name, value] of entries) fields[name] = value;
+  return Object.freeze(fields);
+}

@@ -1,0 +1,455 @@
+import { execFileSync } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { chmod, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { ToolServerError } from "../../errors.js";
+import { failureOf } from "../../failure-of.test.helper.js";
+import { createFakeClock, type FakeClock } from "../../fake-clock.test.helper.js";
+import { prepareSandbox, sandboxAdvice } from "../../process/sandbox.js";
+import {
+  allGone,
+  createScriptFolder,
+  type ScriptFolder,
+  wordsOf,
+} from "../../process/temporary-scripts.test.helper.js";
+import { createSecretRegistry, type SecretRegistry } from "../../secrets/redactor.js";
+import type { Credential } from "./credential.js";
+import { describeCredentialContract } from "./credential-contract.test.helper.js";
+import { createHelperCredential, type HelperCredentialOptions, type HelperRunReport } from "./helper-credential.js";
+
+interface World extends ScriptFolder {
+  readonly clock: FakeClock;
+  readonly secrets: SecretRegistry;
+  readonly reports: HelperRunReport[];
+  /** What the helper writes from now on. */
+  write(output: string | Record<string, string>): Promise<void>;
+  /** How often the helper ran. */
+  runs(): number;
+  credential(options?: Partial<HelperCredentialOptions>): Credential;
+}
+
+/** A plugin whose helper notes each run and writes what `output.json` holds. */
+async function createWorld(secrets: SecretRegistry = createSecretRegistry()): Promise<World> {
+  const folder = await createScriptFolder();
+  const clock = createFakeClock();
+  const reports: HelperRunReport[] = [];
+  await folder.sh("echo run >> runs; cat output.json", "helper.sh");
+  const write = (output: string | Record<string, string>): Promise<void> =>
+    writeFile(join(folder.path, "output.json"), typeof output === "string" ? output : JSON.stringify(output));
+  await write({ Authorization: "Bearer fresh-token-1" });
+  return {
+    ...folder,
+    clock,
+    secrets,
+    reports,
+    write,
+    runs: () =>
+      existsSync(join(folder.path, "runs"))
+        ? readFileSync(join(folder.path, "runs"), "utf8").split("\n").length - 1
+        : 0,
+    credential: (options) =>
+      createHelperCredential({
+        server: "notes",
+        url: "https://notes.example/mcp",
+        helper: "./helper.sh",
+        pluginRoot: folder.path,
+        environment: { PATH: process.env.PATH },
+        secrets,
+        clock,
+        onRun: (report) => reports.push(report),
+        ...options,
+      }),
+  };
+}
+
+function tokenUntil(expiresAt: number): string {
+  const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  return `${part({ alg: "RS256" })}.${part({ exp: expiresAt / 1000 })}.c2lnbmF0dXJl`;
+}
+
+function failureFrom(credential: Credential): Promise<ToolServerError> {
+  return failureOf(credential.headers());
+}
+
+describeCredentialContract("a helper", async (registry) => {
+  const world = await createWorld(registry);
+  await world.write({ Authorization: "Bearer fresh-token-1", "X-Signature": "c2lnbmVkLXdpdGg" });
+  const environment = { PATH: process.env.PATH, SIGNING_SECRET: "sign-with-this" };
+  return {
+    credential: world.credential({ environment, headers: [{ name: "X-API-Key", value: "static-key-1" }] }),
+    secrets: ["fresh-token-1", "c2lnbmVkLXdpdGg", "static-key-1", "sign-with-this"],
+    work: world.runs,
+    expire: () => world.clock.advance(300_000),
+  };
+});
+
+describe("what a helper is told", () => {
+  test("[TS-D-HELPER-2] is the server, the url and the plugin's root, and the user's variables but for other servers' credentials", async () => {
+    const world = await createWorld();
+    await world.node(
+      `const { HOST_SERVER_NAME, HOST_SERVER_URL, HOST_PLUGIN_ROOT, MINE, OTHERS, WIRESCOPE_KEY } = process.env;
+       console.log(JSON.stringify({ "X-Seen": JSON.stringify([HOST_SERVER_NAME, HOST_SERVER_URL, HOST_PLUGIN_ROOT,
+         process.cwd(), process.argv.length, MINE, OTHERS ?? "none", WIRESCOPE_KEY ?? "none"]) }))`,
+      "helper.sh",
+    );
+    const headers = await world
+      .credential({
+        environment: { PATH: process.env.PATH, MINE: "mine", OTHERS: "theirs", WIRESCOPE_KEY: "ours" },
+        scrubbed: ["OTHERS"],
+      })
+      .headers();
+    expect(JSON.parse(headers["X-Seen"] ?? "")).toEqual([
+      "notes",
+      "https://notes.example/mcp",
+      world.path,
+      world.path,
+      2,
+      "mine",
+      "none",
+      "none",
+    ]);
+  });
+
+  test("[TS-D-HELPER-3] its headers go before those of the configuration, whatever the case of their names", async () => {
+    const world = await createWorld();
+    const credential = world.credential({
+      headers: [
+        { name: "authorization", value: "Bearer static", variables: ["OLD_TOKEN"] },
+        { name: "X-Tenant-ID", value: "acme", variables: ["TENANT_ID"] },
+      ],
+    });
+    expect({ ...(await credential.headers()) }).toEqual({
+      "X-Tenant-ID": "acme",
+      Authorization: "Bearer fresh-token-1",
+    });
+    expect(credential.describe().headers).toEqual([
+      { name: "X-Tenant-ID", from: "configuration", scheme: undefined, variables: ["TENANT_ID"] },
+      { name: "Authorization", from: "helper", scheme: "Bearer", variables: [] },
+    ]);
+  });
+});
+
+test("[TS-HEADER-4, TS-HELPER-4] a helper signs with the time, makes a token, and chooses a tenant", async () => {
+  const world = await createWorld();
+  await world.node(
+    `const { createHmac } = require("node:crypto");
+     const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
+     const sign = (text) => createHmac("sha256", process.env.SIGNING_SECRET).update(text).digest("base64url");
+     const body = part({ alg: "HS256" }) + "." + part({ exp: 1893459600 });
+     const time = "1893456000";
+     console.log(JSON.stringify({ "X-Timestamp": time, "X-Signature": sign(time + process.env.HOST_SERVER_URL),
+       Authorization: "Bearer " + body + "." + sign(body), "X-Workspace-ID": "blue" }));`,
+    "helper.sh",
+  );
+  const credential = world.credential({ environment: { SIGNING_SECRET: "correct-horse-battery" } });
+  const sign = (text: string): string => createHmac("sha256", "correct-horse-battery").update(text).digest("base64url");
+  const headers = await credential.headers();
+  expect(headers).toMatchObject({
+    "X-Timestamp": "1893456000",
+    "X-Signature": sign("1893456000https://notes.example/mcp"),
+    "X-Workspace-ID": "blue",
+  });
+  const [, body = "", signature] = /^Bearer (.*)\.(.*)$/.exec(headers.Authorization ?? "") ?? [];
+  expect(signature).toBe(sign(body));
+  expect(credential.describe().helper?.expiresAt).toBe(1_893_459_600_000 - 5000);
+});
+
+describe("how long headers are kept", () => {
+  test("[TS-D-HELPER-4] until shortly before the earliest token in them expires", async () => {
+    const world = await createWorld();
+    const start = world.clock.now();
+    await world.write({
+      Authorization: `Bearer ${tokenUntil(start + 3_600_000)}`,
+      "X-Auth-Token": tokenUntil(start + 605_000),
+    });
+    const credential = world.credential();
+    await credential.headers();
+    expect(credential.describe().helper).toMatchObject({ obtainedAt: start, expiresAt: start + 600_000 });
+    world.clock.advance(539_999);
+    await credential.headers();
+    expect(world.runs()).toBe(1);
+    world.clock.advance(60_001);
+    await credential.headers();
+    expect(world.runs()).toBe(2);
+  });
+
+  test("[TS-D-HELPER-4] for a time of their own where they hold no token that expires", async () => {
+    const world = await createWorld();
+    const credential = world.credential({ ttlMs: 100_000 });
+    await credential.headers();
+    world.clock.advance(79_999);
+    await credential.headers();
+    expect(world.runs()).toBe(1);
+    world.clock.advance(20_001);
+    await credential.headers();
+    expect(world.runs()).toBe(2);
+    expect(world.reports.map(({ cause }) => cause)).toEqual(["first", "renewal"]);
+  });
+
+  test("shortly before their end they still serve while the helper makes new ones", async () => {
+    const world = await createWorld();
+    await world.sh(
+      "echo run >> runs; while [ $(wc -l < runs) -gt 1 ] && [ ! -e go ]; do sleep 0.01; done; cat output.json",
+      "helper.sh",
+    );
+    const credential = world.credential({ ttlMs: 100_000 });
+    const old = await credential.headers();
+    await world.write({ Authorization: "Bearer fresh-token-2" });
+    world.clock.advance(80_000);
+    expect(await credential.headers()).toBe(old);
+    await wordsOf(join(world.path, "runs"), 2);
+    expect(await credential.headers()).toBe(old);
+    await writeFile(join(world.path, "go"), "");
+    await untilReport(world, 2);
+    expect((await credential.headers()).Authorization).toBe("Bearer fresh-token-2");
+    expect(world.runs()).toBe(2);
+  });
+
+  test("a renewal that fails leaves the old ones in use until their end", async () => {
+    const world = await createWorld();
+    const credential = world.credential({ ttlMs: 100_000 });
+    const old = await credential.headers();
+    await world.write("no JSON");
+    world.clock.advance(80_000);
+    expect(await credential.headers()).toBe(old);
+    await untilReport(world, 2);
+    expect(await credential.headers()).toBe(old);
+    expect(world.runs()).toBe(2);
+    world.clock.advance(20_000);
+    expect(await failureFrom(credential)).toMatchObject({ code: "HELPER_OUTPUT_INVALID" });
+  });
+
+  test("for a few seconds even where their token has expired, lest each request runs the helper", async () => {
+    const world = await createWorld();
+    await world.write({ Authorization: `Bearer ${tokenUntil(world.clock.now() - 1000)}` });
+    const credential = world.credential();
+    await credential.headers();
+    await credential.headers();
+    expect(world.runs()).toBe(1);
+  });
+});
+
+describe("a refusal", () => {
+  test.each([401, 403])(
+    "[TS-D-HELPER-5] of %i runs the helper again, once for all who were refused",
+    async (status) => {
+      const world = await createWorld();
+      const credential = world.credential();
+      const sent = await credential.headers();
+      await world.write({ Authorization: "Bearer fresh-token-2" });
+      const again = await Promise.all(
+        Array.from({ length: 10 }, async () => {
+          expect(await credential.refused({ status, sent, attempt: 1 })).toEqual({ action: "retry" });
+          return credential.headers();
+        }),
+      );
+      expect(new Set(again.map((headers) => headers.Authorization))).toEqual(new Set(["Bearer fresh-token-2"]));
+      expect(world.runs()).toBe(2);
+      expect(world.reports.map(({ cause }) => cause)).toEqual(["first", "refusal"]);
+      // One that comes late, for headers that are no longer in use, runs nothing.
+      expect(await credential.refused({ status, sent, attempt: 1 })).toEqual({ action: "retry" });
+      expect(await credential.headers()).toBe(again[0]);
+      expect(world.runs()).toBe(2);
+    },
+  );
+
+  test("[TS-D-HELPER-5] of new headers too gives up, and the helper rests for a time that doubles", async () => {
+    const world = await createWorld();
+    const credential = world.credential();
+    const request = async (): Promise<string> => {
+      for (let attempt = 1; ; attempt += 1) {
+        const decision = await credential.refused({ status: 401, sent: await credential.headers(), attempt });
+        if (decision.action === "give-up") return decision.reason;
+      }
+    };
+    expect(await request()).toContain("also to the headers of a new run");
+    expect(world.runs()).toBe(2);
+    expect(await request()).toContain("rests for another 5 s");
+    expect(world.runs()).toBe(2);
+    world.clock.advance(5000);
+    expect(await request()).toContain("also to the headers of a new run");
+    expect(world.runs()).toBe(3);
+    world.clock.advance(5000);
+    expect(await request()).toContain("rests for another 5 s");
+    expect(world.runs()).toBe(3);
+  });
+
+  test("of headers that had served is not held against them: each is mended by a run", async () => {
+    const world = await createWorld();
+    const credential = world.credential();
+    for (let served = 1; served <= 4; served += 1) {
+      const sent = await credential.headers();
+      expect(world.runs()).toBe(served);
+      expect(await credential.refused({ status: 401, sent, attempt: 1 })).toEqual({ action: "retry" });
+    }
+  });
+});
+
+const sandbox = await prepareSandbox({ hidden: [], cwd: "/", hidesProcesses: false });
+const surroundings = [
+  ["without the sandbox", undefined, ""],
+  ...("reason" in sandbox ? [] : [["in the sandbox", async () => sandbox, ` ${sandboxAdvice.failed}`] as const]),
+] as const;
+
+describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepareSandbox, sandboxHint) => {
+  async function createSurroundedWorld(): Promise<World> {
+    const world = await createWorld();
+    return { ...world, credential: (options) => world.credential({ prepareSandbox, ...options }) };
+  }
+
+  test("with a code tells it, and the last of its errors without secrets", async () => {
+    const world = await createSurroundedWorld();
+    const token = tokenUntil(world.clock.now());
+    await world.sh(
+      `echo "signing with $SIGNING_SECRET" >&2; echo "made ${token}" >&2
+       echo "sent Authorization: Bearer opaque1 to them" >&2
+       echo '{"X-API-Key": "half-made-key"}'; echo '{"X-API-Key": "half-made-key"}' >&2; exit 3`,
+      "helper.sh",
+    );
+    const credential = world.credential({
+      environment: { PATH: process.env.PATH, SIGNING_SECRET: "correct-horse-battery" },
+    });
+    const error = await failureFrom(credential);
+    expect(error).toMatchObject({ code: "HELPER_FAILED" });
+    expect(error.message).toBe(
+      `The helper of the server "notes" (${world.path}/helper.sh) exited with code 3; its last words: ` +
+        `"signing with [redacted] | made [redacted] | sent Authorization: Bearer [redacted] to them | {"X-API-Key": "[redacted]"}". ` +
+        `Run it by hand to see why.${sandboxHint}`,
+    );
+    expect(world.reports).toEqual([
+      expect.objectContaining({ outcome: "exited", code: 3, cause: "first", expiresAt: undefined }),
+    ]);
+  });
+
+  test("because it is not there, not executable, or has no interpreter", async () => {
+    const world = await createSurroundedWorld();
+    expect(await failureFrom(world.credential({ helper: "gone.sh" }))).toMatchObject({
+      code: "HELPER_NOT_RUNNABLE",
+      message: expect.stringContaining("was not found"),
+    });
+    // The name of a program that PATH has is none of a helper.
+    expect(await failureFrom(world.credential({ helper: "true" }))).toMatchObject({ code: "HELPER_NOT_RUNNABLE" });
+    await chmod(join(world.path, "helper.sh"), 0o644);
+    expect((await failureFrom(world.credential())).message).toContain("is not executable");
+    await rm(join(world.path, "helper.sh"));
+    await writeFile(join(world.path, "helper.sh"), "#!/no/such/shell\n", { mode: 0o755 });
+    expect((await failureFrom(world.credential())).message).toContain("the interpreter");
+  });
+
+  test("[TS-D-HELPER-1] to end in time is stopped with all that it started", async () => {
+    const world = await createSurroundedWorld();
+    await world.sh("sleep 1000 & echo $! $$ > pids; echo waiting >&2; wait", "helper.sh");
+    const failed = failureFrom(world.credential());
+    const pids = await wordsOf(join(world.path, "pids"), 2);
+    world.clock.advance(10_000);
+    await allGone(pids);
+    expect(await failed).toMatchObject({
+      code: "HELPER_TIMEOUT",
+      message: expect.stringContaining("did not end within 10000 ms"),
+    });
+  });
+
+  test("[TS-D-HELPER-1, TS-D-HELPER-6] by writing too much, or what is no JSON", async () => {
+    const world = await createSurroundedWorld();
+    await world.write({ "X-Long": "x".repeat(2000) });
+    expect(await failureFrom(world.credential({ maxOutputBytes: 1000 }))).toMatchObject({
+      code: "HELPER_OUTPUT_INVALID",
+    });
+    await world.write('{"Authorization": "Bearer hunter2hunter2"');
+    const error = await failureFrom(world.credential());
+    expect(error.message).toContain("is not JSON, at line 1, column 42");
+    expect(error.message).not.toContain("hunter2");
+  });
+
+  test("again and again is not run in a loop: it rests for a time that doubles, and success resets it", async () => {
+    const world = await createSurroundedWorld();
+    await world.write("no JSON");
+    const credential = world.credential();
+    for (const [restMs, runs] of [
+      [1000, 1],
+      [2000, 2],
+      [4000, 3],
+    ] as const) {
+      expect((await failureFrom(credential)).message).not.toContain("rests");
+      expect((await failureFrom(credential)).message).toContain(`rests for another ${restMs / 1000} s`);
+      expect(world.runs()).toBe(runs);
+      world.clock.advance(restMs);
+    }
+    await world.write({ Authorization: "Bearer fresh-token-2" });
+    await credential.headers();
+    expect(credential.describe().helper).toMatchObject({ failures: 0, pausedUntil: undefined, runs: 4 });
+  });
+});
+
+describe("who no longer waits", () => {
+  const endless = "echo $$ > pid; exec sleep 1000";
+
+  test("ends the run where nobody else does, which is not held against the helper", async () => {
+    const world = await createWorld();
+    await world.sh(endless, "helper.sh");
+    const credential = world.credential();
+    const controllers = [new AbortController(), new AbortController()];
+    const asked = controllers.map(({ signal }) => credential.headers({ signal }).catch((error: unknown) => error));
+    const pids = await wordsOf(join(world.path, "pid"));
+    for (const controller of controllers) controller.abort();
+    expect(await Promise.all(asked)).toEqual(controllers.map(({ signal }) => signal.reason));
+    await allGone(pids);
+    await world.sh("cat output.json", "helper.sh");
+    expect((await credential.headers()).Authorization).toBe("Bearer fresh-token-1");
+  });
+
+  test("because the credential is disposed of, is told so, and the helper is gone by then", async () => {
+    const world = await createWorld();
+    await world.sh(endless, "helper.sh");
+    const credential = world.credential();
+    const failed = failureFrom(credential);
+    const pids = await wordsOf(join(world.path, "pid"));
+    await credential.dispose();
+    await allGone(pids);
+    expect(await failed).toMatchObject({ code: "CREDENTIAL_CLOSED" });
+  });
+});
+
+async function untilReport({ reports }: World, count: number): Promise<void> {
+  while (reports.length < count) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("a helper that cannot be run", () => {
+  const toUnix = (path: string): void => void execFileSync("sh", ["-c", "sed -i.bak 's/\\r$//' \"$0\"", path]);
+
+  test.each(["#!/bin/sh", "#!/usr/bin/env sh"])(
+    "because of Windows line ends in %j says so, and its advice works",
+    async (line) => {
+      const world = await createWorld();
+      const path = join(world.path, "helper.sh");
+      await writeFile(path, `${line}\r\necho '{"Authorization": "Bearer abc-def"}'\r\n`);
+      const failure = await failureFrom(world.credential());
+      expect(failure.code).toBe("HELPER_NOT_RUNNABLE");
+      expect(failure.message).toContain("Its lines end as on Windows (CRLF)");
+      expect(failure.message).toContain(`sed -i.bak 's/\\r$//' ${path}`);
+      toUnix(path);
+      expect(await world.credential().headers()).toMatchObject({ Authorization: "Bearer abc-def" });
+    },
+  );
+
+  test("because of Windows line ends gives a command that is safe to paste, whatever its name", async () => {
+    const world = await createWorld();
+    const helper = "./$(touch pasted); 'x' helper.sh";
+    await writeFile(join(world.path, helper), '#!/bin/sh\r\necho \'{"Authorization": "Bearer abc-def"}\'\r\n', {
+      mode: 0o755,
+    });
+    const { message } = await failureFrom(world.credential({ helper }));
+    const command = /Convert it: (.+); and keep it so in git/.exec(message)?.[1] ?? "";
+    execFileSync("sh", ["-c", command], { cwd: world.path });
+    expect(existsSync(join(world.path, "pasted"))).toBe(false);
+    expect(await world.credential({ helper }).headers()).toMatchObject({ Authorization: "Bearer abc-def" });
+  });
+
+  test("because it has arguments says so", async () => {
+    const world = await createWorld();
+    const failure = await failureFrom(world.credential({ helper: "./helper.sh --verbose" }));
+    expect(failure.message).toContain("headersHelper is a path without arguments");
+  });
+});

@@ -1,0 +1,275 @@
+import { resolve } from "node:path";
+import { backOffMs } from "../../back-off.js";
+import { type Clock, systemClock } from "../../clock.js";
+import type { CredentialDescription } from "../../diagnostics/credential-description.js";
+import { type Follow, unfollowed } from "../../diagnostics/follow.js";
+import { ToolServerError, withAdvice } from "../../errors.js";
+import { printableText } from "../../printable-text.js";
+import type { Environment } from "../../process/child-environment.js";
+import type { ProcessOutcome } from "../../process/process-outcome.js";
+import type { Sandbox } from "../../process/sandbox.js";
+import type { SecretRegistry } from "../../secrets/redactor.js";
+import { createSingleFlight } from "../../single-flight.js";
+import type { Credential, Refusal, RefusalDecision } from "./credential.js";
+import { credentialClosed } from "./credential-closed.js";
+import type { CredentialOwner } from "./fixed-credential.js";
+import { describeHeader } from "./header-description.js";
+import { createHeaderFields, type HeaderFields, type HeaderSource, mergeHeaderFields } from "./header-fields.js";
+import { secretsOfHeader } from "./header-secrets.js";
+import { tokenTimesOfHeader } from "./json-web-token.js";
+import { giveUp, isRefusal } from "./refusal-rules.js";
+import { runHelper } from "./run-helper.js";
+
+export interface HelperCredentialOptions extends CredentialOwner {
+  readonly secrets: Pick<SecretRegistry, "add" | "redact" | "rotating">;
+  /** The url of the server, with its variables put in. */
+  readonly url: string;
+  /** The path of the script, which counts from the plugin's root. It is never looked for in PATH and has no arguments. */
+  readonly helper: string;
+  readonly pluginRoot: string;
+  /** The headers of the entry, with their variables put in; those of the helper go before them. */
+  readonly headers?: readonly HeaderSource[];
+  /** The user's environment, which the helper gets. */
+  readonly environment: Environment;
+  /** The variables that it does not get: those that hold the credentials of other servers. */
+  readonly scrubbed?: Iterable<string>;
+  /** How long a run may take. Default 10000. */
+  readonly timeLimitMs?: number;
+  /** How much a run may write. Default 64 KiB. */
+  readonly maxOutputBytes?: number;
+  /** How long headers are kept that hold no token with an expiry. Default 300000. */
+  readonly ttlMs?: number;
+  readonly clock?: Clock;
+  /** Awaited before each run; where it rejects, with a ToolServerError, the helper is not run. */
+  readonly beforeRun?: (() => Promise<void>) | undefined;
+  /** The sandbox of each run, undefined to run without; where it rejects, with a ToolServerError, the helper is not run. */
+  readonly prepareSandbox?: (() => Promise<Sandbox | undefined>) | undefined;
+  /** Told of each run when it has ended. Must not throw. */
+  readonly onRun?: (run: HelperRunReport) => void;
+  /** Lets those who watch follow each run. Default: nobody does. */
+  readonly follow?: Follow | undefined;
+}
+
+/** One run of a helper. Holds no secret. */
+export interface HelperRunReport {
+  readonly server: string;
+  readonly path: string;
+  /** Why it was run: there were no headers yet, they were about to expire or had, or the server refused them. */
+  readonly cause: "first" | "renewal" | "refusal";
+  readonly outcome: ProcessOutcome["kind"];
+  readonly isSandboxed: boolean;
+  /** The exit code, where it ended by itself. */
+  readonly code: number | undefined;
+  readonly durationMs: number;
+  /** When the headers are no longer used, where there are any; milliseconds since the epoch. */
+  readonly expiresAt: number | undefined;
+  readonly error: ToolServerError | undefined;
+}
+
+/** Headers that a run of the helper gave. */
+interface Generation {
+  readonly fromHelper: HeaderFields;
+  readonly headers: HeaderFields;
+  readonly obtainedAt: number;
+  readonly renewAt: number;
+  readonly expiresAt: number;
+  isRefused: boolean;
+  /** Whether a request was refused for which the helper had just been run again. */
+  isRefusedFresh: boolean;
+}
+
+/** Headers count as expired so long before their token does: a request takes its time, and clocks differ. */
+const expiryMarginMs = 5000;
+/** Even headers that are already expired are kept so long: else each request would run the helper. */
+const leastKeptMs = 5000;
+const longestRenewalMs = 60_000;
+const firstPauseMs = 1000;
+const longestFailurePauseMs = 60_000;
+const firstRefusalPauseMs = 5000;
+const longestRefusalPauseMs = 300_000;
+
+/**
+ * Signs in with headers that a script makes. It is run when they are first asked for, and what it gives is kept until the
+ * earliest expiry of a JSON Web Token in it, else for `ttlMs`. In the last fifth of that time, one minute at most, it is run
+ * in the background while the old headers serve. All who wait share one run. A refusal runs it again, once; where the new
+ * headers are refused too, it rests for a time that doubles, as it does after a failure.
+ *
+ * Throws as `createHeaderFields` does. Its headers reject with HELPER_NOT_RUNNABLE, HELPER_FAILED, HELPER_TIMEOUT or
+ * HELPER_OUTPUT_INVALID.
+ */
+export function createHelperCredential(options: HelperCredentialOptions): Credential {
+  const {
+    server,
+    url,
+    pluginRoot,
+    secrets,
+    environment,
+    ttlMs = 300_000,
+    clock = systemClock,
+    follow = unfollowed,
+  } = options;
+  const path = resolve(pluginRoot, options.helper);
+  const sources = options.headers ?? [];
+  for (const { name, value } of sources) for (const secret of secretsOfHeader(name, value)) secrets.add(secret);
+  const configured = createHeaderFields(sources, `The headers of the server ${JSON.stringify(server)}`);
+  const task = {
+    server,
+    url,
+    path,
+    pluginRoot,
+    environment,
+    secrets,
+    // A run may give several headers, each with a few secrets.
+    tokens: secrets.rotating(64),
+    clock,
+    scrubbed: [...(options.scrubbed ?? [])],
+    timeLimitMs: options.timeLimitMs ?? 10_000,
+    maxOutputBytes: options.maxOutputBytes ?? 64 * 1024,
+  };
+
+  let current: Generation | undefined;
+  let failure: { readonly error: ToolServerError; readonly count: number; readonly until: number } | undefined;
+  let runs = 0;
+  let freshRefusals = 0;
+  let refusalPauseUntil = 0;
+  let isClosed = false;
+
+  const flight = createSingleFlight(async (signal): Promise<HeaderFields> => {
+    const cause = current === undefined ? "first" : current.isRefused ? "refusal" : "renewal";
+    await options.beforeRun?.();
+    const sandbox = await options.prepareSandbox?.();
+    const startedAt = clock.now();
+    runs += 1;
+    const { outcome, result } = await follow("helper", cause, async (settle) => {
+      const run = await runHelper({ ...task, sandbox }, signal);
+      if (run.result instanceof ToolServerError) {
+        settle({ outcome: run.outcome.kind === "aborted" ? "cancelled" : "failed", code: run.result.code });
+      }
+      return run;
+    });
+    signal.throwIfAborted();
+    const isFailure = result instanceof ToolServerError;
+    if (isFailure) {
+      const count = (failure?.count ?? 0) + 1;
+      failure = { error: result, count, until: clock.now() + backOffMs(count, firstPauseMs, longestFailurePauseMs) };
+    } else {
+      failure = undefined;
+      current = createGeneration(configured, result, clock.now(), ttlMs);
+    }
+    options.onRun?.({
+      server,
+      path,
+      cause,
+      outcome: outcome.kind,
+      isSandboxed: sandbox !== undefined,
+      code: outcome.kind === "exited" ? outcome.code : undefined,
+      durationMs: clock.now() - startedAt,
+      expiresAt: isFailure ? undefined : current?.expiresAt,
+      error: isFailure ? result : undefined,
+    });
+    if (current === undefined || isFailure) throw isFailure ? result : credentialClosed(server);
+    return current.headers;
+  });
+
+  const decide = ({ status, sent, attempt }: Refusal): RefusalDecision => {
+    if (!isRefusal(status)) return giveUp(`HTTP ${status} is not about the credential.`);
+    if (isClosed) return giveUp("The credential was disposed of.");
+    const now = clock.now();
+    const isCurrent = current !== undefined && sent === current.headers && !current.isRefused;
+    if (attempt > 1) {
+      // Of all requests that were sent again with these headers, the first one counts.
+      if (isCurrent && current !== undefined && !current.isRefusedFresh) {
+        current.isRefusedFresh = true;
+        freshRefusals += 1;
+        refusalPauseUntil = now + backOffMs(freshRefusals, firstRefusalPauseMs, longestRefusalPauseMs);
+      }
+      return giveUp(`The server answered ${status}, also to the headers of a new run of the helper.`);
+    }
+    // Others were refused before, and by now there are newer headers, or whoever asks next obtains them.
+    if (!isCurrent || current === undefined) return { action: "retry" };
+    if (now < refusalPauseUntil) {
+      const seconds = Math.ceil((refusalPauseUntil - now) / 1000);
+      return giveUp(
+        `The server answered ${status}. It has refused the headers of a new run before, so the helper rests for another ${seconds} s.`,
+      );
+    }
+    if (!current.isRefusedFresh) freshRefusals = 0;
+    current.isRefused = true;
+    return { action: "retry" };
+  };
+
+  return {
+    kind: "helper",
+    async headers(request) {
+      if (isClosed) throw credentialClosed(server);
+      request?.signal?.throwIfAborted();
+      const now = clock.now();
+      const isResting = failure !== undefined && now < failure.until;
+      if (current !== undefined && !current.isRefused && now < current.expiresAt) {
+        if (now >= current.renewAt && !isResting) flight.begin();
+        return current.headers;
+      }
+      if (failure !== undefined && isResting) throw restingError(failure.error, failure.until - now);
+      return flight.join(request?.signal);
+    },
+    environment: () => ({}),
+    refused: async (refusal) => decide(refusal),
+    describe(): CredentialDescription {
+      const fromHelper = current?.fromHelper ?? {};
+      const overridden = new Set(Object.keys(fromHelper).map((name) => name.toLowerCase()));
+      const pausedUntil = Math.max(failure?.until ?? 0, refusalPauseUntil);
+      return {
+        kind: "helper",
+        summary: `headers of the helper ${printableText(path, 500)}`,
+        headers: [
+          ...sources
+            .filter(({ name }) => !overridden.has(name.toLowerCase()))
+            .map(({ name, value, variables }) => describeHeader(name, value, "configuration", variables)),
+          ...Object.entries(fromHelper).map(([name, value]) => describeHeader(name, value, "helper")),
+        ],
+        environment: [],
+        helper: {
+          path,
+          runs,
+          failures: failure?.count ?? 0,
+          obtainedAt: current?.obtainedAt,
+          expiresAt: current?.expiresAt,
+          pausedUntil: pausedUntil > clock.now() ? pausedUntil : undefined,
+        },
+      };
+    },
+    async dispose() {
+      isClosed = true;
+      await flight.close(credentialClosed(server));
+      current = undefined;
+    },
+  };
+}
+
+function createGeneration(configured: HeaderFields, fromHelper: HeaderFields, now: number, ttlMs: number): Generation {
+  const expiries = Object.entries(fromHelper).flatMap(([name, value]) => {
+    const expiry = tokenTimesOfHeader(name, value)?.expiresAt;
+    return expiry === undefined ? [] : [expiry - expiryMarginMs];
+  });
+  const expiresAt = Math.max(expiries.length === 0 ? now + ttlMs : Math.min(...expiries), now + leastKeptMs);
+  return {
+    fromHelper,
+    headers: mergeHeaderFields(configured, fromHelper),
+    obtainedAt: now,
+    renewAt: expiresAt - Math.min(longestRenewalMs, (expiresAt - now) / 5),
+    expiresAt,
+    isRefused: false,
+    isRefusedFresh: false,
+  };
+}
+
+function restingError(error: ToolServerError, restMs: number): ToolServerError {
+  const seconds = Math.ceil(restMs / 1000);
+  return new ToolServerError(
+    error.code,
+    withAdvice(error, `It rests for another ${seconds} s before it is run again.`),
+    {
+      cause: error,
+    },
+  );
+}

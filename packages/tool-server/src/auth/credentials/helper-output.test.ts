@@ -1,0 +1,68 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { headerNameDefect, headerValueDefect } from "../../config/headers/header-rules.js";
+import { ToolServerError } from "../../errors.js";
+import { parseHelperOutput } from "./helper-output.js";
+
+const parse = (text: string | Uint8Array) => parseHelperOutput(Buffer.from(text), "The helper");
+
+test("[TS-HELPER-3] one JSON object of strings is read, with white space around it", () => {
+  expect({ ...parse('\n {"Authorization": "Bearer x", "X-Timestamp": "17"}\n') }).toEqual({
+    Authorization: "Bearer x",
+    "X-Timestamp": "17",
+  });
+});
+
+test.each([
+  ["", "wrote nothing to its standard output"],
+  ["{}", "wrote an empty object, so there is nothing to sign in with"],
+  ['Token ready!\n{"A": "hunter2"}', "not JSON, at line 1, column 1"],
+  ['{"A": "hunter2",\n  "B": hunter2}', "not JSON, at line 2, column 8"],
+  ['{"A": "hunter2"} hunter2', "not JSON, at line 1, column 18"],
+  ['{"A": "hunter2", "A": "hunter2"}', "has the same key twice, at line 1, column 18"],
+  ['{"A": "hunter2", "a": "hunter2"}', "a is the same header as A"],
+  ['["hunter2"]', "wrote an array, not an object"],
+  ['"hunter2"', "wrote a string, not an object"],
+  ["null", "wrote null, not an object"],
+  ['{"X-Timestamp": 17}', "wrote a number where a string is due, at line 1, column 17"],
+  ['{"A": {"hunter2": "x"}}', "wrote an object where a string is due"],
+  ['{"Bearer hunter2": "Authorization"}', "at line 1, column 2, it has a character that no name"],
+  ['{"A": "hunter2\\r\\nHost: evil"}', "has a line break at position 8"],
+  ['{"Content-Length": "hunter2"}', "it is set by the connection itself"],
+  ['{"A": "Bearer ${hunter2}"}', "a reference to a variable that was not put in"],
+])("[TS-D-HELPER-6] %j is refused without being quoted", (output, message) => {
+  expect(() => parse(output)).toThrow(
+    expect.objectContaining({ code: "HELPER_OUTPUT_INVALID", message: expect.stringContaining(message) }),
+  );
+  expect(() => parse(output)).not.toThrow(/hunter2/);
+});
+
+test("[TS-HELPER-3] 64 headers are the maximum", () => {
+  const headers = (count: number) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, "a"])));
+  expect(Object.keys(parse(headers(64)))).toHaveLength(64);
+  expect(() => parse(headers(65))).toThrow("wrote 65 headers");
+});
+
+test("bytes that are not UTF-8 are refused", () => {
+  expect(() => parse(Uint8Array.of(0x7b, 0xff, 0x7d))).toThrow("not UTF-8");
+});
+
+test("whatever a helper writes, only headers that can be sent come of it", () => {
+  const hostile = fc.string({ unit: fc.constantFrom("a", "B", "-", ":", " ", "\r", "\n", "\0", "\x1f", "é", "☃") });
+  fc.assert(
+    fc.property(fc.oneof(fc.dictionary(hostile, hostile), fc.json(), fc.string()), (value) => {
+      let headers: Readonly<Record<string, string>>;
+      try {
+        headers = parse(typeof value === "string" ? value : JSON.stringify(value));
+      } catch (error) {
+        expect(ToolServerError.is(error, "HELPER_OUTPUT_INVALID")).toBe(true);
+        return;
+      }
+      for (const [name, field] of Object.entries(headers)) {
+        expect([headerNameDefect(name), headerValueDefect(field)]).toEqual([undefined, undefined]);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});

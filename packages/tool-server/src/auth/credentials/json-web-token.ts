@@ -1,0 +1,38 @@
+import { isAuthorizationName, parseAuthorization } from "../../config/headers/authorization.js";
+
+/** The times of a JSON Web Token, in milliseconds since the epoch. Nothing else of a token is ever told. */
+export interface TokenTimes {
+  readonly issuedAt: number | undefined;
+  readonly notBefore: number | undefined;
+  readonly expiresAt: number | undefined;
+}
+
+/** The latest moment that a Date can hold. */
+const latestMs = 8.64e15;
+
+/** The times that a header's token has, without any trust in them; undefined where the value is no JSON Web Token. */
+export function tokenTimesOfHeader(name: string, value: string): TokenTimes | undefined {
+  return readTokenTimes(isAuthorizationName(name) ? parseAuthorization(value).credentials : value);
+}
+
+/** The times that a JSON Web Token has; undefined where the text is none. The signature is not looked at. */
+export function readTokenTimes(text: string): TokenTimes | undefined {
+  const [, head = "", body = ""] = /^([\w-]+)\.([\w-]+)\.[\w-]*$/.exec(text) ?? [];
+  if (typeof readPart(head)?.alg !== "string") return undefined;
+  const claims = readPart(body);
+  if (claims === undefined) return undefined;
+  return { issuedAt: timeOf(claims.iat), notBefore: timeOf(claims.nbf), expiresAt: timeOf(claims.exp) };
+}
+
+function readPart(part: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
+    return typeof value === "object" && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function timeOf(seconds: unknown): number | undefined {
+  return typeof seconds === "number" && seconds >= 0 && seconds * 1000 <= latestMs ? seconds * 1000 : undefined;
+}

@@ -1,0 +1,131 @@
+import type { Clock } from "../../clock.js";
+import { ToolServerError } from "../../errors.js";
+import { printableText } from "../../printable-text.js";
+import { type Environment, scrubbedEnvironment } from "../../process/child-environment.js";
+import { describeOutcome, type ProcessOutcome } from "../../process/process-outcome.js";
+import { runProcess } from "../../process/run-process.js";
+import { type Sandbox, sandboxAdvice } from "../../process/sandbox.js";
+import { carriageReturnAdvice, hasCarriageReturn } from "../../process/shebang.js";
+import type { SecretRegistry } from "../../secrets/redactor.js";
+import { isSecretName } from "../../secrets/secret-names.js";
+import { findSecretShapes } from "../../secrets/secret-shapes.js";
+import type { HeaderFields } from "./header-fields.js";
+import { secretsOfHeader } from "./header-secrets.js";
+import { parseHelperOutput } from "./helper-output.js";
+
+/** What a helper is, and what it is told. */
+export interface HelperTask {
+  /** The name of the server; the helper finds it in HOST_SERVER_NAME. */
+  readonly server: string;
+  /** The url of the server; the helper finds it in HOST_SERVER_URL. */
+  readonly url: string;
+  /** The absolute path of the script. */
+  readonly path: string;
+  /** The root of the plugin, in which the helper runs; it finds it in HOST_PLUGIN_ROOT. */
+  readonly pluginRoot: string;
+  /** The user's environment, which the helper gets. */
+  readonly environment: Environment;
+  /** The variables that it does not get: those that hold the credentials of other servers. */
+  readonly scrubbed: Iterable<string>;
+  /** What it runs in. */
+  readonly sandbox: Sandbox | undefined;
+  readonly secrets: Pick<SecretRegistry, "add" | "redact">;
+  /** Where the secrets that it writes are made known. */
+  readonly tokens: Pick<SecretRegistry, "add">;
+  readonly timeLimitMs: number;
+  readonly maxOutputBytes: number;
+  readonly clock: Clock;
+}
+
+/** What came of a run: headers, or why there are none; and what the process did. */
+export interface HelperRun {
+  readonly outcome: ProcessOutcome;
+  readonly result: HeaderFields | ToolServerError;
+}
+
+/** Runs a helper once. Never rejects; where the signal aborted, the outcome is `aborted`. */
+export async function runHelper(task: HelperTask, signal: AbortSignal): Promise<HelperRun> {
+  const { server, url, path, pluginRoot, secrets, clock, timeLimitMs, maxOutputBytes } = task;
+  const env = scrubbedEnvironment(task.environment, task.scrubbed, {
+    HOST_PLUGIN_ROOT: pluginRoot,
+    HOST_SERVER_NAME: server,
+    HOST_SERVER_URL: url,
+  });
+  // The helper may print what it was given. Short values are settings more often than secrets: AUTH=none.
+  for (const [name, value] of Object.entries(env)) if (isSecretName(name) && value.length >= 8) secrets.add(value);
+  const outcome = await runProcess({
+    command: path,
+    cwd: pluginRoot,
+    env,
+    sandbox: task.sandbox,
+    timeLimitMs,
+    maxOutputBytes,
+    clock,
+    signal,
+    redact: (text) => hideTokens(secrets.redact(text)),
+  });
+  const hasFailed = outcome.kind !== "exited" || outcome.code !== 0;
+  const isFromWindows = hasFailed && (await hasCarriageReturn(path));
+  return { outcome, result: resultOf(outcome, task, isFromWindows) };
+}
+
+function resultOf(
+  outcome: ProcessOutcome,
+  { server, path, secrets, tokens, sandbox }: HelperTask,
+  isFromWindows: boolean,
+): HeaderFields | ToolServerError {
+  const helper = `The helper of the server ${JSON.stringify(server)} (${printableText(path, 500)})`;
+  // Read whatever the outcome is: what a run that failed wrote may stand in its last words as well.
+  const headers = "stdout" in outcome ? readOutput(outcome.stdout, helper, tokens) : undefined;
+  const fail = (code: ToolServerError["code"], advice: string): ToolServerError => {
+    const stderr = "stderr" in outcome ? outcome.stderr : [];
+    const words = stderr.length === 0 ? "." : `; its last words: "${secrets.redact(stderr.join(" | "))}".`;
+    return new ToolServerError(code, { problem: `${helper} ${describeOutcome(outcome)}${words}`, advice });
+  };
+  const byHand = `Run it by hand to see why.${sandbox === undefined ? "" : ` ${sandboxAdvice.failed}`}`;
+  if (isFromWindows) return fail("HELPER_NOT_RUNNABLE", carriageReturnAdvice(printableText(path, 500)));
+  switch (outcome.kind) {
+    case "exited":
+      return outcome.code === 0 && headers !== undefined ? headers : fail("HELPER_FAILED", byHand);
+    case "timed-out":
+      return fail("HELPER_TIMEOUT", "Find out what it waits for; it must not ask the user anything.");
+    case "too-much-output":
+      return fail("HELPER_OUTPUT_INVALID", "Let it write one JSON object of headers and nothing else.");
+    case "not-found":
+      return fail(
+        "HELPER_NOT_RUNNABLE",
+        /\s/.test(path)
+          ? "headersHelper is a path without arguments: write a script that passes them, and name that."
+          : "Check the path in headersHelper, and the first line of the script.",
+      );
+    case "not-executable":
+      return fail("HELPER_NOT_RUNNABLE", "Make it executable, with chmod +x.");
+    case "hidden":
+      return fail("HELPER_NOT_RUNNABLE", sandboxAdvice.hidden);
+    case "not-started":
+      return fail("HELPER_NOT_RUNNABLE", "Check the limits of this machine and of this user.");
+    default:
+      return fail("HELPER_FAILED", byHand);
+  }
+}
+
+/** The headers that a helper wrote, their secrets made known; or what is wrong with its output. */
+function readOutput(stdout: Uint8Array, helper: string, tokens: HelperTask["tokens"]): HeaderFields | ToolServerError {
+  try {
+    const headers = parseHelperOutput(stdout, helper);
+    for (const [name, value] of Object.entries(headers)) {
+      for (const secret of secretsOfHeader(name, value)) tokens.add(secret);
+    }
+    return headers;
+  } catch (error) {
+    if (ToolServerError.is(error)) return error;
+    throw error;
+  }
+}
+
+/** A helper that fails may show a token that it has just made, which nobody knows by its value yet. */
+function hideTokens(text: string): string {
+  return findSecretShapes(text)
+    .reduce((rest, { value }) => rest.replaceAll(value, "[redacted]"), text)
+    .replace(/\b(bearer|basic)(\s+|%20)[^\s"',;]+/gi, "$1 [redacted]");
+}

@@ -1,0 +1,109 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Quirk } from "@wirescope/quirks";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { channelPrefix } from "../../diagnostics/channels.js";
+import type { WireFacts } from "../../diagnostics/facts.js";
+import { createMemoryVault } from "../vault/memory-vault.js";
+import { createQuirkyClient } from "./quirky-client.test.helper.js";
+
+/**
+ * What went wrong in other clients, as attacks on the whole of ours, by way of signing in. Those of a project on who opens it are in
+ * servers/advisories.test.ts. The parts have tests of their own, which bear the same numbers: isolation of stored tokens in
+ * credential/oauth-credential.test.ts, device flow in sign-in/device-sign-in.test.ts, addresses in
+ * requests/oauth-request.test.ts, the page in authorization/callback-receiver.test.ts.
+ */
+
+/** Where sockets are opened to, from now until the test ends. */
+function watchSockets(): string[] {
+  const opened: string[] = [];
+  const onWire = (message: unknown): void => {
+    const wire = message as WireFacts;
+    if (wire.kind !== "child") opened.push(wire.remoteName);
+  };
+  subscribe(`${channelPrefix}wire:opened`, onWire);
+  onTestFinished(() => void unsubscribe(`${channelPrefix}wire:opened`, onWire));
+  return opened;
+}
+
+test.each(["endpoint-file", "endpoint-shell", "endpoint-http"] as Quirk[])(
+  "code is run through a crafted url (CVE-2025-6514, CVE-2026-51997): no person is sent to it (%s)",
+  async (quirk) => {
+    const client = await createQuirkyClient([quirk]);
+    expect(await client.call()).toBe("AUTHORIZATION_SERVER_INVALID");
+    expect(client.asked).toEqual([]);
+    expect(client.authorization.count("/register")).toBe(0);
+  },
+);
+
+describe("a server makes the client ask inside its network (CVE-2026-51994, CVE-2026-51995)", () => {
+  test("by the place of its metadata: that is passed over, and nobody connects to it", async () => {
+    const sockets = watchSockets();
+    const client = await createQuirkyClient(["resource-metadata-internal"]);
+    expect(await client.call()).toBe("answer");
+    expect(sockets.filter((name) => !name.startsWith("127.0.0.1:"))).toEqual([]);
+  });
+
+  test("by an endpoint of its authorization server: nothing of that is used", async () => {
+    const sockets = watchSockets();
+    const client = await createQuirkyClient(["endpoint-metadata-service"]);
+    expect(await client.call()).toBe("AUTHORIZATION_SERVER_INVALID");
+    expect(sockets.filter((name) => !name.startsWith("127.0.0.1:"))).toEqual([]);
+    expect(client.asked).toEqual([]);
+  });
+});
+
+test("stored tokens are kept apart too little (CVE-2026-51996): a server of the same name and issuer gets none of another's", async () => {
+  const vault = createMemoryVault();
+  const honest = await createQuirkyClient([], vault);
+  expect(await honest.call()).toBe("answer");
+  const tokens = honest.authorization.issued();
+  const given = tokens.length;
+  const evil = await createQuirkyClient([], vault);
+  evil.tool.authorizationServers = [honest.authorization.issuer];
+  await evil.call();
+  // It asks for a sign-in of its own, and holds what that gave, which is for its own url.
+  expect(evil.asked).toHaveLength(1);
+  const sent = JSON.stringify(evil.tool.requests.map(({ headers }) => headers));
+  expect(tokens.slice(0, given).filter((token) => sent.includes(token))).toEqual([]);
+  expect(honest.authorization.count("/token", "refresh_token")).toBe(0);
+});
+
+test("a device is authorized over http (CVE-2026-108716): nothing is sent there", async () => {
+  const client = await createQuirkyClient(["device-http"]);
+  const session = await client.servers.oauth("notes");
+  const person = { begin: () => Promise.reject(new Error("Nobody should be asked.")) };
+  await expect(session?.signIn(person, { way: "device" })).rejects.toMatchObject({
+    code: "AUTHORIZATION_SERVER_INVALID",
+    message: expect.stringContaining("device_authorization_endpoint cannot be used: it is of http"),
+  });
+});
+
+test.each(["metadata-redirects-away", "token-redirects-away", "resource-redirects-away"] as Quirk[])(
+  "credentials follow a redirect to another origin (CVE-2026-111769): nothing does, on any leg (%s)",
+  async (quirk) => {
+    const client = await createQuirkyClient([quirk]);
+    expect(await client.call()).not.toBe("answer");
+    expect(client.places).not.toContain("elsewhere");
+  },
+);
+
+test("credentials go to an authorization server that the tool server chose (CVE-2026-104850): a new one gets none", async () => {
+  const client = await createQuirkyClient(["issuer-changes"]);
+  expect(await client.call()).toBe("answer");
+  expect(await client.call()).toBe("ISSUER_CHANGED");
+  expect(client.messages[0]).toContain(client.other.issuer);
+  // It was asked for what it publishes, and for nothing else.
+  expect(client.other.requests.length).toBeGreaterThan(0);
+  for (const { method, path, headers } of client.other.requests) {
+    expect({ method, path }).toEqual({ method: "GET", path: expect.stringContaining("/.well-known/") });
+    expect(headers.authorization).toBeUndefined();
+  }
+});
+
+test("a script comes with the answer (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721): no page has it, and it is told as plain text", async () => {
+  const client = await createQuirkyClient(["answer-script"]);
+  expect(await client.call()).toBe("SIGN_IN_FAILED");
+  expect(client.messages[0]).toContain("access_denied");
+  await expect.poll(() => client.pages.length).toBe(1);
+  expect(client.pages[0]).not.toMatch(/script|alert|document/);
+});

@@ -1,0 +1,287 @@
+import { startHostileAuthorizationServer } from "@wirescope/quirks";
+import { describe, expect, test } from "vitest";
+import { createFakeClock } from "../../../fake-clock.test.helper.js";
+import { startHostileServer } from "../../../http/hostile-http-server.test.helper.js";
+import { describeCredentialContract } from "../../credentials/credential-contract.test.helper.js";
+import type { Vault } from "../../vault/vault.js";
+import { callTool, createOAuthWorld } from "../oauth-world.test.helper.js";
+import { createOAuthCredential } from "./oauth-credential.js";
+
+describeCredentialContract("OAuth", async (secrets) => {
+  const world = await createOAuthWorld([], { secrets });
+  const clock = createFakeClock(Date.now());
+  const limits = { requestMs: 1e9, discoveryMs: 1e9 };
+  const { record } = await world.session({ clock }).signIn(world.person);
+  const session = world.session({ clock, limits });
+  return {
+    credential: createOAuthCredential({ session }),
+    secrets: [record.accessToken, record.refreshToken ?? ""],
+    work: () => world.authorization.count("/token", "refresh_token"),
+    expire: () => clock.advance(3_600_000),
+  };
+});
+
+test("[TS-SEC-6] requests carry nothing until there is a token, and then Bearer in the header", async () => {
+  const world = await createOAuthWorld();
+  const { credential } = world.credential({}, world.person);
+  expect(await credential.headers()).toEqual({});
+  await callTool(world.tool, credential);
+  const headers = await credential.headers();
+  expect(Object.keys(headers)).toEqual(["Authorization"]);
+  expect(headers.Authorization).toMatch(/^Bearer access-/);
+  expect(credential.describe()).toMatchObject({
+    kind: "oauth",
+    headers: [{ name: "Authorization", from: "oauth", scheme: "Bearer" }],
+    oauth: {
+      isSignedIn: true,
+      issuer: world.authorization.issuer,
+      scopes: ["notes:read", "offline_access"],
+      canRefresh: true,
+    },
+  });
+});
+
+describe("a 401 without a challenge of OAuth", () => {
+  async function startKeyServer(challenge: Record<string, string>): Promise<string> {
+    const { url } = await startHostileServer(({ url }, response) =>
+      response.writeHead(url === "/mcp" ? 401 : 404, challenge).end("X-Api-Key is missing"),
+    );
+    return new URL("/mcp", url).href;
+  }
+
+  test.each([
+    ["without any", {}],
+    ["with one of another scheme", { "www-authenticate": 'ApiKey realm="notes"' }],
+  ] as const)("is UNAUTHORIZED (%s): nobody is said to need a sign-in", async (_, challenge) => {
+    const world = await createOAuthWorld();
+    const url = await startKeyServer({ ...challenge });
+    const call = await callTool({ url }, world.credential({ url }).credential);
+    expect(call).toMatchObject({
+      status: 401,
+      attempts: 1,
+      code: "UNAUTHORIZED",
+      reason: "The server responded with 401, and does not say how to sign in.",
+      advice: "If it wants an API key, give the entry a header for that. If it takes OAuth: wirescope login notes",
+    });
+  });
+
+  test("is SIGN_IN_NEEDED if the server asks for a token after all", async () => {
+    const world = await createOAuthWorld();
+    const url = await startKeyServer({ "www-authenticate": "Bearer" });
+    expect(await callTool({ url }, world.credential({ url }).credential)).toMatchObject({ code: "SIGN_IN_NEEDED" });
+  });
+
+  test("gives a command that is safe to paste, whatever the name of the server", async () => {
+    const world = await createOAuthWorld();
+    const url = await startKeyServer({});
+    const { advice } = await callTool({ url }, world.credential({ url, server: "notes; id" }).credential);
+    expect(advice).toContain("wirescope login 'notes; id'");
+  });
+});
+
+test("other headers of the entry go along, and Authorization has one owner", async () => {
+  const world = await createOAuthWorld();
+  const session = world.session();
+  await session.signIn(world.person);
+  const credential = createOAuthCredential({ session, headers: [{ name: "X-Workspace-ID", value: "w1" }] });
+  expect(Object.keys(await credential.headers())).toEqual(["X-Workspace-ID", "Authorization"]);
+  for (const name of ["authorization", "Authorization", "DPoP"]) {
+    expect(() => createOAuthCredential({ session, headers: [{ name, value: "x" }] })).toThrow(TypeError);
+  }
+});
+
+describe("[TS-OAUTH-11] more permissions", () => {
+  test("are asked for with those of before, and named", async () => {
+    const world = await createOAuthWorld();
+    const { credential } = world.credential({}, world.person);
+    await callTool(world.tool, credential);
+    world.tool.neededScope = "notes:write";
+    expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 2 });
+    expect(world.asked[1]).toMatchObject({
+      reason: "step-up",
+      scopes: ["notes:read", "offline_access", "notes:write"],
+      newScopes: ["notes:write"],
+    });
+    expect(world.authorization.count("/register")).toBe(1);
+  });
+
+  test("need a person, who is told which", async () => {
+    const world = await createOAuthWorld();
+    await world.session().signIn(world.person);
+    world.tool.neededScope = "notes:write";
+    const call = await callTool(world.tool, world.credential().credential);
+    expect(call).toMatchObject({ status: 403, attempts: 1, code: "SIGN_IN_NEEDED" });
+    expect(call.reason).toContain("notes:write");
+  });
+
+  test("that nobody was there to be asked for are asked for at the next sign-in, once", async () => {
+    const world = await createOAuthWorld();
+    const session = world.session();
+    await session.signIn(world.person);
+    const credential = createOAuthCredential({ session });
+    world.tool.neededScope = "notes:write";
+    await callTool(world.tool, credential);
+    await session.signIn(world.person);
+    expect(world.asked[1]).toMatchObject({ newScopes: ["notes:write"] });
+    expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 1 });
+    await session.signOut();
+    world.tool.neededScope = "notes:read";
+    await session.signIn(world.person);
+    expect(world.asked[2]?.scopes).not.toContain("notes:write");
+  });
+
+  test("that were asked for and not granted are not asked for again", async () => {
+    const world = await createOAuthWorld();
+    world.tool.challengedScope = "admin";
+    const { credential } = world.credential({}, world.person);
+    await callTool(world.tool, credential);
+    world.asked.length = 0;
+    // The token has it, and the server says no all the same.
+    world.tool.neededScope = "admin";
+    world.authorization.scopesOf = () => [];
+    const call = await callTool(world.tool, credential);
+    expect(call).toMatchObject({ status: 403, attempts: 1 });
+    expect(call.code).toBeUndefined();
+    expect(world.asked).toEqual([]);
+  });
+
+  test("that never end are no longer asked for", async () => {
+    const world = await createOAuthWorld();
+    const { credential } = world.credential({}, world.person);
+    await callTool(world.tool, credential);
+    world.tool.quirks.add("resource-wants-more");
+    world.asked.length = 0;
+    for (let call = 0; call < 12; call += 1) expect((await callTool(world.tool, credential)).status).toBe(403);
+    expect(world.asked).toHaveLength(5);
+  });
+
+  test("of several calls at once are asked for once", async () => {
+    const world = await createOAuthWorld();
+    const { credential } = world.credential({}, world.person);
+    await callTool(world.tool, credential);
+    world.tool.neededScope = "notes:write";
+    const all = await Promise.all(Array.from({ length: 10 }, () => callTool(world.tool, credential)));
+    expect(all.every(({ status }) => status === 200)).toBe(true);
+    expect(world.asked).toHaveLength(2);
+  });
+});
+
+describe("another authorization server than before", () => {
+  test("[TS-D-OAUTH-1] asks the user; nothing of the old one is shown to it (CVE-2026-104850)", async () => {
+    const world = await createOAuthWorld();
+    const evil = await startHostileAuthorizationServer();
+    const { credential, session } = world.credential({}, world.person);
+    await callTool(world.tool, credential);
+    const before = await session.current();
+    world.authorization.endAccess(before?.record.accessToken ?? "");
+    world.authorization.endRefreshTokens();
+    world.tool.authorizationServers = [evil.issuer];
+    expect(await callTool(world.tool, credential)).toMatchObject({ status: 401, code: "ISSUER_CHANGED" });
+    expect(world.asked).toHaveLength(1);
+    expect(evil.requests.every(({ path }) => path.startsWith("/.well-known/"))).toBe(true);
+    expect(JSON.stringify(evil.requests)).not.toContain(before?.record.clientId);
+    await evil.close();
+  });
+
+  test("is used once the user confirms it, with a registration and tokens of its own", async () => {
+    const world = await createOAuthWorld();
+    const next = await startHostileAuthorizationServer();
+    await world.session().signIn(world.person);
+    world.tool.authorizationServers = [next.issuer];
+    const changes: unknown[] = [];
+    const session = world.session();
+    const { record } = await session.signIn({
+      ...world.person,
+      async confirmIssuer(change) {
+        changes.push(change);
+        return true;
+      },
+    });
+    expect(changes).toEqual([{ server: "notes", from: world.authorization.issuer, to: next.issuer }]);
+    expect(next.count("/register")).toBe(1);
+    expect(next.scopesOf(record.accessToken)).toBeDefined();
+    expect((await world.session().current())?.record.accessToken).toBe(record.accessToken);
+    expect(session.describe().issuer).toBe(next.issuer);
+    await next.close();
+  });
+
+  test("that only an attacker names never gets a refresh token", async () => {
+    const world = await createOAuthWorld();
+    const clock = createFakeClock(Date.now());
+    const limits = { requestMs: 1e9, discoveryMs: 1e9 };
+    await world.session({ clock }).signIn(world.person);
+    const evil = await startHostileAuthorizationServer();
+    world.tool.authorizationServers = [evil.issuer];
+    clock.advance(3_600_000);
+    expect((await world.session({ clock, limits }).current())?.record.accessToken).toMatch(/^access-/);
+    expect(evil.requests).toEqual([]);
+    await evil.close();
+  });
+});
+
+test("[TS-SEC-7] profiles, servers, urls and tenants share no tokens (CVE-2026-51996)", async () => {
+  const world = await createOAuthWorld();
+  await world.session().signIn(world.person);
+  const others = [
+    { profile: "production" },
+    { server: "other" },
+    { url: `${world.tool.origin}/mcp2` },
+    { tenant: "t2" },
+  ];
+  for (const other of others) expect(await world.session(other).current()).toBeUndefined();
+  expect(await world.session().current()).toBeDefined();
+});
+
+test("a failed sign-in is not begun again by itself for a while", async () => {
+  const world = await createOAuthWorld(["answer-denied"]);
+  const { credential } = world.credential({}, world.person);
+  for (let call = 0; call < 4; call += 1) expect((await callTool(world.tool, credential)).status).toBe(401);
+  expect(world.asked).toHaveLength(1);
+});
+
+test("[TS-SEC-5] no secret is in an error, an event or a description, even where the server echoes it", async () => {
+  const world = await createOAuthWorld(["token-echo", "registration-secret"]);
+  const clock = createFakeClock(Date.now());
+  const { credential, session } = world.credential({ clock, limits: { requestMs: 1e9, discoveryMs: 1e9 } });
+  const { record } = await session.signIn(world.person);
+  clock.advance(3_600_000);
+  world.authorization.endRefreshTokens();
+  const told = [
+    JSON.stringify(await credential.headers().catch(String)),
+    JSON.stringify(world.events),
+    JSON.stringify(credential.describe()),
+  ];
+  const forms = world.authorization.requests.flatMap(({ form, query }) => [
+    form.get("code"),
+    form.get("code_verifier"),
+    query.get("code"),
+  ]);
+  const basic = world.authorization.requests.map(({ headers }) => headers.authorization?.replace("Basic ", ""));
+  const secrets = [record.accessToken, record.refreshToken, ...forms, ...basic].filter(
+    (text) => typeof text === "string",
+  );
+  expect(secrets.length).toBeGreaterThan(5);
+  for (const secret of secrets) {
+    expect(told.join("\n")).not.toContain(secret);
+    expect(world.secrets.redact(`<${secret}>`)).not.toContain(secret);
+  }
+});
+
+test("tokens and client secrets are known as secrets before they are kept", async () => {
+  const world = await createOAuthWorld(["registration-secret"]);
+  const kept: string[] = [];
+  const vault: Vault = {
+    ...world.vault,
+    put(key, value) {
+      for (const name of ["accessToken", "refreshToken", "clientSecret"]) {
+        const secret = value[name];
+        if (typeof secret !== "string") continue;
+        kept.push(name);
+        expect(world.secrets.redact(`<${secret}>`)).not.toContain(secret);
+      }
+      return world.vault.put(key, value);
+    },
+  };
+  await world.session({ vault }).signIn(world.person);
+  expect(kept).toEqual(["clientSecret", "accessToken", "refreshToken"]);
+});

@@ -1,0 +1,292 @@
+import { type Quirk, startHostileAuthorizationServer } from "@wirescope/quirks";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createFakeClock } from "../../../fake-clock.test.helper.js";
+import { createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
+import { parseResourceChallenge } from "../session/resource-challenge.js";
+import { serverMetadataUrls } from "./authorization-server.js";
+import { type Discovery, type DiscoveryRequest, discover, discoverIssuer, resourceOf } from "./discover.js";
+import { coversResource, resourceMetadataUrls } from "./resource-metadata.js";
+
+async function find(world: OAuthWorld, request: DiscoveryRequest = {}, limits = {}): Promise<Discovery> {
+  return discover(world.session({ limits }).context, request);
+}
+
+const pathsOf = ({ requests }: { requests: readonly { path: string }[] }): string[] => requests.map(({ path }) => path);
+
+describe("where metadata is looked for", () => {
+  test.each([
+    [
+      "https://h/mcp",
+      ["https://h/.well-known/oauth-protected-resource/mcp", "https://h/.well-known/oauth-protected-resource"],
+    ],
+    ["https://h/", ["https://h/.well-known/oauth-protected-resource"]],
+    [
+      "https://h/a/b/?t=1",
+      [
+        "https://h/.well-known/oauth-protected-resource/a/b/?t=1",
+        "https://h/.well-known/oauth-protected-resource/a/b",
+        "https://h/.well-known/oauth-protected-resource",
+      ],
+    ],
+  ])("of the resource %s: with its path, then at the root", (server, places) => {
+    expect(resourceMetadataUrls(new URL(server)).map(String)).toEqual(places);
+    const named = resourceMetadataUrls(new URL(server), ["https://h/about.json"]).map(String);
+    expect(named).toEqual(["https://h/about.json", ...places]);
+  });
+
+  test("of an issuer: its path is put in, and for OpenID Connect also put behind", () => {
+    expect(serverMetadataUrls(new URL("https://as/tenant1")).map(String)).toEqual([
+      "https://as/.well-known/oauth-authorization-server/tenant1",
+      "https://as/.well-known/openid-configuration/tenant1",
+      "https://as/tenant1/.well-known/openid-configuration",
+    ]);
+    expect(serverMetadataUrls(new URL("https://as")).map(String)).toEqual([
+      "https://as/.well-known/oauth-authorization-server",
+      "https://as/.well-known/openid-configuration",
+    ]);
+  });
+
+  test("the challenge's place comes first, and alone where it is right", async () => {
+    const world = await createOAuthWorld(["resource-metadata-elsewhere"]);
+    const { resource } = await find(world, { resourceMetadata: [`${world.tool.origin}/about/me.json`] });
+    expect(resource).toBe(world.tool.url);
+    expect(pathsOf(world.tool)).toEqual(["/about/me.json"]);
+  });
+
+  test("each place of a challenge is tried in order, until one has the metadata of this server", async () => {
+    const world = await createOAuthWorld(["resource-metadata-elsewhere"]);
+    const { origin } = world.tool;
+    const header = [
+      `Bearer resource_metadata="${origin}/gone-1", resource_metadata="${origin}/gone-2"`,
+      `DPoP resource_metadata="${origin}/about/me.json"`,
+      `Bearer resource_metadata="${origin}/never-asked"`,
+    ].join(", ");
+    const { resourceMetadata } = parseResourceChallenge(header);
+    expect((await find(world, { resourceMetadata })).resource).toBe(world.tool.url);
+    expect(pathsOf(world.tool)).toEqual(["/gone-1", "/gone-2", "/about/me.json"]);
+  });
+
+  test("at most four places of a challenge are tried before the well-known ones", () => {
+    const challenged = Array.from({ length: 9 }, (_, index) => `https://h/${index}`);
+    expect(resourceMetadataUrls(new URL("https://h/"), challenged).map(String)).toEqual([
+      ...challenged.slice(0, 4),
+      "https://h/.well-known/oauth-protected-resource",
+    ]);
+  });
+
+  test.each(["not a url", "ftp://x/y", "http://169.254.169.254/latest/meta-data", "https://user:pw@h/x"])(
+    "a place in the challenge that nothing is sent to (%s) is passed over",
+    async (place) => {
+      const world = await createOAuthWorld();
+      expect((await find(world, { resourceMetadata: [place] })).server.issuer).toBe(world.authorization.issuer);
+    },
+  );
+
+  test("metadata at the root is found", async () => {
+    const world = await createOAuthWorld(["resource-metadata-at-root"]);
+    expect((await find(world)).resource).toBe(world.tool.url);
+  });
+
+  test.each([
+    ["https://h/mcp", "https://h/mcp", true],
+    ["https://h/mcp/", "https://h/mcp", true],
+    ["https://h", "https://h/mcp", true],
+    ["https://h/mc", "https://h/mcp", false],
+    ["https://h/mcp/deeper", "https://h/mcp", false],
+    ["https://h:8443/mcp", "https://h/mcp", false],
+    ["http://h/mcp", "https://h/mcp", false],
+    ["https://h/mcp?tenant=a", "https://h/mcp?tenant=b", false],
+  ])("the resource %s and the server %s: %s", (resource, server, isCovered) => {
+    expect(coversResource(new URL(resource), new URL(server))).toBe(isCovered);
+  });
+});
+
+describe("the authorization server", () => {
+  test.each(["metadata-openid-only", "metadata-html", "metadata-redirects-within"] as const)(
+    "is found in spite of %s",
+    async (quirk) => {
+      const world = await createOAuthWorld([quirk]);
+      expect((await find(world)).server.issuer).toBe(world.authorization.issuer);
+    },
+  );
+
+  test.each([
+    ["metadata-of-another", "its issuer is"],
+    ["metadata-issuer-slash", "and not exactly"],
+    ["metadata-redirects-away", "publishes no metadata"],
+    ["metadata-huge", "publishes no metadata"],
+    ["endpoint-file", "its scheme is file"],
+    ["endpoint-shell", "characters that no endpoint needs"],
+    ["endpoint-metadata-service", "metadata service"],
+  ] as [Quirk, string][])("is refused for %s", async (quirk, words) => {
+    const world = await createOAuthWorld([quirk]);
+    await expect(find(world)).rejects.toMatchObject({
+      code: "AUTHORIZATION_SERVER_INVALID",
+      message: expect.stringContaining(words),
+    });
+  });
+
+  test.each(["endpoint-http", "device-http"] as const)(
+    "[TS-SEC-3] is refused if one of its endpoints is not of https (%s)",
+    async (quirk) => {
+      await expect(find(await createOAuthWorld([quirk]))).rejects.toMatchObject({
+        code: "AUTHORIZATION_SERVER_INVALID",
+        message: expect.stringContaining("only https is used"),
+      });
+    },
+  );
+
+  test("is not taken for absent where it fails or does not answer", async () => {
+    const world = await createOAuthWorld(["metadata-failing"]);
+    await expect(find(world)).rejects.toMatchObject({ code: "SERVER_FAILED" });
+    world.authorization.quirks.delete("metadata-failing");
+    world.authorization.quirks.add("metadata-silent");
+    await expect(find(world, {}, { requestMs: 700 })).rejects.toMatchObject({ code: "SERVER_UNREACHABLE" });
+  });
+
+  test("of several, the first that can be used is", async () => {
+    const world = await createOAuthWorld();
+    const dead = await startHostileAuthorizationServer({ quirks: ["metadata-of-another"] });
+    onTestFinished(() => dead.close());
+    world.tool.authorizationServers = [
+      "javascript:alert(1)",
+      "http://127.0.0.1:1",
+      dead.issuer,
+      world.authorization.issuer,
+    ];
+    expect((await find(world)).server.issuer).toBe(world.authorization.issuer);
+  });
+
+  test("that is known is used alone where it is still named, though it comes last", async () => {
+    const world = await createOAuthWorld();
+    const other = await startHostileAuthorizationServer();
+    onTestFinished(() => other.close());
+    world.tool.authorizationServers = [other.issuer, world.authorization.issuer];
+    const found = await find(world, { knownIssuer: world.authorization.issuer });
+    expect(found).toMatchObject({ server: { issuer: world.authorization.issuer }, changedFrom: undefined });
+    world.authorization.quirks.add("metadata-failing");
+    await expect(find(world, { knownIssuer: world.authorization.issuer })).rejects.toMatchObject({
+      code: "SERVER_FAILED",
+    });
+    expect(other.requests).toEqual([]);
+  });
+
+  test("that is no longer named is told of", async () => {
+    const world = await createOAuthWorld();
+    expect((await find(world, { knownIssuer: "https://before.example" })).changedFrom).toBe("https://before.example");
+  });
+
+  test("of the configuration is used, whatever the tool server names", async () => {
+    const world = await createOAuthWorld();
+    world.tool.authorizationServers = ["https://evil.example"];
+    expect((await find(world, { pinnedIssuer: world.authorization.issuer })).server.issuer).toBe(
+      world.authorization.issuer,
+    );
+  });
+
+  test("with a path has its metadata there", async () => {
+    const world = await createOAuthWorld();
+    const tenant = await startHostileAuthorizationServer({ path: "/tenant1", quirks: ["metadata-openid-only"] });
+    onTestFinished(() => tenant.close());
+    world.tool.authorizationServers = [tenant.issuer];
+    expect((await find(world)).server.issuer).toBe(`${tenant.origin}/tenant1`);
+    expect(pathsOf(tenant)).toEqual([
+      "/.well-known/oauth-authorization-server/tenant1",
+      "/.well-known/openid-configuration/tenant1",
+    ]);
+  });
+});
+
+describe("the limits of a discovery", () => {
+  test("it ends in time as a whole", async () => {
+    const world = await createOAuthWorld(["metadata-silent"]);
+    const before = Date.now();
+    await expect(find(world, {}, { requestMs: 60_000, discoveryMs: 150 })).rejects.toMatchObject({
+      code: "AUTHORIZATION_SERVER_INVALID",
+      message: expect.stringContaining("within 0.15 s"),
+    });
+    expect(Date.now() - before).toBeLessThan(30_000);
+  });
+
+  test("it sends a bounded number of requests", async () => {
+    const world = await createOAuthWorld(["metadata-absent"]);
+    world.tool.authorizationServers = Array.from(
+      { length: 50 },
+      (_, index) => `${world.authorization.origin}/t${index}`,
+    );
+    await expect(find(world)).rejects.toMatchObject({ code: "AUTHORIZATION_SERVER_INVALID" });
+    expect(world.authorization.requests.length + world.tool.requests.length).toBeLessThanOrEqual(16);
+    await expect(find(world, {}, { discoveryRequests: 2 })).rejects.toMatchObject({
+      message: expect.stringContaining("within 2 requests"),
+    });
+  });
+
+  test("who gives up gets their reason", async () => {
+    const world = await createOAuthWorld(["metadata-silent"]);
+    const reason = new Error("enough");
+    const controller = new AbortController();
+    const found = find(world, { signal: controller.signal });
+    controller.abort(reason);
+    await expect(found).rejects.toBe(reason);
+  });
+});
+
+describe("a tool server without metadata", () => {
+  test("is its own authorization server where it publishes that metadata", async () => {
+    const world = await createOAuthWorld();
+    // One server that is both: the tool server's url is on the authorization server's origin.
+    const { context } = world.session({ url: `${world.authorization.origin}/mcp` });
+    const found = await discover(context);
+    expect(found).toMatchObject({
+      resource: `${world.authorization.origin}/mcp`,
+      server: { issuer: world.authorization.origin },
+    });
+  });
+
+  test("has the default endpoints of the oldest revision where it publishes nothing at all", async () => {
+    const world = await createOAuthWorld(["resource-without-metadata"]);
+    const { server } = await find(world);
+    expect(String(server.authorizationEndpoint)).toBe(`${world.tool.origin}/authorize`);
+    expect(String(server.tokenEndpoint)).toBe(`${world.tool.origin}/token`);
+    expect(String(server.registrationEndpoint)).toBe(`${world.tool.origin}/register`);
+    expect(server.offersPkce).toBe(true);
+    expect((await discoverIssuer(world.session().context, server.issuer)).tokenEndpoint).toEqual(server.tokenEndpoint);
+  });
+
+  test("is signed in to at those endpoints, with PKCE and the resource, and its tokens are renewed there", async () => {
+    const world = await createOAuthWorld(["metadata-absent"]);
+    const clock = createFakeClock(Date.now());
+    const limits = { requestMs: 1e9, discoveryMs: 1e9 };
+    const url = `${world.authorization.origin}/mcp`;
+    await world.session({ url, clock, limits }).signIn(world.person);
+    clock.advance(3_600_000);
+    expect(await world.session({ url, clock, limits }).current()).toBeDefined();
+    const asked = world.authorization.requests.filter(({ path }) => path === "/authorize" || path === "/token");
+    expect(asked.map(({ query, form }) => query.get("resource") ?? form.get("resource"))).toEqual([url, url, url]);
+    expect(asked[0]?.query.get("code_challenge_method")).toBe("S256");
+  });
+
+  test("is not taken for one that publishes nothing where it fails", async () => {
+    const world = await createOAuthWorld(["metadata-failing"]);
+    const { context } = world.session({ url: `${world.authorization.origin}/mcp` });
+    await expect(discover(context)).rejects.toMatchObject({ code: "SERVER_FAILED" });
+  });
+
+  test.each([
+    ["https://h/mcp", "https://h/mcp"],
+    ["https://h/mcp/", "https://h/mcp/"],
+    ["https://h/", "https://h"],
+    ["https://h/?a=1", "https://h/?a=1"],
+  ])("%s is the resource %s", (url, resource) => {
+    expect(resourceOf(new URL(url))).toBe(resource);
+  });
+});
+
+test("metadata of another resource is not used, and no other server is guessed", async () => {
+  const world = await createOAuthWorld(["resource-of-another"]);
+  await expect(find(world)).rejects.toMatchObject({
+    code: "AUTHORIZATION_SERVER_INVALID",
+    message: expect.stringContaining("https://evil.example/mcp"),
+  });
+  expect(world.authorization.requests).toEqual([]);
+});

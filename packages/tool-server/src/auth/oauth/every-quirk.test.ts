@@ -1,0 +1,112 @@
+import { type Quirk, quirkTable } from "@wirescope/quirks";
+import { expect, test } from "vitest";
+import type { ToolServerErrorCode } from "../../errors.js";
+import { createQuirkyClient, type Outcome } from "./quirky-client.test.helper.js";
+
+interface Expected {
+  /** Of the first call, for which a person has to sign in. */
+  readonly first: Outcome;
+  /** Of the second, before which the access token was ended; and of the third. */
+  readonly second: Outcome;
+  readonly third: Outcome;
+  /** How often a person is asked, in all. */
+  readonly asked: number;
+}
+
+const works: Expected = { first: "answer", second: "answer", third: "answer", asked: 1 };
+const asksAgain: Expected = { ...works, asked: 2 };
+/** It fails so, and then nobody is asked by itself for a while. */
+const fails = (first: ToolServerErrorCode, asked: number): Expected => ({
+  first,
+  second: "SIGN_IN_NEEDED",
+  third: "SIGN_IN_NEEDED",
+  asked,
+});
+/** No one is asked where the server is of no use. */
+const unusable = (code: ToolServerErrorCode): Expected => fails(code, 0);
+/** A person was asked, and the answer was of no use. */
+const refused: Expected = fails("SIGN_IN_FAILED", 1);
+
+/** What comes of each switch. Two only end with the patience of a person or a clock, and have tests of their own. */
+const expectations: Readonly<Record<Exclude<Quirk, "metadata-silent" | "answer-wrong-state">, Expected>> = {
+  "resource-without-metadata": unusable("REGISTRATION_REFUSED"),
+  "resource-metadata-html": unusable("REGISTRATION_REFUSED"),
+  "resource-metadata-at-root": works,
+  "resource-metadata-elsewhere": works,
+  "resource-metadata-internal": works,
+  "resource-of-another": unusable("AUTHORIZATION_SERVER_INVALID"),
+  "resource-with-slash": works,
+  "resource-challenge-silent": works,
+  "resource-refuses-all": fails("SIGN_IN_NEEDED", 1),
+  "resource-wants-more": { first: "FORBIDDEN", second: "FORBIDDEN", third: "FORBIDDEN", asked: 2 },
+  "resource-redirects-away": {
+    first: "REDIRECT_REFUSED",
+    second: "REDIRECT_REFUSED",
+    third: "REDIRECT_REFUSED",
+    asked: 1,
+  },
+  "issuer-changes": { first: "answer", second: "ISSUER_CHANGED", third: "SIGN_IN_NEEDED", asked: 1 },
+  "metadata-html": works,
+  "metadata-openid-only": works,
+  "metadata-absent": unusable("AUTHORIZATION_SERVER_INVALID"),
+  "metadata-failing": unusable("SERVER_FAILED"),
+  "metadata-huge": unusable("AUTHORIZATION_SERVER_INVALID"),
+  "metadata-redirects-away": unusable("AUTHORIZATION_SERVER_INVALID"),
+  "metadata-redirects-within": works,
+  "metadata-of-another": unusable("AUTHORIZATION_SERVER_INVALID"),
+  "metadata-issuer-slash": unusable("AUTHORIZATION_SERVER_INVALID"),
+  "pkce-absent": unusable("AUTHORIZATION_SERVER_INVALID"),
+  "pkce-plain": unusable("AUTHORIZATION_SERVER_INVALID"),
+  "endpoint-http": unusable("AUTHORIZATION_SERVER_INVALID"),
+  "endpoint-metadata-service": unusable("AUTHORIZATION_SERVER_INVALID"),
+  "endpoint-file": unusable("AUTHORIZATION_SERVER_INVALID"),
+  "endpoint-shell": unusable("AUTHORIZATION_SERVER_INVALID"),
+  "endpoint-other-origin": unusable("AUTHORIZATION_ORIGIN_UNCONFIRMED"),
+  "endpoint-with-parameters": works,
+  "device-http": unusable("AUTHORIZATION_SERVER_INVALID"),
+  "registration-absent": unusable("REGISTRATION_REFUSED"),
+  "registration-refused": unusable("REGISTRATION_REFUSED"),
+  "registration-secret": works,
+  "takes-metadata-documents": works,
+  "client-forgotten": asksAgain,
+  "answer-denied": refused,
+  "answer-script": refused,
+  "answer-wrong-issuer": refused,
+  "answer-issuer-missing": refused,
+  "answer-issuer-normalized": refused,
+  "answer-error-wrong-issuer": refused,
+  "answer-twice-code": refused,
+  "token-expiry-unknown": works,
+  "token-expiry-text": works,
+  "token-without-refresh": asksAgain,
+  "token-ends-early": works,
+  "token-redirects-away": fails("TOKEN_REFUSED", 1),
+  "token-echo": works,
+  "refresh-keeps-token": works,
+  "refresh-failing": { first: "answer", second: "SERVER_FAILED", third: "SERVER_FAILED", asked: 1 },
+  "refresh-dead": asksAgain,
+  "refresh-dead-unclear": asksAgain,
+  "refresh-dead-in-200": asksAgain,
+  "refresh-html": asksAgain,
+  "revocation-absent": works,
+};
+
+test("each switch has an expectation", () => {
+  expect([...Object.keys(expectations), "metadata-silent", "answer-wrong-state"].sort()).toEqual(
+    Object.keys(quirkTable).sort(),
+  );
+});
+
+test.each(Object.entries(expectations) as [Quirk, Expected][])("%s", async (quirk, expected) => {
+  const client = await createQuirkyClient([quirk]);
+  const { authorization, other, messages } = client;
+  const first = await client.call();
+  authorization.endAllAccess();
+  const second = await client.call();
+  const third = await client.call();
+  expect({ first, second, third, asked: client.asked.length, messages }).toEqual({ ...expected, messages });
+  // Nothing ever goes where a server sends it away to, nor to an authorization server that nobody confirmed.
+  expect(client.places).not.toContain("elsewhere");
+  expect(other.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  for (const token of authorization.issued()) expect(messages.join()).not.toContain(token);
+});

@@ -1,0 +1,135 @@
+import type { LoggedRequest } from "@wirescope/quirks";
+import { expect, test } from "vitest";
+import { createFakeClock } from "../../../fake-clock.test.helper.js";
+import { type IssuerAnswer, startBareIssuer } from "../bare-issuer.test.helper.js";
+import { callTool, createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
+
+/** A token endpoint that answers as the test says, with its metadata. */
+async function startTokenEndpoint(
+  answers: (request: LoggedRequest) => IssuerAnswer,
+): Promise<{ readonly issuer: string; readonly requests: LoggedRequest[] }> {
+  const requests: LoggedRequest[] = [];
+  const issuer = await startBareIssuer((request, self) => {
+    if (request.path.startsWith("/.well-known/")) return [200, { issuer: self, token_endpoint: `${self}/token` }];
+    requests.push(request);
+    return answers(request);
+  });
+  return { issuer, requests };
+}
+
+async function worldWith(issuer: string, tokens: ReadonlySet<string>): Promise<OAuthWorld> {
+  const world = await createOAuthWorld();
+  world.tool.authorizationServers = [issuer];
+  world.authorization.scopesOf = (token) => (tokens.has(token) ? ["notes:read"] : undefined);
+  return world;
+}
+
+test("a workload shows the identity that its platform gives it, anew each time", async () => {
+  const { issuer, requests } = await startTokenEndpoint(() => [
+    200,
+    { access_token: `w-${requests.length}`, token_type: "Bearer", expires_in: 60 },
+  ]);
+  const world = await worldWith(issuer, new Set(["w-1", "w-2"]));
+  const clock = createFakeClock(Date.now());
+  let given = 0;
+  const assertion = async (): Promise<string> => {
+    given += 1;
+    return `platform-jwt-${given}`;
+  };
+  const { credential } = world.credential({
+    clock,
+    limits: { requestMs: 1e9, discoveryMs: 1e9 },
+    grant: { kind: "workload", assertion },
+  });
+  expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 2 });
+  clock.advance(60_000);
+  expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 1 });
+  expect(requests.map(({ form }) => Object.fromEntries(form))).toEqual(
+    [1, 2].map((n) => ({
+      grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
+      assertion: `platform-jwt-${n}`,
+      resource: world.tool.url,
+      scope: "notes:read",
+    })),
+  );
+  expect(world.secrets.redact("platform-jwt-1")).not.toContain("platform-jwt-1");
+});
+
+test("a workload that is refused is not tried in another way", async () => {
+  const { issuer, requests } = await startTokenEndpoint(() => [400, { error: "unauthorized_client" }]);
+  const world = await worldWith(issuer, new Set());
+  const { credential } = world.credential(
+    { grant: { kind: "workload", assertion: async () => "platform-jwt" } },
+    world.person,
+  );
+  expect(await callTool(world.tool, credential)).toMatchObject({ status: 401, code: "TOKEN_REFUSED" });
+  expect(requests).toHaveLength(1);
+  expect(world.asked).toEqual([]);
+});
+
+test("an organization's identity provider grants access for who signed in with it", async () => {
+  const { issuer, requests } = await startTokenEndpoint(() => [200, { access_token: "e-1", token_type: "Bearer" }]);
+  const provider = await startTokenEndpoint(() => [
+    200,
+    { access_token: "the-assertion", issued_token_type: "urn:ietf:params:oauth:token-type:id-jag", token_type: "N_A" },
+  ]);
+  const world = await worldWith(issuer, new Set(["e-1"]));
+  const { credential } = world.credential({
+    client: { clientId: "us", clientSecret: "our-secret" },
+    grant: {
+      kind: "enterprise",
+      provider: { tokenEndpoint: `${provider.issuer}/token`, client: { clientId: "us-there" } },
+      idToken: async () => "identity-of-ada",
+    },
+  });
+  expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 2 });
+  expect(Object.fromEntries(provider.requests[0]?.form ?? [])).toEqual({
+    grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+    requested_token_type: "urn:ietf:params:oauth:token-type:id-jag",
+    subject_token: "identity-of-ada",
+    subject_token_type: "urn:ietf:params:oauth:token-type:id_token",
+    audience: issuer,
+    resource: world.tool.url,
+    scope: "notes:read",
+    client_id: "us-there",
+  });
+  expect(requests[0]?.headers.authorization).toBe(`Basic ${Buffer.from("us:our-secret").toString("base64")}`);
+  expect(requests[0]?.form.get("assertion")).toBe("the-assertion");
+});
+
+test.each([
+  [[400, { error: "access_denied" }], "TOKEN_REFUSED"],
+  [[503, {}], "SERVER_FAILED"],
+  [[200, { access_token: "x", issued_token_type: "urn:ietf:params:oauth:token-type:access_token" }], "TOKEN_REFUSED"],
+] as const)("what an identity provider does not grant (%j) is not asked for elsewhere", async (answer, code) => {
+  const { issuer, requests } = await startTokenEndpoint(() => [200, { access_token: "e-1" }]);
+  const provider = await startTokenEndpoint(() => answer);
+  const world = await worldWith(issuer, new Set(["e-1"]));
+  const grant = {
+    kind: "enterprise",
+    provider: { tokenEndpoint: `${provider.issuer}/token`, client: { clientId: "us" } },
+    idToken: async () => "identity-of-ada",
+  } as const;
+  const { credential } = world.credential({ client: { clientId: "us" }, grant });
+  expect(await callTool(world.tool, credential)).toMatchObject({ status: 401, code });
+  expect(requests).toEqual([]);
+});
+
+test("a machine whose tool server names another authorization server than before does not show itself there", async () => {
+  const first = await startTokenEndpoint(() => [200, { access_token: "m-1", expires_in: 60 }]);
+  const second = await startTokenEndpoint(() => [200, { access_token: "m-2" }]);
+  const world = await worldWith(first.issuer, new Set(["m-1", "m-2"]));
+  const clock = createFakeClock(Date.now());
+  const limits = { requestMs: 1e9, discoveryMs: 1e9 };
+  const options = {
+    clock,
+    limits,
+    client: { clientId: "us", clientSecret: "our-secret" },
+    grant: { kind: "client-credentials" },
+  } as const;
+  expect(await callTool(world.tool, world.credential(options).credential)).toMatchObject({ status: 200 });
+  world.tool.authorizationServers = [second.issuer];
+  clock.advance(60_000);
+  await expect(world.credential(options).credential.headers()).rejects.toMatchObject({ code: "ISSUER_CHANGED" });
+  expect(second.requests).toEqual([]);
+});

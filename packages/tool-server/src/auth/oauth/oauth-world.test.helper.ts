@@ -1,0 +1,166 @@
+import {
+  type HostileAuthorizationServer,
+  type HostileToolServer,
+  type Quirk,
+  startHostileAuthorizationServer,
+  startHostileToolServer,
+} from "@wirescope/quirks";
+import { onTestFinished } from "vitest";
+import type { TransportFacts } from "../../diagnostics/facts.js";
+import { createHttpClient } from "../../http/create-http-client.js";
+import type { HttpClient } from "../../http/http-client.js";
+import { createSecretRegistry, type SecretRegistry } from "../../secrets/redactor.js";
+import type { Credential } from "../credentials/credential.js";
+import { createMemoryVault } from "../vault/memory-vault.js";
+import type { Vault } from "../vault/vault.js";
+import { createOAuthCredential } from "./credential/oauth-credential.js";
+import type { OAuthEvent } from "./oauth-event.js";
+import { createOAuthSession, type OAuthSession } from "./session/oauth-session.js";
+import type { OAuthSessionOptions } from "./session/session-options.js";
+import type { SignIn, SignInRequest } from "./sign-in/sign-in.js";
+
+/** A tool server, its authorization server, and a user of both. All ends with the test. */
+export interface OAuthWorld {
+  readonly authorization: HostileAuthorizationServer;
+  readonly tool: HostileToolServer;
+  readonly vault: Vault;
+  readonly secrets: SecretRegistry;
+  readonly events: OAuthEvent[];
+  readonly http: HttpClient;
+  /** What an obedient person was asked for. */
+  readonly asked: SignInRequest[];
+  /** A person who opens the url and follows it. */
+  readonly person: SignIn;
+  session(options?: Partial<OAuthSessionOptions>): OAuthSession;
+  /** A credential over a session; `signIn` is nobody unless it is given. */
+  credential(
+    options?: Partial<OAuthSessionOptions>,
+    signIn?: SignIn,
+  ): { credential: Credential; session: OAuthSession };
+}
+
+/** The transport that sockets of tests belong to. */
+export const testTransport: TransportFacts = {
+  target: "test",
+  connection: {
+    kind: "http",
+    name: "notes",
+    target: "test",
+    tenant: {},
+    credential: () => ({ kind: "oauth", summary: "", headers: [], environment: [] }),
+  },
+};
+
+export async function createOAuthWorld(
+  quirks: readonly Quirk[] = [],
+  options: { readonly secrets?: SecretRegistry } = {},
+): Promise<OAuthWorld> {
+  const authorization = await startHostileAuthorizationServer({ quirks });
+  const tool = await startHostileToolServer({
+    quirks,
+    authorizationServers: [authorization.issuer],
+    scopesOf: (token) => authorization.scopesOf(token),
+  });
+  const secrets = options.secrets ?? createSecretRegistry();
+  const http = createTestHttpClient(secrets);
+  const vault = createMemoryVault();
+  const events: OAuthEvent[] = [];
+  const { person, asked } = createPerson();
+  const sessions: OAuthSession[] = [];
+  onTestFinished(async () => {
+    await Promise.all(sessions.map((session) => session.close()));
+    await http.close();
+    await Promise.all([authorization.close(), tool.close(), vault.dispose()]);
+  });
+  const session = (given: Partial<OAuthSessionOptions> = {}): OAuthSession => {
+    const created = createOAuthSession({
+      server: "notes",
+      url: tool.url,
+      profile: "test",
+      vault,
+      http,
+      secrets,
+      allowInsecureLoopback: true,
+      onEvent: (event) => events.push(event),
+      ...given,
+    });
+    sessions.push(created);
+    return created;
+  };
+  return {
+    authorization,
+    tool,
+    vault,
+    secrets,
+    events,
+    http,
+    asked,
+    person,
+    session,
+    credential(given, signIn) {
+      const created = session(given);
+      return { session: created, credential: createOAuthCredential({ session: created, signIn }) };
+    },
+  };
+}
+
+/** The client of HTTP that is used in earnest. */
+export function createTestHttpClient(secrets: SecretRegistry): HttpClient {
+  return createHttpClient({ server: "notes", transport: () => testTransport, secrets });
+}
+
+export interface Person {
+  readonly person: SignIn;
+  /** What the person was asked for. */
+  readonly asked: SignInRequest[];
+  /** The pages that the person was shown in the end. */
+  readonly pages: string[];
+}
+
+/** Someone who does what they are asked: opens the url, and lets the browser go where it is sent. */
+export function createPerson(): Person {
+  const asked: SignInRequest[] = [];
+  const pages: string[] = [];
+  return {
+    asked,
+    pages,
+    person: {
+      async begin(request) {
+        asked.push(request);
+        if (request.way.kind === "browser") pages.push(await (await browse(request.way.url)).text());
+        return undefined;
+      },
+    },
+  };
+}
+
+/** Follows a url as a browser would, and gives the last answer. */
+export async function browse(url: string): Promise<Response> {
+  return fetch(url, { redirect: "follow" });
+}
+
+/** One request to the tool server with a credential, as a transport sends it: again where the credential says so. */
+export async function callTool(tool: Pick<HostileToolServer, "url">, credential: Credential): Promise<ToolCall> {
+  for (let attempt = 1; ; attempt += 1) {
+    const sent = await credential.headers();
+    const answer = await fetch(tool.url, { method: "POST", headers: { ...sent }, body: "{}" });
+    await answer.text();
+    if (answer.ok) return { status: answer.status, attempts: attempt };
+    const decision = await credential.refused({
+      status: answer.status,
+      sent,
+      attempt,
+      challenge: answer.headers.get("www-authenticate") ?? undefined,
+      dpopNonce: answer.headers.get("dpop-nonce") ?? undefined,
+    });
+    if (decision.action === "give-up") return { status: answer.status, attempts: attempt, ...decision };
+  }
+}
+
+export interface ToolCall {
+  readonly status: number;
+  readonly attempts: number;
+  readonly reason?: string;
+  readonly advice?: string | undefined;
+  readonly code?: string | undefined;
+}

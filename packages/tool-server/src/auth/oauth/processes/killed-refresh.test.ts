@@ -1,0 +1,188 @@
+import { randomBytes, randomInt } from "node:crypto";
+import { mkdtemp, readdir, rm, utimes } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { systemClock } from "../../../clock.js";
+import { openFileVault } from "../../vault/file-vault.js";
+import { keyFromVariable } from "../../vault/key-from-bytes.js";
+import { filesBelow, filesWith, temporaryFolder } from "../../vault/temporary-folder.test.helper.js";
+import type { Vault } from "../../vault/vault.js";
+import { callTool, createOAuthWorld, createPerson, type OAuthWorld } from "../oauth-world.test.helper.js";
+import { bundleWorker, type Worker, type WorkerProgram } from "./bundled-worker.test.helper.js";
+import type { RefreshStep, WorkerTask } from "./refresh-worker.test.helper.js";
+
+const hour = 3_600_000;
+const killsAtEachStep = 16;
+const killsAtRandom = 36;
+const laneCount = 3;
+const WORKER_KEY = randomBytes(32).toString("base64");
+
+let program: WorkerProgram;
+/** Where processes would leave what they leave anywhere but in the vault. */
+let home: string;
+/** Processes that have begun and wait for a task, so that none is waited for. */
+const waiting: Worker[] = [];
+
+beforeAll(async () => {
+  program = await bundleWorker();
+  home = await mkdtemp(join(tmpdir(), "wirescope-oauth-home-"));
+});
+afterAll(async () => {
+  await Promise.all(waiting.map((worker) => worker.kill()));
+  await program.remove();
+  await rm(home, { recursive: true, force: true });
+});
+
+function nextWorker(): Worker {
+  const environment = { WORKER_KEY, HOME: home, TMPDIR: home };
+  while (waiting.length <= laneCount) waiting.push(program.start([], environment, home));
+  return waiting.shift() as Worker;
+}
+
+/** One who signs in, and whose processes are killed, again and again, with the same vault. */
+interface Lane {
+  readonly world: OAuthWorld;
+  /** The vault's. */
+  readonly folder: string;
+  /** Each sign-in of a lane uses the registration of the first. */
+  readonly clientId: string;
+  /** How far the clocks of the processes are ahead: further each time, so that the token has always expired. */
+  aheadMs: number;
+}
+
+function openVault({ folder }: Pick<Lane, "folder">): Promise<Vault> {
+  return openFileVault({ directory: folder, key: keyFromVariable("WORKER_KEY", { WORKER_KEY }) });
+}
+
+/** One start of a program that uses the tokens of the vault, with a person to ask; gives how often that one was asked. */
+async function startOnce(lane: Lane): Promise<number> {
+  const { person, asked } = createPerson();
+  const vault = await openVault(lane);
+  const clock = { ...systemClock, now: () => Date.now() + lane.aheadMs };
+  const { credential, session } = lane.world.credential({ vault, clock }, person);
+  expect(await callTool(lane.world.tool, credential)).toMatchObject({ status: 200 });
+  await session.close();
+  await vault.dispose();
+  return asked.length;
+}
+
+async function startVictim({ world, folder, aheadMs }: Lane, stopAt?: RefreshStep): Promise<Worker> {
+  const victim = nextWorker();
+  await victim.said("ready");
+  const task: WorkerTask = { directory: folder, url: world.tool.url, aheadMs, stopAt };
+  victim.tell(JSON.stringify(task));
+  return victim;
+}
+
+/** What must hold at once, before anybody mends it: each entry is whole, and nothing is anywhere in the clear. */
+async function expectSound(lane: Lane): Promise<void> {
+  expect(await filesWith(lane.folder, ...lane.world.authorization.issued())).toEqual([]);
+  expect(await readdir(home)).toEqual([]);
+  const vault = await openVault(lane);
+  expect(await vault.list()).toMatchObject({ keys: { length: 3 }, unreadable: [] });
+  await vault.dispose();
+}
+
+/** How often the tokens of this lane were refreshed, or tried to be. */
+function refreshesOf({ world, clientId }: Lane): number {
+  return world.authorization.requests.filter(
+    ({ form }) => form.get("grant_type") === "refresh_token" && form.get("client_id") === clientId,
+  ).length;
+}
+
+/** What killed processes leave behind is gone once it is old and the next refresh is done: only the vault and its entries are there. */
+async function expectCleaned(lane: Lane): Promise<void> {
+  const past = new Date(Date.now() - 2 * hour);
+  for (const path of (await filesBelow(lane.folder)).keys()) if (path.endsWith(".tmp")) await utimes(path, past, past);
+  expect(await startOnce(lane)).toBe(0);
+  const names = [...(await filesBelow(lane.folder)).keys()].map((path) => path.slice(lane.folder.length + 1));
+  expect(names.filter((name) => !/^(vault\.json|[0-9a-f]{64}\.token)$/.test(name))).toEqual([]);
+}
+
+async function createLane(world: OAuthWorld): Promise<Lane> {
+  const lane = { world, folder: join(await temporaryFolder(), "vault"), clientId: "", aheadMs: hour };
+  const vault = await openVault(lane);
+  const { record } = await world.session({ vault }).signIn(world.person);
+  await vault.dispose();
+  return { ...lane, clientId: record.clientId };
+}
+
+/** Kills so many, in a few lanes at once; `judge` is told how often a person was asked at the start after each, and how many refreshes there were. */
+async function killMany(
+  count: number,
+  kill: (lane: Lane) => Promise<void>,
+  judge: (asked: number, refreshes: number) => void,
+): Promise<void> {
+  const world = await createOAuthWorld();
+  let begun = 0;
+  const runLane = async (): Promise<void> => {
+    const lane = await createLane(world);
+    for (; begun < count; lane.aheadMs += hour) {
+      begun += 1;
+      const before = refreshesOf(lane);
+      await kill(lane);
+      await expectSound(lane);
+      const asked = await startOnce(lane);
+      // No one is asked twice.
+      expect(await startOnce(lane)).toBe(0);
+      judge(asked, refreshesOf(lane) - before);
+    }
+    await expectCleaned(lane);
+  };
+  await Promise.all(Array.from({ length: laneCount }, runLane));
+}
+
+test.each(["answered", "written", "renamed", "durable"] as const)(
+  `[TS-D-OAUTH-3] (4) of ${killsAtEachStep} processes that are killed once it is %s, each leaves a sign-in, or asks once; never a loop, never a plain token`,
+  async (stopAt) => {
+    const kill = async (lane: Lane): Promise<void> => {
+      const victim = await startVictim(lane, stopAt);
+      await victim.said(stopAt);
+      await victim.kill();
+      expect(victim.lines).toEqual(["ready", stopAt]);
+    };
+    // The rotated token was lost with the process, or is where the next one finds it.
+    const isLost = stopAt === "answered" || stopAt === "written";
+    await killMany(killsAtEachStep, kill, (asked, refreshes) => {
+      expect({ asked, refreshes }).toEqual(isLost ? { asked: 1, refreshes: 2 } : { asked: 0, refreshes: 1 });
+    });
+  },
+);
+
+test(`[TS-D-OAUTH-3] (4) of ${killsAtRandom} processes that are killed at any moment, each leaves a sign-in, or asks once; never a loop, never a plain token`, async () => {
+  const spans = await measureRefresh();
+  let killed = 0;
+  const kill = async (lane: Lane): Promise<void> => {
+    killed += 1;
+    const before = refreshesOf(lane);
+    const victim = await startVictim(lane);
+    // Every other one once the token endpoint was asked: that is the shorter part, and the one that matters.
+    const isLate = killed % 2 === 0;
+    if (isLate) await asked(lane, before);
+    await new Promise((resolve) => setTimeout(resolve, randomInt(isLate ? spans.lateMs : spans.wholeMs)));
+    await victim.kill();
+  };
+  await killMany(killsAtRandom, kill, (asked, refreshes) => {
+    expect(asked).toBeLessThanOrEqual(1);
+    expect(refreshes).toBe(1 + asked);
+  });
+});
+
+/** Resolves when a refresh is asked for beyond so many. */
+async function asked(lane: Lane, before: number): Promise<void> {
+  while (refreshesOf(lane) === before) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** How long one lasts that is left alone: from its task to its answer, and from its refresh on. */
+async function measureRefresh(): Promise<{ readonly wholeMs: number; readonly lateMs: number }> {
+  const lane = await createLane(await createOAuthWorld());
+  const begun = performance.now();
+  const victim = await startVictim(lane);
+  await asked(lane, 0);
+  const refreshing = performance.now();
+  await victim.said("status 200");
+  const ended = performance.now();
+  await victim.kill();
+  return { wholeMs: Math.ceil(ended - begun), lateMs: Math.ceil(ended - refreshing) };
+}

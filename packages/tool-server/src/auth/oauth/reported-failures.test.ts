@@ -1,0 +1,475 @@
+import { createServer } from "node:net";
+import type { Quirk } from "@wirescope/quirks";
+import { describe, expect, test } from "vitest";
+import { createFakeClock, type FakeClock } from "../../fake-clock.test.helper.js";
+import type { Vault } from "../vault/vault.js";
+import { browse, callTool, createOAuthWorld, type OAuthWorld } from "./oauth-world.test.helper.js";
+import type { OAuthSessionOptions } from "./session/session-options.js";
+import type { SignIn } from "./sign-in/sign-in.js";
+
+/** What people reported of the clients that they use; the numbers are those of docs/oauth.md. */
+
+interface SignedIn extends OAuthWorld {
+  readonly clock: FakeClock;
+  readonly options: Partial<OAuthSessionOptions>;
+}
+
+/** A world in which a person has signed in, and a clock that stands. */
+async function signedIn(quirks: readonly Quirk[] = [], vault?: (vault: Vault) => Vault): Promise<SignedIn> {
+  const world = await createOAuthWorld(quirks);
+  const clock = createFakeClock(Date.now());
+  // Requests are real, and take the time that they take, whatever this clock says.
+  const limits = { requestMs: 1e9, discoveryMs: 1e9 };
+  const changed = vault?.(world.vault);
+  const reserve: Vault["reserve"] = (key, task) => task((value) => (changed ?? world.vault).put(key, value));
+  const options = { clock, limits, ...(changed === undefined ? {} : { vault: { ...changed, reserve } }) };
+  await world.session(options).signIn(world.person);
+  world.asked.length = 0;
+  return { ...world, clock, options };
+}
+
+/** Lets the time of a fake clock pass whenever somebody waits for it, until the work is done. */
+async function passingTime<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
+  let isDone = false;
+  const settled = work.finally(() => {
+    isDone = true;
+  });
+  settled.catch(() => undefined);
+  while (!isDone) {
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    if (clock.waiting > 0) clock.advance(100);
+  }
+  return settled;
+}
+
+const expire = (world: SignedIn): void => world.clock.advance(world.authorization.lifetimeS * 1000);
+const refreshes = ({ authorization }: OAuthWorld): number => authorization.count("/token", "refresh_token");
+
+describe("refresh", () => {
+  test("[TS-OAUTH-6] (1) 64 calls on one expired, rotating token share one refresh, and all succeed", async () => {
+    const world = await signedIn();
+    const { credential } = world.credential(world.options);
+    expire(world);
+    const all = await Promise.all(Array.from({ length: 64 }, () => callTool(world.tool, credential)));
+    expect(all.every(({ status }) => status === 200)).toBe(true);
+    expect(refreshes(world)).toBe(1);
+  });
+
+  test("(1) 64 calls whose token is refused at once share one refresh", async () => {
+    const world = await signedIn();
+    const { credential, session } = world.credential(world.options);
+    world.authorization.endAccess((await session.current())?.record.accessToken ?? "");
+    const all = await Promise.all(Array.from({ length: 64 }, () => callTool(world.tool, credential)));
+    expect(all.map(({ status, attempts }) => [status, attempts])).toEqual(Array(64).fill([200, 2]));
+    expect(refreshes(world)).toBe(1);
+  });
+
+  test("(2) of several sessions over one vault, one refreshes and the others find the result", async () => {
+    const world = await signedIn();
+    const sessions = Array.from({ length: 4 }, () => world.session(world.options));
+    await Promise.all(sessions.map((session) => session.current()));
+    expire(world);
+    const tokens = await Promise.all(sessions.map((session) => session.current()));
+    expect(new Set(tokens.map((token) => token?.record.accessToken)).size).toBe(1);
+    expect(refreshes(world)).toBe(1);
+  });
+
+  test("(3) who finds its refresh token dead does not delete the newer ones of another", async () => {
+    const world = await signedIn();
+    const loser = world.session(world.options);
+    const winner = world.session(world.options);
+    await loser.current();
+    expire(world);
+    // While the loser is told that its token is dead, a person signs in elsewhere.
+    world.authorization.endRefreshTokens();
+    let isFirst = true;
+    world.authorization.beforeToken = async () => {
+      if (!isFirst) return;
+      isFirst = false;
+      const entry = (await world.vault.list()).keys.find(({ item }) => item === "tokens");
+      if (entry === undefined) throw new Error("There are no tokens.");
+      const kept = await world.vault.get(entry);
+      await world.vault.put(entry, {
+        ...kept?.value,
+        accessToken: "access-of-the-winner",
+        expiresAt: world.clock.now() + 1e6,
+      });
+    };
+    expect((await loser.current())?.record.accessToken).toBe("access-of-the-winner");
+    expect((await winner.current())?.record.accessToken).toBe("access-of-the-winner");
+  });
+
+  test("[TS-D-OAUTH-3, TS-SEC-7] (4) a rotated refresh token is durable before its access token is used", async () => {
+    const order: string[] = [];
+    const world = await signedIn([], (vault) => ({
+      ...vault,
+      async put(key, value) {
+        const entry = await vault.put(key, value);
+        if (key.item === "tokens") order.push(`durable ${String(value.accessToken)}`);
+        return entry;
+      },
+    }));
+    const { credential } = world.credential(world.options);
+    expire(world);
+    order.length = 0;
+    const { Authorization: sent = "" } = await credential.headers();
+    order.push(`used ${sent.replace("Bearer ", "")}`);
+    const token = sent.replace("Bearer ", "");
+    expect(order).toEqual([`durable ${token}`, `used ${token}`]);
+  });
+
+  test("(4) where the vault does not take a rotated token, it is kept and not used until the vault does", async () => {
+    let isBroken = false;
+    const world = await signedIn([], (vault) => ({
+      ...vault,
+      async put(key, value) {
+        if (isBroken) throw Object.assign(new Error("full"), { name: "ToolServerError", code: "VAULT_UNREADABLE" });
+        return vault.put(key, value);
+      },
+    }));
+    const session = world.session(world.options);
+    expire(world);
+    isBroken = true;
+    await expect(session.current()).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
+    await expect(session.current()).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
+    isBroken = false;
+    const token = await session.current();
+    expect(world.authorization.scopesOf(token?.record.accessToken ?? "")).toBeDefined();
+    expect(refreshes(world)).toBe(1);
+    expect((await world.session(world.options).current())?.record).toEqual(token?.record);
+  });
+
+  test("(5) nobody is asked while a refresh token lives", async () => {
+    const world = await signedIn();
+    const { credential } = world.credential(world.options, world.person);
+    expire(world);
+    expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 1 });
+    expect(world.asked).toEqual([]);
+  });
+
+  test("(5) a refresh that fails for a passing reason is tried again, and opens no browser", async () => {
+    const world = await signedIn();
+    const { credential } = world.credential(world.options, world.person);
+    expire(world);
+    world.authorization.quirks.add("refresh-failing");
+    await expect(passingTime(world.clock, credential.headers())).rejects.toMatchObject({ code: "SERVER_FAILED" });
+    expect(refreshes(world)).toBe(3);
+    // It is left alone for a while, and then works again.
+    await expect(credential.headers()).rejects.toMatchObject({ code: "SERVER_FAILED" });
+    expect(refreshes(world)).toBe(3);
+    world.authorization.quirks.delete("refresh-failing");
+    world.clock.advance(60_000);
+    expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 1 });
+    expect(world.asked).toEqual([]);
+  });
+
+  test("(5) a token that is due but not over serves on while its refresh fails", async () => {
+    const world = await signedIn();
+    const { credential } = world.credential(world.options);
+    const before = await credential.headers();
+    world.clock.advance(world.authorization.lifetimeS * 1000 - 30_000);
+    world.authorization.quirks.add("refresh-failing");
+    expect(await passingTime(world.clock, credential.headers())).toBe(before);
+    expect(refreshes(world)).toBe(3);
+  });
+
+  test("[TS-ERR-4] (6) a refreshed token that is still refused leads to one refresh, and then to a person", async () => {
+    const world = await signedIn();
+    const { credential } = world.credential(world.options);
+    world.tool.quirks.add("resource-refuses-all");
+    for (let call = 0; call < 5; call += 1) {
+      expect(await callTool(world.tool, credential)).toMatchObject({ status: 401, code: "SIGN_IN_NEEDED" });
+    }
+    expect(refreshes(world)).toBe(1);
+  });
+
+  test("(6) a server that refuses also what a sign-in gave does not have people sign in again and again", async () => {
+    const world = await signedIn();
+    const { credential } = world.credential(world.options, world.person);
+    world.tool.quirks.add("resource-refuses-all");
+    for (let call = 0; call < 5; call += 1) {
+      expect(await callTool(world.tool, credential)).toMatchObject({ status: 401, code: "SIGN_IN_NEEDED" });
+    }
+    expect(world.asked.length).toBeLessThanOrEqual(1);
+  });
+
+  test("(7) a token without a refresh token is used until it is refused, in every process", async () => {
+    const world = await signedIn(["token-without-refresh"]);
+    expire(world);
+    for (let start = 0; start < 3; start += 1) {
+      const { credential } = world.credential(world.options);
+      expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 1 });
+    }
+    const { credential, session } = world.credential(world.options);
+    world.authorization.endAccess((await session.current())?.record.accessToken ?? "");
+    expect(await callTool(world.tool, credential)).toMatchObject({ status: 401, code: "SIGN_IN_NEEDED" });
+  });
+
+  test("(7) a token of unknown expiry is used until it is refused, and then refreshed", async () => {
+    const world = await signedIn(["token-expiry-unknown"]);
+    const { credential, session } = world.credential(world.options);
+    world.clock.advance(1e9);
+    expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 1 });
+    world.authorization.endAccess((await session.current())?.record.accessToken ?? "");
+    expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 2 });
+    expect(refreshes(world)).toBe(1);
+  });
+
+  test("(7) a token that another process got is found when the own one, or none, is refused", async () => {
+    const world = await signedIn(["token-without-refresh"]);
+    const { credential, session } = world.credential(world.options);
+    const stranger = world.credential({ ...world.options, tenant: "t2" }).credential;
+    expect(await stranger.headers()).toEqual({});
+    const old = await session.current();
+    await world.session(world.options).signIn(world.person);
+    await world.session({ ...world.options, tenant: "t2" }).signIn(world.person);
+    world.authorization.endAccess(old?.record.accessToken ?? "");
+    expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 2 });
+    expect(await callTool(world.tool, stranger)).toMatchObject({ status: 200, attempts: 2 });
+  });
+
+  test("a server that gives no new refresh token means the old one", async () => {
+    const world = await signedIn(["refresh-keeps-token"]);
+    const { credential } = world.credential(world.options);
+    for (let round = 1; round <= 3; round += 1) {
+      expire(world);
+      expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 1 });
+      expect(refreshes(world)).toBe(round);
+    }
+  });
+
+  test("[TS-OAUTH-7] [TS-ERR-5] a dead refresh token asks for one sign-in, once", async () => {
+    const world = await signedIn();
+    const { credential } = world.credential(world.options, world.person);
+    expire(world);
+    world.authorization.endRefreshTokens();
+    const all = await Promise.all(Array.from({ length: 16 }, () => callTool(world.tool, credential)));
+    expect(all.every(({ status }) => status === 200)).toBe(true);
+    expect(world.asked.map(({ reason }) => reason)).toEqual(["dead"]);
+    expect(refreshes(world)).toBe(1);
+  });
+
+  test.each(["refresh-dead-unclear", "refresh-dead-in-200", "refresh-html"] as const)(
+    "(8) a dead refresh token that is answered unclearly (%s) is tried a few times, and then a person is asked",
+    async (quirk) => {
+      const world = await signedIn();
+      const { credential } = world.credential(world.options, world.person);
+      expire(world);
+      world.authorization.quirks.add(quirk);
+      expect(await passingTime(world.clock, callTool(world.tool, credential))).toMatchObject({ status: 200 });
+      expect(refreshes(world)).toBe(3);
+      expect(world.asked).toHaveLength(1);
+    },
+  );
+
+  test("(9) offline_access is asked for where it is offered", async () => {
+    const world = await createOAuthWorld();
+    await world.session().signIn(world.person);
+    expect(world.asked[0]?.scopes).toEqual(["notes:read", "offline_access"]);
+  });
+});
+
+describe("loops", () => {
+  test("[TS-OAUTH-2] [TS-OAUTH-3] [TS-D-OAUTH-2] (10) a hundred calls that need a sign-in open one browser", async () => {
+    const world = await createOAuthWorld();
+    const { credential } = world.credential({}, world.person);
+    const all = await Promise.all(Array.from({ length: 100 }, () => callTool(world.tool, credential)));
+    expect(all.every(({ status }) => status === 200)).toBe(true);
+    expect(world.asked).toHaveLength(1);
+  });
+
+  test("(10) of several sessions over one vault, one asks, and the others find the tokens", async () => {
+    const world = await createOAuthWorld();
+    const credentials = Array.from({ length: 3 }, () => world.credential({}, world.person).credential);
+    const all = await Promise.all(credentials.map((credential) => callTool(world.tool, credential)));
+    expect(all.every(({ status }) => status === 200)).toBe(true);
+    expect(world.asked).toHaveLength(1);
+  });
+
+  test("(10) several sessions whose tokens die at once ask one person, once", async () => {
+    const world = await signedIn();
+    const credentials = Array.from({ length: 3 }, () => world.credential(world.options, world.person).credential);
+    for (const credential of credentials) await credential.headers();
+    expire(world);
+    world.authorization.endRefreshTokens();
+    for (const credential of credentials) expect(await credential.headers()).toEqual({});
+    const all = await Promise.all(credentials.map((credential) => callTool(world.tool, credential)));
+    expect(all.every(({ status }) => status === 200)).toBe(true);
+    expect(world.asked).toHaveLength(1);
+  });
+
+  test("(10) who asks to sign in while somebody does joins them", async () => {
+    const world = await createOAuthWorld();
+    const session = world.session();
+    const all = await Promise.all(Array.from({ length: 5 }, () => session.signIn(world.person)));
+    expect(new Set(all).size).toBe(1);
+    expect(world.asked).toHaveLength(1);
+  });
+
+  test("(11) without a person who waits, no sign-in begins, and no client is registered", async () => {
+    const world = await createOAuthWorld();
+    const { credential } = world.credential();
+    for (let probe = 0; probe < 3; probe += 1) {
+      const call = await callTool(world.tool, credential);
+      expect(call).toMatchObject({ status: 401, attempts: 1, code: "SIGN_IN_NEEDED" });
+      expect(call.advice).toContain("wirescope login notes");
+    }
+    expect(world.authorization.requests).toEqual([]);
+  });
+});
+
+describe("redirects", () => {
+  test("(18) the port of the callback stays with the registration", async () => {
+    const world = await createOAuthWorld();
+    for (let signIn = 0; signIn < 3; signIn += 1) await world.session().signIn(world.person);
+    const uris = world.asked.map(({ way }) => (way.kind === "browser" ? way.redirectUri : ""));
+    expect(new Set(uris).size).toBe(1);
+    expect(uris[0]).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
+  });
+
+  test("(19) the port is bound only while somebody signs in; one that is in use is named", async () => {
+    const world = await createOAuthWorld();
+    const session = world.session();
+    await session.signIn(world.person);
+    const { way } = world.asked[0] ?? {};
+    const port = Number(new URL(way?.kind === "browser" ? way.redirectUri : "").port);
+    const squatter = createServer();
+    await new Promise<void>((resolve) => squatter.listen(port, "127.0.0.1", resolve));
+    try {
+      await expect(session.signIn(world.person)).rejects.toMatchObject({
+        code: "SIGN_IN_FAILED",
+        message: expect.stringContaining(`the port ${port} of 127.0.0.1`),
+      });
+    } finally {
+      await new Promise((resolve) => squatter.close(resolve));
+    }
+    await session.signIn(world.person);
+    expect(world.authorization.count("/register")).toBe(1);
+  });
+
+  test("(20) the redirect may go by localhost", async () => {
+    const world = await createOAuthWorld();
+    await world.session({ redirect: { host: "localhost" } }).signIn(world.person);
+    expect(world.asked[0]?.way).toMatchObject({
+      redirectUri: expect.stringMatching(/^http:\/\/localhost:\d+\/callback$/),
+    });
+  });
+
+  test("(21) where the browser cannot reach this machine, its address is pasted", async () => {
+    const world = await createOAuthWorld();
+    const remote: SignIn = {
+      async begin({ way }) {
+        const answer = await fetch(way.url, { redirect: "manual" });
+        return { pasted: ` ${answer.headers.get("location")} ` };
+      },
+    };
+    expect((await world.session().signIn(remote)).record.accessToken).toMatch(/^access-/);
+  });
+
+  test("(21) a pasted address of something else is refused with the address to paste", async () => {
+    const world = await createOAuthWorld();
+    const mistaken: SignIn = { begin: async () => ({ pasted: "https://as.example/authorize?code=x" }) };
+    await expect(world.session().signIn(mistaken)).rejects.toMatchObject({
+      code: "SIGN_IN_FAILED",
+      message: expect.stringContaining("which begins with http://127.0.0.1:"),
+    });
+  });
+});
+
+describe("discovery", () => {
+  test.each(["metadata-html", "resource-metadata-html"] as const)(
+    "(22) a page with 200 at a well-known url (%s) is not metadata, and the search goes on",
+    async (quirk) => {
+      const world = await createOAuthWorld([quirk]);
+      if (quirk === "resource-metadata-html") {
+        // Then the tool server is its own authorization server, by the oldest revision; it is none.
+        await expect(world.session().signIn(world.person)).rejects.toMatchObject({ code: "REGISTRATION_REFUSED" });
+        return;
+      }
+      await world.session().signIn(world.person);
+      expect(world.authorization.requests.map(({ path }) => path).slice(0, 2)).toEqual([
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/openid-configuration",
+      ]);
+    },
+  );
+
+  test("(23) the resource is sent as it was published, with its slash, in all requests", async () => {
+    const world = await createOAuthWorld(["resource-with-slash"]);
+    const clock = createFakeClock(Date.now());
+    const session = world.session({ clock });
+    await session.signIn(world.person);
+    clock.advance(3_600_000);
+    await session.current();
+    const sent = world.authorization.requests.flatMap(({ query, form }) => [
+      ...query.getAll("resource"),
+      ...form.getAll("resource"),
+    ]);
+    expect(sent).toEqual([`${world.tool.url}/`, `${world.tool.url}/`, `${world.tool.url}/`]);
+  });
+});
+
+describe("registration", () => {
+  test("(24) a client that the server has forgotten is registered again, once", async () => {
+    const world = await createOAuthWorld();
+    await world.session().signIn(world.person);
+    world.authorization.forgetClients();
+    await world.session().signIn(world.person);
+    expect(world.authorization.count("/register")).toBe(2);
+    expect(world.asked).toHaveLength(2);
+  });
+
+  test("(24) a client that turns out dead at the token endpoint is registered again, and the sign-in begins once more", async () => {
+    const world = await createOAuthWorld();
+    const forgetful: SignIn = {
+      async begin({ way }) {
+        world.asked.push({} as never);
+        await browse(way.url);
+        if (world.asked.length === 1) world.authorization.forgetClients();
+        return undefined;
+      },
+    };
+    expect((await world.session().signIn(forgetful)).record.accessToken).toMatch(/^access-/);
+    expect(world.authorization.count("/register")).toBe(2);
+    expect(world.asked).toHaveLength(2);
+  });
+
+  test("(24) tokens of a client that is gone are not tried for ever", async () => {
+    const world = await signedIn();
+    const { credential } = world.credential(world.options, world.person);
+    expire(world);
+    world.authorization.forgetClients();
+    expect(await callTool(world.tool, credential)).toMatchObject({ status: 200 });
+    expect(refreshes(world)).toBe(1);
+    expect(world.authorization.count("/register")).toBe(2);
+  });
+
+  test("(25) one registration serves all sign-ins", async () => {
+    const world = await createOAuthWorld();
+    for (let signIn = 0; signIn < 3; signIn += 1) {
+      await world.session().signIn(world.person);
+      await world.session().signOut();
+    }
+    expect(world.authorization.count("/register")).toBe(1);
+  });
+
+  test("(26) only the scopes of the challenge are asked for, never all that the server has", async () => {
+    const world = await createOAuthWorld();
+    world.tool.challengedScope = "notes:write";
+    const { credential } = world.credential({}, world.person);
+    await callTool(world.tool, credential);
+    expect(world.asked[0]?.scopes).toEqual(["notes:write", "offline_access"]);
+    expect(world.authorization.requests.find(({ path }) => path === "/authorize")?.query.get("scope")).toBe(
+      "notes:write offline_access",
+    );
+  });
+
+  test("(26) where nobody names a scope, none is sent", async () => {
+    const world = await createOAuthWorld();
+    world.tool.challengedScope = "";
+    world.tool.scopesSupported = undefined;
+    const { credential } = world.credential({}, world.person);
+    await callTool(world.tool, credential);
+    expect(world.authorization.requests.find(({ path }) => path === "/authorize")?.query.has("scope")).toBe(false);
+  });
+});

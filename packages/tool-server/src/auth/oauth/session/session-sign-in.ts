@@ -1,0 +1,245 @@
+import { type Settle, unfollowed } from "../../../diagnostics/follow.js";
+import { ToolServerError } from "../../../errors.js";
+import type { Vault, VaultKey } from "../../vault/vault.js";
+import { scopesBeyond, selectScopes, unionOf } from "../authorization/scopes.js";
+import { type Discovery, discover } from "../discovery/discover.js";
+import { createProofKey } from "../grants/proof-key.js";
+import type { OAuthContext } from "../oauth-context.js";
+import { tellEvent } from "../oauth-event.js";
+import { oauthFailure } from "../oauth-failure.js";
+import type { ClientStore } from "../registration/client-store.js";
+import { createConfirmOrigin } from "../sign-in/confirm-origin.js";
+import { performSignIn } from "../sign-in/perform-sign-in.js";
+import type { SignIn, SignInReason } from "../sign-in/sign-in.js";
+import type { TokenManager } from "../tokens/token-manager.js";
+import { scopesOf, type TokenRecord } from "../tokens/token-record.js";
+import type { HeldToken } from "../tokens/token-store.js";
+import { isExpired } from "../tokens/token-times.js";
+import { askForChallenge } from "./ask-for-challenge.js";
+import { issuerChanged } from "./issuer-changed.js";
+import type { IssuerStore } from "./issuer-store.js";
+import { parseResourceChallenge, type ResourceChallenge } from "./resource-challenge.js";
+import { type OAuthSessionOptions, type SessionItem, vaultKeyOf } from "./session-options.js";
+
+/** What a sign-in is for. */
+export interface SignInWish {
+  /** What the tool server asked for. Default: it is asked, without a token. */
+  readonly challenge?: ResourceChallenge | undefined;
+  /** More permissions to ask for, beside those that the server names. */
+  readonly scopes?: readonly string[] | undefined;
+  /** Default "asked": then a person is asked in any case; else not where another process has signed in in the meantime. */
+  readonly reason?: SignInReason | undefined;
+  /** Default: with a browser, unless the authorization server can only do the other. */
+  readonly way?: "browser" | "device" | undefined;
+  /** The token that was refused. */
+  readonly refused?: HeldToken | undefined;
+}
+
+/** The parts of a session that a sign-in works on. */
+export interface SessionParts {
+  readonly context: OAuthContext;
+  readonly options: OAuthSessionOptions;
+  readonly clients: ClientStore;
+  readonly issuers: IssuerStore;
+  readonly managerOf: (issuer: string) => TokenManager;
+  readonly pinned: (isFresh?: boolean) => Promise<TokenManager | undefined>;
+}
+
+/** So long is waited for another process before it is told of. */
+const quietWaitMs = 300;
+
+/** Lets a person sign in, one at a time for all processes, and keeps what it gives. */
+export async function runSignIn(
+  parts: SessionParts,
+  signIn: SignIn,
+  wish: SignInWish,
+  signal: AbortSignal,
+): Promise<HeldToken> {
+  const { context, options } = parts;
+  const { follow = unfollowed } = context;
+  const key = vaultKeyOf(options, "", "sign-in");
+  try {
+    return await follow("sign-in", wish.reason ?? "asked", (settle) =>
+      inTurn(context, options.vault, key, () => signInAlone(parts, signIn, wish, signal, settle), signal),
+    );
+  } catch (error) {
+    const why = error instanceof Error ? error.message : "unknown";
+    tellEvent(context, "sign-in-failed", `The sign-in failed: ${why}`, "error");
+    throw error;
+  }
+}
+
+async function signInAlone(
+  parts: SessionParts,
+  signIn: SignIn,
+  wish: SignInWish,
+  signal: AbortSignal,
+  settle: Settle,
+): Promise<HeldToken> {
+  const { context, options, clients, issuers, managerOf, pinned } = parts;
+  const { reason = "asked", refused } = wish;
+  if (reason !== "asked") {
+    const other = await (await pinned(true))?.reload();
+    if (other !== undefined && isEnough(context, other, refused, wish.challenge)) {
+      settle({ outcome: "adopted" });
+      return other;
+    }
+  }
+  const told = wish.challenge === undefined ? await askForChallenge(context, signal) : undefined;
+  const challenge = told ?? wish.challenge ?? parseResourceChallenge(undefined);
+  const { vault } = options;
+  const setAside = (item: SessionItem, issuer = ""): Promise<void> => vault.setAside(vaultKeyOf(options, issuer, item));
+  // A sign-in replaces what is damaged, and would fail at it for ever otherwise.
+  const pin = await readable(
+    () => issuers.read(),
+    () => setAside("issuer"),
+  );
+  const discovery = await discover(context, {
+    resourceMetadata: challenge.resourceMetadata,
+    isAsked: told?.isAsked,
+    knownIssuer: pin?.issuer,
+    pinnedIssuer: options.issuer,
+    signal,
+  });
+  const { server } = discovery;
+  await confirmIssuer(context, discovery, options, signIn, signal);
+  const confirmed = new Set(pin?.issuer === server.issuer ? pin.confirmedOrigins : []);
+  const manager = managerOf(server.issuer);
+  const before =
+    refused?.record ??
+    (
+      await readable(
+        () => manager.reload(),
+        async () => undefined,
+      )
+    )?.record;
+  const previousScopes = before?.requestedScopes ?? (pin?.issuer === server.issuer ? pin.requestedScopes : []);
+  await readable(
+    () => vault.get(vaultKeyOf(options, server.issuer, "client")),
+    () => setAside("client", server.issuer),
+  );
+  await manager.assertSpace();
+  const selected = selectScopes({
+    challenged: challenge.scopes,
+    configured: options.scopes ?? [],
+    resourceScopes: discovery.resourceScopes,
+    previous: discovery.changedFrom === undefined ? previousScopes : [],
+    server,
+  });
+  const scopes = unionOf(selected, wish.scopes ?? []);
+  const way =
+    wish.way ??
+    (server.authorizationEndpoint === undefined && server.deviceEndpoint !== undefined ? "device" : "browser");
+  const isBound = options.bindsTokens === true || discovery.bindsTokens || challenge.wantsProof;
+  tellEvent(
+    context,
+    "sign-in-started",
+    `A person is asked to sign in with ${server.issuer}, for ${scopes.join(" ") || "its own choice of permissions"}.`,
+  );
+  const record = await withinTime(context, signal, async (limited) =>
+    performSignIn(
+      {
+        context,
+        discovery,
+        clients,
+        signIn,
+        // Who names the authorization server in the configuration trusts what it publishes.
+        confirmOrigin:
+          options.issuer === undefined
+            ? createConfirmOrigin(context, server.issuer, signIn, confirmed)
+            : async () => undefined,
+        scopes,
+        newScopes: scopesBeyond(previousScopes, scopes),
+        reason,
+        key: isBound ? await createProofKey(context) : undefined,
+        redirect: options.redirect ?? {},
+        vault: options.vault.describe(),
+        signal: limited,
+      },
+      way,
+    ),
+  );
+  await issuers.write({ issuer: server.issuer, confirmedOrigins: [...confirmed], requestedScopes: scopes });
+  const held = await manager.keep(record);
+  tellEvent(context, "sign-in-done", doneText(record));
+  return held;
+}
+
+/** What the vault has; undefined if it is damaged, after `onDamaged` dealt with that. */
+async function readable<T>(read: () => Promise<T>, onDamaged: () => Promise<void>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!ToolServerError.is(error, "VAULT_UNREADABLE")) throw error;
+    await onDamaged();
+    return undefined;
+  }
+}
+
+/** Whether a token is another than the one that was refused, and has the time and the permissions that are needed. */
+function isEnough(
+  { clock }: OAuthContext,
+  { record, revision }: HeldToken,
+  refused: HeldToken | undefined,
+  challenge: ResourceChallenge | undefined,
+): boolean {
+  if (revision === refused?.revision || isExpired(record, clock.now())) return false;
+  return scopesBeyond(scopesOf(record), challenge?.scopes ?? []).length === 0;
+}
+
+async function confirmIssuer(
+  context: OAuthContext,
+  { changedFrom, server }: Discovery,
+  { issuer }: OAuthSessionOptions,
+  signIn: SignIn,
+  signal: AbortSignal,
+): Promise<void> {
+  // The user said so in the configuration.
+  if (changedFrom === undefined || issuer === server.issuer) return;
+  const failure = issuerChanged(context, changedFrom, server.issuer);
+  const change = { server: context.server, from: changedFrom, to: server.issuer };
+  if (!((await signIn.confirmIssuer?.(change, signal)) ?? false)) throw failure;
+}
+
+async function withinTime<T>(
+  context: OAuthContext,
+  signal: AbortSignal,
+  task: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { clock, limits } = context;
+  const limit = new AbortController();
+  const callOff = clock.after(limits.signInMs, () => {
+    const problem = `nobody signed in within ${limits.signInMs / 1000} s.`;
+    const advice = "Sign in again; if the browser cannot reach this machine, paste the address that it ends at.";
+    limit.abort(oauthFailure(context, "SIGN_IN_FAILED", { problem, advice }));
+  });
+  try {
+    return await task(AbortSignal.any([signal, limit.signal]));
+  } finally {
+    callOff();
+  }
+}
+
+/** Runs a task under a lock, and tells where another process makes it wait. */
+async function inTurn<T>(
+  context: OAuthContext,
+  vault: Vault,
+  key: VaultKey,
+  task: () => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  try {
+    return await vault.withLock(key, task, { signal, waitMs: quietWaitMs });
+  } catch (error) {
+    if (!ToolServerError.is(error, "VAULT_LOCKED")) throw error;
+  }
+  tellEvent(context, "sign-in-waiting", "Another process lets somebody sign in to this server; waiting for it.");
+  return vault.withLock(key, task, { signal, waitMs: context.limits.signInMs });
+}
+
+function doneText({ identity, expiresAt, refreshToken }: TokenRecord): string {
+  const who = identity === undefined ? "" : ` as ${identity}`;
+  const until = expiresAt === undefined ? "" : ` The token is good until ${new Date(expiresAt).toISOString()}.`;
+  const renewal = refreshToken === undefined ? " There is no refresh token, so it is used until it is refused." : "";
+  return `Signed in${who}.${until}${renewal}`;
+}

@@ -1,0 +1,160 @@
+import { randomUUID } from "node:crypto";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { ToolServerError } from "../../errors.js";
+import { keepAside, removeDurably, reserveFile, writeDurably } from "../../files/durable-file.js";
+import { isJsonObject, jsonOf, parseJsonObject } from "./json-object.js";
+import { keyWrong } from "./key-source.js";
+import { readPrivateFile, type Warn } from "./private-folder.js";
+import { openSealedText, sealText } from "./sealed-text.js";
+import type { JsonObject, VaultEntry, VaultKey, VaultListing } from "./vault.js";
+import { asVaultFailure, vaultUnreadable } from "./vault-failure.js";
+import { entryEnding, headerPath, type UnlockedHeader } from "./vault-header.js";
+import { parseVaultKey, storageIdOf } from "./vault-key.js";
+
+interface StoredEntry extends VaultEntry {
+  readonly key: VaultKey;
+}
+
+/** The entries of one folder: a file each. Who writes holds the entry's lock for writers. */
+export interface EntryFolder {
+  read(key: VaultKey): Promise<VaultEntry | undefined>;
+  write(key: VaultKey, value: JsonObject): Promise<VaultEntry>;
+  /** Reserves the space for one `write`; `release` gives back what was not used. */
+  reserve(key: VaultKey): Promise<{ write(value: JsonObject): Promise<VaultEntry>; release(): Promise<void> }>;
+  setAside(key: VaultKey): Promise<void>;
+  removeIf(key: VaultKey, expectedRevision: string): Promise<boolean>;
+  list(): Promise<VaultListing>;
+}
+
+/** Enough for the largest set of tokens that was ever met, encrypted, several times over. */
+const reservedBytes = 64 * 1024;
+
+/** Opens the entries; `warn` is told of files that others could read. */
+export function openEntryFolder(folder: string, header: UnlockedHeader, warn: Warn): EntryFolder {
+  const pathOf = (id: string): string => join(folder, `${id}${entryEnding}`);
+  // The id is made from every part of the key, so a file opens under its own name only, and in its own vault.
+  const boundTo = (id: string): string => JSON.stringify(["wirescope-vault-entry", 1, header.vaultId, id]);
+
+  const load = async (id: string): Promise<StoredEntry | undefined> => {
+    const path = pathOf(id);
+    const sealed = await readPrivateFile(path, warn);
+    if (sealed === undefined) return undefined;
+    const opened = openSealedText(header.entryKey, boundTo(id), sealed);
+    const problem = "problem" in opened ? opened.problem : undefined;
+    const stored = "text" in opened ? parseStored(opened.text) : undefined;
+    if (stored !== undefined) return stored;
+    const advice = "It is left as it is. Restore it from a backup, or sign in again: it is then kept aside.";
+    throw vaultUnreadable(path, problem ?? "is damaged", advice);
+  };
+
+  /** A folder that went away, or was set up anew, must not be taken for one without entries, nor be written to. */
+  const ensureSameVault = async (): Promise<void> => {
+    const path = headerPath(folder);
+    const text = await readPrivateFile(path, warn);
+    if (text === header.text) return;
+    if (text === undefined) {
+      throw vaultUnreadable(path, "has gone while the vault was in use", "Bring the folder back, or start again.");
+    }
+    throw keyWrong(`The vault ${folder} was set up anew while it was in use.`, "Start again, with its new key.");
+  };
+
+  const write = async (
+    key: VaultKey,
+    value: JsonObject,
+    writeFile: (path: string, text: string) => Promise<void>,
+  ): Promise<VaultEntry> => {
+    const id = storageIdOf(key);
+    const path = pathOf(id);
+    const entry: StoredEntry = { key, value: JSON.parse(jsonOf(value)), revision: randomUUID() };
+    const sealed = sealText(header.entryKey, boundTo(id), JSON.stringify(entry));
+    await ensureSameVault();
+    try {
+      if (!(await isReadable(() => load(id)))) {
+        warn(`${path} could not be read, and is kept aside as ${await keepAside(path)}.`);
+      }
+      await writeFile(path, sealed);
+    } catch (error) {
+      throw asVaultFailure(path, "written", error);
+    }
+    return { value: entry.value, revision: entry.revision };
+  };
+
+  return {
+    async read(key) {
+      const stored = await load(storageIdOf(key));
+      if (stored === undefined) await ensureSameVault();
+      return stored && { value: stored.value, revision: stored.revision };
+    },
+    write: (key, value) => write(key, value, writeDurably),
+    async reserve(key) {
+      const path = pathOf(storageIdOf(key));
+      try {
+        const reserved = await reserveFile(path, reservedBytes);
+        const fits = (text: string): boolean => Buffer.byteLength(text) <= reservedBytes;
+        return {
+          write: (value) =>
+            write(key, value, (_, text) => (fits(text) ? reserved.write(text) : writeDurably(path, text))),
+          release: reserved.release,
+        };
+      } catch (error) {
+        throw asVaultFailure(path, "written", error);
+      }
+    },
+    async setAside(key) {
+      const path = pathOf(storageIdOf(key));
+      try {
+        const aside = await keepAside(path);
+        await rm(path, { recursive: true, force: true });
+        warn(`${path} could not be used, and is kept aside as ${aside}.`);
+      } catch (error) {
+        throw asVaultFailure(path, "written", error);
+      }
+    },
+    async removeIf(key, expectedRevision) {
+      const id = storageIdOf(key);
+      const stored = await load(id);
+      if (stored === undefined) await ensureSameVault();
+      if (stored?.revision !== expectedRevision) return false;
+      try {
+        await removeDurably(pathOf(id));
+      } catch (error) {
+        throw asVaultFailure(pathOf(id), "written", error);
+      }
+      return true;
+    },
+    async list() {
+      await ensureSameVault();
+      const names = (await readdir(folder)).filter((name) => /^[0-9a-f]{64}\.token$/.test(name)).sort();
+      const keys: VaultKey[] = [];
+      const unreadable: string[] = [];
+      for (const name of names) {
+        try {
+          const stored = await load(name.slice(0, -entryEnding.length));
+          if (stored !== undefined) keys.push(stored.key);
+        } catch (error) {
+          if (!ToolServerError.is(error, "VAULT_UNREADABLE")) throw error;
+          unreadable.push(error.message);
+        }
+      }
+      return { keys, unreadable };
+    },
+  };
+}
+
+function parseStored(text: string): StoredEntry | undefined {
+  const stored = parseJsonObject(text);
+  const key = parseVaultKey(stored?.key);
+  if (key === undefined || typeof stored?.revision !== "string" || !isJsonObject(stored.value)) return undefined;
+  return { key, value: stored.value, revision: stored.revision };
+}
+
+async function isReadable(read: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await read();
+    return true;
+  } catch (error) {
+    if (ToolServerError.is(error, "VAULT_UNREADABLE")) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,371 @@
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import {
+  chmod,
+  chown,
+  cp,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { Clock } from "../../clock.js";
+import { createFakeClock } from "../../fake-clock.test.helper.js";
+import { acquireLockFile } from "../../files/lock-file.js";
+import { steadyClock } from "../../steady-clock.js";
+import { openFileVault } from "./file-vault.js";
+import { keyFromVariable } from "./key-from-bytes.js";
+import type { KeySource } from "./key-source.js";
+import {
+  filesBelow,
+  filesWith,
+  fingerprintOf,
+  fingerprintsBelow,
+  temporaryFolder,
+} from "./temporary-folder.test.helper.js";
+import type { Vault } from "./vault.js";
+import { describeVaultContract, keyOf, plantedSecret } from "./vault-contract.test.helper.js";
+import { storageIdOf } from "./vault-key.js";
+
+function newKey(): { readonly key: KeySource; readonly text: string } {
+  const text = randomBytes(32).toString("base64");
+  return { key: keyFromVariable("KEY", { KEY: text }), text };
+}
+
+async function newVault(
+  clock: Clock = steadyClock,
+): Promise<{ folder: string; key: KeySource; text: string; vault: Vault; path: string }> {
+  const folder = join(await temporaryFolder(), "vault");
+  const { key, text } = newKey();
+  const vault = await openFileVault({ directory: folder, key, clock });
+  return { folder, key, text, vault, path: join(folder, `${storageIdOf(keyOf())}.token`) };
+}
+
+describeVaultContract("the encrypted file", async () => {
+  const { vault, text } = await newVault();
+  return { vault, secrets: [text, Buffer.from(text, "base64").toString("hex")] };
+});
+
+test("[TS-OAUTH-5] on disk there is neither a token nor a name, and only the owner may look", async () => {
+  const { folder, vault, text } = await newVault();
+  await vault.put(keyOf(), { access_token: plantedSecret });
+  for (const words of [plantedSecret, "mcp.example.com", "development", text]) {
+    expect(await filesWith(folder, words)).toEqual([]);
+  }
+  for (const path of [folder, join(folder, "locks")]) expect((await stat(path)).mode & 0o777).toBe(0o700);
+  for (const path of (await filesBelow(folder)).keys()) expect((await stat(path)).mode & 0o777).toBe(0o600);
+});
+
+test("what was put is there for the next one who opens it, under the same key", async () => {
+  const { folder, key, vault } = await newVault();
+  const put = await vault.put(keyOf(), { token: "1" });
+  await vault.dispose();
+  const again = await openFileVault({ directory: folder, key });
+  expect(await again.get(keyOf())).toEqual(put);
+  expect(again.describe()).toEqual({
+    kind: "file",
+    path: folder,
+    summary: `Tokens rest in ${folder}, encrypted with AES-256-GCM; the key comes from the variable KEY.`,
+  });
+});
+
+test("the same value is never encrypted to the same bytes", async () => {
+  const { vault, path } = await newVault();
+  const seen = new Set<string>();
+  for (let round = 0; round < 10; round += 1) {
+    await vault.put(keyOf(), { token: "1" });
+    const { nonce, data } = JSON.parse(await readFile(path, "utf8"));
+    seen.add(nonce).add(data);
+  }
+  expect(seen.size).toBe(20);
+});
+
+test("who writes or deletes waits for another process that does, and then goes by what that one wrote", async () => {
+  const clock = createFakeClock();
+  const { vault, folder, path } = await newVault(clock);
+  const fresh = await vault.put(keyOf(), { token: "fresh" });
+  const freshBytes = await readFile(path);
+  const lock = join(folder, "locks", `${storageIdOf(keyOf())}.write.lock`);
+  const underLock = async <T>(change: () => Promise<T>, meanwhile: () => Promise<void>): Promise<T> => {
+    const other = await acquireLockFile(lock, {
+      lost: () => new Error(),
+      signal: new AbortController().signal,
+      clock: steadyClock,
+    });
+    const changing = change();
+    // One alarm for the end of its patience, one for its next look.
+    await vi.waitFor(() => expect(clock.waiting).toBe(2), { interval: 1, timeout: 20_000 });
+    await meanwhile();
+    await other.release();
+    clock.advance(1_000);
+    return changing;
+  };
+  const old = await vault.put(keyOf(), { token: "old" });
+  const deleted = underLock(
+    () => vault.deleteIf(keyOf(), old.revision),
+    () => writeFile(path, freshBytes),
+  );
+  expect(await deleted).toBe(false);
+  expect(await vault.get(keyOf())).toEqual(fresh);
+  const put = await underLock(
+    () => vault.put(keyOf(), { token: "newest" }),
+    async () => expect(await vault.get(keyOf())).toEqual(fresh),
+  );
+  expect(await vault.get(keyOf())).toEqual(put);
+});
+
+describe("an entry that cannot be read", () => {
+  const foreign: Record<string, (path: string) => Promise<void>> = {
+    "is cut short": async (path) => writeFile(path, (await readFile(path)).subarray(0, -30)),
+    "is empty": (path) => writeFile(path, ""),
+    "is of another program": (path) => writeFile(path, '{"access_token":"x"}'),
+    "is of a later version": async (path) =>
+      writeFile(path, (await readFile(path, "utf8")).replace('"version":1', '"version":2')),
+    "is too large": (path) => writeFile(path, Buffer.alloc(2 * 1024 * 1024)),
+    "has another tag length": async (path) => {
+      const sealed = JSON.parse(await readFile(path, "utf8"));
+      await writeFile(path, JSON.stringify({ ...sealed, tag: sealed.tag.slice(0, 8) }));
+    },
+    "is a link to elsewhere": async (path) => {
+      await rename(path, `${path}.elsewhere`);
+      await symlink(`${path}.elsewhere`, path);
+    },
+    "is a folder": async (path) => {
+      await rm(path);
+      await mkdir(path);
+    },
+  };
+
+  test.each(Object.entries(foreign))(
+    "because it %s is reported and left, and kept aside when a new one is put",
+    async (_, spoil) => {
+      const { folder, vault, path } = await newVault();
+      const { revision } = await vault.put(keyOf(), { token: plantedSecret });
+      await spoil(path);
+      const before = await fingerprintsBelow(folder);
+      const unreadable = { code: "VAULT_UNREADABLE", message: expect.stringContaining(path) };
+      await expect(vault.get(keyOf())).rejects.toMatchObject(unreadable);
+      await expect(vault.deleteIf(keyOf(), revision)).rejects.toMatchObject(unreadable);
+      const listed = await vault.list();
+      expect([listed.keys, listed.unreadable]).toEqual([[], [expect.stringContaining(path)]]);
+      expect(await fingerprintsBelow(folder)).toEqual(before);
+
+      const fresh = await vault.put(keyOf(), { token: "new" });
+      expect(await vault.get(keyOf())).toEqual(fresh);
+      const [aside, ...others] = (await readdir(folder)).filter((name) => name.includes(".corrupt-"));
+      expect(others).toEqual([]);
+      expect(vault.describe().warning).toContain(aside);
+      const spoilt = before[path];
+      if (spoilt !== undefined) expect(fingerprintOf(await readFile(join(folder, aside ?? "")))).toBe(spoilt);
+    },
+  );
+
+  test("[TS-D-STORE-3] because one bit of it was changed is never taken for whole", async () => {
+    const { vault, path } = await newVault();
+    const put = await vault.put(keyOf(), { token: "1" });
+    const bytes = await readFile(path);
+    for (let index = 0; index < bytes.length; index += 1) {
+      const changed = Buffer.from(bytes);
+      changed[index] = (changed[index] ?? 0) ^ (1 << (index % 8));
+      await writeFile(path, changed);
+      // The last letter of a base64 text may carry bits that mean nothing, and white space is none of the text.
+      const outcome = await vault.get(keyOf()).catch((error: { code: string }) => error.code);
+      if (outcome !== "VAULT_UNREADABLE") expect(outcome).toEqual(put);
+    }
+  });
+
+  test("[TS-D-STORE-2] because it was moved from another place, or from another vault, is not opened there", async () => {
+    const { vault, folder, path } = await newVault();
+    const production = keyOf({ profile: "production" });
+    await vault.put(keyOf(), { token: "development" });
+    await vault.put(production, { token: "production" });
+    await cp(join(folder, `${storageIdOf(production)}.token`), path);
+    await expect(vault.get(keyOf())).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
+
+    const other = await newVault();
+    await other.vault.put(keyOf(), { token: "other" });
+    await cp(other.path, path);
+    await expect(vault.get(keyOf())).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
+  });
+
+  test("does not hide the others from a list", async () => {
+    const { vault, path } = await newVault();
+    await vault.put(keyOf(), {});
+    await vault.put(keyOf({ server: "tickets" }), {});
+    await writeFile(path, "?");
+    const { keys, unreadable } = await vault.list();
+    expect(keys).toEqual([keyOf({ server: "tickets" })]);
+    expect(unreadable).toHaveLength(1);
+  });
+});
+
+describe("a folder", () => {
+  test("[TS-D-STORE-8] that others could enter is closed, and so are files that they could read; both are told", async () => {
+    const { folder, key, vault, path } = await newVault();
+    await vault.put(keyOf(), { token: "1" });
+    await chmod(folder, 0o755);
+    await chmod(path, 0o644);
+    const again = await openFileVault({ directory: folder, key });
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    expect(again.describe().warning).toContain(`Others could enter ${folder}`);
+    await again.get(keyOf());
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(again.describe().warning).toContain(`Others could read ${path}`);
+  });
+
+  test("that is open to others and holds other things is not ours to close, and is not used", async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, "letter.txt"), "");
+    await chmod(folder, 0o755);
+    await expect(openFileVault({ directory: folder, key: newKey().key })).rejects.toMatchObject({
+      code: "VAULT_UNREADABLE",
+      message: expect.stringContaining("Move the other things away, or use another folder: set XDG_DATA_HOME"),
+    });
+    expect((await stat(folder)).mode & 0o777).toBe(0o755);
+    expect(await readdir(folder)).toEqual(["letter.txt"]);
+  });
+
+  // Only root can give a folder away.
+  test.skipIf(process.geteuid?.() !== 0)("of another user is not used", async () => {
+    const { folder, key, vault, path } = await newVault();
+    await vault.put(keyOf(), { token: "1" });
+    await chown(path, 12345, 12345);
+    await expect(vault.get(keyOf())).rejects.toMatchObject({
+      code: "VAULT_UNREADABLE",
+      message: expect.stringContaining("the user 12345"),
+    });
+    await chown(folder, 12345, 12345);
+    await expect(openFileVault({ directory: folder, key })).rejects.toMatchObject({
+      code: "VAULT_UNREADABLE",
+      message: expect.stringContaining("belongs to the user 12345"),
+    });
+  });
+
+  test("on a read-only file system is read, and a write names the cause and remedies that work", async (context) => {
+    const place = await temporaryFolder();
+    const [directory, { key }] = [join(place, "vault"), newKey()];
+    const mount = (...options: string[]): void => void execFileSync("mount", [...options, place], { stdio: "ignore" });
+    try {
+      mount("-t", "tmpfs", "tmpfs");
+    } catch {
+      // Only root can mount.
+      context.skip();
+    }
+    onTestFinished(() => void execFileSync("umount", [place]));
+    await (await openFileVault({ directory, key })).put(keyOf(), { token: "1" });
+    mount("-o", "remount,ro");
+    const vault = await openFileVault({ directory, key });
+    expect((await vault.get(keyOf()))?.value).toEqual({ token: "1" });
+    const remedy =
+      "Mount its file system with write access, or use another folder: set XDG_DATA_HOME to its absolute path";
+    const refusal = {
+      code: "VAULT_UNREADABLE",
+      message: expect.stringMatching(new RegExp(`the file system is read-only \\(EROFS\\).* ${remedy}`)),
+    };
+    await expect(vault.put(keyOf(), { token: "2" })).rejects.toMatchObject(refusal);
+    await expect(openFileVault({ directory: join(place, "new", "vault"), key })).rejects.toMatchObject(refusal);
+    mount("-o", "remount,rw");
+    await vault.put(keyOf(), { token: "2" });
+    await openFileVault({ directory: join(place, "new", "vault"), key });
+  });
+
+  test("that holds something else in place of its locks is told what is in the way", async () => {
+    const { folder, key } = await newVault();
+    await rm(join(folder, "locks"), { recursive: true });
+    await writeFile(join(folder, "locks"), "");
+    await expect(openFileVault({ directory: folder, key })).rejects.toMatchObject({
+      code: "VAULT_UNREADABLE",
+      message: expect.stringContaining(`${join(folder, "locks")} is not a folder. Move it away`),
+    });
+    await rm(join(folder, "locks"));
+    await openFileVault({ directory: folder, key });
+  });
+
+  test.each([
+    ["damaged", (header: string) => writeFile(header, "{")],
+    ["lost", (header: string) => rm(header)],
+  ])("whose header is %s can be used again by the advice that is given", async (_, damage) => {
+    const { folder, key, vault } = await newVault();
+    await vault.put(keyOf(), { token: "1" });
+    await damage(join(folder, "vault.json"));
+    await expect(openFileVault({ directory: folder, key })).rejects.toMatchObject({
+      code: "VAULT_UNREADABLE",
+      message: expect.stringContaining(`move ${folder} away and sign in again.`),
+    });
+    await rename(folder, `${folder}.old`);
+    await (await openFileVault({ directory: folder, key })).put(keyOf(), { token: "2" });
+  });
+
+  test("that is a file, or lies below one, is told", async () => {
+    const file = join(await temporaryFolder(), "file");
+    await writeFile(file, "");
+    for (const directory of [file, join(file, "below")]) {
+      await expect(openFileVault({ directory, key: newKey().key })).rejects.toMatchObject({
+        code: "VAULT_UNREADABLE",
+        message: expect.stringContaining(file),
+      });
+    }
+  });
+
+  test("[TS-D-STORE-3] that went away while it was in use is an error, and never an empty vault", async () => {
+    const { folder, vault } = await newVault();
+    const { revision } = await vault.put(keyOf(), { token: "1" });
+    await rename(folder, `${folder}-unmounted`);
+    await expect(vault.get(keyOf())).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
+    await expect(vault.list()).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
+    await expect(vault.deleteIf(keyOf(), revision)).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
+    await expect(vault.put(keyOf(), { token: "2" })).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
+    await expect(vault.withLock(keyOf(), async () => {})).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
+    await rename(`${folder}-unmounted`, folder);
+    expect((await vault.get(keyOf()))?.value).toEqual({ token: "1" });
+  });
+
+  test("that was set up anew while it was in use is not written to with the old key", async () => {
+    const { folder, vault } = await newVault();
+    await rename(folder, `${folder}-old`);
+    const anew = await openFileVault({ directory: folder, key: newKey().key });
+    await expect(vault.get(keyOf())).rejects.toMatchObject({ code: "VAULT_KEY_WRONG" });
+    await expect(vault.put(keyOf(), { token: "old" })).rejects.toMatchObject({ code: "VAULT_KEY_WRONG" });
+    expect(await anew.list()).toEqual({ keys: [], unreadable: [] });
+  });
+
+  test("is cleared of what killed writers left, once that is old", async () => {
+    const { folder, key } = await newVault();
+    const names = ["a.token.1.tmp", "b.token.2.tmp", "locks/c.lock.3.tmp", "locks/d.lock.4.tmp"];
+    for (const name of names) await writeFile(join(folder, name), "?");
+    const twoHoursAgo = Date.now() / 1000 - 7200;
+    for (const name of [names[0], names[2]]) await utimes(join(folder, name ?? ""), twoHoursAgo, twoHoursAgo);
+    await openFileVault({ directory: folder, key });
+    const left = [...(await filesBelow(folder)).keys()].filter((path) => path.endsWith(".tmp"));
+    expect(left.sort()).toEqual([join(folder, "b.token.2.tmp"), join(folder, "locks/d.lock.4.tmp")]);
+  });
+
+  test("that several set up at once is set up once", async () => {
+    const folder = join(await temporaryFolder(), "vault");
+    const { key } = newKey();
+    const vaults = await Promise.all(Array.from({ length: 5 }, () => openFileVault({ directory: folder, key })));
+    await vaults[0]?.put(keyOf(), { token: "1" });
+    for (const vault of vaults) expect((await vault.get(keyOf()))?.value).toEqual({ token: "1" });
+  });
+
+  test("two vaults of which share their locks", async () => {
+    const { folder, key, vault } = await newVault();
+    const other = await openFileVault({ directory: folder, key });
+    let running = 0;
+    const task = async (): Promise<void> => {
+      running += 1;
+      expect(running).toBe(1);
+      await new Promise(setImmediate);
+      running -= 1;
+    };
+    await Promise.all([vault, other, vault, other].map((one) => one.withLock(keyOf(), task)));
+    expect(await readdir(join(folder, "locks"))).toEqual([]);
+  });
+});

@@ -1,0 +1,104 @@
+import { join, resolve } from "node:path";
+import type { Clock } from "../../clock.js";
+import { removeLeftovers } from "../../files/durable-file.js";
+import { watchFolder } from "../../files/watch-folder.js";
+import { steadyClock } from "../../steady-clock.js";
+import { type EntryFolder, openEntryFolder } from "./entry-folder.js";
+import { createFolderLocks } from "./folder-locks.js";
+import type { KeySource } from "./key-source.js";
+import { openPrivateFolder } from "./private-folder.js";
+import type { Vault, VaultKey } from "./vault.js";
+import { createVaultActivity } from "./vault-activity.js";
+import { asVaultFailure } from "./vault-failure.js";
+import { createHeader, entryEnding, isVaultFolder, unlockHeader } from "./vault-header.js";
+import { describeVaultKey, storageIdOf } from "./vault-key.js";
+import { createVaultListeners } from "./vault-listeners.js";
+
+export interface FileVaultOptions {
+  /** The folder, which is made where it is not there. Nothing else should rest in it. */
+  readonly directory: string;
+  /** Where its key comes from; with `keyFromKeychain` it is a vault of the kind "keychain". */
+  readonly key: KeySource;
+  /** For locks. Default a steady one. */
+  readonly clock?: Clock;
+  /** Whether the system is asked to report changes; else the folder is only looked at now and then. Default true. */
+  readonly usesEvents?: boolean;
+}
+
+const leftoverAgeMs = 60 * 60 * 1000;
+
+/**
+ * Opens the vault in a folder, or sets it up: a file for each entry, encrypted with AES-256-GCM. Rejects with VAULT_KEY_WRONG where
+ * the key is not the one of this vault, with VAULT_UNREADABLE where the folder cannot be used, with KEYCHAIN_UNAVAILABLE where
+ * the key would rest there; then nothing was changed.
+ */
+export async function openFileVault(options: FileVaultOptions): Promise<Vault> {
+  const { key: source, clock = steadyClock } = options;
+  const warnings = new Set<string>();
+  const warn = (warning: string): void => void warnings.add(warning);
+  await source.ready?.();
+  const path = await openPrivateFolder(resolve(options.directory), warn, isVaultFolder);
+  const lockFolder = await openPrivateFolder(join(path, "locks"), warn, () => true);
+  const locks = createFolderLocks(lockFolder, clock);
+  const header =
+    (await unlockHeader(path, source, warn)) ??
+    // Of those who find nothing, one sets it up.
+    (await locks.run(
+      "header",
+      async () => (await unlockHeader(path, source, warn)) ?? (await createHeader(path, source)),
+      { subject: "vault" },
+    ));
+  for (const folder of [path, lockFolder]) await removeLeftovers(folder, leftoverAgeMs);
+
+  let entries: EntryFolder | undefined = openEntryFolder(path, header, warn);
+  const kind = source.from === "keychain" ? "keychain" : "file";
+  const activity = createVaultActivity();
+  const listeners = createVaultListeners((notify) =>
+    watchFolder(path, { isMeant: (name) => name.endsWith(entryEnding), usesEvents: options.usesEvents }, notify),
+  );
+  const use = <T>(operation: (folder: EntryFolder) => Promise<T>): Promise<T> =>
+    activity.run(() =>
+      operation(entries as EntryFolder).catch((error: unknown) => {
+        throw asVaultFailure(path, "read", error);
+      }),
+    );
+  /** A lock of its own, held for moments: a writer may well hold the one that callers know. */
+  const change = <T>(key: VaultKey, operation: (folder: EntryFolder) => Promise<T>): Promise<T> =>
+    use((folder) =>
+      locks.run(`${storageIdOf(key)}.write`, () => operation(folder), { subject: describeVaultKey(key) }),
+    );
+
+  return {
+    kind,
+    describe() {
+      const summary = `Tokens rest in ${path}, encrypted with AES-256-GCM; the key ${source.summary}.`;
+      const warning = [...warnings].join(" ");
+      return { kind, summary, path, ...(warning === "" ? {} : { warning }) };
+    },
+    get: (key) => use((folder) => folder.read(key)),
+    put: (key, value) => change(key, (folder) => folder.write(key, value)),
+    reserve: (key, task) =>
+      change(key, async (folder) => {
+        const reserved = await folder.reserve(key);
+        try {
+          return await task(reserved.write);
+        } finally {
+          await reserved.release();
+        }
+      }),
+    setAside: (key) => change(key, (folder) => folder.setAside(key)),
+    deleteIf: (key, expectedRevision) => change(key, (folder) => folder.removeIf(key, expectedRevision)),
+    list: () => use((folder) => folder.list()),
+    withLock: (key, task, lockOptions = {}) =>
+      activity.runTask((closing) =>
+        locks.run(storageIdOf(key), task, { ...lockOptions, closing, subject: describeVaultKey(key) }),
+      ),
+    watch: listeners.add,
+    async dispose() {
+      listeners.clear();
+      await activity.close();
+      // The key is reached through these alone.
+      entries = undefined;
+    },
+  };
+}

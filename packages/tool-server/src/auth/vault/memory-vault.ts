@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { ToolServerError } from "../../errors.js";
+import { runLocked } from "../../files/run-locked.js";
+import { createTurnQueue } from "../../files/turn-queue.js";
+import { steadyClock } from "../../steady-clock.js";
+import { jsonOf } from "./json-object.js";
+import type { Vault, VaultEntry, VaultKey } from "./vault.js";
+import { createVaultActivity } from "./vault-activity.js";
+import { describeVaultKey, storageIdOf } from "./vault-key.js";
+import { createVaultListeners } from "./vault-listeners.js";
+
+export interface MemoryVaultOptions {
+  /** Why it is not a better one, for the warning. */
+  readonly because?: string;
+}
+
+/** Keeps tokens in this process alone: they end with it. */
+export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
+  const entries = new Map<string, { readonly key: VaultKey; readonly text: string; readonly revision: string }>();
+  const turns = createTurnQueue();
+  const activity = createVaultActivity();
+  const listeners = createVaultListeners();
+  const warning = [
+    options.because,
+    "Tokens are kept in memory only: when the process that holds them ends, every server has to be signed in to again.",
+    // Who says why says what to do about it.
+    options.because === undefined
+      ? "Use a keychain, or give a key for an encrypted file, as WIRESCOPE_VAULT_KEY_FILE."
+      : undefined,
+  ];
+  const put: Vault["put"] = (key, value) =>
+    activity.run(async () => {
+      const entry = { key: { ...key }, text: jsonOf(value), revision: randomUUID() };
+      entries.set(storageIdOf(key), entry);
+      listeners.notify();
+      return { value: JSON.parse(entry.text), revision: entry.revision } satisfies VaultEntry;
+    });
+  return {
+    kind: "memory",
+    describe: () => ({
+      kind: "memory",
+      summary: "Tokens rest in the memory of this process, and nowhere else.",
+      warning: warning.filter((sentence) => sentence !== undefined).join(" "),
+    }),
+    get: (key) =>
+      activity.run(async () => {
+        const entry = entries.get(storageIdOf(key));
+        return entry && { value: JSON.parse(entry.text), revision: entry.revision };
+      }),
+    put,
+    reserve: (key, task) => task((value) => put(key, value)),
+    setAside: (key) => activity.run(async () => void entries.delete(storageIdOf(key))),
+    deleteIf: (key, expectedRevision) =>
+      activity.run(async () => {
+        const id = storageIdOf(key);
+        const isDeleted = entries.get(id)?.revision === expectedRevision && entries.delete(id);
+        if (isDeleted) listeners.notify();
+        return isDeleted;
+      }),
+    list: () =>
+      activity.run(async () => ({ keys: [...entries.values()].map(({ key }) => ({ ...key })), unreadable: [] })),
+    withLock: (key, task, lockOptions = {}) =>
+      activity.runTask((closing) => {
+        const id = storageIdOf(key);
+        return runLocked(task, {
+          ...lockOptions,
+          closing,
+          clock: steadyClock,
+          take: async (signal) => {
+            const end = await turns.take(id, signal);
+            return { release: async () => end() };
+          },
+          tooLong: (waitMs) =>
+            new ToolServerError("VAULT_LOCKED", {
+              problem: `The ${describeVaultKey(key)} was in use by this process for ${waitMs} ms.`,
+              advice: "Try again.",
+            }),
+        });
+      }),
+    watch: listeners.add,
+    async dispose() {
+      listeners.clear();
+      await activity.close();
+      entries.clear();
+    },
+  };
+}

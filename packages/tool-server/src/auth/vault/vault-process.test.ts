@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes, randomInt } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { bundleProgram } from "../../process/bundled-program.test.helper.js";
+import { openFileVault } from "./file-vault.js";
+import { keyFromVariable } from "./key-from-bytes.js";
+import { filesBelow, filesWith, temporaryFolder } from "./temporary-folder.test.helper.js";
+import type { VaultKey } from "./vault.js";
+import { keyOf, plantedSecret } from "./vault-contract.test.helper.js";
+
+let bundle = "";
+let program = "";
+
+beforeAll(async () => {
+  bundle = await mkdtemp(join(tmpdir(), "wirescope-vault-worker-"));
+  program = await bundleProgram(new URL("vault-worker.test.helper.ts", import.meta.url), bundle);
+});
+
+afterAll(() => rm(bundle, { recursive: true, force: true }));
+
+interface Place {
+  readonly directory: string;
+  readonly environment: Record<string, string>;
+}
+
+async function newPlace(): Promise<Place> {
+  const environment = { WORKER_KEY: randomBytes(32).toString("base64"), WORKER_SECRET: plantedSecret };
+  return { directory: join(await temporaryFolder(), "vault"), environment };
+}
+
+interface Worker {
+  readonly child: ChildProcess;
+  /** The lines that it said so far. */
+  lines(): string[];
+  /** Resolves when it has said so many lines; rejects where it ends before. */
+  said(count: number): Promise<void>;
+  ended: Promise<unknown>;
+}
+
+function start(place: Place, role: string, key: VaultKey, ...rest: string[]): Worker {
+  const args = [program, role, place.directory, JSON.stringify(key), ...rest];
+  const child = spawn(process.execPath, args, { env: place.environment, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(child, "close");
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  let text = "";
+  child.stdout?.on("data", (chunk) => {
+    text += chunk;
+  });
+  const lines = (): string[] => text.split("\n").slice(0, -1);
+  const said = (count: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (lines().length >= count) resolve();
+      };
+      child.stdout?.on("data", look);
+      child.once("close", () => reject(new Error(`The worker ended after ${lines().length} lines.`)));
+      look();
+    });
+  return { child, lines, said, ended };
+}
+
+function open({ directory, environment }: Place): ReturnType<typeof openFileVault> {
+  return openFileVault({ directory, key: keyFromVariable("WORKER_KEY", environment) });
+}
+
+describe("processes that share a vault", () => {
+  test("never run two tasks under one key at once", async () => {
+    const place = await newPlace();
+    const counter = join(place.directory, "..", "counter");
+    await writeFile(counter, "0");
+    const workers = Array.from({ length: 4 }, () => start(place, "count", keyOf(), "40"));
+    for (const worker of workers) expect(await worker.ended).toEqual([0, null]);
+    expect(await readFile(counter, "utf8")).toBe("160");
+    expect([...(await filesBelow(place.directory)).keys()]).toEqual([join(place.directory, "vault.json")]);
+  });
+
+  test("[TS-D-STORE-6] take over the lock of one that was killed, soon, and wait for one that lives", async () => {
+    const place = await newPlace();
+    const vault = await open(place);
+    for (let round = 0; round < 2; round += 1) {
+      const worker = start(place, "hold", keyOf());
+      await worker.said(1);
+      await expect(vault.withLock(keyOf(), async () => {}, { waitMs: 1_000 })).rejects.toMatchObject({
+        code: "VAULT_LOCKED",
+        message: expect.stringContaining(`the process ${worker.child.pid}`),
+      });
+      const waiting = vault.withLock(keyOf(), async () => performance.now());
+      const killedAt = performance.now();
+      worker.child.kill("SIGKILL");
+      // Half of the silence after which one is given up that cannot be looked up.
+      expect((await waiting) - killedAt).toBeLessThan(7_500);
+      await worker.ended;
+    }
+  });
+});
+
+test("[TS-OAUTH-5, TS-D-STORE-4] killed a hundred times while it writes, an entry is the old or the new, never half, never in the clear", async () => {
+  const place = await newPlace();
+  const vault = await open(place);
+  const lane = async (key: VaultKey): Promise<void> => {
+    let durable = -1;
+    for (let round = 0; round < 25; round += 1) {
+      const worker = start(place, "put", key);
+      await worker.said(1);
+      await new Promise((resolve) => setTimeout(resolve, randomInt(12)));
+      worker.child.kill("SIGKILL");
+      await worker.ended;
+      durable = Math.max(durable, Number(worker.lines().at(-1)));
+      const value = (await vault.get(key))?.value;
+      // What it said was durable is there, or the next, which it may not have come to say.
+      expect([durable, durable + 1]).toContain(value?.count);
+      expect(value?.padding).toBe(`${plantedSecret} ${value?.count}, `.repeat(400));
+    }
+  };
+  await Promise.all(["a", "b", "c", "d"].map((server) => lane(keyOf({ server }))));
+  expect(await filesWith(place.directory, plantedSecret)).toEqual([]);
+  expect(await vault.list()).toMatchObject({ keys: { length: 4 }, unreadable: [] });
+}, 180_000);

@@ -1,0 +1,130 @@
+import { isPlainAddress } from "../secrets/address.js";
+import { isCredentialHeader, isSecretName } from "../secrets/secret-names.js";
+import { findSecretShapes } from "../secrets/secret-shapes.js";
+import type { Entry, NamedField, TextField } from "./entry.js";
+import type { Report } from "./finding.js";
+import { parseAuthorization } from "./headers/authorization.js";
+import { literalOf, notSecretVariable, variablesOf } from "./template.js";
+import { parseUrlTemplate, variableMark } from "./url-template.js";
+
+/** Finds the secrets that are written into an entry, by the field they stand in and by their shape, and gives their values. */
+export function judgeSecrets(entry: Entry, report: Report): string[] {
+  const secrets: string[] = [];
+  const add = (field: TextField, values: readonly string[], isSure: boolean, what: string, variable: string): void => {
+    secrets.push(...values);
+    report(
+      "literal-secret",
+      isSure ? "error" : "warning",
+      field,
+      what,
+      `Write \${${variable}} instead, set ${variable} in the environment, and replace the secret, because everyone with the file has it. ` +
+        `If it is not a secret, write \${${notSecretVariable}:-…} with the value as the default.`,
+    );
+  };
+  const byShape = (field: TextField, variable: string, isGuessSure: boolean): void => {
+    // 40 hexadecimal digits are a git commit, unless the name of the field says otherwise.
+    const shapes = findSecretShapes(writtenText(field)).filter(({ value }) => !/^[0-9a-f]{40}$/.test(value));
+    const first = shapes.find(({ isCertain }) => isCertain) ?? shapes[0];
+    if (first === undefined) return;
+    const values = shapes.map(({ value }) => value);
+    add(field, values, first.isCertain || isGuessSure, `${field.field} holds ${first.looksLike}.`, variable);
+  };
+
+  if (entry.type !== "stdio") {
+    byShape(entry.url, variableFor(entry.name, "TOKEN"), false);
+    for (const [parameter, value] of literalParameters(entry.url)) {
+      add(
+        entry.url,
+        [value],
+        true,
+        `The parameter ${parameter} of the url holds a secret.`,
+        variableFor(entry.name, parameter),
+      );
+    }
+    for (const header of entry.headers) {
+      const literal = credentialsIn(header);
+      const variable = variableFor(entry.name, header.name.toLowerCase() === "authorization" ? "TOKEN" : header.name);
+      if (isCredentialHeader(header.name) && literal !== "") {
+        add(header, [literal], true, `${header.field} holds the credential itself.`, variable);
+      } else byShape(header, variable, true);
+    }
+    return secrets;
+  }
+  for (const variable of entry.env) {
+    const literal = credentialsIn(variable);
+    if (isSecretName(variable.name) && isSecretLiteral(literal)) {
+      add(variable, [literal], true, `${variable.field} holds the secret itself.`, variable.name);
+    } else byShape(variable, variable.name, true);
+  }
+  byShape(entry.command, variableFor(entry.name, "TOKEN"), false);
+  entry.args.forEach((arg, index) => {
+    const [flag, value] = flagAndValue(arg, entry.args[index - 1]);
+    if (flag !== undefined && isSecretFlag(flag) && isSecretLiteral(value) && !value.includes("/")) {
+      add(arg, [value], true, `${arg.field} holds the value of ${flag}.`, variableFor(entry.name, flag));
+    } else byShape(arg, variableFor(entry.name, "TOKEN"), false);
+  });
+  return secrets;
+}
+
+/** The text of a field with the defaults of its variables; other variables, and what is marked as not secret, stay references. */
+function writtenText({ template }: TextField): string {
+  const pieces = template.parts.map((part) => {
+    if (part.kind === "text") return part.text;
+    return part.name === notSecretVariable || part.fallback === undefined ? `\${${part.name}}` : part.fallback;
+  });
+  return pieces.join("");
+}
+
+/** The credentials that are written into a field that is meant for them: the whole text without a scheme, or a default. */
+function credentialsIn({ template }: NamedField): string {
+  const withoutScheme = parseAuthorization(literalOf(template)).credentials;
+  const variables = variablesOf(template);
+  // Beside other text, as in a URL, only the default of a variable that is itself named as a secret is one.
+  const fallback = variables
+    .filter(({ name }) => name !== notSecretVariable && (withoutScheme === "" || isSecretName(name)))
+    .map((variable) => variable.fallback ?? "")
+    .find(isSecretLiteral);
+  if (fallback !== undefined) return fallback;
+  // $NAME and %NAME% are meant as variables; another rule reports them.
+  const isMistaken = /^(?:\$\w+|%\w+%)$/.test(withoutScheme) || template.malformed.length > 0;
+  return variables.length > 0 || isMistaken ? "" : withoutScheme;
+}
+
+function isSecretLiteral(value: string): boolean {
+  return (
+    value !== "" &&
+    !/^(?:\d{1,6}|true|false|null|none|yes|no|on|off)$/i.test(value) &&
+    !/^\.{0,2}\/|^~\//.test(value) &&
+    !isPlainAddress(value)
+  );
+}
+
+function literalParameters({ template }: TextField): [name: string, value: string][] {
+  const query = parseUrlTemplate(template)?.query ?? "";
+  return [...new URLSearchParams(query)].filter(
+    ([name, value]) => isSecretName(name) && isSecretLiteral(value) && !value.includes(variableMark),
+  );
+}
+
+function flagAndValue(arg: TextField, before: TextField | undefined): [flag: string | undefined, value: string] {
+  const { text } = arg.template;
+  if (variablesOf(arg.template).length > 0) return [undefined, ""];
+  const [, flag, value] = /^(--?[\w-]+)=(.*)$/s.exec(text) ?? [];
+  if (flag !== undefined && value !== undefined) return [flag, value];
+  const previous = before?.template.text ?? "";
+  return /^--?[\w-]+$/.test(previous) && !text.startsWith("-") ? [previous, text] : [undefined, ""];
+}
+
+/** As a name of a secret, but for --key and its kin, which name the file of a key. */
+function isSecretFlag(flag: string): boolean {
+  return isSecretName(flag) && (!/key$/i.test(flag) || /(?:api|access|secret)[-_]?key$/i.test(flag));
+}
+
+/** The name of a variable to propose: the server's name and what it is, as GITHUB_TOKEN. */
+function variableFor(server: string, what: string): string {
+  const words = `${server} ${what.replace(/^x-/i, "")}`.toUpperCase().split(/[^A-Z0-9]+/);
+  return words
+    .filter((word) => word !== "")
+    .join("_")
+    .replace(/^(?=\d)/, "_");
+}

@@ -1,0 +1,90 @@
+import { createHeaderCredential, createNoCredential } from "../../auth/credentials/fixed-credential.js";
+import type { HeaderSource } from "../../auth/credentials/header-fields.js";
+import { systemClock } from "../../clock.js";
+import type { NetworkType } from "../../config/entry.js";
+import type { Variables } from "../../config/substitute-entry.js";
+import { publish } from "../../diagnostics/channels.js";
+import type { ConnectionFacts, TransportFacts } from "../../diagnostics/facts.js";
+import { createTell } from "../../diagnostics/tell.js";
+import { createHttpClient } from "../../http/create-http-client.js";
+import type { TlsSettings } from "../../http/tls-settings.js";
+import type { SecretRegistry } from "../../secrets/redactor.js";
+import { findSecretShapes } from "../../secrets/secret-shapes.js";
+import { networkTransports } from "../transports/network-transports.js";
+import { defaultLimits, type ToolTransport, type TransportLimits } from "../transports/transport.js";
+
+export interface NetworkLinkOptions {
+  readonly url: URL;
+  readonly type: NetworkType;
+  /** The client's certificate and key, and authorities to trust in addition to the usual ones. */
+  readonly tls: TlsSettings;
+  /** Headers to send with every request. */
+  readonly headers?: readonly HeaderSource[] | undefined;
+  /** The environment, for the proxy. */
+  readonly variables: Variables;
+  readonly secrets: SecretRegistry;
+  readonly limits?: Partial<TransportLimits> | undefined;
+}
+
+/** What forwards to one url have in common: an HTTP client and a credential. */
+export interface NetworkLink {
+  /** A new transport to the server, not yet started. */
+  openTransport(): ToolTransport;
+  /** Redacts the secrets of the process, and what the server made known. */
+  redact(text: string): string;
+  /** Ends what is left, after its transports. */
+  close(): Promise<void>;
+}
+
+/** A link to a url. Nothing is connected to yet. Throws CREDENTIAL_UNUSABLE or CREDENTIAL_CONFLICT. */
+export function createNetworkLink(options: NetworkLinkOptions): NetworkLink {
+  const { url, type, tls, headers = [], variables, secrets } = options;
+  const server = url.host;
+  // What the server makes known is bounded: it may begin a session as often as it likes.
+  const learned = secrets.scope();
+  const { redact } = learned;
+  const limits = { ...defaultLimits, ...options.limits };
+  for (const secret of secretsOfUrl(url)) secrets.add(secret);
+  const credential =
+    headers.length === 0 ? createNoCredential({ server }) : createHeaderCredential({ server, secrets, headers });
+  const connection: ConnectionFacts = {
+    kind: type,
+    name: server,
+    target: redact(url.href),
+    tenant: {},
+    credential: () => credential.describe(),
+  };
+  const facts: TransportFacts = { connection, target: `${url.protocol}//${url.host}` };
+  const clock = systemClock;
+  const tell = createTell(learned);
+  const { connectMs } = limits;
+  const http = createHttpClient({ server, transport: () => facts, tls, variables, secrets, clock, connectMs });
+  const context = {
+    server,
+    facts,
+    credential,
+    secrets: { add: learned.rotating().add, redact },
+    tell,
+    clock,
+    limits,
+    url,
+    http,
+  };
+  publish("connection:opened", connection);
+  publish("transport:opened", facts);
+  return {
+    openTransport: () => networkTransports[type](context),
+    redact,
+    async close() {
+      await http.close();
+      await credential.dispose();
+      publish("transport:closed", { subject: facts, reason: "The bridge ended." });
+      publish("connection:closed", { subject: connection, reason: "The bridge ended." });
+    },
+  };
+}
+
+/** What may be secret in a url whose variables were substituted by somebody else. */
+function secretsOfUrl({ href, searchParams }: URL): string[] {
+  return [...searchParams.values(), ...findSecretShapes(href).map(({ value }) => value)];
+}

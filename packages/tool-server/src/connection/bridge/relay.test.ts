@@ -1,0 +1,139 @@
+import { describe, expect, test, vi } from "vitest";
+import { createSecretRegistry } from "../../secrets/redactor.js";
+import { waiting } from "../../waiting.test.helper.js";
+import { initialize, startBridge } from "./bridge.test.helper.js";
+import { modern, startToolServer, startWebSocketServer } from "./tool-server.test.helper.js";
+
+describe("a request that the client calls off", () => {
+  test("in the older era is called off at the server, and its exchange ends", async () => {
+    const server = await startToolServer();
+    const bridge = startBridge(server.url);
+    await initialize(bridge);
+    bridge.send({ jsonrpc: "2.0", id: "c", method: "tools/call", params: { name: "wait" } });
+    await vi.waitFor(() => expect(server.waiting).toHaveLength(1), waiting);
+    bridge.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "c" } });
+    await vi.waitFor(() => expect(server.asked("notifications/cancelled")).toHaveLength(1), waiting);
+    await vi.waitFor(() => expect(server.waiting[0]?.destroyed).toBe(true), waiting);
+    // Nobody waits for an answer.
+    await bridge.ask("tools/list");
+    expect(bridge.lines.filter(({ id }) => id === "c")).toEqual([]);
+  });
+
+  test("in the newer era is called off by the end of its exchange alone", async () => {
+    const server = await startToolServer();
+    const bridge = startBridge(server.url);
+    bridge.send({ jsonrpc: "2.0", id: "c", method: "tools/call", params: modern({ name: "wait" }) });
+    await vi.waitFor(() => expect(server.waiting).toHaveLength(1), waiting);
+    bridge.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: modern({ requestId: "c" }) });
+    await vi.waitFor(() => expect(server.waiting[0]?.destroyed).toBe(true), waiting);
+    await bridge.ask("tools/list", modern());
+    expect(server.asked("notifications/cancelled")).toEqual([]);
+    expect(bridge.lines.filter(({ id }) => id === "c")).toEqual([]);
+  });
+
+  test("over a wire that all share is called off by a message, in either era", async () => {
+    const server = await startWebSocketServer();
+    const bridge = startBridge(server.url, { type: "ws" });
+    bridge.send({ jsonrpc: "2.0", id: "c", method: "tools/call", params: modern({ name: "wait" }) });
+    await vi.waitFor(() => expect(server.seen("tools/call")).toHaveLength(1), waiting);
+    bridge.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: modern({ requestId: "c" }) });
+    await vi.waitFor(() => expect(server.seen("notifications/cancelled")).toHaveLength(1), waiting);
+  });
+});
+
+describe("a WebSocket", () => {
+  test("that the server closes fails what is in flight, and the next request opens another", async () => {
+    const server = await startWebSocketServer();
+    const bridge = startBridge(server.url, { type: "ws" });
+    await initialize(bridge);
+    const hanging = bridge.ask("tools/call", { name: "wait" });
+    await vi.waitFor(() => expect(server.seen("tools/call")).toHaveLength(1), waiting);
+    for (const socket of server.sockets) socket.terminate();
+    expect((await hanging).error).toMatchObject({ code: -32000 });
+    expect((await bridge.ask("tools/list")).result).toBeDefined();
+    expect([server.seen("initialize").length, server.seen("tools/call").length]).toEqual([2, 1]);
+  });
+
+  test("passes requests of the server on, and their answers back", async () => {
+    const server = await startWebSocketServer();
+    const bridge = startBridge(server.url, { type: "ws" });
+    await initialize(bridge);
+    for (const socket of server.sockets) socket.send('{"jsonrpc":"2.0","id":"s1","method":"roots/list"}');
+    await vi.waitFor(() => expect(bridge.lines.some(({ method }) => method === "roots/list")).toBe(true), waiting);
+    bridge.send({ jsonrpc: "2.0", id: "s1", result: { roots: [] } });
+    await vi.waitFor(() => expect(server.answers).toEqual([{ roots: [] }]), waiting);
+  });
+});
+
+describe("what the client sends", () => {
+  test("may be 5 MB, and so may the answer", async () => {
+    const server = await startToolServer();
+    const text = "x".repeat(5 * 1024 * 1024);
+    const { result } = await startBridge(server.url).ask("tools/call", { name: "x", text });
+    expect(JSON.stringify(result)).toHaveLength(JSON.stringify({ content: [], got: { name: "x", text } }).length);
+  });
+
+  test("and is larger than the limit ends the bridge with that", async () => {
+    const server = await startToolServer();
+    const bridge = startBridge(server.url, { limits: { messageBytes: 1000 } });
+    bridge.send(`{"jsonrpc":"2.0","id":1,"method":"x","params":{"text":"${"x".repeat(1000)}"}}`);
+    await expect(bridge.ended).rejects.toMatchObject({ code: "MESSAGE_TOO_LARGE" });
+    expect(bridge.input.destroyed).toBe(true);
+    expect(server.requests).toEqual([]);
+  });
+
+  test("and is no message is answered with that, and harms no other", async () => {
+    const server = await startToolServer();
+    const bridge = startBridge(server.url);
+    bridge.send("nonsense", "", '{"jsonrpc":"1.0","id":1}');
+    expect((await bridge.ask("tools/list")).result).toBeDefined();
+    const errors = bridge.lines.filter(({ id }) => id === null);
+    expect(errors.map(({ error }) => error?.code)).toEqual([-32700, -32700]);
+  });
+
+  test("may be a batch", async () => {
+    const server = await startToolServer();
+    const bridge = startBridge(server.url);
+    const ping = (id: number): object => ({ jsonrpc: "2.0", id, method: "ping" });
+    bridge.send([ping(101), ping(102)]);
+    await vi.waitFor(() => expect(bridge.lines.map(({ id }) => id).sort()).toEqual([101, 102]), waiting);
+  });
+});
+
+describe("[TS-D-BRIDGE-1] a client that goes", () => {
+  test("ends the bridge and all that it began, also in the midst of a call", async () => {
+    const server = await startToolServer();
+    const bridge = startBridge(server.url);
+    await initialize(bridge);
+    bridge.send({ jsonrpc: "2.0", id: "c", method: "tools/call", params: { name: "wait" } });
+    await vi.waitFor(() => expect(server.waiting).toHaveLength(1), waiting);
+    bridge.leave();
+    await bridge.ended;
+    await vi.waitFor(() => expect(server.sockets.size).toBe(0), waiting);
+  });
+
+  test("by a broken pipe ends it as well", async () => {
+    const server = await startToolServer();
+    const bridge = startBridge(server.url);
+    bridge.input.destroy(new Error("EPIPE"));
+    await bridge.ended;
+    expect(server.requests).toEqual([]);
+  });
+});
+
+test("no secret of a header or of the url is in an error, or in what is told", async () => {
+  const [token, key] = ["t0ken-of-the-header", "k3y-of-the-query"];
+  const server = await startToolServer((_, response, { headers, url }) => {
+    const words = `You sent ${headers.authorization} to ${url}`;
+    response.writeHead(500, { "content-type": "text/plain" }).end(words);
+    return true;
+  });
+  const bridge = startBridge(`${server.url}?key=${key}`, {
+    secrets: createSecretRegistry(),
+    headers: [{ name: "Authorization", value: `Bearer ${token}` }],
+  });
+  const { error } = await bridge.ask("initialize");
+  expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${token}`);
+  expect(error?.message).toContain("You sent Bearer [redacted] to /mcp?key=[redacted]");
+  expect(JSON.stringify([bridge.lines, bridge.problems])).not.toMatch(new RegExp(`${token}|${key}`));
+});

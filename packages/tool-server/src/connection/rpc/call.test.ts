@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { Canceller } from "../../cancellation.js";
+import { Call, callEnded } from "./call.js";
+
+test("every listener is called once when it is cancelled, and none that was removed", () => {
+  for (const removed of [0, 1, 2]) {
+    const canceller = new Canceller();
+    const called: number[] = [];
+    const listeners = [0, 1, 2].map((name) => () => void called.push(name));
+    for (const listener of listeners) canceller.addEventListener("abort", listener);
+    canceller.removeEventListener("abort", listeners[removed] ?? (() => {}));
+    const reason = new Error("too long");
+    canceller.cancel(reason);
+    canceller.cancel();
+    expect(called).toEqual([0, 1, 2].filter((name) => name !== removed));
+    expect([canceller.aborted, canceller.reason]).toEqual([true, reason]);
+  }
+});
+
+test("its signal is aborted with it, whether it is asked for before or after", () => {
+  const [before, after] = [new Canceller(), new Canceller()];
+  const { signal } = before;
+  const reason = new Error("stop");
+  for (const canceller of [before, after]) canceller.cancel(reason);
+  expect([signal.reason, after.signal.reason]).toEqual([reason, reason]);
+});
+
+test("a call is settled once, and whatever waits for its caller is given up", () => {
+  const call = new Call({ id: 1, method: "tools/call" }, "modern");
+  call.settle({ result: { first: true } });
+  call.settle({ result: { second: true } });
+  expect(call.outcome).toEqual({ result: { first: true } });
+  expect([call.aborted, call.reason, call.isCancelledByCaller]).toEqual([true, callEnded, false]);
+});
+
+test("a call has one route", () => {
+  const call = new Call({ id: 1, method: "tools/call" }, "modern");
+  call.setRoute("a", "tool");
+  call.setRoute("a", "tool");
+  expect(() => call.setRoute("b", "tool")).toThrow("another route");
+  expect(call.route).toEqual({ server: "a", name: "tool" });
+});

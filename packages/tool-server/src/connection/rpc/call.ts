@@ -1,0 +1,83 @@
+import { Canceller } from "../../cancellation.js";
+import type { JsonObject, RequestId, RpcFault } from "./json-rpc.js";
+import type { Era } from "./protocol.js";
+
+/** The server that a call is forwarded to, and the name of its subject there: of a tool or prompt, or a URI. */
+export interface CallRoute {
+  readonly server: string;
+  readonly name: string | undefined;
+}
+
+/** How a call ended. The status is that of HTTP. */
+export type CallOutcome =
+  | { readonly result: JsonObject; readonly fault?: undefined }
+  | { readonly fault: RpcFault; readonly status: number; readonly result?: undefined };
+
+export interface CallRequest {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params?: JsonObject | undefined;
+}
+
+/**
+ * One request, from the moment it is parsed until its response is written. It is its own cancellation: cancelled without a reason,
+ * its caller wants no response; else the reason is the response.
+ */
+export class Call extends Canceller {
+  readonly id: RequestId;
+  readonly method: string;
+  /** As the caller sent them. */
+  readonly params: JsonObject;
+  /** The era of the protocol that the caller speaks. */
+  readonly era: Era;
+  /** When the server was last heard, in milliseconds. */
+  activeAt = 0;
+  /** Questions of the server that the caller has not answered: meanwhile the server need not say anything. */
+  openQuestions = 0;
+  #route: CallRoute | undefined = undefined;
+  #outcome: CallOutcome | undefined = undefined;
+
+  constructor({ id, method, params = {} }: CallRequest, era: Era) {
+    super();
+    this.id = id;
+    this.method = method;
+    this.params = params;
+    this.era = era;
+  }
+
+  get route(): CallRoute | undefined {
+    return this.#route;
+  }
+
+  /** Sets where it is forwarded to, once: a call that is dispatched again goes the same way. */
+  setRoute(server: string, name: string | undefined): void {
+    if (this.#route !== undefined && this.#route.server !== server) throw new TypeError("The call has another route.");
+    this.#route ??= { server, name };
+  }
+
+  get outcome(): CallOutcome | undefined {
+    return this.#outcome;
+  }
+
+  /** Whether the caller cancelled it, so that it wants no response. */
+  get isCancelledByCaller(): boolean {
+    return this.aborted && this.reason === undefined;
+  }
+
+  /** Ends it, once: whatever still waits for its caller is given up. */
+  settle(outcome: CallOutcome): void {
+    if (this.#outcome !== undefined) return;
+    this.#outcome = outcome;
+    this.cancel(callEnded);
+    this.onSettled(outcome);
+  }
+
+  /** Progress of the server, without its token. */
+  onProgress(_progress: JsonObject): void {}
+
+  /** Sends the response. */
+  protected onSettled(_outcome: CallOutcome): void {}
+}
+
+/** Why a call that has ended is cancelled: nobody waits for anything about it. */
+export const callEnded: Error = new Error("The call that this is about is over.");

@@ -1,0 +1,222 @@
+import type { Cancellation } from "../../cancellation.js";
+import { TransientMap } from "../../transient-map.js";
+import type { Call } from "./call.js";
+import type { JsonObject, RequestId, RpcMessage, RpcNotification, RpcRequest, RpcResponse } from "./json-rpc.js";
+import { RpcError } from "./rpc-error.js";
+
+/** What carries messages to a server and back. */
+export interface MessageTransport {
+  send(message: RpcMessage, options?: SendOptions): Promise<void>;
+  onmessage?: ((message: RpcMessage, extra?: MessageOriginId) => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+}
+
+export interface SendOptions {
+  /** Headers of the request, in addition to those of the transport and the credential. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly requestSignal?: Cancellation | undefined;
+}
+
+interface MessageOriginId {
+  /** The request of ours on whose stream a message arrived, if each has a stream of its own. */
+  readonly relatedRequestId?: RequestId | undefined;
+}
+
+/** The call that a message of the server is about: undefined if that is not known, because all calls share one wire. */
+export type RelatedCall = Call | "ended" | undefined;
+
+/** A request as it is sent for a call. */
+export interface PeerRequest {
+  readonly method: string;
+  /** Without `_meta`. */
+  readonly params: Record<string, unknown>;
+  readonly meta: JsonObject | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+}
+
+/** A request that waits for its response. */
+interface Pending {
+  /** Undefined for one of the SDK's client. */
+  readonly call: Call | undefined;
+  onResponse(response: RpcResponse): void;
+  onProgress(notification: RpcNotification): void;
+  onEnd(error: Error): void;
+}
+
+/**
+ * Requests and responses by id over one transport. There is one sequence of ids and one table of requests that wait; the client of
+ * the SDK is one user of it, through `clientTransport`.
+ */
+export class Peer<Transport extends MessageTransport> {
+  readonly #transport: Transport;
+  readonly #pending = new TransientMap<RequestId, Pending>();
+  /** The ids of requests of the SDK's client here, by the ids that it gave them. */
+  readonly #clientIds = new TransientMap<RequestId, number>();
+  readonly #onIncoming: (message: RpcRequest | RpcNotification, call: RelatedCall) => void;
+  #lastId = 0;
+  /** The transport for the SDK's client: its requests get ids of this peer, and it receives what concerns it. */
+  readonly clientTransport: Transport;
+
+  /** `onIncoming` is called with each request and notification of the server, before the SDK's client receives it. */
+  constructor(transport: Transport, onIncoming: (message: RpcRequest | RpcNotification, call: RelatedCall) => void) {
+    this.#transport = transport;
+    this.#onIncoming = onIncoming;
+    this.clientTransport = Object.assign(Object.create(transport) as Transport, {
+      send: (message: RpcMessage, options?: SendOptions) => this.#sendForClient(message, options),
+      onmessage: undefined,
+      onclose: undefined,
+      onerror: undefined,
+    });
+    transport.onmessage = (message, extra) => this.#receive(message, extra?.relatedRequestId);
+    transport.onerror = (error) => this.clientTransport.onerror?.(error);
+  }
+
+  /**
+   * Sends a request for a call. Resolves with the result as it arrived. Rejects with an RpcError if the server responds with an error,
+   * as the transport does, and with the call's reason if it is cancelled: then the server is notified.
+   */
+  request(call: Call, { method, params, meta, headers }: PeerRequest): Promise<JsonObject> {
+    return new Promise((resolve, reject) => {
+      call.throwIfAborted();
+      this.#lastId += 1;
+      const id = this.#lastId;
+      // Set, not spread with the rest: on Node 20 an object made by a spread and a property after it has a shape of its own.
+      params._meta = meta === undefined ? { progressToken: id } : { ...meta, progressToken: id };
+      const request = new CallRequest(call, resolve, reject, () => {
+        // A server need not respond to what was cancelled, so nothing waits for that.
+        if (!this.#pending.delete(id)) return;
+        const cancelled = { requestId: id, reason: "The caller gave up." };
+        this.#notify({ jsonrpc: "2.0", method: "notifications/cancelled", params: cancelled });
+        reject(call.reason);
+      });
+      this.#pending.set(id, request);
+      const message: RpcRequest = { jsonrpc: "2.0", id, method, params };
+      this.#transport.send(message, headers === undefined ? undefined : { headers }).catch((error: unknown) => {
+        if (this.#pending.delete(id)) request.onEnd(error as Error);
+      });
+    });
+  }
+
+  /** No more responses arrive: requests that wait reject with this error. */
+  end(error: Error): void {
+    const left = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const request of left) request.onEnd(error);
+  }
+
+  #notify(notification: RpcNotification): void {
+    this.#transport.send(notification).catch(() => {});
+  }
+
+  #receive(message: RpcMessage, relatedId: RequestId | undefined): void {
+    if ("method" in message) {
+      if (!("id" in message) && message.method === "notifications/progress") {
+        this.#pending.get(message.params?.progressToken as RequestId)?.onProgress(message);
+        return;
+      }
+      this.#onIncoming(message, this.#relatedCall(relatedId));
+      this.#passToClient(message);
+      return;
+    }
+    const { id } = message;
+    const found = id == null ? undefined : this.#pending.get(id);
+    if (found !== undefined && id != null) {
+      this.#pending.delete(id);
+      found.onResponse(message);
+    }
+    // A number belonged to a request that was cancelled. The client's subscriptions have strings.
+    else if (typeof id !== "number") this.#passToClient(message);
+  }
+
+  #relatedCall(id: RequestId | undefined): RelatedCall {
+    if (typeof id !== "number") return undefined;
+    const found = this.#pending.get(id);
+    return found === undefined ? "ended" : found.call;
+  }
+
+  #passToClient(message: RpcMessage): void {
+    this.clientTransport.onmessage?.(message);
+  }
+
+  async #sendForClient(message: RpcMessage, options: SendOptions | undefined): Promise<void> {
+    if (!("method" in message)) return this.#transport.send(message, options);
+    if (!("id" in message)) return this.#notifyForClient(message, options);
+    const { id: clientId, params } = message;
+    // A subscription, whose notifications carry its id.
+    if (typeof clientId === "string") return this.#transport.send(message, options);
+    this.#lastId += 1;
+    const id = this.#lastId;
+    this.#pending.set(id, {
+      call: undefined,
+      onResponse: (response) => {
+        this.#clientIds.delete(clientId);
+        this.#passToClient({ ...response, id: clientId });
+      },
+      onProgress: (notification) => {
+        this.#passToClient({ ...notification, params: { ...notification.params, progressToken: clientId } });
+      },
+      // The client has its own table of what waits.
+      onEnd: () => {},
+    });
+    this.#clientIds.set(clientId, id);
+    const meta = params?._meta as JsonObject | undefined;
+    const hasToken = meta?.progressToken !== undefined;
+    const sent = hasToken
+      ? { ...message, id, params: { ...params, _meta: { ...meta, progressToken: id } } }
+      : { ...message, id };
+    try {
+      await this.#transport.send(sent, options);
+    } catch (error) {
+      this.#pending.delete(id);
+      this.#clientIds.delete(clientId);
+      throw error;
+    }
+  }
+
+  async #notifyForClient(message: RpcNotification, options: SendOptions | undefined): Promise<void> {
+    const clientId = message.method === "notifications/cancelled" ? message.params?.requestId : undefined;
+    if (typeof clientId !== "number") return this.#transport.send(message, options);
+    const requestId = this.#clientIds.get(clientId);
+    if (requestId === undefined) return;
+    this.#clientIds.delete(clientId);
+    this.#pending.delete(requestId);
+    await this.#transport.send({ ...message, params: { ...message.params, requestId } }, options);
+  }
+}
+
+// A class, because one is made for every call.
+class CallRequest implements Pending {
+  readonly call: Call;
+  readonly #resolve: (result: JsonObject) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #onCancel: () => void;
+
+  constructor(
+    call: Call,
+    resolve: (result: JsonObject) => void,
+    reject: (error: unknown) => void,
+    onCancel: () => void,
+  ) {
+    this.call = call;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#onCancel = onCancel;
+    call.addEventListener("abort", onCancel);
+  }
+
+  onResponse({ result, error }: RpcResponse): void {
+    this.call.removeEventListener("abort", this.#onCancel);
+    if (error === undefined) this.#resolve(result);
+    else this.#reject(new RpcError(error.code, error.message, { data: error.data }));
+  }
+
+  onProgress({ params = {} }: RpcNotification): void {
+    const { progressToken: _, ...progress } = params;
+    this.call.onProgress(progress);
+  }
+
+  onEnd(error: Error): void {
+    this.call.removeEventListener("abort", this.#onCancel);
+    this.#reject(error);
+  }
+}

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import type { Credential } from "../../auth/credentials/credential.js";
+import { parseConfiguration } from "../../config/parse-configuration.js";
+import { resolveEntry } from "../../config/substitute-entry.js";
+import { createScriptFolder } from "../../process/temporary-scripts.test.helper.js";
+import { createSecretRegistry } from "../../secrets/redactor.js";
+import { createEntryCredential } from "./entry-credential.js";
+
+const variables = {
+  PATH: process.env.PATH,
+  API_TOKEN: "tok-51aGbq8",
+  TENANT_ID: "acme",
+  OTHER_TOKEN: "other-secret-1",
+  SHARED_TOKEN: "shared-secret-1",
+  DB_PASSWORD: "correct-horse",
+};
+
+function credentialOf(name: string, servers: object, pluginRoot = "/plugin"): Credential {
+  const { entries } = parseConfiguration(JSON.stringify({ mcpServers: servers }));
+  const secrets = createSecretRegistry();
+  const entry = entries.find((candidate) => candidate.name === name);
+  if (entry === undefined) throw new Error(`No entry ${name}`);
+  const resolved = resolveEntry(entry, { variables, pluginRoot, secrets });
+  return createEntryCredential({ entry, resolved, entries, variables, pluginRoot, secrets });
+}
+
+const url = "https://notes.example/mcp";
+
+test("an entry of type and url alone has no credential", () => {
+  expect(credentialOf("a", { a: { type: "http", url } }).kind).toBe("none");
+});
+
+test("[TS-TENANT-1] the headers of an entry are sent, and each knows its variables", async () => {
+  const headers = { Authorization: "Bearer ${API_TOKEN}", "X-Tenant-ID": "${TENANT_ID}" };
+  const credential = credentialOf("a", { a: { type: "http", url, headers } });
+  expect({ ...(await credential.headers()) }).toEqual({ Authorization: "Bearer tok-51aGbq8", "X-Tenant-ID": "acme" });
+  expect(credential.describe().headers.map((header) => header.variables)).toEqual([["API_TOKEN"], ["TENANT_ID"]]);
+});
+
+test("[TS-STDIO-1] the env of a stdio entry is the environment of its process", () => {
+  const credential = credentialOf("a", { a: { command: "server", env: { DB_PASSWORD: "${DB_PASSWORD}" } } });
+  expect(credential.environment()).toEqual({ DB_PASSWORD: "correct-horse" });
+  expect(credential.kind).toBe("environment");
+});
+
+test("[TS-D-HELPER-2] a helper gets the secrets that its own entry uses, and none that only others use", async () => {
+  const folder = await createScriptFolder();
+  await folder.sh('echo "{\\"X-Seen\\": \\"${OTHER_TOKEN-none} ${SHARED_TOKEN-none}\\"}"', "helper.sh");
+  const credential = credentialOf(
+    "a",
+    {
+      a: {
+        type: "http",
+        url,
+        headers: { "X-API-Key": "${SHARED_TOKEN}" },
+        headersHelper: "${HOST_PLUGIN_ROOT}/helper.sh",
+      },
+      b: { type: "http", url, headers: { Authorization: "Bearer ${OTHER_TOKEN}", "X-API-Key": "${SHARED_TOKEN}" } },
+    },
+    folder.path,
+  );
+  expect((await credential.headers())["X-Seen"]).toBe("none shared-secret-1");
+});

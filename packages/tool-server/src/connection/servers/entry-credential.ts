@@ -1,0 +1,100 @@
+import type { Credential } from "../../auth/credentials/credential.js";
+import {
+  createEnvironmentCredential,
+  createHeaderCredential,
+  createNoCredential,
+} from "../../auth/credentials/fixed-credential.js";
+import type { HeaderSource } from "../../auth/credentials/header-fields.js";
+import { createHelperCredential, type HelperRunReport } from "../../auth/credentials/helper-credential.js";
+import { createOAuthCredential, type OAuthCredentialOptions } from "../../auth/oauth/credential/oauth-credential.js";
+import type { Clock } from "../../clock.js";
+import type { Entry, NamedField } from "../../config/entry.js";
+import { type ResolvedEntry, type Variables, variableUses } from "../../config/substitute-entry.js";
+import { variablesOf } from "../../config/template.js";
+import type { Follow } from "../../diagnostics/follow.js";
+import type { SecretRegistry } from "../../secrets/redactor.js";
+import { prepareEntrySandbox, type SandboxSettings } from "./entry-sandbox.js";
+
+export interface EntryCredentialOptions {
+  /** The entry as it is written, which tells the variables. */
+  readonly entry: Entry;
+  /** The same entry with its variables put in. */
+  readonly resolved: ResolvedEntry;
+  /** All entries of the configuration: a helper does not get the secrets that only others use. */
+  readonly entries: readonly Entry[];
+  /** The user's variables. */
+  readonly variables: Variables;
+  readonly pluginRoot: string;
+  readonly secrets: SecretRegistry;
+  /** What signs in where the entry brings no credential. Default: nothing. */
+  readonly oauth?: Pick<OAuthCredentialOptions, "session" | "signIn" | "login"> | undefined;
+  readonly clock?: Clock;
+  /** How a helper is kept away from tokens. Default: in a sandbox that hides our own folders, if there is one; false: not. */
+  readonly sandbox?: SandboxSettings | false | undefined;
+  /** Gets each reason once why the helper runs without a sandbox. */
+  readonly onNoSandbox?: (reason: string) => void;
+  /** Awaited before each run of a helper; where it rejects, the helper is not run. */
+  readonly beforeRun?: (() => Promise<void>) | undefined;
+  /** Told of each run of a helper. */
+  readonly onRun?: (run: HelperRunReport) => void;
+  /** Lets those who watch follow each run of a helper. Default: nobody does. */
+  readonly follow?: Follow | undefined;
+}
+
+/** The credential that an entry asks for. Throws a TypeError where `resolved` is of another kind of server than `entry`. */
+export function createEntryCredential(options: EntryCredentialOptions): Credential {
+  const { entry, resolved, entries, variables, pluginRoot, secrets, clock, beforeRun, onRun, follow } = options;
+  const server = entry.name;
+  if (entry.type === "stdio" && resolved.type === "stdio") {
+    return createEnvironmentCredential({ server, secrets, env: sourcesOf(entry.env, resolved.env) });
+  }
+  if (entry.type === "stdio" || resolved.type === "stdio") {
+    throw new TypeError("The two entries are of different kinds of servers.");
+  }
+  const headers = sourcesOf(entry.headers, resolved.headers);
+  if (resolved.headersHelper !== undefined) {
+    const { sandbox = {}, onNoSandbox } = options;
+    const reported = new Set<string>();
+    const onAbsent = (reason: string): void => {
+      if (!reported.has(reason)) onNoSandbox?.(reason);
+      reported.add(reason);
+    };
+    const isWanted = resolved.sandbox;
+    return createHelperCredential({
+      server,
+      url: resolved.url,
+      helper: resolved.headersHelper,
+      pluginRoot,
+      headers,
+      environment: variables,
+      scrubbed: secretsOfOthers(entry, entries),
+      secrets,
+      ...(clock === undefined ? {} : { clock }),
+      beforeRun,
+      prepareSandbox: sandbox
+        ? () =>
+            prepareEntrySandbox({ settings: sandbox, server, program: "helper", isWanted, cwd: pluginRoot, onAbsent })
+        : undefined,
+      ...(onRun === undefined ? {} : { onRun }),
+      follow,
+    });
+  }
+  if (options.oauth !== undefined) return createOAuthCredential({ ...options.oauth, headers });
+  return headers.length === 0 ? createNoCredential({ server }) : createHeaderCredential({ server, secrets, headers });
+}
+
+function sourcesOf(fields: readonly NamedField[], values: Readonly<Record<string, string>>): HeaderSource[] {
+  return fields.map(({ name, template }) => {
+    const names = new Set(variablesOf(template).map((variable) => variable.name));
+    return { name, value: values[name] ?? "", variables: [...names] };
+  });
+}
+
+function secretsOfOthers(entry: Entry, entries: readonly Entry[]): Set<string> {
+  const own = new Set(variableUses(entry).map(({ variable }) => variable));
+  const others = entries
+    .filter((other) => other.name !== entry.name)
+    .flatMap(variableUses)
+    .filter(({ variable, isSecret }) => isSecret && !own.has(variable));
+  return new Set(others.map(({ variable }) => variable));
+}

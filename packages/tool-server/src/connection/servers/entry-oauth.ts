@@ -1,0 +1,69 @@
+import { createOAuthSession, type OAuthSession } from "../../auth/oauth/session/oauth-session.js";
+import type { OAuthSessionOptions } from "../../auth/oauth/session/session-options.js";
+import type { SignIn } from "../../auth/oauth/sign-in/sign-in.js";
+import type { Vault } from "../../auth/vault/vault.js";
+import type { Clock } from "../../clock.js";
+import type { ConnectionFacts } from "../../diagnostics/facts.js";
+import { createFollow } from "../../diagnostics/follow.js";
+import type { Tell } from "../../diagnostics/tell.js";
+import type { HttpClient } from "../../http/http-client.js";
+import type { SecretRegistry } from "../../secrets/redactor.js";
+
+/** What can be said of one server beyond its entry, which has no fields for it. */
+export type OAuthOverrides = Pick<
+  OAuthSessionOptions,
+  "issuer" | "client" | "clientMetadataUrl" | "scopes" | "redirect" | "grant" | "bindsTokens"
+>;
+
+/** How servers are signed in to that ask for OAuth. */
+export interface OAuthSettings {
+  /** Where tokens rest. It is not disposed of with the servers. */
+  readonly vault: Vault;
+  /** The user's profile, such as `development`: profiles share no tokens. Default `default`. */
+  readonly profile?: string | undefined;
+  /** Who asks a person, where one has just done something and waits. Default: nobody is asked, and no browser opens. */
+  readonly signIn?: SignIn | undefined;
+  /** The command by which a person signs in to a server, for errors. Default: `wirescope login` and its name. */
+  readonly loginCommand?: ((server: string) => string) | undefined;
+  /** Whether http is accepted for a loopback host. Default false. */
+  readonly allowInsecureLoopback?: boolean | undefined;
+  /** What is to be said of a server of this name and url. */
+  readonly overrides?: ((server: string, url: string) => OAuthOverrides) | undefined;
+}
+
+export interface EntryOAuthOptions {
+  readonly settings: OAuthSettings;
+  readonly facts: ConnectionFacts;
+  readonly server: string;
+  readonly url: string;
+  readonly http: HttpClient;
+  readonly secrets: SecretRegistry;
+  readonly clock: Clock;
+  readonly tell: Tell;
+}
+
+/** All that OAuth is about a server. Its steps are told in the story of the connection. */
+export function createEntryOAuth(options: EntryOAuthOptions): OAuthSession {
+  return createOAuthSession({ ...entryOAuthOptions(options), follow: createFollow(options.facts) });
+}
+
+/** The options of a session of OAuth for a server: whoever looks for its tokens finds them by these. */
+export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptions {
+  const { settings, facts, server, url, http, secrets, clock, tell } = options;
+  const { vault, profile = "default", allowInsecureLoopback } = settings;
+  // Tokens, codes and verifiers come and go for as long as the process runs; a refresh makes up to four of them known.
+  const { add } = secrets.rotating(64);
+  return {
+    ...settings.overrides?.(server, url),
+    server,
+    url,
+    profile,
+    tenant: JSON.stringify(Object.entries(facts.tenant).sort()),
+    vault,
+    http,
+    secrets: { add, redact: secrets.redact },
+    clock,
+    allowInsecureLoopback,
+    onEvent: ({ severity, text }) => tell(facts, severity, text),
+  };
+}

@@ -1,0 +1,94 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { parseConfiguration } from "../../config/parse-configuration.js";
+import { createScriptFolder } from "../../process/temporary-scripts.test.helper.js";
+import { createSecretRegistry } from "../../secrets/redactor.js";
+import type { SandboxRule } from "../../trust/policy.js";
+import { prepareEntrySandbox, type SandboxedProgram, type SandboxSettings } from "./entry-sandbox.js";
+import { createToolServers } from "./tool-servers.js";
+
+const nowhere = { hidden: [], searchPath: "/nowhere" };
+
+function settingsOf(rule: SandboxRule, more: SandboxSettings = { hidden: [] }): SandboxSettings {
+  return { rule: async () => rule, ...more };
+}
+
+async function prepare(settings: SandboxSettings, isWanted = true, program: SandboxedProgram = "server") {
+  const reported: string[] = [];
+  const onAbsent = (reason: string): void => void reported.push(reason);
+  const sandbox = await prepareEntrySandbox({ settings, server: "s", program, isWanted, cwd: "/", onAbsent });
+  return { sandbox, reported };
+}
+
+const { sandbox: available } = await prepare(settingsOf("auto"));
+
+test("[TS-D-STDIO-1] a server runs without if its entry or the policy says so, and that is reported", async () => {
+  expect(await prepare(settingsOf("auto"), false)).toEqual({
+    sandbox: undefined,
+    reported: ["Its entry turns the sandbox off."],
+  });
+  expect(await prepare(settingsOf("off"))).toEqual({
+    sandbox: undefined,
+    reported: ["The policy turns the sandbox off."],
+  });
+});
+
+test("[TS-D-STDIO-1] a server runs without if there is no sandbox, and that is reported", async () => {
+  const missing: string[] = [];
+  const { sandbox, reported } = await prepare({ ...nowhere, onMissing: (reason) => void missing.push(reason) });
+  expect(sandbox).toBeUndefined();
+  expect(reported).toHaveLength(1);
+  expect(missing).toEqual(process.platform === "linux" ? reported : []);
+});
+
+test.skipIf(available === undefined)(
+  `[TS-D-STDIO-2] a policy that requires the sandbox overrules the entry${available ? "" : " (skipped: no sandbox)"}`,
+  async () => {
+    expect((await prepare(settingsOf("required"), false)).sandbox).toEqual(available);
+  },
+);
+
+test("[TS-D-HELPER-7] a helper does not run if the policy requires a sandbox and there is none", async () => {
+  const { path, sh } = await createScriptFolder();
+  await sh(`echo started > ${path}/started`, "helper.sh");
+  const secrets = createSecretRegistry();
+  const entry = { type: "http", url: "https://127.0.0.1:1/mcp", headersHelper: "./helper.sh", sandbox: false };
+  const servers = createToolServers({
+    configuration: parseConfiguration(JSON.stringify({ notes: entry }), { secrets }),
+    variables: { PATH: process.env.PATH },
+    pluginRoot: path,
+    secrets,
+    assertTrusted: async () => {},
+    sandbox: settingsOf("required", nowhere),
+    settings: { info: { name: "test", version: "0" } },
+  });
+  onTestFinished(() => servers.close());
+  const connection = await servers.open("notes");
+  await expect(connection.connect()).rejects.toMatchObject({
+    code: "HELPER_NOT_RUNNABLE",
+    message: expect.stringContaining('The helper of the server "notes" cannot be started: the policy requires the'),
+  });
+  expect(existsSync(join(path, "started"))).toBe(false);
+});
+
+test("[TS-D-STDIO-2] a server does not start if the policy requires a sandbox and there is none", async () => {
+  const { path, sh } = await createScriptFolder();
+  const command = await sh(`echo started > ${path}/started`);
+  const secrets = createSecretRegistry();
+  const servers = createToolServers({
+    configuration: parseConfiguration(JSON.stringify({ notes: { command, sandbox: false } }), { secrets }),
+    variables: { PATH: process.env.PATH },
+    pluginRoot: path,
+    secrets,
+    assertTrusted: async () => {},
+    sandbox: settingsOf("required", nowhere),
+    settings: { info: { name: "test", version: "0" } },
+  });
+  onTestFinished(() => servers.close());
+  const connection = await servers.open("notes");
+  await expect(connection.connect()).rejects.toMatchObject({
+    code: "CHILD_NOT_RUNNABLE",
+    message: expect.stringContaining('The server "notes" cannot be started: the policy requires the sandbox. '),
+  });
+});

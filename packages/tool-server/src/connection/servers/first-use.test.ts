@@ -1,0 +1,106 @@
+import { expect, onTestFinished, test } from "vitest";
+import { createOAuthWorld, type OAuthWorld } from "../../auth/oauth/oauth-world.test.helper.js";
+import type { SignIn } from "../../auth/oauth/sign-in/sign-in.js";
+import type { Clock } from "../../clock.js";
+import { parseConfiguration } from "../../config/parse-configuration.js";
+import { createFakeClock } from "../../fake-clock.test.helper.js";
+import type { OAuthSettings } from "./entry-oauth.js";
+import { createToolServers, type ToolServers } from "./tool-servers.js";
+
+/** The servers of a configuration with one entry, `notes`, of a type and a url alone. */
+function serversOf(world: OAuthWorld, oauth: Partial<OAuthSettings>, clock?: Clock, isEager = false): ToolServers {
+  const { secrets, vault } = world;
+  const servers = createToolServers({
+    configuration: parseConfiguration(JSON.stringify({ notes: { type: "http", url: world.tool.url } }), {
+      allowInsecureLoopback: true,
+      secrets,
+    }),
+    variables: {},
+    pluginRoot: process.cwd(),
+    secrets,
+    clock,
+    isEager,
+    assertTrusted: async () => {},
+    oauth: { vault, profile: "test", allowInsecureLoopback: true, ...oauth },
+    settings: { info: { name: "test", version: "0" } },
+  });
+  onTestFinished(() => servers.close());
+  return servers;
+}
+
+test("[TS-OAUTH-1] [TS-OAUTH-2] the first use lets a person sign in, and goes on with the call", async () => {
+  const world = await createOAuthWorld();
+  const connection = await serversOf(world, { signIn: world.person }).open("notes");
+  expect(await connection.callTool({ name: "scopes", arguments: {} })).toMatchObject({
+    content: [{ text: "notes:read offline_access" }],
+  });
+  expect(world.asked.map(({ reason }) => reason)).toEqual(["first"]);
+});
+
+test("a person may take longer than a server may be silent: in the handshake, and in a call", async () => {
+  const world = await createOAuthWorld();
+  const clock = createFakeClock(Date.now());
+  const slow: SignIn = {
+    async begin(request, signal) {
+      clock.advance(200_000);
+      return world.person.begin(request, signal);
+    },
+  };
+  const connection = await serversOf(world, { signIn: slow }, clock).open("notes");
+  await connection.connect();
+  world.tool.neededScope = "notes:write";
+  expect(await connection.callTool({ name: "scopes", arguments: {} })).toMatchObject({
+    content: [{ text: "notes:read offline_access notes:write" }],
+  });
+  expect(world.asked.map(({ reason }) => reason)).toEqual(["first", "step-up"]);
+});
+
+test("(11) where nobody is there to ask, the failure names the command, and it stays at that", async () => {
+  const world = await createOAuthWorld();
+  const connection = await serversOf(world, {}).open("notes");
+  const message =
+    'The server "notes" refused the request. The server responded with 401: it requires a sign-in. Sign in with: wirescope login notes';
+  await expect(connection.listTools()).rejects.toMatchObject({ code: "SIGN_IN_NEEDED", message });
+  expect(world.authorization.requests).toEqual([]);
+});
+
+test("a permission that is lacking is named with the command that asks for it", async () => {
+  const world = await createOAuthWorld();
+  const servers = serversOf(world, {});
+  await (await servers.oauth("notes"))?.signIn(world.person);
+  world.tool.neededScope = "notes:write";
+  await expect((await servers.open("notes")).listTools()).rejects.toMatchObject({
+    code: "SIGN_IN_NEEDED",
+    message: expect.stringMatching(
+      /needs the permission notes:write\. Sign in with: wirescope login notes --scope notes:write$/,
+    ),
+  });
+  // A name that a shell would act on is told, but not in a command.
+  world.tool.neededScope = "a;reboot";
+  await expect((await servers.open("notes")).connect()).rejects.toMatchObject({
+    message: expect.stringMatching(/needs the permission a;reboot\. Sign in with: wirescope login notes$/),
+  });
+});
+
+test("what is said of a server goes by its name and its url", async () => {
+  const world = await createOAuthWorld();
+  const asked: string[][] = [];
+  const overrides: OAuthSettings["overrides"] = (...about) => {
+    asked.push(about);
+    return { scopes: ["notes:read"] };
+  };
+  await serversOf(world, { overrides }).open("notes");
+  expect(asked).toEqual([["notes", world.tool.url]]);
+});
+
+test("[TS-D-OAUTH-6] a connection follows the sign-in and the sign-out of another process without waiting for its next attempt", async () => {
+  const world = await createOAuthWorld();
+  // No attempt is due for as long as this clock stands still.
+  const connection = await serversOf(world, {}, createFakeClock(Date.now()), true).open("notes");
+  await expect(connection.connect()).rejects.toMatchObject({ code: "SIGN_IN_NEEDED" });
+  const other = await serversOf(world, {}).oauth("notes");
+  await other?.signIn(world.person);
+  await expect.poll(() => connection.state).toBe("READY");
+  await other?.signOut();
+  await expect.poll(() => connection.state).toBe("TRANSIENT_FAILURE");
+});

@@ -1,0 +1,167 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { parseConfiguration } from "../../config/parse-configuration.js";
+import { resolveOrigin, type Variables } from "../../config/substitute-entry.js";
+import { ToolServerError } from "../../errors.js";
+import { failureOf } from "../../failure-of.test.helper.js";
+import { createSecretRegistry } from "../../secrets/redactor.js";
+import type { AssertTrusted } from "./open-tool-server.js";
+import { createToolServers, type ToolServers } from "./tool-servers.js";
+
+let root: string;
+const open: ToolServers[] = [];
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-servers-")));
+});
+
+afterEach(async () => {
+  for (const servers of open.splice(0)) await servers.close();
+  rmSync(root, { recursive: true });
+});
+
+function create(
+  entries: unknown,
+  variables: Variables = {},
+  assertTrusted: AssertTrusted = async () => {},
+): ToolServers {
+  const secrets = createSecretRegistry();
+  const servers = createToolServers({
+    configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { secrets }),
+    variables,
+    pluginRoot: root,
+    secrets,
+    assertTrusted,
+    settings: { info: { name: "test", version: "0" } },
+  });
+  open.push(servers);
+  return servers;
+}
+
+const tenant = {
+  crm: {
+    type: "http",
+    url: "https://${TENANT_ID}.example.com/mcp",
+    headers: { Authorization: "Bearer ${CRM_TOKEN}", "X-Workspace-ID": "${WORKSPACE_ID}" },
+  },
+};
+const acme = { TENANT_ID: "acme", WORKSPACE_ID: "w1", CRM_TOKEN: "token-of-acme-user" };
+
+describe("tenants", () => {
+  test("[TS-TENANT-2] [TS-D-TENANT-1] each has a connection, credentials and a channel of its own", async () => {
+    const servers = create(tenant, acme);
+    const first = await servers.open("crm");
+    const second = await servers.open("crm", { TENANT_ID: "umbrella", CRM_TOKEN: "token-of-umbrella-user" });
+    expect(second).not.toBe(first);
+    expect([first.facts.target, second.facts.target]).toEqual([
+      "https://acme.example.com/mcp",
+      "https://umbrella.example.com/mcp",
+    ]);
+    expect(second.facts.tenant).toEqual({ TENANT_ID: "umbrella", WORKSPACE_ID: "w1" });
+    expect(servers.connections).toEqual([first, second]);
+  });
+
+  test("[TS-D-TENANT-1] the same tenant has the same connection, and another user of it another", async () => {
+    const servers = create(tenant, acme);
+    const first = await servers.open("crm");
+    expect(await servers.open("crm", { TENANT_ID: "acme", UNUSED: "x" })).toBe(first);
+    expect(await servers.open("crm", { CRM_TOKEN: "token-of-a-colleague" })).not.toBe(first);
+  });
+
+  test("a value that would change the shape of the url is refused before anything is opened", async () => {
+    const servers = create(tenant, acme);
+    const error = await failureOf(servers.open("crm", { TENANT_ID: "evil.example.org/#" }));
+    expect(error.code).toBe("VARIABLE_UNUSABLE");
+    expect(servers.connections).toEqual([]);
+  });
+});
+
+describe("opening", () => {
+  test("[TS-D-TRUST-1] nothing of an entry is put in or run before it is trusted", async () => {
+    const asked: string[] = [];
+    const servers = create({ tool: { command: "node", args: ["${NOT_SET}"] } }, {}, async ({ name }) => {
+      asked.push(name);
+      throw new ToolServerError("NOT_TRUSTED", { problem: "It is not trusted.", advice: "" });
+    });
+    expect((await failureOf(servers.open("tool"))).code).toBe("NOT_TRUSTED");
+    expect(asked).toEqual(["tool"]);
+  });
+
+  test("an entry with errors is not used, and the message lists them with their places", async () => {
+    const servers = create({ api: { type: "http", url: "http://api.example.com/mcp" } });
+    const error = await failureOf(servers.open("api"));
+    expect(error.code).toBe("ENTRY_INVALID");
+    expect(error.message).toMatch(/^The entry of the server "api" has errors. 1:\d+: The url is of http/);
+  });
+
+  test("an entry that cannot even be understood is told of in the same way, and not as one that is not there", async () => {
+    const error = await failureOf(create({ ...tenant, api: "node server.js" }, acme).open("api"));
+    expect(error.code).toBe("ENTRY_INVALID");
+    expect(error.message).toMatch(/^The entry of the server "api" has errors. 1:\d+: The entry is a string/);
+  });
+
+  test("a name that is not there is answered with those that are", async () => {
+    const error = await failureOf(create(tenant, acme).open("crn"));
+    expect([error.code, error.message]).toEqual([
+      "SERVER_UNKNOWN",
+      'There is no server "crn" in the configuration. Did you mean "crm"? There are: crm.',
+    ]);
+  });
+
+  test("[TS-D-TRUST-10] trust is asked for with the values that decide where the url leads, of the tenant that is opened", async () => {
+    const asked: unknown[] = [];
+    const servers = create(
+      { api: { type: "http", url: "${API_URL}/mcp" } },
+      { API_URL: "https://a.example" },
+      async (entry, variables) => void asked.push(resolveOrigin(entry, variables)),
+    );
+    const targets = [await servers.open("api"), await servers.open("api", { API_URL: "https://b.example/v1/" })].map(
+      ({ facts }) => facts.target,
+    );
+    expect(targets).toEqual(["https://a.example/mcp", "https://b.example/v1/mcp"]);
+    expect(asked).toEqual([{ origin: "https://a.example" }, { origin: "https://b.example" }]);
+  });
+
+  test("[TS-D-TRUST-10] nobody is asked to trust a url whose variable cannot be used", async () => {
+    const servers = create({ api: { type: "http", url: "https://${API_HOST}/mcp" } }, {}, async () => {
+      throw new Error("asked");
+    });
+    const error = await failureOf(servers.open("api"));
+    expect([error.code, error.message]).toEqual([
+      "VARIABLE_UNUSABLE",
+      expect.stringContaining('The server "api" cannot be used. API_HOST is not set'),
+    ]);
+  });
+
+  test("what could not be opened is tried anew the next time", async () => {
+    let isTrusted = false;
+    const servers = create(tenant, acme, async () => {
+      if (!isTrusted) throw new ToolServerError("NOT_TRUSTED", { problem: "It is not trusted.", advice: "" });
+    });
+    await failureOf(servers.open("crm"));
+    isTrusted = true;
+    expect((await servers.open("crm")).state).toBe("IDLE");
+  });
+
+  test("after the end nothing is opened", async () => {
+    const servers = create(tenant, acme);
+    const connection = await servers.open("crm");
+    await servers.close();
+    expect(connection.state).toBe("SHUTDOWN");
+    expect((await failureOf(servers.open("crm"))).code).toBe("CONNECTION_CLOSED");
+  });
+});
+
+test("no secret is in what a connection says of itself", async () => {
+  const servers = create(
+    {
+      api: { type: "http", url: "https://api.example.com/mcp?key=${API_KEY}", headers: { "X-API-Key": "${API_KEY}" } },
+    },
+    { API_KEY: "s3cr3t-value-of-the-key" },
+  );
+  const { facts } = await servers.open("api");
+  expect(JSON.stringify([facts, facts.credential()])).not.toContain("s3cr3t");
+  expect(facts.target).toContain("https://api.example.com/mcp?key=");
+});

@@ -1,0 +1,135 @@
+import { createHash } from "node:crypto";
+import type { OAuthSession } from "../../auth/oauth/session/oauth-session.js";
+import type { Entry } from "../../config/entry.js";
+import { partsOfFindings } from "../../config/finding.js";
+import type { Configuration } from "../../config/parse-configuration.js";
+import { resolveOrigin, unusable, type Variables, variableUses } from "../../config/substitute-entry.js";
+import { unknownServer } from "../../config/unknown-server.js";
+import { ToolServerError } from "../../errors.js";
+import type { SecretRegistry } from "../../secrets/redactor.js";
+import type { Connection } from "../connection.js";
+import {
+  type AssertTrusted,
+  type OpenedToolServer,
+  openToolServer,
+  type ToolServerSettings,
+} from "./open-tool-server.js";
+
+/** The tool servers of one configuration. */
+export interface ToolServers {
+  /** The entries, in the order of the file. */
+  readonly entries: readonly Entry[];
+  /**
+   * The connection to a server; the same one each time for the same values of its variables, and so for the same tenant and
+   * user; one of its own, with its own credentials, for each other. `variables` are put over those of the user, to choose a tenant. Rejects with a ToolServerError:
+   * SERVER_UNKNOWN, ENTRY_INVALID, NOT_TRUSTED, or as `openToolServer` throws.
+   */
+  open(name: string, variables?: Variables): Promise<Connection>;
+  /**
+   * All that OAuth is about a server, to sign in and out; undefined where the entry brings its own credential. Rejects as
+   * `open` does.
+   */
+  oauth(name: string, variables?: Variables): Promise<OAuthSession | undefined>;
+  /** The connections that are open. */
+  readonly connections: readonly Connection[];
+  /** Closes them all. */
+  close(): Promise<void>;
+}
+
+export interface ToolServersOptions extends ToolServerSettings {
+  readonly configuration: Configuration;
+  readonly variables: Variables;
+  readonly pluginRoot: string;
+  readonly secrets: SecretRegistry;
+  /** Awaited before an entry is opened, and before each start, connection and run of a helper: files change. */
+  readonly assertTrusted: AssertTrusted;
+}
+
+/** The tool servers of a configuration. Nothing is opened yet. */
+export function createToolServers(options: ToolServersOptions): ToolServers {
+  const { configuration, variables } = options;
+  const { entries } = configuration;
+  const open = new Map<string, Promise<OpenedToolServer>>();
+  const connections: Connection[] = [];
+  let isClosed = false;
+
+  const openNew = async (entry: Entry, merged: Variables): Promise<OpenedToolServer> => {
+    const opened = await openEntry({ ...options, variables: merged }, entry);
+    if (isClosed) {
+      await opened.connection.close();
+      throw closed();
+    }
+    connections.push(opened.connection);
+    return opened;
+  };
+
+  const find = (name: string, tenantVariables: Variables): Promise<OpenedToolServer> => {
+    if (isClosed) throw closed();
+    const entry = entries.find((candidate) => candidate.name === name);
+    if (entry === undefined) {
+      assertValid(name, configuration);
+      throw unknownServer(name, configuration);
+    }
+    const merged = { ...variables, ...tenantVariables };
+    const key = keyOf(entry, merged);
+    const found = open.get(key);
+    if (found !== undefined) return found;
+    const opened = openNew(entry, merged);
+    open.set(key, opened);
+    // What could not be opened is tried anew the next time: a variable may be set, an approval given.
+    opened.catch(() => open.delete(key));
+    return opened;
+  };
+
+  return {
+    entries,
+    connections,
+    async open(name, tenantVariables = {}) {
+      return (await find(name, tenantVariables)).connection;
+    },
+    async oauth(name, tenantVariables = {}) {
+      return (await find(name, tenantVariables)).oauth;
+    },
+    async close() {
+      isClosed = true;
+      await Promise.allSettled(open.values());
+      await Promise.allSettled(connections.map((connection) => connection.close()));
+      connections.length = 0;
+      open.clear();
+    },
+  };
+}
+
+/** Opens one server of a configuration, if its entry has no errors and is trusted. Rejects as `ToolServers.open` does. */
+export async function openEntry(options: ToolServersOptions, entry: Entry): Promise<OpenedToolServer> {
+  assertValid(entry.name, options.configuration);
+  const resolved = resolveOrigin(entry, options.variables);
+  // Nobody is asked to approve what cannot be connected to: they would have to be asked again.
+  if (resolved !== undefined && "problem" in resolved) {
+    throw unusable(entry, options.variables, { problem: resolved.problem, advice: "" });
+  }
+  await options.assertTrusted(entry, options.variables);
+  return openToolServer({ ...options, entry, entries: options.configuration.entries });
+}
+
+/** Who differs in any variable that the entry uses is another: the same tenant may be used by two people. */
+function keyOf(entry: Entry, variables: Variables): string {
+  const names = new Set(variableUses(entry).map(({ variable }) => variable));
+  const values = [...names].sort().map((variable) => [variable, variables[variable] ?? null]);
+  return createHash("sha256")
+    .update(JSON.stringify([entry.name, values]))
+    .digest("base64");
+}
+
+/** An entry with an error is not used: what is wrong with it may be what makes it unsafe. */
+function assertValid(name: string, { findings }: Configuration): void {
+  const errors = findings.filter(({ server, severity }) => severity === "error" && server === name);
+  if (errors.length === 0) return;
+  const placed = errors.map(({ line, column, message, fix }) => ({ message: `${line}:${column}: ${message}`, fix }));
+  const subject = `The entry of the server ${JSON.stringify(name)} has errors.`;
+  throw new ToolServerError("ENTRY_INVALID", { subject, ...partsOfFindings(placed) });
+}
+
+function closed(): ToolServerError {
+  return new ToolServerError("CONNECTION_CLOSED", { problem: "The tool servers were closed.", advice: "" });
+}

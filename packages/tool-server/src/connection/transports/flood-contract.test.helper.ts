@@ -1,0 +1,129 @@
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { waiting } from "../../waiting.test.helper.js";
+import { defaultLimits, type ToolTransport, type TransportContext } from "./transport.js";
+import { createTestContext } from "./transport-context.test.helper.js";
+
+/** A server that can stop taking what it is sent, while it goes on sending. */
+export interface FloodServer {
+  readonly transport: ToolTransport;
+  /** Sends a message to the client, by a way that is open for as long as the transport is. */
+  send(message: JSONRPCMessage): void;
+  /** From now on the server does not take what it is sent; `release` makes it go on. */
+  hold(): void;
+  release(): void;
+  /** How many connections it has now; undefined where it has but one. */
+  connections?(): number;
+}
+
+/** Opens a transport to a server that answers each request with an empty result, and counts the responses that it takes. */
+export type OpenFlood = (context: TransportContext, take: (message: JSONRPCMessage) => void) => Promise<FloodServer>;
+
+/** More than the buffers of pipes and of loopback sockets take: what a hostile server sends, and what it makes us send. */
+const [floodRequests, idBytes] = [1000, 16 * 1024];
+/** The queue holds 1 MiB; one read more may come before it is noticed, and the rest is for what is being written. */
+const maxPending = 200;
+/** A few connections for responses, one for a stream and one for calls. */
+const maxConnections = 8;
+
+interface Flooded {
+  readonly server: FloodServer;
+  /** How many responses wait to be taken. */
+  pending(): number;
+  mostPending(): number;
+  readonly taken: JSONRPCMessage[];
+  /** How many requests of the server arrived. */
+  arrived(): number;
+  closed(): boolean;
+}
+
+/** What every transport does with a server that sends requests without end, and does not take the responses. */
+export function describeFloodContract(name: string, open: OpenFlood): void {
+  const begin = async (limits: Partial<TransportContext["limits"]>): Promise<Flooded> => {
+    const context = createTestContext("http", { limits: { ...defaultLimits, connectMs: 60_000, ...limits } });
+    const taken: JSONRPCMessage[] = [];
+    const server = await open(context, (message) => taken.push(message));
+    const { transport } = server;
+    onTestFinished(() => transport.close());
+    let [pending, mostPending, arrived, closed] = [0, 0, 0, false];
+    transport.onclose = () => {
+      closed = true;
+    };
+    // As the SDK does with a ping.
+    transport.onmessage = (message) => {
+      if (!("method" in message && "id" in message)) return;
+      arrived += 1;
+      const { id } = message;
+      void Promise.resolve().then(() => {
+        pending += 1;
+        mostPending = Math.max(mostPending, pending);
+        const settle = (): void => {
+          pending -= 1;
+        };
+        transport.send({ jsonrpc: "2.0", id, result: {} }).then(settle, settle);
+      });
+    };
+    await transport.start();
+    return {
+      server,
+      pending: () => pending,
+      mostPending: () => mostPending,
+      taken,
+      arrived: () => arrived,
+      closed: () => closed,
+    };
+  };
+  const flood = ({ send }: FloodServer): void => {
+    for (let index = 0; index < floodRequests; index += 1) {
+      send({ jsonrpc: "2.0", id: `${index}-`.padEnd(idBytes, "x"), method: "ping" });
+    }
+  };
+  /** Waits until nothing arrives any more. */
+  const settled = async (flooded: Flooded): Promise<void> => {
+    let [last, same] = [-1, 0];
+    await vi.waitFor(
+      () => {
+        same = flooded.arrived() === last ? same + 1 : 0;
+        last = flooded.arrived();
+        expect(last).toBeGreaterThan(0);
+        expect(same).toBeGreaterThan(20);
+      },
+      { timeout: 20_000, interval: 25 },
+    );
+  };
+
+  describe(`${name} bounds a server that sends requests and takes no responses`, () => {
+    test("reading pauses, few responses and connections wait, another server goes on, and the server works afterwards", async () => {
+      const [hostile, other] = [await begin({}), await begin({})];
+      const { server } = hostile;
+      server.hold();
+      flood(server);
+      await settled(hostile);
+      expect(hostile.pending()).toBeGreaterThan(0);
+      expect(hostile.mostPending()).toBeLessThan(maxPending);
+      expect(server.connections?.() ?? 0).toBeLessThanOrEqual(maxConnections);
+
+      other.server.send({ jsonrpc: "2.0", id: "victim", method: "ping" });
+      await vi.waitFor(() => expect(other.taken).toEqual([{ jsonrpc: "2.0", id: "victim", result: {} }]), waiting);
+
+      server.release();
+      await vi.waitFor(() => expect(hostile.taken).toHaveLength(floodRequests), { timeout: 60_000, interval: 20 });
+      await vi.waitFor(() => expect(hostile.pending()).toBe(0), waiting);
+      expect(hostile.mostPending()).toBeLessThan(maxPending);
+      expect(server.connections?.() ?? 0).toBeLessThanOrEqual(maxConnections);
+      expect(server.transport.failure).toBeUndefined();
+      expect(hostile.closed()).toBe(false);
+    }, 120_000);
+
+    test("the connection fails, and says why, when the server takes no response for too long", async () => {
+      const hostile = await begin({ stallMs: 500 });
+      const { server } = hostile;
+      server.hold();
+      flood(server);
+      await vi.waitFor(() => expect(hostile.closed()).toBe(true), waiting);
+      expect(server.transport.failure).toMatchObject({ code: "CONNECTION_LOST" });
+      expect(server.transport.failure?.message).toMatch(/requests.*respons/);
+      await vi.waitFor(() => expect(hostile.pending()).toBe(0), waiting);
+    }, 60_000);
+  });
+}

@@ -1,0 +1,117 @@
+import type { Clock } from "../../clock.js";
+import { ToolServerError } from "../../errors.js";
+
+/**
+ * Bounds what a server can make this side hold by sending requests without taking the responses to them. While the queue is
+ * full, the transport reads nothing from that server. What one read brought is still answered, so the queue can exceed its
+ * limit by the requests that fit into one read.
+ */
+export interface ReplyQueue {
+  /** Sends a response of `bytes` with `write`, in turn. Settles as `write` does. */
+  send(bytes: number, write: () => Promise<void>): Promise<void>;
+  /** Undefined while there is room; else resolves when there is again, or when the transport has ended. */
+  room(): Promise<void> | undefined;
+  /** The transport has ended: `write` of each waiting response is called at once, and rejects. */
+  end(): void;
+}
+
+export interface ReplyQueueOptions {
+  readonly clock: Clock;
+  /** How long a full queue may wait for the server to take a response, in milliseconds. */
+  readonly stallMs: number;
+  /** How many responses are written at the same time. Default: unlimited. */
+  readonly maxConcurrent?: number;
+  /** The queue was full for `stallMs`, and the server took no response. */
+  readonly onStalled: () => void;
+}
+
+/** How many responses may wait, and how large they may be together; reading resumes when half of both is left. */
+const [maxReplies, maxReplyBytes] = [64, 1024 * 1024];
+
+interface WaitingReply {
+  readonly bytes: number;
+  readonly write: () => Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A queue that is full, until there is room again. */
+interface FullQueue {
+  readonly room: Promise<void>;
+  readonly open: () => void;
+  cancelTimeout: () => void;
+}
+
+export function createReplyQueue(options: ReplyQueueOptions): ReplyQueue {
+  const { clock, stallMs, maxConcurrent = Number.POSITIVE_INFINITY, onStalled } = options;
+  const waiting: WaitingReply[] = [];
+  let [replies, bytes, writing] = [0, 0, 0];
+  let full: FullQueue | undefined;
+  let isOver = false;
+
+  const fill = (): void => {
+    let open = (): void => {};
+    const room = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    full = { room, open, cancelTimeout: clock.after(stallMs, onStalled) };
+  };
+  const release = (): void => {
+    full?.cancelTimeout();
+    full?.open();
+    full = undefined;
+  };
+  const settle = (reply: WaitingReply, wasTaken: boolean): void => {
+    replies -= 1;
+    bytes -= reply.bytes;
+    writing -= 1;
+    if (full !== undefined && wasTaken) {
+      full.cancelTimeout();
+      full.cancelTimeout = clock.after(stallMs, onStalled);
+    }
+    if (replies <= maxReplies / 2 && bytes <= maxReplyBytes / 2) release();
+    writeNext();
+  };
+  const writeNext = (): void => {
+    while (isOver || writing < maxConcurrent) {
+      const reply = waiting.shift();
+      if (reply === undefined) return;
+      writing += 1;
+      reply.write().then(
+        () => {
+          settle(reply, true);
+          reply.resolve();
+        },
+        (error: unknown) => {
+          settle(reply, false);
+          reply.reject(error);
+        },
+      );
+    }
+  };
+
+  return {
+    send(size, write) {
+      return new Promise((resolve, reject) => {
+        waiting.push({ bytes: size, write, resolve, reject });
+        replies += 1;
+        bytes += size;
+        if (full === undefined && !isOver && (replies >= maxReplies || bytes >= maxReplyBytes)) fill();
+        writeNext();
+      });
+    },
+    room: () => full?.room,
+    end() {
+      isOver = true;
+      release();
+      writeNext();
+    },
+  };
+}
+
+/** Says that a server does not take the responses to its requests. */
+export function repliesNotTaken(server: string, stallMs: number): ToolServerError {
+  const problem = `The server ${JSON.stringify(server)} sends requests, but has not accepted a response to any of them for ${stallMs / 1000} s. The connection was closed.`;
+  const advice = "Check that the server reads what it is sent, and connect again.";
+  return new ToolServerError("CONNECTION_LOST", { problem, advice });
+}

@@ -1,0 +1,73 @@
+import { publish } from "../../diagnostics/channels.js";
+import { ToolServerError } from "../../errors.js";
+import type { HttpAnswer } from "../../http/http-client.js";
+import { sendWithinOrigin } from "../../http/redirects.js";
+import { printableText } from "../../printable-text.js";
+import { askWithCredential } from "./refusal.js";
+import type { NetworkContext } from "./transport.js";
+
+export interface SsePost {
+  readonly endpoint: URL;
+  /** The message, as JSON. */
+  readonly body: string;
+  /** Headers of the protocol. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  /** How long the server may take to say that it took it, in milliseconds. Default: for ever. */
+  readonly headTimeoutMs?: number | undefined;
+}
+
+/** How much is read of what a server says to a message that it does not take. */
+const readBytes = 4096;
+
+/**
+ * Posts a message; resolves when the server took it. Rejects with SESSION_LOST where the server does not know the session,
+ * with SERVER_FAILED for another failure, with a refusal, and as the client of HTTP does.
+ */
+export async function postMessage(context: NetworkContext, post: SsePost): Promise<void> {
+  const { endpoint, body, signal, headTimeoutMs } = post;
+  const answer = await askWithCredential(
+    context,
+    (headers) =>
+      sendWithinOrigin(
+        context.http,
+        {
+          method: "POST",
+          url: endpoint,
+          headers: { ...headers, ...post.headers, "content-type": "application/json" },
+          body,
+          signal,
+          headTimeoutMs,
+          usesReserve: headTimeoutMs !== undefined,
+          onWritten: (wire) => publish("wire:message-sent", wire),
+        },
+        (text) => context.secrets.redact(text),
+      ),
+    { method: "POST", url: endpoint, signal },
+  );
+  if (answer.status >= 200 && answer.status < 300) {
+    answer.discard();
+    return;
+  }
+  throw await postFailure(context, answer);
+}
+
+async function postFailure({ server, secrets }: NetworkContext, answer: HttpAnswer): Promise<ToolServerError> {
+  const { status } = answer;
+  const text = await answer.text(readBytes).catch(() => "");
+  const subject = `The server ${JSON.stringify(server)}`;
+  // The examples of the SDK answer 400 to a session that they do not know.
+  if (status === 404 || status === 410 || (status === 400 && /no transport found|\bsession/i.test(text))) {
+    const problem = `${subject} does not know the session any more (HTTP ${status}).`;
+    return new ToolServerError(
+      "SESSION_LOST",
+      { problem, advice: "Connect again." },
+      { details: { status, wasSent: false } },
+    );
+  }
+  const words = printableText(secrets.redact(text).trim(), 200);
+  const said = words === "" ? "" : `, saying: "${words}"`;
+  const problem = `${subject} did not accept the message: it responded with ${status}${said}.`;
+  const parts = { problem, advice: "Look into the log of the server." };
+  return new ToolServerError(status === 413 ? "MESSAGE_TOO_LARGE" : "SERVER_FAILED", parts, { details: { status } });
+}

@@ -1,0 +1,216 @@
+import { waitAtMost } from "../../clock.js";
+import { publish } from "../../diagnostics/channels.js";
+import { ToolServerError } from "../../errors.js";
+import { createEventStreamParser, type StreamEvent } from "../../http/event-stream.js";
+import type { HttpAnswer } from "../../http/http-client.js";
+import { sendWithinOrigin } from "../../http/redirects.js";
+import { printableText } from "../../printable-text.js";
+import { TransientSet } from "../../transient-map.js";
+import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
+import { fixResponse, parseMessages } from "../rpc/message.js";
+import { answerFailure } from "./answer-failure.js";
+import { createJsonRpcStrays } from "./json-rpc-strays.js";
+import { createDelivery } from "./message-delivery.js";
+import { askWithCredential } from "./refusal.js";
+import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
+import { parseEndpoint } from "./sse-endpoint.js";
+import { postMessage } from "./sse-post.js";
+import type { NetworkContext, ToolTransport } from "./transport.js";
+import { connectionOver, createTransportLife } from "./transport-life.js";
+
+const eventStream = "text/event-stream";
+/** How many responses to requests of the server are posted at the same time, each over its own socket. */
+const maxConcurrentReplies = 4;
+const advice = "Check that the url is one of HTTP with SSE, as in /sse; a server of Streamable HTTP has the type http.";
+const again = "Connect again.";
+
+/** How long notifications that are on their way may delay the close, in milliseconds. */
+const farewellMs = 1000;
+
+/** A message on its way; that of a request has an id. */
+interface Post {
+  readonly id: RequestId | undefined;
+  readonly controller: AbortController;
+  /** Resolves when the server took it. */
+  readonly taken: Promise<void>;
+}
+
+/**
+ * A transport over HTTP with SSE, as servers spoke before Streamable HTTP: one stream of events from the server, whose first
+ * says where messages are posted to. `start` resolves with that event, and rejects as the client of HTTP does, with
+ * UNAUTHORIZED, FORBIDDEN, REDIRECT_REFUSED, SERVER_FAILED or NOT_A_TOOL_SERVER. `send` resolves when the server took the message.
+ *
+ * It fails with CONNECTION_LOST when the stream ends, and with SESSION_LOST when the server does not know it any more.
+ */
+export function createSseTransport(context: NetworkContext): ToolTransport {
+  const { server, url, http, clock, limits, secrets } = context;
+  const subject = `The server ${JSON.stringify(server)} (${printableText(secrets.redact(url.origin), 200)})`;
+  const life = createTransportLife(server);
+  const calledOff = new AbortController();
+  /** The messages on their way, those of requests with their ids. */
+  const posts = new TransientSet<Post>();
+  const strays = createJsonRpcStrays(context, "its stream of events", "A tool server sends JSON-RPC there.");
+  const replies = createReplyQueue({
+    clock,
+    stallMs: limits.stallMs,
+    maxConcurrent: maxConcurrentReplies,
+    onStalled: () => end(repliesNotTaken(server, limits.stallMs)),
+  });
+  let endpoint: URL | undefined;
+  let protocolHeaders: Readonly<Record<string, string>> = {};
+  let reading: Promise<void> | undefined;
+
+  const end = (failure?: ToolServerError): void => {
+    if (!life.end(failure)) return;
+    const reason = connectionOver(server, failure, true);
+    calledOff.abort(reason);
+    for (const { controller } of posts) controller.abort(reason);
+    replies.end();
+    transport.onclose?.();
+  };
+  const onMessage = ({ data }: StreamEvent, { wire }: HttpAnswer): void => {
+    const messages = parseMessages(data);
+    if (messages === undefined) {
+      if (strays.add(data)) return;
+      const problem = `${subject} sends events that are not messages.`;
+      throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice });
+    }
+    strays.interrupt();
+    for (const message of messages) {
+      if (wire !== undefined) publish("wire:message-received", wire);
+      deliver(fixResponse(message));
+    }
+  };
+  /** Reads the stream to its end, which is that of the transport. Resolves with the first event that says where to post. */
+  const follow = (answer: HttpAnswer): Promise<void> =>
+    new Promise((resolve) => {
+      const callOff = clock.after(limits.connectMs, () => {
+        const problem = `${subject} opened a stream, but did not say within ${limits.connectMs} ms where to post messages.`;
+        end(new ToolServerError("NOT_A_TOOL_SERVER", { problem, evidence: strays.describe(), advice }));
+      });
+      const settle = (): void => {
+        callOff();
+        resolve();
+      };
+      const parser = createEventStreamParser({
+        subject,
+        limitBytes: limits.messageBytes,
+        onEvent(event) {
+          if (life.isOver) return;
+          if (event.type === "message" && event.data !== "") onMessage(event, answer);
+          if (event.type !== "endpoint" || endpoint !== undefined) return;
+          endpoint = parseEndpoint(context, event.data);
+          settle();
+        },
+      });
+      reading = answer
+        .read((chunk) => {
+          parser.push(chunk);
+          return replies.room();
+        })
+        .then(
+          () => end(new ToolServerError("CONNECTION_LOST", { problem: `${subject} ended its stream.`, advice: again })),
+          (error: unknown) => end(failureOf(error)),
+        )
+        .then(settle);
+    });
+  /** Ends the way of a request that was called off: a server that hangs never takes it. */
+  const callOff = (cancelled: RequestId | undefined): void => {
+    if (cancelled === undefined) return;
+    for (const { id, controller } of posts) {
+      if (id === cancelled)
+        controller.abort(
+          new ToolServerError("CALL_CANCELLED", { problem: `The request to ${subject} was cancelled.`, advice: "" }),
+        );
+    }
+  };
+  const failureOf = (error: unknown): ToolServerError => {
+    if (ToolServerError.is(error)) return error;
+    const why = printableText(secrets.redact(error instanceof Error ? error.message : String(error)), 200);
+    const parts = { problem: `${subject} is lost: ${why}.`, advice: again };
+    return new ToolServerError("CONNECTION_LOST", parts, { cause: error });
+  };
+  const connect = async (): Promise<void> => {
+    const ask = (headers: Readonly<Record<string, string>>): Promise<HttpAnswer> =>
+      sendWithinOrigin(
+        http,
+        {
+          method: "GET",
+          url,
+          headers: { ...headers, ...protocolHeaders, accept: eventStream, "cache-control": "no-store" },
+          signal: calledOff.signal,
+          headTimeoutMs: limits.connectMs,
+          isSafe: true,
+        },
+        (text) => secrets.redact(text),
+      );
+    const answer = await askWithCredential(context, ask, { method: "GET", url, signal: calledOff.signal });
+    const { status, headers } = answer;
+    const [type = ""] = (headers["content-type"] ?? "").split(";");
+    if (status === 200 && type.trim().toLowerCase() === eventStream) return follow(answer);
+    answer.discard();
+    if (status !== 200) throw answerFailure(context, { status, headers, asked: "the request for its events", advice });
+    const what = type === "" ? "without a content type" : `of the type ${printableText(secrets.redact(type), 100)}`;
+    const problem = `${subject} responded with a page ${what}, not with events.`;
+    throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice });
+  };
+  const post = async (message: RpcMessage): Promise<void> => {
+    life.assertOpen();
+    if (endpoint === undefined) throw new TypeError("The transport has not started yet.");
+    callOff(cancelledIdOf(message));
+    const id = requestIdOf(message);
+    const controller = new AbortController();
+    const taken = postMessage(context, {
+      endpoint,
+      body: JSON.stringify(message),
+      headers: protocolHeaders,
+      signal: controller.signal,
+      // Nothing else limits the time of a message without a response.
+      headTimeoutMs: id === undefined ? limits.connectMs : undefined,
+    });
+    const sent: Post = { id, controller, taken };
+    posts.add(sent);
+    try {
+      await taken;
+    } catch (error) {
+      // A server that lost the session does not get it back, and responses would arrive on its stream. The caller gets this
+      // error first: its call was not accepted, while others may have been.
+      if (ToolServerError.is(error, "SESSION_LOST")) setImmediate(() => end(error));
+      throw error;
+    } finally {
+      posts.delete(sent);
+    }
+  };
+
+  const transport: ToolTransport = {
+    kind: "sse",
+    strays: () => strays.describe(),
+    get failure() {
+      return life.failure;
+    },
+    async start() {
+      life.begin();
+      try {
+        await connect();
+      } catch (error) {
+        end(failureOf(error));
+      }
+      if (life.isOver) throw life.failure ?? connectionOver(server, undefined, false);
+    },
+    send(message) {
+      return "method" in message ? post(message) : replies.send(JSON.stringify(message).length, () => post(message));
+    },
+    async close() {
+      // A notification that is on its way still arrives, such as that a call was cancelled.
+      const notices = [...posts].filter(({ id }) => id === undefined).map(({ taken }) => taken);
+      if (!life.isOver && notices.length > 0) await waitAtMost(clock, farewellMs, Promise.allSettled(notices));
+      end();
+      await reading;
+    },
+    setProtocolVersion(version) {
+      protocolHeaders = { "mcp-protocol-version": version };
+    },
+  };
+  const deliver = createDelivery(transport);
+  return transport;
+}

@@ -1,0 +1,246 @@
+import { existsSync } from "node:fs";
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { createEnvironmentCredential } from "../../auth/credentials/fixed-credential.js";
+import type { ToolServerError } from "../../errors.js";
+import { createFakeClock } from "../../fake-clock.test.helper.js";
+import { allGone, createScriptFolder, isRunning, wordsOf } from "../../process/temporary-scripts.test.helper.js";
+import { waiting } from "../../waiting.test.helper.js";
+import { hasty, prepareChild, startNode, startShell } from "./stdio-child.test.helper.js";
+import { requestOf } from "./watched-transport.test.helper.js";
+
+describe("a stdio server is started", () => {
+  test("[TS-STDIO-4] with command, args and the variables of env", async () => {
+    const folder = await createScriptFolder();
+    const script = await folder.node(`
+      const { argv, env } = process;
+      console.log(JSON.stringify({ jsonrpc: "2.0", method: "test/told", params: { args: argv.slice(2), env, cwd: process.cwd() } }));
+      process.stdin.resume();
+    `);
+    const credential = createEnvironmentCredential({
+      server: "notes",
+      secrets: { add() {}, redact: (text) => text },
+      env: [
+        { name: "DATABASE_URL", value: "postgres://db", variables: ["DATABASE_URL"] },
+        { name: "DB_PASSWORD", value: "p4ssw0rd-of-db", variables: ["DB_PASSWORD"] },
+      ],
+    });
+    const { transport, messages } = prepareChild(script, {
+      args: ["--mode", "a b", "$HOME", "*"],
+      cwd: folder.path,
+      credential,
+      environment: {
+        PATH: "/usr/bin:/bin",
+        HOME: "/home/me",
+        GITHUB_TOKEN: "not-for-it",
+        NODE_OPTIONS: "--no-warnings",
+      },
+    });
+    await transport.start();
+    await vi.waitFor(() => expect(messages).toHaveLength(1), waiting);
+    const { args, env, cwd } = (messages[0] as { params: Record<string, unknown> }).params;
+    expect(args).toEqual(["--mode", "a b", "$HOME", "*"]);
+    expect(cwd).toBe(folder.path);
+    expect(env).toEqual({
+      PATH: "/usr/bin:/bin",
+      HOME: "/home/me",
+      DATABASE_URL: "postgres://db",
+      DB_PASSWORD: "p4ssw0rd-of-db",
+      ...(process.platform === "linux" ? { WIRESCOPE_WATCHDOG: expect.any(String) } : {}),
+    });
+  });
+
+  test("or says which PATH was searched where the command is not found, and what to do (failure 33)", async () => {
+    const { transport, closings } = prepareChild("npx-that-is-nowhere", {
+      environment: { PATH: "/usr/gui/bin:/opt/gui:relative" },
+    });
+    const error = await transport.start().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ name: "ToolServerError", code: "CHILD_NOT_RUNNABLE" });
+    expect(String(error)).toContain(
+      'The server "notes" cannot be started: npx-that-is-nowhere was not found. PATH searched: /usr/gui/bin:/opt/gui. Install it, or write its full path',
+    );
+    expect(transport.failure).toBe(error);
+    expect(closings()).toBe(1);
+    await transport.close();
+    expect(closings()).toBe(1);
+    await expect(transport.send(requestOf(1))).rejects.toMatchObject({ code: "CONNECTION_LOST", cause: error });
+  });
+
+  test("or says that the file is not executable, or its folder or interpreter not there", async () => {
+    const { path, sh } = await createScriptFolder();
+    const script = await sh("exit 0");
+    const orphan = await sh("", "orphan.sh");
+    await chmod(script, 0o644);
+    await writeFile(orphan, "#!/nowhere/interpreter\n");
+    for (const [subject, words] of [
+      [prepareChild(script), "is not executable"],
+      [prepareChild(orphan), "the interpreter that"],
+      [prepareChild("/bin/sh", { cwd: join(path, "none") }), "its working directory"],
+      [prepareChild("/bin/sh", { args: ["\0"] }), "a NUL character"],
+    ] as const) {
+      await expect(subject.transport.start()).rejects.toMatchObject({
+        code: "CHILD_NOT_RUNNABLE",
+        message: expect.stringContaining(words),
+      });
+    }
+  });
+
+  test("only once, and nothing is sent before", async () => {
+    const { transport } = prepareChild("/bin/cat");
+    await expect(transport.send(requestOf(1))).rejects.toBeInstanceOf(TypeError);
+    await transport.start();
+    await expect(transport.start()).rejects.toBeInstanceOf(TypeError);
+    await transport.send(requestOf(1));
+  });
+
+  test("and is gone where it is closed in the midst of its start", async () => {
+    const folder = await createScriptFolder();
+    const script = await folder.sh("echo $$ >> pids; exec cat");
+    for (let turns = 0; turns < 12; turns += 1) {
+      const { transport, closings } = prepareChild(script, { cwd: folder.path });
+      const starting = transport.start().catch((error: unknown) => error);
+      for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      await transport.close();
+      expect(closings()).toBe(1);
+      expect(isRunning(transport.pid ?? "none")).toBe(false);
+      expect([undefined, "CONNECTION_CLOSED"]).toContain(((await starting) as ToolServerError | undefined)?.code);
+    }
+    const pids = existsSync(join(folder.path, "pids")) ? await wordsOf(join(folder.path, "pids")) : [];
+    expect(pids.filter(isRunning)).toEqual([]);
+  });
+});
+
+describe("a child that ends", () => {
+  test("at its start, shows its exit code and the last of its standard error (failure 34)", async () => {
+    const { transport, failure, published } = await startShell(
+      'for n in 1 2 3 4 5 6 7 8; do echo "line $n" >&2; done; printf "Error: no \\033[31mDATABASE_URL\\n" >&2; exit 3',
+    );
+    const hanging = transport.send(requestOf(1)).catch((error: unknown) => error);
+    const error = await failure();
+    await hanging;
+    expect(error).toMatchObject({ code: "CHILD_EXITED", details: { exit: { kind: "exited", code: 3 } } });
+    expect(error.message).toBe(
+      `The server "notes" (process ${transport.pid}) exited with code 3 before it answered. The last of its standard error: "line 5 | line 6 | line 7 | line 8 | Error: no \\x1b[31mDATABASE_URL". Run the command by hand to see why.`,
+    );
+    expect(error.details.stderr).toHaveLength(9);
+    await vi.waitFor(() => {
+      expect(published.stories.at(-1)).toMatchObject({
+        severity: "error",
+        text: `Process ${transport.pid} exited with code 3. Its last line: "Error: no \\x1b[31mDATABASE_URL".`,
+      });
+    }, waiting);
+    expect(published.reasons).toEqual([error.message]);
+  });
+
+  test("with code 0 and without a word, is told what a server does", async () => {
+    const { failure } = await startShell("exit 0");
+    expect((await failure()).message).toContain("exited with code 0 before it answered. It wrote nothing");
+    expect((await failure()).message).toContain("check that command and args start one");
+  });
+
+  test("by a signal, is told by it", async () => {
+    const { failure } = await startShell("kill -s SEGV $$");
+    expect(await failure()).toMatchObject({ details: { exit: { kind: "signalled", signal: "SIGSEGV" } } });
+  });
+
+  test("has its last answers and words read, also one without an end of line", async () => {
+    const answers = Array.from({ length: 50 }, (_, id) =>
+      JSON.stringify({ jsonrpc: "2.0", id, result: { text: "x".repeat(1000) } }),
+    );
+    const { transport, messages, failure } = await startNode(`
+      process.stdin.once("data", () => {
+        require("node:fs").writeSync(1, ${JSON.stringify(answers.join("\n"))});
+        require("node:fs").writeSync(2, "last words");
+        process.exit(1);
+      });
+    `);
+    await transport.send(requestOf(1));
+    // Nothing is read until it has ended, so that its end and its words are there at once.
+    while (isRunning(transport.pid ?? 0));
+    const error = await failure();
+    expect(messages).toHaveLength(50);
+    expect(error.message).toContain('exited with code 1. The last of its standard error: "last words".');
+  });
+
+  test("and leaves a child behind that holds its pipes, does not keep its callers waiting, and the child is ended", async () => {
+    const { transport, failure, folder } = await startShell(
+      `(trap "" TERM; echo $$ > mine; exec sleep 1000) & echo $! > pid; while [ ! -s mine ]; do sleep 0.01; done; exit 4`,
+      hasty,
+    );
+    expect(await failure()).toMatchObject({ code: "CHILD_EXITED" });
+    await transport.close();
+    expect((await wordsOf(join(folder, "pid"))).map(isRunning)).toEqual([false]);
+  });
+
+  test("tells no secret that it printed (failure 38)", async () => {
+    const secret = "s3cr3t-t0ken-of-notes";
+    const body = `echo "bad token ${secret}" >&2; echo "token ${secret} at stdout"; exit 1`;
+    const { failure, published } = await startShell(body, { secret });
+    const error = await failure();
+    expect(error.message).toContain("bad token [redacted]");
+    expect(error.message).toContain("token [redacted] at stdout");
+    expect(JSON.stringify([error.message, error.details, published.words()])).not.toContain(secret);
+  });
+});
+
+describe("a child that is closed", () => {
+  test("takes with it all that it started, also behind a shell (failure 32)", async () => {
+    const { transport, folder } = await startShell(
+      `/bin/sh -c 'echo $$ >> pids; sleep 1000; :' & echo $$ >> pids; cat; wait`,
+      hasty,
+    );
+    const pids = await wordsOf(join(folder, "pids"), 2);
+    await transport.close();
+    expect(pids.map(isRunning)).toEqual([false, false]);
+  });
+
+  test("ends by itself once its standard input is closed, where it does so", async () => {
+    const { transport, published, folder } = await startShell(
+      'cat > /dev/null; echo done > done; echo "bye" >&2; exit 0',
+    );
+    await transport.close();
+    expect(await wordsOf(join(folder, "done"))).toEqual(["done"]);
+    expect(published.stories.at(-1)).toMatchObject({
+      severity: "info",
+      text: `Process ${transport.pid} exited with code 0. Its last line: "bye".`,
+    });
+    expect(published.reasons).toEqual(["Closed on this side."]);
+  });
+
+  test("is killed where it heeds neither the end of its input nor TERM", async () => {
+    const { transport, folder } = await startShell('trap "" TERM; echo $$ > pid; while :; do sleep 0.05; done', hasty);
+    const pids = await wordsOf(join(folder, "pid"));
+    await transport.close();
+    expect(pids.map(isRunning)).toEqual([false]);
+  });
+});
+
+describe("a child that goes on without us", () => {
+  test("is ended where it closed its standard output", async () => {
+    const { transport, failure, folder } = await startShell(
+      "echo $$ > pid; exec >&-; cat > /dev/null; sleep 1000",
+      hasty,
+    );
+    expect(await failure()).toMatchObject({
+      code: "CONNECTION_LOST",
+      message: expect.stringContaining("closed its standard output, went on running, and was ended"),
+    });
+    await transport.close();
+    expect((await wordsOf(join(folder, "pid"))).map(isRunning)).toEqual([false]);
+  });
+
+  test("is ended where it closed its standard input, and who sends is told", async () => {
+    const { transport, failure, folder } = await startShell("exec <&-; echo $$ > pid; sleep 1000", hasty);
+    const pids = await wordsOf(join(folder, "pid"));
+    const error = await transport.send(requestOf(1)).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "CONNECTION_LOST", details: { wasSent: true } });
+    expect(await failure()).toMatchObject({ message: expect.stringContaining("closed its standard input") });
+    await allGone(pids);
+  });
+});
+
+test("time stands still, and a child that ended is told all the same", async () => {
+  const { failure } = await startShell("exit 7", { clock: createFakeClock() });
+  expect(await failure()).toMatchObject({ details: { exit: { kind: "exited", code: 7 } } });
+});

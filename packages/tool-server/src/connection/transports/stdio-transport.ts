@@ -1,0 +1,251 @@
+import { waitAtMost } from "../../clock.js";
+import { publish } from "../../diagnostics/channels.js";
+import type { ChildWire } from "../../diagnostics/facts.js";
+import { ToolServerError } from "../../errors.js";
+import { childEnvironment, type Environment } from "../../process/child-environment.js";
+import { describeOutcome, type ProcessExit } from "../../process/process-outcome.js";
+import type { Sandbox } from "../../process/sandbox.js";
+import { type RunningProcess, startProcess } from "../../process/start-process.js";
+import { createLineReader } from "../rpc/lines.js";
+import { fixResponse, parseMessages } from "../rpc/message.js";
+import { createJsonRpcStrays } from "./json-rpc-strays.js";
+import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
+import { createDelivery } from "./message-delivery.js";
+import { createReplyQueue } from "./reply-queue.js";
+import { type ChildDefect, childExited, childNotRunnable, childUnusable } from "./stdio-failures.js";
+import { createLineWriter, type LineWriter } from "./stdio-writer.js";
+import type { ToolTransport, TransportContext } from "./transport.js";
+import { connectionOver, createTransportLife } from "./transport-life.js";
+
+/** What a transport to a stdio server gets. */
+export interface StdioContext extends TransportContext {
+  /** The program to run: a path, or a name that is looked for in PATH. No shell reads it. */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The working directory. Default: that of this process. */
+  readonly cwd?: string | undefined;
+  /** The user's environment. The child gets what every child gets of it, and what the credential gives. */
+  readonly environment: Environment;
+  /** Prepares what hides files and processes from the child; rejects if it must not run without. Default: nothing is hidden. */
+  readonly prepareSandbox?: (() => Promise<Sandbox | undefined>) | undefined;
+}
+
+/** A transport to a child. The SDK knows it by `pid` and `stderr`, and asks it for the protocol's version in place. */
+export interface StdioTransport extends ToolTransport {
+  readonly kind: "stdio";
+  /** Undefined before the start. */
+  readonly pid: number | undefined;
+  /** The last lines of its standard error: redacted, escaped and bounded. */
+  stderr(): readonly string[];
+  /** What it wrote to standard output in place of an answer. */
+  strays(): string;
+  /** The first string on its standard output that is no message, quoted; undefined if there was none. */
+  earliestStray(): string | undefined;
+}
+
+/** How long a child whose pipe broke may take to end, before it counts as one that goes on without us. */
+const exitMs = 1000;
+/** How long the last words of a child that ended are waited for: who left children behind may never close its pipes. */
+const lastWordsMs = 500;
+const strayAdvice = "A server writes its log to standard error.";
+
+/**
+ * A transport over the pipes of a child, one message a line. `start` rejects with CHILD_NOT_RUNNABLE. `send` resolves when
+ * the message is written. `close` ends the child and all that it started: closed stdin, then TERM, then KILL.
+ *
+ * It fails with CHILD_EXITED; with CONNECTION_LOST where the child closed a pipe and lives; with MESSAGE_TOO_LARGE; and with
+ * NOT_A_TOOL_SERVER where too much came that is no message.
+ */
+export function createStdioTransport(context: StdioContext): StdioTransport {
+  const { server, facts, secrets, tell, clock, limits, command } = context;
+  const life = createTransportLife(server);
+  const calledOff = new AbortController();
+  const strays = createJsonRpcStrays(context, "its standard output", strayAdvice);
+  const replies = createReplyQueue({
+    clock,
+    stallMs: limits.stallMs,
+    onStalled() {
+      if (child === undefined) return;
+      const what = `sent requests, and did not read the responses to them for ${limits.stallMs / 1000} s`;
+      giveUp(child, "CONNECTION_LOST", what, "A stdio server has to read its standard input while it writes.");
+    },
+  });
+  let child: RunningProcess | undefined;
+  let wire: ChildWire | undefined;
+  let streams: JsonRpcStreams | undefined;
+  let writer: LineWriter | undefined;
+  let starting: Promise<void> | undefined;
+  let farewell: Promise<void> | undefined;
+  let hasExited = false;
+  let hasSpoken = false;
+  let isSandboxed = false;
+
+  /** Ends the life of the transport, not yet that of the child. */
+  const end = (failure?: ToolServerError): void => {
+    if (!life.end(failure)) return;
+    replies.end();
+    streams?.end();
+    if (wire !== undefined) {
+      publish("wire:closed", { subject: wire, reason: failure?.message ?? "Closed on this side." });
+    }
+    transport.onclose?.();
+  };
+  const known = (running: RunningProcess) => ({
+    server,
+    child: `process ${running.pid}`,
+    stderr: running.stderr(),
+    strays: strays.describe(),
+  });
+  const giveUp = (running: RunningProcess, code: ChildDefect, what: string, advice = ""): void => {
+    if (life.isOver) return;
+    end(childUnusable(code, known(running), what, advice));
+    void running.end();
+  };
+  const onLine = (running: RunningProcess, line: string): void => {
+    if (life.isOver) return;
+    const messages = parseMessages(line);
+    if (messages === undefined) {
+      if (strays.add(line)) return;
+      giveUp(running, "NOT_A_TOOL_SERVER", "writes other things than messages to its standard output");
+      return;
+    }
+    strays.interrupt();
+    hasSpoken = true;
+    for (const message of messages) {
+      streams?.received(message);
+      deliver(fixResponse(message));
+    }
+  };
+  const onBrokenPipe = async (running: RunningProcess, pipe: "input" | "output"): Promise<void> => {
+    await waitAtMost(clock, exitMs, running.exited);
+    // Whoever ended says more by its exit.
+    if (hasExited) return;
+    const advice = "Look into the server: a stdio server needs both of its pipes.";
+    giveUp(running, "CONNECTION_LOST", `closed its standard ${pipe}, went on running`, advice);
+  };
+  const onExit = async (running: RunningProcess, exit: ProcessExit, outputEnded: Promise<unknown>): Promise<void> => {
+    hasExited = true;
+    // Answers that it wrote before it ended still count.
+    await waitAtMost(clock, lastWordsMs, Promise.all([running.ended, outputEnded]));
+    const isOurs = life.isOver;
+    if (!isOurs) end(childExited({ ...known(running), exit, hasSpoken, isSandboxed }));
+    const lastLine = running.stderr().at(-1);
+    const words = lastLine === undefined ? "" : ` Its last line: "${lastLine}".`;
+    tell(facts, isOurs ? "info" : "error", `Process ${running.pid} ${describeOutcome(exit)}.${words}`);
+    await running.ended;
+    running.stdout.destroy();
+  };
+  const writerTo = (running: RunningProcess, { sent }: JsonRpcStreams): LineWriter | undefined => {
+    const { stdin } = running;
+    if (stdin === undefined) return undefined;
+    const onBroken = (): void => void onBrokenPipe(running, "input");
+    return createLineWriter({ stdin, life, onWritten: sent, onBroken });
+  };
+  const follow = (running: RunningProcess): void => {
+    const { stdout } = running;
+    const lines = createLineReader(
+      limits.messageBytes,
+      (line) => onLine(running, line),
+      () => {
+        const what = `wrote a line of more than ${limits.messageBytes} bytes`;
+        giveUp(running, "MESSAGE_TOO_LARGE", what, "Ask the server for less, or raise the limit.");
+      },
+    );
+    // Read to the end whatever happens: a child that cannot write may not end.
+    stdout.on("data", (chunk: Buffer) => {
+      if (life.isOver) return;
+      lines.push(chunk);
+      const room = replies.room();
+      if (room === undefined) return;
+      stdout.pause();
+      void room.then(() => stdout.resume());
+    });
+    const outputEnded = new Promise<void>((resolve) => {
+      stdout.once("close", resolve);
+      stdout.once("end", () => {
+        lines.end();
+        resolve();
+        void onBrokenPipe(running, "output");
+      });
+    });
+    farewell = running.exited.then((exit) => onExit(running, exit, outputEnded));
+  };
+
+  const open = async (): Promise<void> => {
+    life.begin();
+    const sandbox = await context.prepareSandbox?.().catch((error: unknown) => {
+      end(ToolServerError.is(error) ? error : undefined);
+      throw error;
+    });
+    isSandboxed = sandbox !== undefined;
+    const started = await startProcess({
+      command,
+      args: context.args,
+      cwd: context.cwd,
+      env: childEnvironment(context.environment, command, context.credential.environment()),
+      sandbox,
+      redact: (text) => secrets.redact(text),
+      signal: calledOff.signal,
+      clock,
+    });
+    if (started.kind !== "running") {
+      if (life.isOver) throw connectionOver(server, life.failure, false);
+      const failure = childNotRunnable(server, command, started);
+      end(failure);
+      throw failure;
+    }
+    child = started;
+    if (life.isOver) {
+      await started.end();
+      throw connectionOver(server, life.failure, false);
+    }
+    wire = { kind: "child", transport: facts, pid: started.pid, command: started.path };
+    streams = createJsonRpcStreams(wire);
+    writer = writerTo(started, streams);
+    publish("wire:opened", wire);
+    const where = isSandboxed ? " in the sandbox" : "";
+    tell(facts, "info", `Started ${started.path} as process ${started.pid}${where}.`);
+    follow(started);
+  };
+
+  const transport: StdioTransport = {
+    kind: "stdio",
+    get failure() {
+      return life.failure;
+    },
+    get pid() {
+      return child?.pid;
+    },
+    stderr: () => child?.stderr() ?? [],
+    strays: () => strays.describe(),
+    earliestStray: () => strays.earliest,
+    start() {
+      const opening = open();
+      starting ??= opening;
+      return opening;
+    },
+    send(message) {
+      try {
+        life.assertOpen();
+        if (writer === undefined) throw new TypeError("The transport has not started yet.");
+        const line = JSON.stringify(message);
+        const { write } = writer;
+        streams?.sending(message);
+        return "method" in message ? write(line) : replies.send(line.length, () => write(line));
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    },
+    async close() {
+      // What was sent before still goes out.
+      writer?.flush();
+      end();
+      // Ends the child, whether it runs or is being started.
+      calledOff.abort();
+      await starting?.catch(() => {});
+      await farewell;
+    },
+  };
+  const deliver = createDelivery(transport);
+  return transport;
+}

@@ -1,0 +1,67 @@
+import type { ServerResponse } from "node:http";
+import { Client } from "@modelcontextprotocol/client";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { ToolServerError } from "../../errors.js";
+import { answerJson, initializeResult, resultOf, serveWell, startTransport } from "./streamable-http.test.helper.js";
+import { createStreamableHttpTransport } from "./streamable-http-transport.js";
+
+describe("the question for the newer era", () => {
+  type Answer = (response: ServerResponse, id: unknown) => unknown;
+
+  async function connect(answer: Answer): Promise<Client> {
+    const started = await startTransport(
+      serveWell(({ message }, response) => {
+        if (message.method === "server/discover") answer(response, message.id);
+        if (message.method === "initialize") answerJson(response, resultOf(message, initializeResult));
+      }),
+    );
+    const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "auto" } });
+    onTestFinished(() => client.close());
+    const transport = createStreamableHttpTransport(started.context);
+    await client.connect(transport);
+    return client;
+  }
+
+  const rpcError = (id: unknown, code: number): string =>
+    JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: "x" } });
+
+  test.each<[string, Answer]>([
+    ["400", (response) => response.writeHead(400).end("Bad Request")],
+    [
+      "400 with an error of JSON-RPC",
+      (response, id) => response.writeHead(400, { "content-type": "application/json" }).end(rpcError(id, -32000)),
+    ],
+    [
+      "400 with one of no id",
+      (response) => response.writeHead(400, { "content-type": "application/json" }).end(rpcError(null, -32600)),
+    ],
+    ["404", (response) => response.writeHead(404).end()],
+    ["405", (response) => response.writeHead(405).end()],
+    ["422", (response) => response.writeHead(422).end("{}")],
+    ["that the method is not known", (response, id) => answerJson(response, rpcError(id, -32601))],
+  ])("answered with %s shows a server of the older era", async (_, answer) => {
+    expect((await connect(answer)).getProtocolEra()).toBe("legacy");
+  });
+
+  test.each<[string, Answer, string]>([
+    ["401", (response) => response.writeHead(401).end(), "UNAUTHORIZED"],
+    ["403", (response) => response.writeHead(403).end(), "FORBIDDEN"],
+    ["500", (response) => response.writeHead(500).end(), "SERVER_FAILED"],
+    ["503", (response) => response.writeHead(503).end(), "SERVER_FAILED"],
+    [
+      "a page",
+      (response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"),
+      "NOT_A_TOOL_SERVER",
+    ],
+    ["a redirect", (response) => response.writeHead(302, { location: "https://x.example" }).end(), "REDIRECT_REFUSED"],
+    ["the end of the connection", (response) => response.socket?.destroy(), "CONNECTION_LOST"],
+  ])("answered with %s fails, and the failure is ours", async (_, answer, code) => {
+    const error = await connect(answer).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    let own: unknown = error;
+    while (own instanceof Error && !ToolServerError.is(own)) own = own.cause;
+    expect(own).toMatchObject({ code });
+  });
+});

@@ -1,0 +1,192 @@
+import type { ServerResponse } from "node:http";
+import { describe, expect, test, vi } from "vitest";
+import { createFakeClock } from "../../fake-clock.test.helper.js";
+import { startRawServer } from "../../http/hostile-http-server.test.helper.js";
+import { waiting } from "../../waiting.test.helper.js";
+import { createNetworkContext } from "./network-context.test.helper.js";
+import { answerJson, resultOf, serveWell, startTransport } from "./streamable-http.test.helper.js";
+import { createStreamableHttpTransport } from "./streamable-http-transport.js";
+
+const secret = "s3cr3t-of-the-server";
+
+describe("a status that is a failure", () => {
+  test.each([
+    [
+      500,
+      "application/json",
+      '{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"broken inside"}}',
+      {},
+      'It says: "broken inside". Look into the log of the server.',
+    ],
+    [502, "text/html", "<html><head><title>502 Bad\n Gateway</title></head>", {}, 'It says: "502 Bad Gateway". Look'],
+    [503, "text/plain", "busy", { "retry-after": "30" }, 'It says: "busy". Try again after 30 s.'],
+    [
+      429,
+      "text/plain",
+      "",
+      { "retry-after": "Wed, 21 Oct 2099 07:28:00 GMT" },
+      "Try again after Wed, 21 Oct 2099 07:28:00 GMT.",
+    ],
+    [429, "", "", {}, "Try again later."],
+    [
+      404,
+      "text/plain",
+      "Cannot POST /mcp",
+      {},
+      'answered 404 to POST /mcp. It says: "Cannot POST /mcp". Check the path of the url: many servers have /mcp.',
+    ],
+    [405, "", "", {}, "has the type sse"],
+    [400, "image/png", "\x89PNG", {}, "Check what was asked"],
+    [406, "text/plain", `red \x1b[31m and ${secret} ${"x".repeat(1000)}`, {}, "red \\x1b[31m and [redacted] xxx"],
+  ])("%s of %j is SERVER_FAILED, with what the server says", async (status, type, body, headers, words) => {
+    const started = await startTransport((_, response) =>
+      response.writeHead(status, { "content-type": type, ...headers } as Record<string, string>).end(body),
+    );
+    started.context.secrets.add(secret);
+    const failure = await started.fail();
+    expect(failure).toMatchObject({ code: "SERVER_FAILED", details: { status, wasSent: true } });
+    expect(failure.message).toContain(words);
+    expect(failure.message).toMatch(/^The server "notes" \(http:\/\/localhost:\d+\) answered/);
+    expect(failure.message.length).toBeLessThan(700);
+    expect(failure.message).not.toContain(secret);
+  });
+
+  test("with a body that never ends is told all the same", async () => {
+    const clock = createFakeClock();
+    const started = await startTransport(
+      (_, response) => response.writeHead(500, { "content-type": "text/plain" }).write("half a word"),
+      { clock },
+    );
+    const failure = started.fail();
+    await vi.waitFor(() => expect(clock.waiting).toBe(1), waiting);
+    await vi.waitFor(() => expect(started.server.requests).toHaveLength(1), waiting);
+    clock.advance(2000);
+    expect(await failure).toMatchObject({ code: "SERVER_FAILED" });
+    await vi.waitFor(() => expect(started.server.sockets.size).toBe(0), waiting);
+  });
+
+  test("with a body of megabytes is told by its start, and the rest is not read", async () => {
+    const started = await startTransport((_, response) =>
+      response.writeHead(500, { "content-type": "text/plain" }).end("y".repeat(50 * 1024 * 1024)),
+    );
+    expect((await started.fail()).message).toContain('It says: "yyy');
+    await vi.waitFor(() => expect(started.server.sockets.size).toBe(0), waiting);
+  });
+
+  test("[TS-D-HTTP-4] of a session that was forgotten is SESSION_LOST for all who use it, and they were not sent", async () => {
+    let answer: (response: ServerResponse) => void = () => {};
+    const started = await startTransport(
+      serveWell(({ message }, response) => message.method === "tools/call" && answer(response)),
+    );
+    const fail404 = (response: ServerResponse): unknown => response.writeHead(404).end();
+    answer = fail404;
+    expect(await started.fail()).toMatchObject({ code: "SERVER_FAILED" });
+    await started.send("initialize");
+    const failures = await Promise.all(Array.from({ length: 5 }, () => started.fail()));
+    for (const failure of failures)
+      expect(failure).toMatchObject({ code: "SESSION_LOST", details: { status: 404, wasSent: false } });
+    answer = (response) => response.writeHead(400).end("Bad Request: No valid session ID provided");
+    expect(await started.fail()).toMatchObject({ code: "SESSION_LOST", details: { status: 400, wasSent: false } });
+    answer = (response) => response.writeHead(400).end("Bad Request: wrong arguments");
+    expect(await started.fail()).toMatchObject({ code: "SERVER_FAILED" });
+    await started.transport.close();
+    expect(started.server.requests.some(({ method }) => method === "DELETE")).toBe(false);
+    for (const failure of failures) expect(failure.message).not.toContain("session-0123456789");
+    expect(started.published.words()).toContain("does not know the session any more");
+  });
+
+  test("[TS-D-HTTP-1] that sends the request to another origin is REDIRECT_REFUSED, and no header leaves", async () => {
+    const other = await startTransport(serveWell());
+    const started = await startTransport(
+      (_, response) => response.writeHead(308, { location: `${other.server.url}?token=abc` }).end(),
+      { headers: [{ Authorization: "Bearer t0ken-of-the-test" }] },
+    );
+    const failure = await started.fail("initialize");
+    expect(failure).toMatchObject({ code: "REDIRECT_REFUSED", details: { status: 308 } });
+    expect(failure.message).toContain(other.server.url.origin);
+    expect(failure.message).not.toContain("abc");
+    expect(other.server.requests).toEqual([]);
+  });
+
+  test("[TS-D-HTTP-1] that sends the request to another path is followed", async () => {
+    const started = await startTransport(({ url, message }, response) => {
+      if (url === "/mcp") response.writeHead(307, { location: "/mcp/" }).end();
+      else answerJson(response, resultOf(message));
+    });
+    await started.send("tools/list");
+    expect(started.messages).toHaveLength(1);
+  });
+});
+
+describe("what is no tool server", () => {
+  test.each([
+    [
+      "a sign-in page",
+      "text/html; charset=utf-8",
+      "<!DOCTYPE html><html><head><title>\nSign in – Example </title></head>",
+      'a page in HTML, titled "Sign in – Example"',
+    ],
+    ["a page that claims to be JSON", "text/plain", "<html>hi</html>", "a page in HTML, not with"],
+    [
+      "text",
+      "text/plain",
+      `Hello \u202e${secret}`,
+      'of the type text/plain that begins with "Hello \\u{202e}[redacted]".',
+    ],
+    ["nothing", "", "", "without a content type that is empty"],
+    ["an odd type", "application/octet-stream", "x", "of the type application/octet-stream"],
+    [
+      "what only claims to be JSON",
+      "application/json",
+      "{nope",
+      'holds no message of JSON-RPC, but one that begins with "{nope".',
+    ],
+    [
+      "JSON of another kind",
+      "application/json; charset=utf-8",
+      '{"hello":"world"}',
+      'begins with "{"hello":"world"}".',
+    ],
+    ["an empty JSON body", "application/json", "", "one that is empty"],
+  ])("%s", async (_, type, body, words) => {
+    const started = await startTransport((_request, response) => {
+      if (type !== "") response.setHeader("content-type", type);
+      response.end(body);
+    });
+    started.context.secrets.add(secret);
+    const failure = await started.fail("initialize");
+    expect(failure.code).toBe("NOT_A_TOOL_SERVER");
+    expect(failure.message).toContain(words);
+    expect(failure.message).not.toContain(secret);
+  });
+
+  test.each([202, 204])("%s, which has no answer in it, to a request", async (status) => {
+    const started = await startTransport((_, response) => response.writeHead(status).end());
+    expect(await started.fail()).toMatchObject({ code: "NOT_A_TOOL_SERVER", details: { status } });
+    await started.notify("notifications/cancelled");
+  });
+
+  test("another protocol", async () => {
+    const server = await startRawServer((socket) =>
+      socket.once("data", () => socket.end("220 smtp.example.com ESMTP\r\n")),
+    );
+    const transport = createStreamableHttpTransport(createNetworkContext("http", server.url));
+    await transport.start();
+    await expect(transport.send({ jsonrpc: "2.0", id: 1, method: "initialize" })).rejects.toMatchObject({
+      code: "NOT_A_TOOL_SERVER",
+    });
+  });
+});
+
+describe("a dead pooled socket after idling", () => {
+  test("[TS-D-HTTP-3] fails no call, and none is sent twice", async () => {
+    const started = await startTransport(serveWell());
+    for (let round = 0; round < 5; round += 1) {
+      await started.send("tools/call", { round });
+      for (const socket of started.server.sockets) socket.destroy();
+      for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(started.server.requests.map(({ body }) => JSON.parse(body).params.round)).toEqual([0, 1, 2, 3, 4]);
+    expect(started.messages).toHaveLength(5);
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, test, vi } from "vitest";
+import { createFakeClock } from "../../fake-clock.test.helper.js";
+import { waiting } from "../../waiting.test.helper.js";
+import { answerEvents, serveWell, startTransport } from "./streamable-http.test.helper.js";
+
+describe("the stream of what a server says unasked", () => {
+  const greet = 'data: {"jsonrpc":"2.0","method":"notifications/hello"}\n\n';
+
+  test("is opened again when it ends, from where it was, and more slowly each time", async () => {
+    const clock = createFakeClock();
+    const started = await startTransport(
+      serveWell(({ method }, response) => {
+        if (method === "GET") answerEvents(response, `id: g${started.server.requests.length}\n${greet}`).end();
+      }),
+      { clock },
+    );
+    const streams = () => started.server.requests.filter(({ method }) => method === "GET");
+    await started.send("initialize");
+    await started.notify("notifications/initialized");
+    for (const [round, leastMs] of [500, 1000, 2000, 4000].entries()) {
+      await vi.waitFor(() => expect(clock.waiting).toBe(1), waiting);
+      expect(streams()).toHaveLength(round + 1);
+      clock.advance(leastMs / 2 - 1);
+      expect(streams()).toHaveLength(round + 1);
+      clock.advance(leastMs / 2 + 1);
+      await vi.waitFor(() => expect(streams()).toHaveLength(round + 2), waiting);
+    }
+    const ids = streams().map(({ headers }) => headers["last-event-id"]);
+    expect(ids[0]).toBeUndefined();
+    expect(ids.slice(1).every((id) => id?.toString().startsWith("g"))).toBe(true);
+    expect(started.messages.filter((message) => "method" in message).length).toBeGreaterThanOrEqual(4);
+    expect(started.errors).toEqual([]);
+  });
+
+  test("is not opened more often because the server asks for no delay with retry: 0", async () => {
+    const clock = createFakeClock();
+    const started = await startTransport(
+      serveWell(({ method }, response) => method === "GET" && answerEvents(response, "retry: 0\n\n").end()),
+      { clock },
+    );
+    const streams = () => started.server.requests.filter(({ method }) => method === "GET");
+    await started.send("initialize");
+    await started.notify("notifications/initialized");
+    for (const [round, delayMs] of [500, 1000, 2000, 4000, 8000, 10_000, 10_000].entries()) {
+      await vi.waitFor(() => expect(clock.waiting).toBe(1), waiting);
+      // Jitter takes off up to half of a delay.
+      clock.advance(delayMs / 2 - 1);
+      expect([clock.waiting, streams().length]).toEqual([1, round + 1]);
+      clock.advance(delayMs / 2 + 1);
+      await vi.waitFor(() => expect(streams()).toHaveLength(round + 2), waiting);
+    }
+  });
+
+  test("is opened again as late as the server asks for", async () => {
+    const clock = createFakeClock();
+    const started = await startTransport(
+      serveWell(({ method }, response) => method === "GET" && answerEvents(response, "retry: 3000\n\n").end()),
+      { clock },
+    );
+    const streams = () => started.server.requests.filter(({ method }) => method === "GET");
+    await started.send("initialize");
+    await started.notify("notifications/initialized");
+    for (let round = 1; round <= 3; round += 1) {
+      await vi.waitFor(() => expect(clock.waiting).toBe(1), waiting);
+      clock.advance(2999);
+      expect([clock.waiting, streams().length]).toEqual([1, round]);
+      clock.advance(1);
+      await vi.waitFor(() => expect(streams()).toHaveLength(round + 1), waiting);
+    }
+  });
+
+  test("that a server answers with 404 from the start does not exist, and the session goes on", async () => {
+    const started = await startTransport(
+      serveWell(({ method }, response) => method === "GET" && response.writeHead(404).end()),
+    );
+    await started.send("initialize");
+    await started.notify("notifications/initialized");
+    await vi.waitFor(() => expect(started.published.words()).toContain("offers no stream"), waiting);
+    await started.send("tools/list");
+    expect([started.transport.failure, started.errors]).toEqual([undefined, []]);
+  });
+
+  test("[TS-D-HTTP-4] that is gone because the session is ends the transport, and no farewell is sent", async () => {
+    const clock = createFakeClock();
+    let hasOpened = false;
+    const started = await startTransport(
+      serveWell(({ method }, response) => {
+        if (method !== "GET") return;
+        if (hasOpened) response.writeHead(404).end();
+        else answerEvents(response).end();
+        hasOpened = true;
+      }),
+      { clock },
+    );
+    await started.send("initialize");
+    await started.notify("notifications/initialized");
+    await vi.waitFor(() => expect(clock.waiting).toBe(1), waiting);
+    clock.advance(500);
+    await vi.waitFor(() => expect(started.closings()).toBe(1), waiting);
+    expect(started.transport.failure).toMatchObject({ code: "SESSION_LOST" });
+    await started.transport.close();
+    expect(started.closings()).toBe(1);
+    expect(started.server.requests.some(({ method }) => method === "DELETE")).toBe(false);
+  });
+
+  test("that a server which died does not open again ends the transport, so that nobody takes it for alive", async () => {
+    const clock = createFakeClock();
+    const started = await startTransport(
+      serveWell(({ method }, response) => method === "GET" && answerEvents(response, greet)),
+      { clock },
+    );
+    await started.send("initialize");
+    await started.notify("notifications/initialized");
+    await vi.waitFor(() => expect(started.messages).toHaveLength(2), waiting);
+    started.server.kill();
+    await vi.waitFor(() => {
+      clock.advance(10_000);
+      expect(started.closings()).toBe(1);
+    }, waiting);
+    expect(started.transport.failure).toMatchObject({ code: "SERVER_UNREACHABLE" });
+  });
+
+  test("that is refused is told, and ends nothing", async () => {
+    const started = await startTransport(
+      serveWell(({ method }, response) => method === "GET" && response.writeHead(403).end()),
+    );
+    await started.send("initialize");
+    await started.notify("notifications/initialized");
+    await vi.waitFor(() => expect(started.errors).toMatchObject([{ code: "FORBIDDEN" }]), waiting);
+    await started.send("tools/list");
+    expect(started.closings()).toBe(0);
+  });
+});

@@ -1,0 +1,293 @@
+import { SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
+import type { HeaderFields } from "../../auth/credentials/header-fields.js";
+import { isRefusal } from "../../auth/credentials/refusal-rules.js";
+import { createBackOff } from "../../back-off.js";
+import { waitAtMost } from "../../clock.js";
+import { publisherOf } from "../../diagnostics/channels.js";
+import type { ToolServerError } from "../../errors.js";
+import type { HttpAnswer, HttpRequest } from "../../http/http-client.js";
+import { followWithinOrigin, isRedirect } from "../../http/redirects.js";
+import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
+import { parseMessages } from "../rpc/message.js";
+import { createDelivery } from "./message-delivery.js";
+import { askAgain } from "./refusal.js";
+import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
+import { type OpenRequest, readEventAnswer, readJsonAnswer } from "./streamable-http-answer.js";
+import { notAToolServer, readForeign, statusFailure } from "./streamable-http-failures.js";
+import { listenToServer } from "./streamable-http-listener.js";
+import { createPosts, type Post } from "./streamable-http-posts.js";
+import { resumeEvents, streamBackOff } from "./streamable-http-resumption.js";
+import {
+  eventStream,
+  type HttpSession,
+  isModernRequest,
+  json,
+  mediaTypeOf,
+  messageHeaders,
+  send,
+  sessionHeaders,
+} from "./streamable-http-session.js";
+import type { NetworkContext, ToolSendOptions, ToolTransport } from "./transport.js";
+import { createTransportLife } from "./transport-life.js";
+
+const [messageSent, messageReceived] = [publisherOf("wire:message-sent"), publisherOf("wire:message-received")];
+
+/** How long the end of a session may take, in milliseconds. */
+const farewellMs = 1000;
+/** How many responses to requests of the server are posted at the same time, each over its own socket. */
+const maxConcurrentReplies = 4;
+
+/**
+ * A transport over Streamable HTTP, of both eras: each message is posted, and each request is answered in the body of its
+ * post. `send` of a request resolves at the end of that body, and rejects with UNAUTHORIZED, FORBIDDEN, SESSION_LOST,
+ * REDIRECT_REFUSED, SERVER_FAILED, NOT_A_TOOL_SERVER, ANSWER_INVALID, MESSAGE_TOO_LARGE, CONNECTION_LOST, and as the client of
+ * HTTP and the credential do.
+ *
+ * One thing is as the SDK wants it: a refusal of `server/discover`, which tells the era of a server, is an SdkHttpError
+ * with the ToolServerError as its cause.
+ */
+export function createStreamableHttpTransport(context: NetworkContext): ToolTransport {
+  const { server, url, http, facts, tell, clock, secrets, limits, credential } = context;
+  const life = createTransportLife(server);
+  const posts = createPosts(server);
+  const replies = createReplyQueue({
+    clock,
+    stallMs: limits.stallMs,
+    maxConcurrent: maxConcurrentReplies,
+    onStalled: () => void end(repliesNotTaken(server, limits.stallMs)),
+  });
+  let closing: Promise<void> | undefined;
+  let listening: Post | undefined;
+
+  const session: HttpSession = {
+    context,
+    id: undefined,
+    isForgotten: false,
+    protocolVersion: undefined,
+    receive(message, wire, relatedRequestId) {
+      if (wire !== undefined) messageReceived(wire);
+      deliver(message, relatedRequestId === undefined ? undefined : { relatedRequestId });
+    },
+    room: replies.room,
+  };
+
+  const requestOf = (
+    message: RpcMessage,
+    options: ToolSendOptions | undefined,
+    post: Post,
+    fields: HeaderFields,
+  ): HttpRequest => ({
+    method: "POST",
+    url,
+    headers: messageHeaders(session, fields, message, options?.headers),
+    body: JSON.stringify(message),
+    signal: post,
+    onWritten(wire) {
+      post.wasWritten = true;
+      messageSent(wire);
+    },
+    // Nothing else limits the time of a message without a response.
+    headTimeoutMs: requestIdOf(message) === undefined ? limits.connectMs : undefined,
+    // A call may wait for the response to a request of the server, and a cancellation must not wait for the call.
+    usesReserve: requestIdOf(message) === undefined,
+  });
+
+  /** What comes after an answer that is none yet: it sends the request elsewhere, or refuses the credential. */
+  const goOn = async (
+    first: HttpAnswer,
+    request: HttpRequest,
+    post: Post,
+    sent: HeaderFields,
+    again: (fields: HeaderFields) => HttpRequest,
+  ): Promise<HttpAnswer> => {
+    const answer = isRedirect(first.status)
+      ? await followWithinOrigin(http, request, first, (text) => secrets.redact(text))
+      : first;
+    if (!isRefusal(answer.status)) return answer;
+    const ask = (fields: HeaderFields): Promise<HttpAnswer> => send(context, again(fields));
+    return askAgain(context, ask, { method: "POST", url, signal: post.signal }, { sent, answer });
+  };
+
+  /** What the answer to a message means that is not 2xx. Where it is an answer of the protocol after all, it is handed on. */
+  const refuse = async (message: RpcMessage, answer: HttpAnswer): Promise<void> => {
+    const foreign = await readForeign(answer, clock);
+    const [said] = isModernRequest(message) ? (parseMessages(foreign.text) ?? []) : [];
+    if (said !== undefined && "error" in said && said.id !== undefined && said.id === requestIdOf(message)) {
+      session.receive(said, answer.wire);
+      return;
+    }
+    const failure = statusFailure(session, foreign, "POST");
+    if (failure.code === "SESSION_LOST") tell(facts, "warning", failure.message);
+    const { status } = answer;
+    const isProbe = "method" in message && message.method === "server/discover";
+    if (!isProbe || status >= 500) throw failure;
+    throw new SdkHttpError(
+      SdkErrorCode.ClientHttpNotImplemented,
+      failure.message,
+      { status, text: foreign.text },
+      { cause: failure },
+    );
+  };
+
+  const listen = (): void => {
+    if (listening !== undefined) return;
+    const post = posts.begin(undefined, undefined);
+    listening = post;
+    const lose = (failure: ToolServerError): void => {
+      tell(facts, "warning", failure.message);
+      // Calls in post may still be answered.
+      void posts.idle((other) => other !== post).then(() => end(failure));
+    };
+    const onFailure = (failure: ToolServerError): void => {
+      tell(facts, "warning", `Listening to the server failed: ${failure.message}`);
+      transport.onerror?.(failure);
+    };
+    void listenToServer(session, { signal: post.signal, onLost: lose, onFailure }).then(() => posts.end(post));
+  };
+
+  /** Takes an answer in: at once where it has come whole, as nearly always; else once what is returned resolves. */
+  const take = (
+    message: RpcMessage,
+    answer: HttpAnswer,
+    request: OpenRequest | undefined,
+  ): Promise<void> | undefined => {
+    const { status } = answer;
+    if (status < 200 || status >= 300) return refuse(message, answer);
+    const method = "method" in message ? message.method : undefined;
+    if (method === "initialize") begin(answer);
+    if (request === undefined) {
+      answer.discard();
+      if (method === "notifications/initialized") listen();
+      return undefined;
+    }
+    const type = mediaTypeOf(answer);
+    if (type === eventStream) return readEventAnswer(session, answer, request);
+    if (type !== json || status === 202) return refuseForeign(answer);
+    const text = answer.wholeText?.(limits.messageBytes);
+    if (text === undefined) {
+      return answer.text(limits.messageBytes).then((late) => readJsonAnswer(session, answer, request, late));
+    }
+    readJsonAnswer(session, answer, request, text);
+    return undefined;
+  };
+
+  const refuseForeign = async (answer: HttpAnswer): Promise<never> => {
+    throw notAToolServer(context, await readForeign(answer, clock));
+  };
+
+  /** Goes on with an answer of which an earlier session heard a part. */
+  const resume = async (request: OpenRequest, lastEventId: string): Promise<void> => {
+    const { signal } = request.post;
+    const backOff = createBackOff(streamBackOff, clock);
+    const why = "was to continue an earlier response";
+    const broken = { lastEventId, retryMs: undefined, backOff, isImmediate: true, signal, why };
+    return readEventAnswer(session, await resumeEvents(session, broken), request);
+  };
+
+  const begin = ({ headers }: HttpAnswer): void => {
+    const id = headers["mcp-session-id"];
+    session.id = id === "" ? undefined : id;
+    if (session.id === undefined) return;
+    secrets.add(session.id);
+    tell(facts, "info", "The server began a session.");
+  };
+
+  const farewell = async (): Promise<void> => {
+    // Whoever is gone, or does not know it any more, need not be told.
+    if (session.id === undefined || session.isForgotten || life.failure !== undefined) return;
+    const limit = new AbortController();
+    const callOff = clock.after(farewellMs, () => limit.abort());
+    try {
+      const fields = await context.credential.headers({ method: "DELETE", url, signal: limit.signal });
+      const headers = sessionHeaders(session, fields);
+      const answer = await http.send({ method: "DELETE", url, headers, signal: limit.signal, isSafe: true });
+      answer.discard();
+    } catch {
+      // The server forgets the session by itself in time.
+    } finally {
+      callOff();
+    }
+  };
+
+  const end = (failure?: ToolServerError): Promise<void> => {
+    if (life.end(failure)) {
+      replies.end();
+      closing = (async () => {
+        // A notification that is on its way still arrives, such as that a call was cancelled.
+        const notices = posts.idle((post) => post.id === undefined && post !== listening);
+        if (failure === undefined) await waitAtMost(clock, farewellMs, notices);
+        // Each hears of its own end before the SDK ends them all alike.
+        await posts.cancelAll(life.failure);
+        await farewell();
+        transport.onclose?.();
+      })();
+    }
+    return closing ?? Promise.resolve();
+  };
+
+  // All in one function, which waits for the answer and for nothing else: each promise is paid by every call.
+  const postMessage = async (message: RpcMessage, options: ToolSendOptions | undefined): Promise<void> => {
+    life.assertOpen();
+    const cancelled = cancelledIdOf(message);
+    // At once: a server that hangs does not read the cancellation either.
+    if (cancelled !== undefined) posts.cancel(cancelled);
+    const id = requestIdOf(message);
+    const post = posts.begin(id, options?.requestSignal);
+    try {
+      const request = id === undefined ? undefined : openRequest(id, post, options);
+      if (request !== undefined && options?.resumptionToken !== undefined) {
+        return await resume(request, options.resumptionToken);
+      }
+      post.throwIfAborted();
+      const sent =
+        credential.headersNow?.() ?? (await credential.headers({ method: "POST", url, signal: post.signal }));
+      const asked = requestOf(message, options, post, sent);
+      let answer = await http.send(asked);
+      if (isRedirect(answer.status) || isRefusal(answer.status)) {
+        answer = await goOn(answer, asked, post, sent, (fields) => requestOf(message, options, post, fields));
+      }
+      const rest = take(message, answer, request);
+      if (rest !== undefined) await rest;
+    } catch (error) {
+      throw post.failureOf(error);
+    } finally {
+      posts.end(post);
+      const onRequestStreamEnd = options?.onRequestStreamEnd;
+      // After the caller of this request was notified, because it knows more.
+      if (onRequestStreamEnd !== undefined && !options?.requestSignal?.aborted) setImmediate(onRequestStreamEnd);
+    }
+  };
+
+  const transport: ToolTransport = {
+    kind: "http",
+    hasPerRequestStream: true,
+    get failure() {
+      return life.failure;
+    },
+    get sessionId() {
+      return session.id;
+    },
+    async start() {
+      life.begin();
+    },
+    send(message, options) {
+      if ("method" in message) return postMessage(message, options);
+      return replies.send(JSON.stringify(message).length, () => postMessage(message, options));
+    },
+    close: () => end(),
+    setProtocolVersion(version) {
+      session.protocolVersion = version;
+    },
+  };
+  const deliver = createDelivery(transport);
+  return transport;
+}
+
+function openRequest(id: RequestId, post: Post, options: ToolSendOptions | undefined): OpenRequest {
+  return {
+    id,
+    post,
+    isReplayed: options?.resumptionToken !== undefined,
+    onEventId: options?.onresumptiontoken,
+  };
+}

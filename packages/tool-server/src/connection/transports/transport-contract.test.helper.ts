@@ -1,0 +1,262 @@
+import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { ToolServerError } from "../../errors.js";
+import { waiting } from "../../waiting.test.helper.js";
+import { responseIdOf } from "../rpc/json-rpc.js";
+import type { ToolTransport, TransportContext } from "./transport.js";
+import { createTestContext, listenTo, type Published } from "./transport-context.test.helper.js";
+
+/** What a server of the contract does with a message; the transport's own server calls it, and sends what it is given. */
+export type ContractServer = (message: JSONRPCMessage, reply: ContractReply) => void;
+
+export interface ContractReply {
+  /** Sends a message to the client; the answer to the request is the last. */
+  send(message: JSONRPCMessage): void;
+  /** Sends text that is no message of JSON-RPC, where messages are expected. */
+  sendGarbage(text: string): void;
+}
+
+/** A transport that was not started yet, and its server. */
+export interface ContractSetup {
+  readonly transport: ToolTransport;
+  /** Ends the server at once, as a crash does. */
+  kill(): void;
+  /** Ends what the transport does not own, such as the client of HTTP. */
+  dispose?(): Promise<void>;
+  /** Throws while anything is left of the connection: a process, a socket. */
+  assertGone(): void;
+}
+
+export interface ContractSubject {
+  readonly kind: ToolTransport["kind"];
+  /** Starts a server that does as `serve` says, and makes a transport to it. */
+  open(context: TransportContext, serve: ContractServer): Promise<ContractSetup>;
+  /** Whether the end of the server is the end of the transport; not so where each request has a connection of its own. */
+  readonly endsWithServer: boolean;
+}
+
+const secret = "s3cr3t-of-the-contract";
+
+/** What every transport does, whatever it runs over. */
+export function describeTransportContract(name: string, subject: ContractSubject): void {
+  const begin = async (): Promise<Peers> => {
+    const context = createTestContext(subject.kind);
+    context.secrets.add(secret);
+    const published = listenTo(context.facts);
+    const toServer: JSONRPCMessage[] = [];
+    const setup = await subject.open(context, (message, reply) => {
+      toServer.push(message);
+      serveContract(message, reply);
+    });
+    const { transport } = setup;
+    const end = async (): Promise<void> => {
+      await transport.close();
+      await setup.dispose?.();
+    };
+    onTestFinished(end);
+    const toClient: JSONRPCMessage[] = [];
+    const calls = new Map<RequestId, { resolve(message: JSONRPCMessage): void; reject(error: unknown): void }>();
+    let closings = 0;
+    transport.onmessage = (message) => {
+      toClient.push(message as JSONRPCMessage);
+      const id = responseIdOf(message);
+      if (id !== undefined) calls.get(id)?.resolve(message as JSONRPCMessage);
+    };
+    transport.onclose = () => {
+      closings += 1;
+      for (const { reject } of calls.values()) reject(transport.failure ?? new Error("closed on this side"));
+    };
+    await transport.start();
+    let lastId = 0;
+    return {
+      ...setup,
+      published,
+      toServer,
+      toClient,
+      end,
+      closings: () => closings,
+      call(method, params = {}) {
+        lastId += 1;
+        const request: JSONRPCRequest = { jsonrpc: "2.0", id: lastId, method, params };
+        return new Promise((resolve, reject) => {
+          calls.set(request.id, { resolve, reject });
+          transport.send(request).catch(reject);
+        });
+      },
+    };
+  };
+
+  describe(`${name} keeps the contract of a transport`, () => {
+    test("a request is answered, and a notification arrives", async () => {
+      const { transport, call, toServer } = await begin();
+      expect(await call("test/echo", { mark: "grüße 🌍 \u2028" })).toEqual({
+        jsonrpc: "2.0",
+        id: 1,
+        result: { mark: "grüße 🌍 \u2028" },
+      });
+      await transport.send({ jsonrpc: "2.0", method: "notifications/noted" });
+      await vi.waitFor(
+        () => expect(toServer).toContainEqual({ jsonrpc: "2.0", method: "notifications/noted" }),
+        waiting,
+      );
+      expect(transport.failure).toBeUndefined();
+    });
+
+    test("200 requests at once get each its own answer", async () => {
+      const { call } = await begin();
+      const marks = Array.from({ length: 200 }, (_, index) => `mark ${index}`);
+      const answers = await Promise.all(marks.map((mark) => call("test/echo", { mark })));
+      expect(answers.map((answer) => ("result" in answer ? answer.result.mark : answer))).toEqual(marks);
+    });
+
+    test("requests and notifications of the server arrive, and are answered", async () => {
+      const { transport, call, toClient, toServer } = await begin();
+      await call("test/stir", { mark: "m" });
+      await vi.waitFor(() => {
+        expect(toClient).toContainEqual({ jsonrpc: "2.0", method: "test/noted", params: { mark: "m" } });
+        expect(toClient).toContainEqual({ jsonrpc: "2.0", id: "asked-m", method: "test/asked", params: { mark: "m" } });
+      }, waiting);
+      const answer: JSONRPCMessage = { jsonrpc: "2.0", id: "asked-m", result: { isHeard: true } };
+      await transport.send(answer);
+      await vi.waitFor(() => expect(toServer).toContainEqual(answer), waiting);
+    });
+
+    test("a message of 5 MB passes both ways", async () => {
+      const { call } = await begin();
+      const mark = "0123456789abcdeü".repeat((5 * 1024 * 1024) / 16);
+      const answer = await call("test/echo", { mark });
+      expect("result" in answer && answer.result.mark === mark).toBe(true);
+    });
+
+    test("what is no message harms no other request", async () => {
+      const { transport, call } = await begin();
+      // Where a request has a stream of its own, it may fail with what came there.
+      await call("test/garble").catch((error: unknown) => expect(ToolServerError.is(error)).toBe(true));
+      expect(await call("test/echo", { mark: "after" })).toMatchObject({ result: { mark: "after" } });
+      expect(transport.failure).toBeUndefined();
+    });
+
+    test("close ends it once, however often it is called, and leaves nothing behind", async () => {
+      const { transport, call, closings, end, assertGone } = await begin();
+      await call("test/echo", { mark: "m" });
+      await Promise.all([transport.close(), transport.close()]);
+      await transport.close();
+      expect(closings()).toBe(1);
+      expect(transport.failure).toBeUndefined();
+      await end();
+      await vi.waitFor(assertGone, waiting);
+    });
+
+    test("close ends what is in flight", async () => {
+      const { transport, call, toServer } = await begin();
+      const calls = Promise.allSettled(Array.from({ length: 5 }, () => call("test/hang")));
+      await vi.waitFor(() => expect(toServer).toHaveLength(5), waiting);
+      await transport.close();
+      expect((await calls).map(({ status }) => status)).toEqual(Array(5).fill("rejected"));
+    });
+
+    test("what is sent after the close is refused, and was not sent", async () => {
+      const { transport, toServer } = await begin();
+      await transport.close();
+      await expect(transport.send({ jsonrpc: "2.0", id: 1, method: "test/echo" })).rejects.toMatchObject({
+        name: "ToolServerError",
+        code: "CONNECTION_CLOSED",
+        details: { wasSent: false },
+      });
+      expect(toServer).toEqual([]);
+    });
+
+    test("where the server dies, every one of 200 requests in flight ends with an error", async () => {
+      const { transport, call, kill, toServer, closings, end, assertGone } = await begin();
+      await call("test/echo", { mark: "m" });
+      const calls = Array.from({ length: 200 }, () => call("test/hang"));
+      const ends = Promise.allSettled(calls);
+      await vi.waitFor(() => expect(toServer).toHaveLength(201), waiting);
+      kill();
+      for (const result of await ends) {
+        expect(result).toMatchObject({ status: "rejected", reason: expect.any(ToolServerError) });
+      }
+      if (subject.endsWithServer) {
+        await vi.waitFor(() => expect(closings()).toBe(1), waiting);
+        expect(transport.failure).toBeInstanceOf(ToolServerError);
+        await expect(transport.send({ jsonrpc: "2.0", id: "late", method: "test/echo" })).rejects.toMatchObject({
+          code: "CONNECTION_LOST",
+          cause: transport.failure,
+          details: { wasSent: false },
+        });
+      }
+      await end();
+      expect(closings()).toBe(1);
+      await vi.waitFor(assertGone, waiting);
+    });
+
+    test("messages, streams and wires are counted, and every one that began has ended", async () => {
+      const { transport, call, toServer, toClient, end, published } = await begin();
+      for (const mark of ["a", "b", "c"]) await call("test/echo", { mark });
+      await call("test/stir", { mark: "m" });
+      await transport.send({ jsonrpc: "2.0", method: "notifications/noted" });
+      await transport.send({ jsonrpc: "2.0", id: "asked-m", result: {} });
+      void call("test/hang").catch(() => {});
+      await vi.waitFor(() => expect(toServer).toHaveLength(7), waiting);
+      await vi.waitFor(() => expect(toClient).toHaveLength(6), waiting);
+      await end();
+      await vi.waitFor(() => {
+        const totals = published.totals();
+        expect(totals).toMatchObject({ "message-sent": 7, "message-received": 6, closed: totals.opened });
+        expect(totals.opened).toBeGreaterThan(0);
+        expect(totals["stream-started"]).toBeGreaterThanOrEqual(5);
+        expect(totals["stream-failed"]).toBeGreaterThanOrEqual(1);
+        expect(totals["stream-succeeded"] + totals["stream-failed"]).toBe(totals["stream-started"]);
+      }, waiting);
+      for (const counts of published.wires.values()) expect(counts).toMatchObject({ opened: 1, closed: 1 });
+    });
+
+    test("no secret that the server tells is in what is told of it", async () => {
+      const { transport, call, kill, closings, end, published } = await begin();
+      const told: unknown[] = [];
+      transport.onerror = (error) => told.push(error);
+      await call("test/garble", { mark: secret }).catch((error: unknown) => told.push(error));
+      const hanging = call("test/hang", { mark: secret });
+      kill();
+      await hanging.catch((error: unknown) => told.push(error));
+      if (subject.endsWithServer) await vi.waitFor(() => expect(closings()).toBe(1), waiting);
+      told.push(transport.failure);
+      await end();
+      await transport.send({ jsonrpc: "2.0", method: "test/late" }).catch((error: unknown) => told.push(error));
+      expect(told.length).toBeGreaterThanOrEqual(3);
+      for (const error of told) expect(String(error)).not.toContain(secret);
+      expect(published.words()).not.toContain(secret);
+    });
+  });
+}
+
+interface Peers extends ContractSetup {
+  readonly published: Published;
+  /** What arrived at the server. */
+  readonly toServer: readonly JSONRPCMessage[];
+  /** What arrived at the client. */
+  readonly toClient: readonly JSONRPCMessage[];
+  /** Sends a request; resolves with its answer, and rejects where there will be none. */
+  call(method: string, params?: Record<string, unknown>): Promise<JSONRPCMessage>;
+  /** Closes the transport and what belongs to it. */
+  end(): Promise<void>;
+  /** How often `onclose` was called. */
+  closings(): number;
+}
+
+/** What the server of the contract does. */
+function serveContract(message: JSONRPCMessage, { send, sendGarbage }: ContractReply): void {
+  if (!("method" in message) || !("id" in message)) return;
+  const mark = message.params?.mark;
+  const params = mark === undefined ? {} : { mark };
+  if (message.method === "test/hang") return;
+  if (message.method === "test/garble") {
+    sendGarbage(`Listening, with ${mark}`);
+    sendGarbage('{"jsonrpc":"1.0","result":[]}');
+  }
+  if (message.method === "test/stir") {
+    send({ jsonrpc: "2.0", method: "test/noted", params });
+    send({ jsonrpc: "2.0", id: `asked-${mark}`, method: "test/asked", params });
+  }
+  send({ jsonrpc: "2.0", id: message.id, result: params });
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test, vi } from "vitest";
+import { createFakeClock } from "../../fake-clock.test.helper.js";
+import { waiting } from "../../waiting.test.helper.js";
+import { requestOf } from "./watched-transport.test.helper.js";
+import { prepareWebSocket } from "./websocket-client.test.helper.js";
+import { serveWebSockets } from "./websocket-server.test.helper.js";
+
+describe("a silent server", () => {
+  const times = { intervalMs: 30_000, timeoutMs: 10_000 };
+
+  test("is asked whether it is there, and stays where it answers", async () => {
+    const clock = createFakeClock();
+    const server = await serveWebSockets(() => {});
+    const { transport, published } = prepareWebSocket(server, { clock }, { keepAlive: times });
+    await transport.start();
+    const [wire] = published.wires.keys();
+    if (wire?.kind !== "socket") throw new Error("no wire");
+    for (const round of [1, 2, 3]) {
+      const { bytesRead } = wire.socket;
+      clock.advance(30_000);
+      expect(published.totals()["keep-alive-sent"]).toBe(round);
+      // Nothing but the pong.
+      await vi.waitFor(() => expect(wire.socket.bytesRead).toBe(bytesRead + 2), waiting);
+      clock.advance(10_000);
+    }
+    expect(transport.failure).toBeUndefined();
+  });
+
+  test("is not asked while it speaks", async () => {
+    const clock = createFakeClock();
+    const server = await serveWebSockets((socket) => socket.on("message", (data) => socket.send(String(data))));
+    const { transport, messages, published } = prepareWebSocket(server, { clock }, { keepAlive: times });
+    await transport.start();
+    for (const round of [1, 2, 3]) {
+      await transport.send(requestOf(round));
+      await vi.waitFor(() => expect(messages).toHaveLength(round), waiting);
+      clock.advance(30_000);
+    }
+    expect(published.totals()["keep-alive-sent"]).toBe(0);
+    await transport.close();
+    expect(clock.waiting).toBe(0);
+  });
+
+  test("that does not answer is dead", async () => {
+    const clock = createFakeClock();
+    const server = await serveWebSockets(() => {}, { autoPong: false });
+    const { transport, failure, published } = prepareWebSocket(server, { clock }, { keepAlive: times });
+    await transport.start();
+    clock.advance(29_999);
+    expect(published.totals()["keep-alive-sent"]).toBe(0);
+    clock.advance(1);
+    expect(published.totals()["keep-alive-sent"]).toBe(1);
+    clock.advance(9999);
+    expect(transport.failure).toBeUndefined();
+    clock.advance(1);
+    expect(await failure()).toMatchObject({
+      code: "CONNECTION_LOST",
+      message: expect.stringContaining("did not respond to a ping within 10000 ms"),
+    });
+    expect(clock.waiting).toBe(0);
+    await vi.waitFor(() => expect(server.sockets.size).toBe(0), waiting);
+  });
+});

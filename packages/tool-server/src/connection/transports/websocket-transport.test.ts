@@ -1,0 +1,114 @@
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import { describe, expect, test, vi } from "vitest";
+import type { WebSocket } from "ws";
+import { waiting } from "../../waiting.test.helper.js";
+import { defaultLimits } from "./transport.js";
+import { prepareWebSocket, startAnyhow } from "./websocket-client.test.helper.js";
+import { granted, serveRaw, serveWebSockets } from "./websocket-server.test.helper.js";
+
+describe("what comes through a WebSocket", () => {
+  const small = { limits: { ...defaultLimits, messageBytes: 1000 } };
+
+  test.each([
+    ["a message larger than the limit", "MESSAGE_TOO_LARGE", (socket: WebSocket) => socket.send("x".repeat(1001))],
+    ["binary data", "NOT_A_TOOL_SERVER", (socket: WebSocket) => socket.send(Buffer.from("{}"))],
+    [
+      "too much that is no message",
+      "NOT_A_TOOL_SERVER",
+      (socket: WebSocket) => Array.from({ length: 9 }, () => socket.send("x".repeat(200))),
+    ],
+  ])("and is %s ends it with %s", async (_, code, act) => {
+    const server = await serveWebSockets((socket) => void act(socket));
+    const { transport, failure, messages } = prepareWebSocket(server, small);
+    await startAnyhow(transport);
+    expect(await failure()).toMatchObject({ code });
+    expect(messages).toEqual([]);
+    await vi.waitFor(() => expect(server.sockets.size).toBe(0), waiting);
+  });
+
+  test.each([
+    ["a frame with reserved bits", [0xf1, 0]],
+    ["text that is no UTF-8", [0x81, 2, 0xc3, 0x28]],
+    ["a masked frame", [0x81, 0x81, 1, 2, 3, 4, 5]],
+  ])("and is %s breaks the rules: NOT_A_TOOL_SERVER", async (_, bytes) => {
+    const server = await serveRaw((upgrade, socket) => {
+      socket.write(Buffer.concat([Buffer.from(granted(upgrade, "Sec-WebSocket-Protocol: mcp")), Buffer.from(bytes)]));
+    });
+    const { transport, failure } = prepareWebSocket(server);
+    await startAnyhow(transport);
+    expect(await failure()).toMatchObject({
+      code: "NOT_A_TOOL_SERVER",
+      message: expect.stringContaining("broke the rules"),
+    });
+  });
+});
+
+describe("the end of a WebSocket", () => {
+  test.each([
+    [1000, "CONNECTION_LOST", 'said that it is done (1000: "bye")'],
+    [1001, "CONNECTION_LOST", 'is going away (1001: "bye")'],
+    [1008, "CONNECTION_LOST", 'its policy does not allow it (1008: "bye")'],
+    [1009, "MESSAGE_TOO_LARGE", 'too large for it (1009: "bye")'],
+    [1011, "CONNECTION_LOST", 'failed (1011: "bye")'],
+    [3000, "UNAUTHORIZED", 'does not accept who asks (3000: "bye")'],
+    [3003, "FORBIDDEN", 'does not allow it (3003: "bye")'],
+    [4242, "CONNECTION_LOST", 'gave a reason of its own (4242: "bye")'],
+  ])("with %i is %s", async (closeCode, code, words) => {
+    const server = await serveWebSockets((socket) => socket.close(closeCode, "bye"));
+    const { transport, failure } = prepareWebSocket(server);
+    await startAnyhow(transport);
+    expect(await failure()).toMatchObject({ code, message: expect.stringContaining(words) });
+  });
+
+  test("without a code, or without a word, is CONNECTION_LOST", async () => {
+    for (const [end, words] of [
+      [(socket: WebSocket) => socket.close(), "gave no reason (1005)"],
+      [(socket: WebSocket) => socket.terminate(), "ended the connection without a word (1006)"],
+    ] as const) {
+      const { transport, failure } = prepareWebSocket(await serveWebSockets(end));
+      await startAnyhow(transport);
+      expect(await failure()).toMatchObject({ code: "CONNECTION_LOST", message: expect.stringContaining(words) });
+    }
+  });
+
+  test("tells what the server said escaped, and without secrets", async () => {
+    const secret = "s3cr3t-t0ken";
+    const server = await serveWebSockets((socket) => socket.close(1011, `\u001b[31m bad ${secret}`));
+    const { transport, failure, published } = prepareWebSocket(server, { secret });
+    await startAnyhow(transport);
+    expect((await failure()).message).toContain('(1011: "\\x1b[31m bad [redacted]")');
+    expect(published.words()).not.toContain(secret);
+  });
+
+  test("ends what is being written", async () => {
+    const server = await serveRaw((upgrade, socket) => {
+      socket.pause().write(granted(upgrade, "Sec-WebSocket-Protocol: mcp"));
+    });
+    const large: JSONRPCMessage = { jsonrpc: "2.0", method: "test/large", params: { text: "x".repeat(20_000_000) } };
+    const lost = prepareWebSocket(server);
+    await lost.transport.start();
+    const lostSend = expect(lost.transport.send(large)).rejects.toMatchObject({
+      code: "CONNECTION_LOST",
+      details: { wasSent: true },
+    });
+    for (const socket of server.sockets) socket.resetAndDestroy();
+    await lostSend;
+    const closed = prepareWebSocket(server);
+    await closed.transport.start();
+    const closedSend = expect(closed.transport.send(large)).rejects.toMatchObject({
+      code: "CONNECTION_CLOSED",
+      details: { wasSent: true },
+    });
+    await closed.transport.close();
+    await closedSend;
+  });
+
+  test("does not wait for a server that does not answer it", async () => {
+    const server = await serveRaw((upgrade, socket) => socket.write(granted(upgrade, "Sec-WebSocket-Protocol: mcp")));
+    const { transport, closings } = prepareWebSocket(server);
+    await startAnyhow(transport);
+    await transport.close();
+    expect(closings()).toBe(1);
+    await vi.waitFor(() => expect(server.sockets.size).toBe(0), waiting);
+  });
+});

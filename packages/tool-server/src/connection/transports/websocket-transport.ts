@@ -1,0 +1,194 @@
+import type { Socket } from "node:net";
+import type { WebSocket } from "ws";
+import { publish } from "../../diagnostics/channels.js";
+import { ToolServerError } from "../../errors.js";
+import { wireOf } from "../../http/socket-wire.js";
+import { fixResponse, parseMessages } from "../rpc/message.js";
+import { answerFailure } from "./answer-failure.js";
+import { createJsonRpcStrays } from "./json-rpc-strays.js";
+import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
+import { createDelivery } from "./message-delivery.js";
+import { askWithCredential } from "./refusal.js";
+import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
+import type { NetworkContext, ToolTransport } from "./transport.js";
+import { connectionOver, createTransportLife } from "./transport-life.js";
+import { brokenWebSocket, closedByServer, notTheProtocol, silentServer } from "./websocket-failures.js";
+import { defaultKeepAlive, type KeepAlive, type KeepAliveTimes, startKeepAlive } from "./websocket-keep-alive.js";
+import { subprotocol, upgrade } from "./websocket-upgrade.js";
+
+export interface WebSocketOptions {
+  /** When a silent server is asked whether it is there. */
+  readonly keepAlive?: KeepAliveTimes;
+}
+
+/** Pings of a peer are not answered while more than this is waiting to be written, in bytes. */
+const maxUnsentBytes = 64 * 1024;
+
+const upgradeAdvice = "Check that the url is one of a WebSocket; a server of HTTP has the type http or sse.";
+
+/**
+ * A transport over a WebSocket of the subprotocol `mcp`, one message a text frame. The headers of the credential go on the
+ * request for the upgrade. `start` rejects with SERVER_UNREACHABLE, UNAUTHORIZED, FORBIDDEN, REDIRECT_REFUSED, SERVER_FAILED
+ * or NOT_A_TOOL_SERVER. `send` resolves when the message is written.
+ *
+ * It fails as the server's code of closing says, mostly with CONNECTION_LOST; also where the server does not answer a ping.
+ */
+export function createWebSocketTransport(context: NetworkContext, options: WebSocketOptions = {}): ToolTransport {
+  const { server, facts, tell, clock, limits } = context;
+  const { keepAlive: times = defaultKeepAlive } = options;
+  const life = createTransportLife(server);
+  const calledOff = new AbortController();
+  const strays = createJsonRpcStrays(context, "the WebSocket", "A tool server sends JSON-RPC and nothing else.");
+  const replies = createReplyQueue({
+    clock,
+    stallMs: limits.stallMs,
+    onStalled: () => giveUp(repliesNotTaken(server, limits.stallMs)),
+  });
+  let webSocket: WebSocket | undefined;
+  let socket: Socket | undefined;
+  let streams: JsonRpcStreams | undefined;
+  let keepAlive: KeepAlive | undefined;
+  let starting: Promise<void> | undefined;
+  let closed: Promise<void> | undefined;
+
+  /** Ends the life of the transport; `onclose` follows when the socket is closed, or at once where there is none. */
+  const end = (failure?: ToolServerError): void => {
+    if (!life.end(failure)) return;
+    keepAlive?.stop();
+    replies.end();
+    streams?.end();
+    if (webSocket === undefined) transport.onclose?.();
+  };
+  const giveUp = (failure: ToolServerError, closeCode?: number): void => {
+    end(failure);
+    if (closeCode !== undefined) webSocket?.close(closeCode);
+    webSocket?.terminate();
+  };
+  const onText = (text: string): void => {
+    const messages = parseMessages(text);
+    if (messages === undefined) {
+      if (!strays.add(text)) giveUp(notTheProtocol(context, "too much that is no message"), 1008);
+      return;
+    }
+    strays.interrupt();
+    for (const message of messages) {
+      streams?.received(message);
+      deliver(fixResponse(message));
+    }
+  };
+  const follow = (opened: WebSocket, below: Socket): void => {
+    if (life.isOver) {
+      opened.terminate();
+      return;
+    }
+    webSocket = opened;
+    socket = below;
+    const wire = wireOf(below);
+    if (wire !== undefined) streams = createJsonRpcStreams(wire);
+    const watching = startKeepAlive(
+      clock,
+      times,
+      () => {
+        opened.ping();
+        if (wire !== undefined) publish("wire:keep-alive-sent", wire);
+      },
+      () => giveUp(silentServer(context, times.timeoutMs)),
+    );
+    keepAlive = watching;
+    opened.on("pong", watching.heard);
+    opened.on("ping", (data) => {
+      watching.heard();
+      // RFC 6455, section 5.5.3, allows to answer only the latest ping: a peer that does not read must not make pongs pile up.
+      if (opened.bufferedAmount <= maxUnsentBytes) opened.pong(data);
+    });
+    opened.on("message", (data, isBinary) => {
+      watching.heard();
+      if (life.isOver) return;
+      if (isBinary) giveUp(notTheProtocol(context, "binary data"), 1003);
+      else onText(String(data));
+      const room = replies.room();
+      if (room === undefined || opened.isPaused) return;
+      opened.pause();
+      void room.then(() => opened.resume());
+    });
+    opened.on("error", (error) => giveUp(brokenWebSocket(context, error)));
+    closed = new Promise((resolve) => {
+      opened.on("close", (code, reason) => {
+        end(closedByServer(context, code, reason));
+        transport.onclose?.();
+        resolve();
+      });
+    });
+  };
+  const connect = async (): Promise<void> => {
+    const { signal } = calledOff;
+    const answer = await askWithCredential(
+      context,
+      (headers) => upgrade(context, { headers, signal, onOpen: follow }),
+      { method: "GET", url: context.url, signal },
+    );
+    if (answer.status !== 101) {
+      throw answerFailure(context, { ...answer, asked: "the upgrade to WebSocket", advice: upgradeAdvice });
+    }
+    if (answer.headers["sec-websocket-protocol"] === undefined) {
+      tell(facts, "warning", `The server does not say that it speaks the subprotocol ${subprotocol}; going on.`);
+    }
+  };
+  const open = async (): Promise<void> => {
+    life.begin();
+    try {
+      await connect();
+    } catch (error) {
+      end(ToolServerError.is(error) ? error : brokenWebSocket(context, asError(error)));
+    }
+    // Also where it ended as soon as it was open.
+    if (life.isOver) throw life.failure ?? connectionOver(server, undefined, false);
+  };
+
+  const transport: ToolTransport = {
+    kind: "ws",
+    strays: () => strays.describe(),
+    get failure() {
+      return life.failure;
+    },
+    start() {
+      const opening = open();
+      starting ??= opening;
+      return opening;
+    },
+    async send(message) {
+      life.assertOpen();
+      const opened = webSocket;
+      if (opened === undefined) throw new TypeError("The transport has not started yet.");
+      const text = JSON.stringify(message);
+      streams?.sending(message);
+      const write = (): Promise<void> =>
+        life.whileOpen((resolve) => {
+          opened.send(text, (error) => {
+            // Node reports no error if the socket was destroyed meanwhile; the end of the transport rejects.
+            if (life.isOver || socket?.destroyed) return;
+            if (error == null) {
+              streams?.sent();
+              resolve();
+            } else {
+              giveUp(brokenWebSocket(context, error));
+            }
+          });
+        });
+      await ("method" in message ? write() : replies.send(text.length, write));
+    },
+    async close() {
+      end();
+      calledOff.abort(connectionOver(server, undefined, false));
+      await starting?.catch(() => {});
+      webSocket?.close(1000);
+      await closed;
+    },
+  };
+  const deliver = createDelivery(transport);
+  return transport;
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
