@@ -9,7 +9,7 @@ import type { ApprovalSubject } from "./approval.js";
 import { createApprovalStore } from "./approval-store.js";
 import { createFolder, entryOf, subjectOf } from "./trust.test.helper.js";
 
-const built = fileURLToPath(new URL("../../dist/trust", import.meta.url));
+const built = fileURLToPath(new URL("../../dist/trust/", import.meta.url));
 
 /** A process of its own with the built package, and the lines that it prints. */
 function run(program: string): { child: ChildProcess; lines: AsyncIterator<string> } {
