@@ -195,3 +195,36 @@ test.each(["legacy", "modern"] as const)(
     await expect.poll(() => asked, patience).toEqual([`after no more ${uri}`]);
   },
 );
+
+test.each(["legacy", "modern"] as const)(
+  "a subscription of a client of the %s era that a server has not confirmed when it is replaced is sent to the new one",
+  async (era) => {
+    const uri = "notes://all";
+    const asked: string[] = [];
+    const makeNotes = (name: string, confirm: Promise<void>) => () => {
+      const server = new McpServer(
+        { name: "notes", version: "1" },
+        { capabilities: { resources: { subscribe: true } } },
+      );
+      server.registerResource("all", uri, {}, () => ({ contents: [{ uri, text: name }] }));
+      server.server.setRequestHandler("resources/subscribe", async () => {
+        asked.push(name);
+        await confirm;
+        return {};
+      });
+      return server;
+    };
+    const never = new Promise<void>(() => {});
+    const before = { type: "http", url: await serveLegacy(makeNotes("before", never)) };
+    const after = { type: "http", url: await serveLegacy(makeNotes("after", Promise.resolve())) };
+    const gateway = await startTestGateway({ notes: before });
+    await expect.poll(() => gateway.gateway.servers()[0]?.state, patience).toBe("READY");
+    const client = await connect(gateway, era);
+    const subscribed =
+      era === "legacy" ? client.subscribeResource({ uri }) : client.listen({ resourceSubscriptions: [uri] });
+    await expect.poll(() => asked, patience).toEqual(["before"]);
+    await gateway.gateway.reload([pluginOf({ notes: after })]);
+    await expect.poll(() => asked, patience).toEqual(["before", "after"]);
+    await subscribed;
+  },
+);

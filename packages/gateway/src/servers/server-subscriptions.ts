@@ -39,6 +39,15 @@ export function createServerSubscriptions(): ServerSubscriptions {
     if (open === undefined) return;
     await open.request(method, params, { totalTimeoutMs: requestMs });
   };
+  /** Subscribes. Rejects if the server refuses; a request that was lost with its session is sent again with the next one. */
+  const askSubscribe = async (uri: string): Promise<void> => {
+    const asked = ready();
+    try {
+      await (isModern() ? listenAgain() : ask("resources/subscribe", { uri }));
+    } catch (error) {
+      if (asked !== undefined && asked === ready()) throw error;
+    }
+  };
   const setLevel = async (): Promise<void> => {
     const server = ready()?.server;
     // In the newer era each request says its own.
@@ -95,8 +104,7 @@ export function createServerSubscriptions(): ServerSubscriptions {
       subscribed.set(uri, count + 1);
       if (count > 0) return;
       try {
-        if (isModern()) await listenAgain();
-        else await ask("resources/subscribe", { uri });
+        await askSubscribe(uri);
       } catch (error) {
         this.unsubscribe(uri);
         throw error;
