@@ -87,7 +87,8 @@ export function createConnections(limits: ListenLimits): Connections {
     limits.idleTimeoutMs,
   ];
   const sweepEveryMs = Math.min(1000, Math.max(10, Math.min(...timeouts) / 4));
-  const sweeper = setInterval(sweep, sweepEveryMs).unref();
+  // After the poll phase: a timer runs before it, and after a long turn would time out a peer whose bytes have arrived but are not read.
+  const sweeper = setInterval(() => setImmediate(sweep), sweepEveryMs).unref();
 
   function admit(socket: Socket): Connection | undefined {
     if (onDrained !== undefined || (connections.size >= limits.maxConnections && !displace())) {

@@ -129,6 +129,18 @@ test("[CZ-D-LISTEN-1] a TLS handshake that never comes is cut off", async () => 
   await eventually(() => listener.stats().connectionsTimedOut === 1 && listener.stats().connectionsOpen === 0);
 });
 
+test("[CZ-D-LISTEN-1] a peer that sent its request in time is served, even if this process was busy for longer than the time limit", async () => {
+  const listener = await start({ prefaceTimeoutMs: 50 });
+  const socket = await open(listener);
+  await eventually(() => listener.stats().connectionsOpen === 1);
+  const response = readToEnd(socket);
+  socket.write("GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+  // The whole event loop stands still, so the bytes wait in the kernel.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  expect(await response).toMatch(/^HTTP\/1\.1 404 /);
+  expect(listener.stats().connectionsTimedOut).toBe(0);
+});
+
 test("[CZ-D-LISTEN-1] a body that never comes ends the request: 408 over HTTP/1.1, a reset over HTTP/2", async () => {
   const listener = await start({ headersTimeoutMs: 5000, requestTimeoutMs: 400 });
   const socket = await open(listener);

@@ -35,7 +35,8 @@ export function createSessions({ limits, notices, tell, onLogLevel }: SessionsOp
       if (session.isIdle && session.usedAt <= oldest) session.close("It was idle for too long.");
     }
   };
-  const timer = setInterval(sweep, Math.min(60_000, Math.max(10, sessionIdleMs / 4)));
+  // After the poll phase: a timer runs before it, and after a long turn would end a session whose request has arrived but is not read.
+  const timer = setInterval(() => setImmediate(sweep), Math.min(60_000, Math.max(10, sessionIdleMs / 4)));
   timer.unref();
 
   const makeRoom = (): boolean => {
