@@ -1,0 +1,116 @@
+// Checks names, comments, messages, tests and documentation for words that this project replaced by the field's own.
+//
+//   node scripts/check-language.mjs               every file under version control
+//   node scripts/check-language.mjs --count       only the number of findings for each folder
+//   node scripts/check-language.mjs packages/cli  only these files and folders
+//
+// CONTRIBUTING.md explains the list. Add a word when a review finds one that a native engineer would not use; add an
+// exception only if the word is the right one in that place.
+
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+/** What must not be written, and what to write instead. Names are split into their words first: `atHand` is "at hand". */
+const replacements = [
+  [/\bmend(s|ed|ing)?\b/, "fix"],
+  [/\b(tell|tells|telling|told)\b/, "report, log, emit or say"],
+  [/\banswer(s|ed|ing)?\b/, "response, result; respond, return"],
+  [/\banew\b/, "again"],
+  [/\b(whoever|whomever)\b/, "the caller, the client, a user who"],
+  [/\bwho (asks|calls|reads|watches|listens|writes|waits|begins)\b/, "the caller, the reader, a user who"],
+  [/\bcall(s|ed|ing)? off\b/, "cancel, abort"],
+  [/\bbesides\b/, "in addition to"],
+  [/\bat the (most|least)\b/, "at most, at least"],
+  [/\bat hand\b/, "cached, available"],
+  [/\b(story|stories)\b/, "event, record, context"],
+  [/\brelay(s|ed|ing)?\b/, "forward, proxy"],
+  [/\ba text\b/, "a string"],
+  [/\bwish(es|ed)?\b/, "subscription, option, request"],
+  [/\bwant no more\b/, "unsubscribe"],
+  [/\b(leads|lead|led) to\b/, "connects to, proxies to, causes"],
+  [/\b(stands|stood) (in|at|for|on|there|beside|open|between)\b/, "is, is located in"],
+  [/\b(rests|lies) (in|at|on|there|beside)\b/, "is, is stored in"],
+  [/\bperform(s|ed|ing)?\b/, "dispatch, handle, run"],
+  [/\bits time is over\b/, "expired"],
+  [/\bas many as there may be\b/, "limit reached"],
+  [/\bthere (is|are|was|were) none\b/, "does not exist, is missing"],
+  [/\bgo(es|ing)? on\b/, "continue"],
+  [/\bwent on\b/, "continued"],
+  [/\bin the midst\b/, "during, in the middle of"],
+  [/\bhinder(s|ed)?\b/, "prevent"],
+  [/\bof its own accord\b/, "by itself"],
+  [/\b(is|are|was|were) got\b/, "is read, is fetched"],
+  [/\bbecame of\b/, "happened to"],
+  [/\bmost of all\b/, "mainly"],
+  [/\bin the manner of\b/, "like, as in"],
+  [/\bheed(s|ed)?\b/, "applies, is used"],
+  [/\bjudged?\b.*\bguilty\b/, "rejected"],
+  [/, for (it|they|there|nothing|nobody|that|what|who|no|else|each|one|he)\b/, "because"],
+  [/\bwhere (there|nothing|nobody|none|not) (is|are|was|has|have|can|does|may|known|given|set)\b/, "if, when"],
+  [/\bwants to know\b/, "requires"],
+  [/\bof this machine's own\b/, "of this machine"],
+];
+
+/** Files or lines in which a word is right, and why. */
+const exceptions = [
+  // The names and sentences of others: licenses, generated code, lock files, recorded pages.
+  { path: /(^|\/)(LICENSE|package-lock\.json)$|\/gen\/|\/testdata\/|\/fixtures\// },
+  // The list itself, and its test.
+  { path: /^scripts\/check-language\.mjs$|^test\/check-language\.test\.ts$/ },
+  { line: /performance/ },
+];
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** The findings in one file's text: line, word found, what to write. */
+export function checkText(path, text) {
+  const findings = [];
+  for (const [index, original] of text.split("\n").entries()) {
+    if (exceptions.some((each) => (each.path ?? each.line).test(each.path === undefined ? original : path))) continue;
+    const line = splitNames(original);
+    for (const [pattern, write] of replacements) {
+      const found = pattern.exec(line);
+      if (found !== null) findings.push({ path, line: index + 1, found: found[0], write });
+    }
+  }
+  return findings;
+}
+
+/** `tellAll`, `tell-all` and `TELL_ALL` become "tell all", so that names are read like sentences. */
+function splitNames(line) {
+  return line
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .replace(/([A-Za-z])[-_]([A-Za-z])/g, "$1 $2")
+    .toLowerCase();
+}
+
+function main() {
+  const { values, positionals } = parseArgs({ options: { count: { type: "boolean" } }, allowPositionals: true });
+  const listed = execFileSync("git", ["ls-files", "--", ...positionals], { cwd: root, encoding: "utf8" }).split("\n");
+  const files = listed.filter(
+    (path) => /\.(ts|tsx|mjs|js|json|jsonc|md|yml|yaml|proto)$/.test(path) && existsSync(join(root, path)),
+  );
+  const findings = files.flatMap((path) => checkText(path, readFileSync(join(root, path), "utf8")));
+  if (values.count) {
+    const counts = new Map();
+    for (const { path } of findings) {
+      const folder = path
+        .split("/")
+        .slice(0, path.startsWith("packages/") ? 4 : 2)
+        .join("/");
+      counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
+    for (const [folder, count] of [...counts].sort((a, b) => b[1] - a[1])) console.log(`${count}\t${folder}`);
+  } else {
+    for (const { path, line, found, write } of findings) console.error(`${path}:${line}: "${found}": write ${write}.`);
+  }
+  if (findings.length > 0) {
+    console.error(`\n${findings.length} finding(s). The glossary is in CONTRIBUTING.md.`);
+    process.exitCode = 1;
+  }
+}
+
+if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) main();
