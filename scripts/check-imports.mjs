@@ -3,7 +3,7 @@
 // Reads the sources as text, as Biome formats them: an import begins at the start of a line. Imports of types count as well:
 // to understand a file, one has to read the types that it uses.
 
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -40,6 +40,7 @@ const folderDirections = {
     listener: ["service"],
     client: [],
     dial: ["client"],
+    "internal.ts": ["dial"],
   },
   instrument: {
     sockets: [],
@@ -52,7 +53,7 @@ const folderDirections = {
     undici: ["sockets", "messages", "http"],
     "tool-server": ["sockets"],
     listener: ["sockets", "http", "http2"],
-    "servers.ts": ["listener"],
+    "internal.ts": ["listener"],
     process: ["http", "http2", "grpc-js", "undici", "tool-server", "listener"],
     "auto.ts": ["process"],
   },
@@ -68,12 +69,15 @@ const folderDirections = {
     "auth/vault": ["secrets", "process", "errors.ts", "files"],
     "auth/credentials": ["secrets", "process", "errors.ts", "diagnostics", "config"],
     "auth/oauth": ["secrets", "process", "errors.ts", "files", "diagnostics", "http", "auth/vault", "auth/credentials"],
+    // Its index.ts alone.
+    auth: ["diagnostics", "auth/vault", "auth/credentials", "auth/oauth"],
     "connection/rpc": ["errors.ts"],
     "connection/transports": below,
     connection: ["process", "errors.ts", "diagnostics", "connection/rpc", "connection/transports"],
     "connection/servers": below,
     "connection/bridge": below,
     why: below,
+    "internal.ts": below,
   },
   gateway: {
     telemetry: [],
@@ -88,6 +92,7 @@ const folderDirections = {
     admin: ["servers", "sign-in"],
     "gateway-options.ts": ["telemetry", "servers", "endpoint", "sign-in"],
     "gateway.ts": below,
+    "internal.ts": ["admin"],
   },
   cli: {
     output: [],
@@ -121,7 +126,7 @@ const browserEntries = ["packages/channelz/src/client/index.ts", "packages/gatew
 const browserSafe = ["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-web"];
 
 const root = resolve(process.argv[2] ?? fileURLToPath(new URL("..", import.meta.url)));
-const files = ["packages", "benchmarks", "conformance", "examples", "test"]
+const files = ["packages", "benchmarks", "conformance", "examples", "test", "docs", "README.md"]
   .flatMap(sources)
   .map((path) => ({ path, imports: importsOf(path) }));
 const importsByPath = new Map(files.map(({ path, imports }) => [path, imports]));
@@ -143,6 +148,17 @@ if (violations.length > 0) {
 function broken(path, { specifier, line, typeOnly }) {
   const at = (rule, advice) => ({ path, line, rule, advice });
   const home = workspaceOf(path);
+
+  if (isInternal(specifier) && isPublic(path)) {
+    return [
+      at(
+        `"${specifier}" is for the packages of this repository, and readers copy this file.`,
+        "Import what a public entry of the package exports, or export there what is missing.",
+      ),
+    ];
+  }
+
+  if (path.endsWith(".md")) return [];
 
   if (specifier.startsWith(".")) {
     const target = targetOf(path, specifier);
@@ -339,6 +355,16 @@ function isTest(path) {
   return /\.test(\.helper)?\.ts$/.test(path);
 }
 
+/** An entry whose exports change without notice. */
+function isInternal(specifier) {
+  return specifier.startsWith(scope) && specifier.split("/")[2] === "internal";
+}
+
+/** Examples and documentation: what they import, users import. */
+function isPublic(path) {
+  return path.startsWith("examples/") || path.endsWith(".md");
+}
+
 /** The package that a path lies in; the tests, scripts and the like lie in none. */
 function workspaceOf(path) {
   return /^(packages\/[^/]+|benchmarks|conformance|examples\/[^/]+)\//.exec(path)?.[1];
@@ -346,9 +372,10 @@ function workspaceOf(path) {
 
 function sources(directory) {
   if (!existsSync(join(root, directory))) return [];
+  if (statSync(join(root, directory)).isFile()) return [directory];
   return readdirSync(join(root, directory), { withFileTypes: true }).flatMap((entry) => {
     const path = `${directory}/${entry.name}`;
     if (entry.isDirectory()) return ["node_modules", "dist", "gen"].includes(entry.name) ? [] : sources(path);
-    return /\.(ts|tsx|mjs|js)$/.test(entry.name) ? [path] : [];
+    return /\.(ts|tsx|mjs|js|md)$/.test(entry.name) ? [path] : [];
   });
 }

@@ -123,6 +123,16 @@ const violations: Record<string, { path: string; text: string; says: string }> =
     text: "export const a = 1;\n",
     says: "packages/gateway/src/novel/a.ts:1: The folder novel/ of gateway has no row",
   },
+  "an example that imports what is internal": {
+    path: "examples/a/main.js",
+    text: 'import { parseUrl } from "@wirescope/channelz/internal";\n',
+    says: 'examples/a/main.js:1: "@wirescope/channelz/internal" is for the packages of this repository',
+  },
+  "a page of documentation that imports what is internal": {
+    path: "docs/page.md",
+    text: '```js\nimport { suggest } from "@wirescope/tool-server/internal/suggest";\n```\n',
+    says: 'docs/page.md:2: "@wirescope/tool-server/internal/suggest" is for the packages of this repository',
+  },
   "a package that imports itself by name": {
     path: "packages/cli/src/a.ts",
     text: 'import { main } from "@wirescope/cli";\n',

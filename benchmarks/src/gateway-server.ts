@@ -1,6 +1,7 @@
 // A gateway in front of one server: node gateway-server.js <entry as JSON>
 import { startGateway } from "@wirescope/gateway";
-import { createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { createSecretRegistry } from "@wirescope/tool-server";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { serveUntilLetGo } from "./serving-process.js";
 
 const secrets = createSecretRegistry();

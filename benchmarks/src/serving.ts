@@ -3,7 +3,7 @@ import {
   GetServerSocketsRequestSchema,
   GetSocketRequestSchema,
   GetTopChannelsRequestSchema,
-} from "@wirescope/channelz";
+} from "@wirescope/channelz/client";
 import { median } from "./compare.js";
 import { type Load, runLoad } from "./grpc-load.js";
 import { type Row, rateRow } from "./report.js";

@@ -3,7 +3,8 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { createRegistry } from "@wirescope/channelz";
 import { observeToolServers } from "@wirescope/instrument/tool-server";
-import { createSecretRegistry, createToolServers, parseConfiguration, type ToolServers } from "@wirescope/tool-server";
+import { createSecretRegistry, createToolServers, type ToolServers } from "@wirescope/tool-server";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { median } from "./compare.js";
 import { callInFlight } from "./in-flight.js";
 import { figure, type Row } from "./report.js";

@@ -1,6 +1,7 @@
 // The client that the suite starts: node client.js <url of the server>, with the scenario in the environment.
 
-import { createSecretRegistry, createToolServers, parseConfiguration } from "@wirescope/tool-server";
+import { createSecretRegistry, createToolServers } from "@wirescope/tool-server";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { oauthSettingsOf } from "./oauth-settings.js";
 import { scenarios, useEverything } from "./scenarios.js";
 

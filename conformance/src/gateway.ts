@@ -4,7 +4,8 @@
 // Listens on a free port of this machine, and says the url of its endpoint as the one line of its standard output.
 
 import { startGateway } from "@wirescope/gateway";
-import { createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { createSecretRegistry } from "@wirescope/tool-server";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 
 const [url] = process.argv.slice(2);
 const mcpServers = { everything: { type: "http", url } };

@@ -1,4 +1,5 @@
-import { createMemoryVault, type MachineGrant, type OAuthOverrides, type OAuthSettings } from "@wirescope/tool-server";
+import type { OAuthOverrides, OAuthSettings } from "@wirescope/tool-server";
+import { createMemoryVault, type MachineGrant } from "@wirescope/tool-server/auth";
 import { obligingPerson } from "./sign-in.js";
 
 /** What the suite tells a client for a scenario. */

@@ -1,4 +1,4 @@
-import type { SignIn } from "@wirescope/tool-server";
+import type { SignIn } from "@wirescope/tool-server/auth";
 
 /** A person who signs in and agrees to everything, as quickly as a program: the suite's servers ask nothing. */
 export const obligingPerson: SignIn = {

@@ -27,7 +27,7 @@ test("a program that leaves a sign-in when it is done ends, though the end of th
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const program = `
     import { createInterface } from "node:readline";
-    import { openAdminConnection } from "@wirescope/gateway/admin/node";
+    import { openAdminConnection } from "@wirescope/gateway/internal";
     const { client, close } = openAdminConnection(${JSON.stringify(url)});
     for await (const { event } of client.signIn({ server: "notes" })) {
       console.log(event.case);

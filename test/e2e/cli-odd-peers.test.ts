@@ -1,13 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import {
-  ChannelzError,
-  createRegistry,
-  GetServersResponseSchema,
-  GetTopChannelsResponseSchema,
-  listenChannelz,
-  type Source,
-} from "@wirescope/channelz";
+import { ChannelzError, createRegistry, listenChannelz, type Source } from "@wirescope/channelz";
+import { GetServersResponseSchema, GetTopChannelsResponseSchema } from "@wirescope/channelz/client";
 import { expect, onTestFinished, test } from "vitest";
 import { type Run, runCommand, startCommand } from "./command.test.helper.js";
 

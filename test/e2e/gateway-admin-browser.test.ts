@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { type HttpHandler, startGateway } from "@wirescope/gateway";
-import { createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { createSecretRegistry } from "@wirescope/tool-server";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { build, type Rollup } from "vite";
 import { expect, onTestFinished, test } from "vitest";
 import { isChromiumInstalled, openPage } from "./chromium.test.helper.js";

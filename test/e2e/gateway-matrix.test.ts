@@ -7,7 +7,9 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { type Gateway, startGateway } from "@wirescope/gateway";
-import { createMemoryVault, createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { createSecretRegistry } from "@wirescope/tool-server";
+import { createMemoryVault } from "@wirescope/tool-server/auth";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, test } from "vitest";
 import { createBrowser } from "./browser.test.helper.js";
 import { type Guard, startGuard } from "./gateway-matrix.test.helper.js";

@@ -4,7 +4,9 @@ import type { AddressInfo } from "node:net";
 import { json, text } from "node:stream/consumers";
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { type Gateway, startGateway } from "@wirescope/gateway";
-import { createMemoryVault, createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { createSecretRegistry } from "@wirescope/tool-server";
+import { createMemoryVault } from "@wirescope/tool-server/auth";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, test } from "vitest";
 import { createLeapingClock } from "./oauth-world.test.helper.js";
 

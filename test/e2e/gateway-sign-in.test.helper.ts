@@ -1,6 +1,8 @@
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { type Gateway, type GatewayEvent, type GatewaySignIn, startGateway } from "@wirescope/gateway";
-import { createMemoryVault, createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { createSecretRegistry } from "@wirescope/tool-server";
+import { createMemoryVault } from "@wirescope/tool-server/auth";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished } from "vitest";
 import { createBrowser, type Page } from "./browser.test.helper.js";
 import { type GuardedToolServer, startGuardedToolServer } from "./guarded-tool-server.test.helper.js";

@@ -7,13 +7,8 @@ import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
 import { createRegistry, listenChannelz } from "@wirescope/channelz";
 import { observeToolServers } from "@wirescope/instrument/tool-server";
-import {
-  type Connection,
-  channels,
-  createSecretRegistry,
-  createToolServers,
-  parseConfiguration,
-} from "@wirescope/tool-server";
+import { type Connection, channels, createSecretRegistry, createToolServers } from "@wirescope/tool-server";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 
 const file = process.argv[2] ?? "";
 const tell = (what: string, value: unknown): void => {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createOAuthCredential } from "@wirescope/tool-server";
+import { createOAuthCredential } from "@wirescope/tool-server/auth";
 import { EmbeddedJWK, jwtVerify } from "jose";
 import { expect, onTestFinished, test } from "vitest";
 import { createRealWorld, type RealWorld } from "./oauth-world.test.helper.js";

@@ -1,11 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
-import {
-  createMemoryVault,
-  createOAuthCredential,
-  createSecretRegistry,
-  createToolServers,
-  parseConfiguration,
-} from "@wirescope/tool-server";
+import { createSecretRegistry, createToolServers } from "@wirescope/tool-server";
+import { createMemoryVault, createOAuthCredential } from "@wirescope/tool-server/auth";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createBrowser } from "./browser.test.helper.js";
 import { startGuard } from "./gateway-matrix.test.helper.js";

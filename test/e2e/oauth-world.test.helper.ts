@@ -1,22 +1,21 @@
 import { type HostileToolServer, startHostileToolServer } from "@wirescope/quirks";
+import { type Clock, createSecretRegistry, ToolServerError, type TransportFacts } from "@wirescope/tool-server";
 import {
-  type Clock,
   type Credential,
-  createHttpClient,
   createMemoryVault,
   createOAuthSession,
-  createSecretRegistry,
-  createStreamableHttpTransport,
-  defaultLimits,
-  type HttpClient,
   type OAuthSession,
   type OAuthSessionOptions,
   type SignIn,
   type SignInRequest,
+} from "@wirescope/tool-server/auth";
+import {
+  createHttpClient,
+  createStreamableHttpTransport,
+  defaultLimits,
+  type HttpClient,
   systemClock,
-  ToolServerError,
-  type TransportFacts,
-} from "@wirescope/tool-server";
+} from "@wirescope/tool-server/internal";
 import { onTestFinished } from "vitest";
 import { createBrowser, type Page } from "./browser.test.helper.js";
 import {

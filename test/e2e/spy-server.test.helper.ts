@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { keyFromVariable, openFileVault } from "@wirescope/tool-server";
+import { keyFromVariable, openFileVault } from "@wirescope/tool-server/auth";
 import { onTestFinished } from "vitest";
 import { createUserFolder, program, type UserFolder } from "./command.test.helper.js";
 

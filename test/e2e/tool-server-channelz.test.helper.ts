@@ -6,7 +6,8 @@ import {
   listenChannelz,
 } from "@wirescope/channelz";
 import { observeProcess } from "@wirescope/instrument";
-import { type Connection, createSecretRegistry, createToolServers, parseConfiguration } from "@wirescope/tool-server";
+import { type Connection, createSecretRegistry, createToolServers } from "@wirescope/tool-server";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished } from "vitest";
 import { type GrpcJsAnswer, readWithGrpcJs } from "./grpc-js-channelz.test.helper.js";
 

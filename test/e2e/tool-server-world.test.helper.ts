@@ -7,12 +7,12 @@ import {
   type Connection,
   createSecretRegistry,
   createToolServers,
-  parseConfiguration,
   type SecretRegistry,
   ToolServerError,
   type ToolServers,
   type ToolServersOptions,
 } from "@wirescope/tool-server";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { afterEach, beforeEach, expect } from "vitest";
 
 const cleanups: (() => unknown)[] = [];

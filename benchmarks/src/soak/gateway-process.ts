@@ -2,7 +2,8 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createRegistry } from "@wirescope/channelz";
 import { type PluginServers, startGateway } from "@wirescope/gateway";
-import { createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { createSecretRegistry } from "@wirescope/tool-server";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { type Census, takeCensus } from "./census.js";
 import { answerParent } from "./child.js";
 

@@ -1,7 +1,6 @@
-import { ChannelzError, type ChannelzErrorCode } from "@wirescope/channelz/errors";
-import { printableText } from "@wirescope/channelz/printable-text";
+import { ChannelzError, type ChannelzErrorCode, printableText } from "@wirescope/channelz/internal";
 import type { ToolServerError, ToolServerErrorCode } from "@wirescope/tool-server";
-import { commandLine } from "@wirescope/tool-server/command-line";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "./io.js";
 import { UsageError } from "./usage-error.js";
 

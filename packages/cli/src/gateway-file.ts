@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-import { commandLine } from "@wirescope/tool-server/command-line";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { hasProofKey } from "./gateway-proof.js";
 import type { Io } from "./io.js";
 import { UsageError } from "./usage-error.js";

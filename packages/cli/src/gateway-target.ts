@@ -1,4 +1,4 @@
-import { parseTarget, type Target } from "@wirescope/channelz";
+import { parseTarget, type Target } from "@wirescope/channelz/internal";
 
 /**
  * Whether a target that the user names is the address at which a gateway of this machine serves Channelz. Only addresses of the

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { setProgram } from "@wirescope/tool-server/command-line";
-import { suggest } from "@wirescope/tool-server/suggest";
+import { setProgram } from "@wirescope/tool-server/internal/command-line";
+import { suggest } from "@wirescope/tool-server/internal/suggest";
 import { commands } from "./command-table.js";
 import type { Command } from "./commands/command.js";
 import { exitCode, reportFailure } from "./failure.js";

@@ -1,5 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { suggest } from "@wirescope/tool-server/suggest";
+import { suggest } from "@wirescope/tool-server/internal/suggest";
 import { type Meaning, twoColumns } from "./output/two-columns.js";
 import { UsageError } from "./usage-error.js";
 

@@ -1,7 +1,7 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { fromJsonSchema, type InputRequiredResult, inputRequired, McpServer } from "@modelcontextprotocol/server";
-import { metaKeys } from "@wirescope/tool-server/rpc";
+import { metaKeys } from "@wirescope/tool-server/internal";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import {

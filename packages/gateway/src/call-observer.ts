@@ -1,5 +1,5 @@
 import type { Connection } from "@wirescope/tool-server";
-import type { JsonObject, RpcFault } from "@wirescope/tool-server/rpc";
+import type { JsonObject, RpcFault } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "./client-call.js";
 import type { TraceFields } from "./trace-fields.js";
 

@@ -5,7 +5,7 @@ import {
   type JsonObject,
   type LogLevel,
   type RequestId,
-} from "@wirescope/tool-server/rpc";
+} from "@wirescope/tool-server/internal";
 import type { TraceFields } from "./trace-fields.js";
 
 /** A client as far as it is known: who it is, and its calls in flight. */

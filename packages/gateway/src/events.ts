@@ -1,4 +1,4 @@
-import type { RequestId } from "@wirescope/tool-server/rpc";
+import type { RequestId } from "@wirescope/tool-server/internal";
 
 /** Who called, as far as it is known. */
 export interface CallerFacts {

@@ -1,6 +1,6 @@
 import type { ListenLimits, ListenTls, Registry } from "@wirescope/channelz";
 import type { Clock, SecretRegistry } from "@wirescope/tool-server";
-import type { Implementation } from "@wirescope/tool-server/rpc";
+import type { Implementation } from "@wirescope/tool-server/internal";
 import type { DebugSwitch } from "./debug-switch.js";
 import type { HttpHandler } from "./endpoint/http-exchange.js";
 import type { GatewayListener } from "./events.js";

@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
-import { createLineReader } from "@wirescope/tool-server/rpc";
+import { createLineReader } from "@wirescope/tool-server/internal";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { patience, post, startTestGateway, type TestGateway } from "./gateway.test.helper.js";
 import { serveRaw } from "./raw-server.test.helper.js";

@@ -1,4 +1,4 @@
-export type { Implementation } from "@wirescope/tool-server/rpc";
+export type { Implementation } from "@wirescope/tool-server/internal";
 export type { ToolFilter } from "./catalogue/tool-filter.js";
 export type { DebugSwitch } from "./debug-switch.js";
 export type { HttpHandler } from "./endpoint/http-exchange.js";

@@ -1,4 +1,4 @@
-import type { JsonObject, LogLevel } from "@wirescope/tool-server/rpc";
+import type { JsonObject, LogLevel } from "@wirescope/tool-server/internal";
 
 /** The lists of which clients hear when they change. */
 export type NoticedList = "tools" | "prompts" | "resources";

@@ -1,4 +1,4 @@
-import { type JsonObject, metaOf } from "@wirescope/tool-server/rpc";
+import { type JsonObject, metaOf } from "@wirescope/tool-server/internal";
 
 /**
  * Where a request stands in a trace, in the words of W3C. The names are those of headers, and of the keys in `_meta` that the

@@ -10,5 +10,5 @@ export { type ObserveServerOptions, observeHttp2Server } from "./http2/observe-s
 export { observeServerSession } from "./http2/observe-server-session.js";
 export { isObserved, stopObserving } from "./observation.js";
 export { type ObserveProcessOptions, observeProcess, type ProcessObservation } from "./process/observe-process.js";
-export * from "./sockets/index.js";
+export { whyNoSocketOptions } from "./sockets/native.js";
 export { type ObserveUndiciOptions, observeUndici, type UndiciObservation } from "./undici/observe-undici.js";

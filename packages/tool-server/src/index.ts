@@ -8,60 +8,54 @@ export type {
   ResourceTemplateType,
   Tool,
 } from "@modelcontextprotocol/client";
-export * from "./auth/credentials/index.js";
-export * from "./auth/oauth/index.js";
-export * from "./auth/vault/index.js";
-export { type CheckOptions, type CheckReport, checkConfiguration } from "./config/check-configuration.js";
-export {
-  configurationFileName,
-  findConfigurationFile,
-  readConfigurationFile,
-} from "./config/configuration-file.js";
-export { readReadme } from "./config/documents.js";
-export type {
-  Entry,
-  NamedField,
-  NetworkEntry,
-  NetworkType,
-  StdioEntry,
-  TenantVariable,
-  TextField,
-} from "./config/entry.js";
-export { type Finding, formatPath, type JsonPath, type Place, type Severity } from "./config/finding.js";
-export { decodeHeaderText, encodeHeaderText } from "./config/headers/header-text.js";
-export {
-  type Configuration,
-  type ParseConfigurationOptions,
-  parseConfiguration,
-} from "./config/parse-configuration.js";
-export { type EnvFile, parseEnvFile } from "./config/parse-env-file.js";
-export {
-  type NeededPermissions,
-  permissionsToMarkdown,
-  scopesUndocumented,
-} from "./config/permission-table.js";
-export { type RuleCode, rules } from "./config/rules.js";
-export {
-  type ResolvedEntry,
-  resolveEntry,
-  type Substitution,
-  type SubstitutionContext,
-  substituteEntry,
-  type Variables,
-  type VariableUse,
-  variableUses,
-} from "./config/substitute-entry.js";
-export { parseTemplate, type Template, type TemplatePart, type VariableReference } from "./config/template.js";
-export { usesOAuth } from "./config/uses-oauth.js";
-export { type NeededVariable, neededVariables, variablesToMarkdown } from "./config/variable-table.js";
-export { createNetworkLink, type NetworkLink, type NetworkLinkOptions } from "./connection/bridge/network-link.js";
-export { createPipeTransport } from "./connection/bridge/pipe-transport.js";
-export { type RelayOptions as ForwardStdioOptions, relay as forwardStdio } from "./connection/bridge/relay.js";
+export type { Clock } from "./clock.js";
 export { type BridgeOptions, runBridge } from "./connection/bridge/run-bridge.js";
-export * from "./connection/index.js";
-export * from "./connection/servers/index.js";
-export * from "./connection/transports/index.js";
-export * from "./diagnostics/index.js";
+export type { ClientSettings, MessageOrigin, ServerDescription } from "./connection/client-settings.js";
+export type { CallOptions, Connection, ForwardedRequest } from "./connection/connection.js";
+export { type ConnectionOptions, createConnection } from "./connection/create-connection.js";
+export type { ChangedList } from "./connection/list-changes.js";
+export type { EntryCredentialOptions } from "./connection/servers/entry-credential.js";
+export type { OAuthOverrides, OAuthSettings } from "./connection/servers/entry-oauth.js";
+export type { SandboxSettings } from "./connection/servers/entry-sandbox.js";
+export type {
+  AssertTrusted,
+  OpenedToolServer,
+  OpenToolServerOptions,
+  ToolServerSettings,
+} from "./connection/servers/open-tool-server.js";
+export { createToolServers, type ToolServers, type ToolServersOptions } from "./connection/servers/tool-servers.js";
+export type {
+  NetworkContext,
+  ToolTransport,
+  TransportContext,
+  TransportLimits,
+} from "./connection/transports/transport.js";
+export {
+  channelPrefix,
+  channels,
+  type Ending,
+  type StateChange,
+  type StoryEvent,
+  type ToolServerChannelName,
+  type ToolServerMessages,
+} from "./diagnostics/channels.js";
+export type {
+  CredentialEnding,
+  CredentialOperation,
+  CredentialOperationCause,
+  CredentialOperationKind,
+  CredentialOutcome,
+} from "./diagnostics/credential-operation.js";
+export type {
+  ChildWire,
+  ConnectionFacts,
+  ConnectivityState,
+  SocketWire,
+  TransportFacts,
+  TransportKind,
+  WireFacts,
+} from "./diagnostics/facts.js";
+export type { Follow, Settle } from "./diagnostics/follow.js";
 export {
   type ConnectingDetails,
   type ErrorParts,
@@ -69,14 +63,31 @@ export {
   type ToolServerErrorCode,
   type ToolServerErrorDetails,
 } from "./errors.js";
-export { type BoundedReadOptions, readBoundedFile } from "./files/bounded-file.js";
-export { type FileLockOptions, withFileLock } from "./files/file-lock.js";
-export * from "./http/index.js";
-export * from "./process/index.js";
+export type { TlsSettings } from "./http/tls-settings.js";
 export { createSecretRegistry, type SecretRegistry } from "./secrets/redactor.js";
-export * from "./trust/index.js";
-export { type CauseCode, causeTable } from "./why/cause-table.js";
-export type { ExplainOAuth, ExplainOptions } from "./why/explain-options.js";
-export type { Cause, Demand, Explanation, Mend, Note, Outcome, Step, StepName } from "./why/explanation.js";
-export type { WalkFacts } from "./why/facts.js";
-export { explainServer } from "./why/lazy-explain.js";
+export { type Approval, type ApprovalKey, type ApprovalSubject, approvalKey } from "./trust/approval.js";
+export {
+  type ApprovalStore,
+  type ApprovalStoreOptions,
+  createApprovalStore,
+  defaultApprovalsPath,
+} from "./trust/approval-store.js";
+export {
+  type ApprovalDescription,
+  type DescribedField,
+  type DescribedVariable,
+  describeForApproval,
+} from "./trust/describe-for-approval.js";
+export { type ApprovalChange, diffApproval, renderDiff } from "./trust/diff-approval.js";
+export {
+  type EntryFingerprint,
+  type FileFingerprint,
+  type FingerprintOptions,
+  fingerprintEntry,
+} from "./trust/fingerprint-entry.js";
+export { judgeTrust, type TrustJudgement, type TrustQuestion } from "./trust/judge-trust.js";
+export type { OriginPattern } from "./trust/origin-pattern.js";
+export type { DenyingRule, PolicyRule, SandboxRule, TrustPolicy } from "./trust/policy.js";
+export { defaultPolicyPath, readPolicy } from "./trust/read-policy.js";
+export { renderApproval } from "./trust/render-approval.js";
+export { type Distrust, notTrusted, renderDistrust } from "./trust/trust-error.js";

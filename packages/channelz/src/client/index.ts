@@ -1,7 +1,6 @@
 export { type ChannelzPackage, channelzPackages } from "../channelz-package.js";
 export { ChannelzError, type ChannelzErrorCode } from "../errors.js";
 export * from "../gen/rpc/channelz/v1/channelz_pb.js";
-export { printableText } from "../printable-text.js";
 export { channelzFile, channelzService, payloadRegistry } from "../schema.js";
 export type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
 export { type ChannelzClient, type ChannelzClientOptions, createChannelzClient } from "./client.js";

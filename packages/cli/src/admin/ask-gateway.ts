@@ -1,7 +1,7 @@
 import { type AdminClient, readAdminError } from "@wirescope/gateway/admin";
-import { failureFromMessage, openAdminConnection } from "@wirescope/gateway/admin/node";
+import { failureFromMessage, openAdminConnection } from "@wirescope/gateway/internal";
 import { ToolServerError } from "@wirescope/tool-server";
-import { commandLine } from "@wirescope/tool-server/command-line";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { RunningGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 import { readPem } from "../tool-server/read-pem.js";

@@ -1,16 +1,15 @@
-import type { ServerReport } from "@wirescope/gateway/admin/node";
+import type { ServerReport } from "@wirescope/gateway/internal";
 import {
   approvalKey,
-  type Entry,
   judgeTrust,
-  oauthSummary,
-  parseResourceChallenge,
   renderDistrust,
   type SecretRegistry,
   ToolServerError,
   type TrustJudgement,
 } from "@wirescope/tool-server";
-import { commandLine } from "@wirescope/tool-server/command-line";
+import type { Entry } from "@wirescope/tool-server/config";
+import { oauthSummary, parseResourceChallenge } from "@wirescope/tool-server/internal";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";

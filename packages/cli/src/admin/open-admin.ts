@@ -68,7 +68,7 @@ async function isMeant(
   const { profile = io.env.WIRESCOPE_PROFILE || "default", config } = values;
   if (ownOptions({ ...values, profile: undefined }).length > 0 || profile !== (running.profile ?? "default"))
     return false;
-  const { findConfigurationFile } = await import("@wirescope/tool-server");
+  const { findConfigurationFile } = await import("@wirescope/tool-server/config");
   const { fileOf } = await import("../tool-server/configuration-input.js");
   const found = config === undefined ? findConfigurationFile(process.cwd()) : fileOf(config);
   const file = await found.then((path) => realpath(path)).catch(() => undefined);

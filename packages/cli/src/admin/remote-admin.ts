@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz/printable-text";
+import { printableText } from "@wirescope/channelz/internal";
 import { type AdminClient, type Server, type SignInPrompt, SignInWay } from "@wirescope/gateway/admin";
 import {
   approvalFromMessage,
@@ -7,9 +7,9 @@ import {
   type ServerReport,
   serverFromMessage,
   signOutFromMessage,
-} from "@wirescope/gateway/admin/node";
+} from "@wirescope/gateway/internal";
 import { ToolServerError } from "@wirescope/tool-server";
-import { commandLine } from "@wirescope/tool-server/command-line";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import { type AdminAtHand, failureFrom } from "./ask-gateway.js";
 import type { ServerAdmin, SignedIn, SignInWish } from "./server-admin.js";

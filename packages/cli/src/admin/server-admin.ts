@@ -1,12 +1,7 @@
-import type { ServerReport } from "@wirescope/gateway/admin/node";
-import type {
-  Explanation,
-  OAuthDescription,
-  SignIn,
-  SignOutReport,
-  TrustJudgement,
-  Vault,
-} from "@wirescope/tool-server";
+import type { ServerReport } from "@wirescope/gateway/internal";
+import type { TrustJudgement } from "@wirescope/tool-server";
+import type { OAuthDescription, SignIn, SignOutReport, Vault } from "@wirescope/tool-server/auth";
+import type { Explanation } from "@wirescope/tool-server/why";
 import type { Io } from "../io.js";
 
 /**

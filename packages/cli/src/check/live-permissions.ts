@@ -1,11 +1,11 @@
 import {
   type CheckReport,
   type Entry,
-  type Explanation,
   type Finding,
   type NeededPermissions,
   scopesUndocumented,
-} from "@wirescope/tool-server";
+} from "@wirescope/tool-server/config";
+import type { Explanation } from "@wirescope/tool-server/why";
 
 /** The permissions of a report, with those that the servers named when they were walked. */
 export function withScopes(

@@ -1,12 +1,7 @@
-import { printableText } from "@wirescope/channelz/printable-text";
-import {
-  type Cause,
-  type Demand,
-  type Entry,
-  type Explanation,
-  type Finding,
-  ToolServerError,
-} from "@wirescope/tool-server";
+import { printableText } from "@wirescope/channelz/internal";
+import { ToolServerError } from "@wirescope/tool-server";
+import type { Entry, Finding } from "@wirescope/tool-server/config";
+import type { Cause, Demand, Explanation } from "@wirescope/tool-server/why";
 import type { Screen } from "../output/screen.js";
 import { wrap } from "../output/wrap.js";
 import type { ExplainableServers } from "../why/explain-configured.js";

@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz/printable-text";
+import { printableText } from "@wirescope/channelz/internal";
 import {
   type CheckReport,
   type Finding,
@@ -7,7 +7,7 @@ import {
   neededVariables,
   permissionsToMarkdown,
   variablesToMarkdown,
-} from "@wirescope/tool-server";
+} from "@wirescope/tool-server/config";
 import type { Paint } from "../output/colour.js";
 import type { Screen } from "../output/screen.js";
 import { wrap } from "../output/wrap.js";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { type CheckReport, type Finding, formatPath, neededVariables, rules } from "@wirescope/tool-server";
+import { type CheckReport, type Finding, formatPath, neededVariables, rules } from "@wirescope/tool-server/config";
 import { countBySeverity } from "./severity.js";
 
 /** A report for scripts. */

@@ -1,15 +1,14 @@
 import { dirname, relative, resolve } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { createSecretRegistry, type SecretRegistry } from "@wirescope/tool-server";
 import {
   type CheckReport,
   checkConfiguration,
-  createSecretRegistry,
   findConfigurationFile,
   readConfigurationFile,
-  readReadme,
-  type SecretRegistry,
   type Variables,
-} from "@wirescope/tool-server";
+} from "@wirescope/tool-server/config";
+import { readReadme } from "@wirescope/tool-server/internal";
 import { exitCode } from "../failure.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";

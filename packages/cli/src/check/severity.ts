@@ -1,4 +1,4 @@
-import type { Finding, Severity } from "@wirescope/tool-server";
+import type { Finding, Severity } from "@wirescope/tool-server/config";
 import { exitCode } from "../failure.js";
 
 /** How many findings there are of each severity. */

@@ -1,6 +1,6 @@
-import { printableText } from "@wirescope/channelz/printable-text";
-import type { ServerReport } from "@wirescope/gateway/admin/node";
-import type { CredentialDescription, OAuthDescription } from "@wirescope/tool-server";
+import { printableText } from "@wirescope/channelz/internal";
+import type { ServerReport } from "@wirescope/gateway/internal";
+import type { CredentialDescription, OAuthDescription } from "@wirescope/tool-server/auth";
 import { type Field, renderFields } from "../output/fields.js";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";

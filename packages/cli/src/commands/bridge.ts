@@ -1,5 +1,4 @@
-import { printableText } from "@wirescope/channelz/printable-text";
-import { parseUrl } from "@wirescope/channelz/url";
+import { parseUrl, printableText } from "@wirescope/channelz/internal";
 import { commonOptions, parseOptions } from "../options.js";
 import { readPem } from "../tool-server/read-pem.js";
 import { UsageError } from "../usage-error.js";

@@ -1,5 +1,4 @@
-import { printableText } from "@wirescope/channelz/printable-text";
-import { parseUrl } from "@wirescope/channelz/url";
+import { parseUrl, printableText } from "@wirescope/channelz/internal";
 import { formatJson } from "../output/json.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import { assertScopes } from "../tool-server/scope-names.js";

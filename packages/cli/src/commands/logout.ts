@@ -1,5 +1,5 @@
-import { printableText } from "@wirescope/channelz/printable-text";
-import type { SignOutReport, WipedTokens } from "@wirescope/tool-server";
+import { printableText } from "@wirescope/channelz/internal";
+import type { SignOutReport, WipedTokens } from "@wirescope/tool-server/auth";
 import { formatJson } from "../output/json.js";
 import { jsonOf } from "../tool-server/json-of.js";
 import { adminOptions, serverOptions } from "../tool-server/server-options.js";

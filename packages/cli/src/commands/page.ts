@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz/printable-text";
+import { printableText } from "@wirescope/channelz/internal";
 import { commonOptions, parseOptions } from "../options.js";
 import { formatJson } from "../output/json.js";
 import { createScreen } from "../output/screen.js";

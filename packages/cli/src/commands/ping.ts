@@ -1,5 +1,5 @@
 import { performance } from "node:perf_hooks";
-import { printableText } from "@wirescope/channelz/printable-text";
+import { printableText } from "@wirescope/channelz/internal";
 import type { ServerDescription } from "@wirescope/tool-server";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";

@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz/printable-text";
+import { printableText } from "@wirescope/channelz/internal";
 import type { Prompt } from "@wirescope/tool-server";
 import { formatJson } from "../output/json.js";
 import { type Column, renderTable } from "../output/table.js";

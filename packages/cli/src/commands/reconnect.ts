@@ -1,6 +1,6 @@
-import { printableText } from "@wirescope/channelz/printable-text";
-import type { ServerReport } from "@wirescope/gateway/admin/node";
-import { commandLine } from "@wirescope/tool-server/command-line";
+import { printableText } from "@wirescope/channelz/internal";
+import type { ServerReport } from "@wirescope/gateway/internal";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { exitCode } from "../failure.js";
 import { formatJson } from "../output/json.js";
 import { jsonOf } from "../tool-server/json-of.js";

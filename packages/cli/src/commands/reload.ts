@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz/printable-text";
+import { printableText } from "@wirescope/channelz/internal";
 import { exitCode } from "../failure.js";
 import { formatJson } from "../output/json.js";
 import { jsonOf } from "../tool-server/json-of.js";

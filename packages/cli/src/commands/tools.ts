@@ -1,5 +1,5 @@
 import type { Tool } from "@wirescope/tool-server";
-import { suggest } from "@wirescope/tool-server/suggest";
+import { suggest } from "@wirescope/tool-server/internal/suggest";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
 import { type Column, renderTable } from "../output/table.js";

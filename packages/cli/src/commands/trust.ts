@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz/printable-text";
+import { printableText } from "@wirescope/channelz/internal";
 import type { Approval, TrustRow } from "../admin/server-admin.js";
 import type { Io } from "../io.js";
 import { commonOptions } from "../options.js";

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Gateway } from "@wirescope/gateway";
-import { createSecretRegistry, createToolServers, parseConfiguration, ToolServerError } from "@wirescope/tool-server";
+import { createSecretRegistry, createToolServers, ToolServerError } from "@wirescope/tool-server";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 
 const pauseMs = 2000;
 const calls = [

@@ -1,5 +1,5 @@
-import { printableText } from "@wirescope/channelz/printable-text";
-import { commandLine } from "@wirescope/tool-server/command-line";
+import { printableText } from "@wirescope/channelz/internal";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { requireGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 import { readJsoncMember } from "../jsonc/edit-jsonc.js";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { access, chmod, mkdir, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
-import { readBoundedFile, systemClock, withFileLock } from "@wirescope/tool-server";
+import { readBoundedFile, systemClock, withFileLock } from "@wirescope/tool-server/internal";
 
 /** The file of a client, as it was read. */
 export interface ClientFile {

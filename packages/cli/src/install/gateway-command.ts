@@ -1,6 +1,6 @@
 import { access, realpath } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { findConfigurationFile } from "@wirescope/tool-server";
+import { findConfigurationFile } from "@wirescope/tool-server/config";
 import { fileOf, readable } from "../tool-server/configuration-input.js";
 import { UsageError } from "../usage-error.js";
 import type { Place } from "./clients.js";

@@ -5,8 +5,8 @@ import {
   readConfigurationFile,
   type Variables,
   variableUses,
-} from "@wirescope/tool-server";
-import { commandLine } from "@wirescope/tool-server/command-line";
+} from "@wirescope/tool-server/config";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 
 /** A variable without a default that the servers need, and that no environment file of the entry sets. */
 export interface MissingVariable {

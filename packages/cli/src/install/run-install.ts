@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
-import { printableText } from "@wirescope/channelz/printable-text";
-import { commandLine } from "@wirescope/tool-server/command-line";
-import { suggest } from "@wirescope/tool-server/suggest";
+import { printableText } from "@wirescope/channelz/internal";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
+import { suggest } from "@wirescope/tool-server/internal/suggest";
 import type { Io } from "../io.js";
 import { JsoncError } from "../jsonc/jsonc-text.js";
 import { formatJson } from "../output/json.js";

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
-import { type Address, AddressSchema } from "@wirescope/channelz";
+import type { Address } from "@wirescope/channelz";
+import { AddressSchema } from "@wirescope/channelz/client";
 import { expect, test } from "vitest";
 import { formatAddress } from "./address.js";
 

@@ -8,7 +8,7 @@ import {
   SocketOptionLingerSchema,
   SocketOptionTimeoutSchema,
   SocketSchema,
-} from "@wirescope/channelz";
+} from "@wirescope/channelz/client";
 import { describe, expect, test } from "vitest";
 import type { Io } from "../io.js";
 import { channelLines, serverLines, socketLines } from "./describe.js";

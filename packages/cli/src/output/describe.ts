@@ -1,13 +1,5 @@
-import {
-  type Channel,
-  type ChannelData,
-  printableText,
-  type Server,
-  type ServerData,
-  type Socket,
-  type SocketRef,
-  type Subchannel,
-} from "@wirescope/channelz";
+import type { Channel, ChannelData, Server, ServerData, Socket, SocketRef, Subchannel } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/internal";
 import { formatAddress } from "./address.js";
 import { type Field, renderFields } from "./fields.js";
 import type { Screen } from "./screen.js";

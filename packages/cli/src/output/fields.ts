@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz/printable-text";
+import { printableText } from "@wirescope/channelz/internal";
 import type { Paint } from "./colour.js";
 import type { Screen } from "./screen.js";
 

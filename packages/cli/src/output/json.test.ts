@@ -1,5 +1,5 @@
 import { create, toBinary } from "@bufbuild/protobuf";
-import { ChannelSchema, SocketOptionTimeoutSchema, SocketSchema } from "@wirescope/channelz";
+import { ChannelSchema, SocketOptionTimeoutSchema, SocketSchema } from "@wirescope/channelz/client";
 import { describe, expect, test } from "vitest";
 import { formatJson } from "./json.js";
 import { messageToJson } from "./message-json.js";

@@ -2,7 +2,7 @@ import { clone, type DescMessage, type JsonObject, type MessageShape, toJson } f
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import type { Any } from "@bufbuild/protobuf/wkt";
-import { payloadRegistry } from "@wirescope/channelz";
+import { payloadRegistry } from "@wirescope/channelz/client";
 
 const options = { registry: payloadRegistry, alwaysEmitImplicit: true };
 

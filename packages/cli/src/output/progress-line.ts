@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz/printable-text";
+import { printableText } from "@wirescope/channelz/internal";
 import type { Io } from "../io.js";
 import { truncateToWidth } from "./display-width.js";
 

@@ -1,12 +1,11 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import type { Any, Duration } from "@bufbuild/protobuf/wkt";
+import type { SocketOption, SocketOptionTcpInfo } from "@wirescope/channelz";
 import {
-  type SocketOption,
   SocketOptionLingerSchema,
-  type SocketOptionTcpInfo,
   SocketOptionTcpInfoSchema,
   SocketOptionTimeoutSchema,
-} from "@wirescope/channelz";
+} from "@wirescope/channelz/client";
 import type { Field } from "./fields.js";
 
 // Of Linux's tcp_states.h.

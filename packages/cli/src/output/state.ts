@@ -1,4 +1,5 @@
-import { type ChannelData, ChannelConnectivityState_State as State } from "@wirescope/channelz";
+import type { ChannelData } from "@wirescope/channelz";
+import { ChannelConnectivityState_State as State } from "@wirescope/channelz/client";
 import type { Paint, Palette } from "./colour.js";
 
 const names: Readonly<Record<number, string>> = Object.fromEntries(

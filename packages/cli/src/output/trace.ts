@@ -1,4 +1,6 @@
-import { type ChannelTrace, printableText, ChannelTraceEvent_Severity as Severity } from "@wirescope/channelz";
+import type { ChannelTrace } from "@wirescope/channelz";
+import { ChannelTraceEvent_Severity as Severity } from "@wirescope/channelz/client";
+import { printableText } from "@wirescope/channelz/internal";
 import type { Paint } from "./colour.js";
 import type { Screen } from "./screen.js";
 import { formatRelative, formatTime, timeOf } from "./time.js";

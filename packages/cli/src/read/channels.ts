@@ -1,4 +1,5 @@
-import { type Channel, ChannelSchema, walkTopChannels } from "@wirescope/channelz";
+import { type Channel, walkTopChannels } from "@wirescope/channelz";
+import { ChannelSchema } from "@wirescope/channelz/client";
 import { formatJson } from "../output/json.js";
 import { messageToJson } from "../output/message-json.js";
 import type { Screen } from "../output/screen.js";

@@ -1,4 +1,5 @@
-import { ChannelzError, type Server, ServerSchema, type Source, walkServers } from "@wirescope/channelz";
+import { ChannelzError, type Server, type Source, walkServers } from "@wirescope/channelz";
+import { ServerSchema } from "@wirescope/channelz/client";
 import { formatAddress } from "../output/address.js";
 import { formatJson } from "../output/json.js";
 import { messageToJson } from "../output/message-json.js";

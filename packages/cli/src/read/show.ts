@@ -1,21 +1,23 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import {
   type Channel,
-  ChannelSchema,
   ChannelzError,
+  type Server,
+  type Socket,
+  type Source,
+  type Subchannel,
+} from "@wirescope/channelz";
+import {
+  ChannelSchema,
   findKinds,
   type ObjectKind,
   objectKinds,
-  printableText,
-  type Server,
   ServerSchema,
-  type Socket,
   SocketSchema,
-  type Source,
-  type Subchannel,
   SubchannelSchema,
-} from "@wirescope/channelz";
-import { commandLine } from "@wirescope/tool-server/command-line";
+} from "@wirescope/channelz/client";
+import { printableText } from "@wirescope/channelz/internal";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { channelLines, serverLines, socketLines } from "../output/describe.js";
 import { formatJson } from "../output/json.js";
 import { messageToJson } from "../output/message-json.js";

@@ -1,4 +1,5 @@
-import { type OwnedSocket, SocketSchema, walkAllSockets } from "@wirescope/channelz";
+import { type OwnedSocket, walkAllSockets } from "@wirescope/channelz";
+import { SocketSchema } from "@wirescope/channelz/client";
 import { formatAddress } from "../output/address.js";
 import { formatJson } from "../output/json.js";
 import { messageToJson } from "../output/message-json.js";

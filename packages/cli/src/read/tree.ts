@@ -1,13 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import {
-  ChannelSchema,
-  printableText,
-  readTree,
-  ServerSchema,
-  SocketSchema,
-  SubchannelSchema,
-  type TreeNode,
-} from "@wirescope/channelz";
+import { readTree, type TreeNode } from "@wirescope/channelz";
+import { ChannelSchema, ServerSchema, SocketSchema, SubchannelSchema } from "@wirescope/channelz/client";
+import { printableText } from "@wirescope/channelz/internal";
 import { formatAddress } from "../output/address.js";
 import { displayWidth, truncateToWidth } from "../output/display-width.js";
 import { formatJson } from "../output/json.js";

@@ -15,7 +15,8 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { type Gateway, type GatewayTelemetry, startGateway } from "@wirescope/gateway";
-import { createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { createSecretRegistry } from "@wirescope/tool-server";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 

@@ -1,4 +1,4 @@
-import { parseUrl } from "@wirescope/channelz/url";
+import { parseUrl } from "@wirescope/channelz/internal";
 
 type Env = Readonly<Record<string, string | undefined>>;
 

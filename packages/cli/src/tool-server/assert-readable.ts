@@ -1,5 +1,5 @@
-import type { Configuration } from "@wirescope/tool-server";
-import { commandLine } from "@wirescope/tool-server/command-line";
+import type { Configuration } from "@wirescope/tool-server/config";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { UsageError } from "../usage-error.js";
 
 /** Throws a UsageError that names the first mistake which keeps a whole configuration from being understood, and how to see all. */

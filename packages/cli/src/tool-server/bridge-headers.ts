@@ -1,4 +1,5 @@
-import { type HeaderSource, parseTemplate, type Variables } from "@wirescope/tool-server";
+import type { HeaderSource } from "@wirescope/tool-server/auth";
+import { parseTemplate, type Variables } from "@wirescope/tool-server/config";
 import { UsageError } from "../usage-error.js";
 
 /**

@@ -1,12 +1,11 @@
 import { dirname, resolve } from "node:path";
+import { createSecretRegistry, type SecretRegistry } from "@wirescope/tool-server";
 import {
   type Configuration,
-  createSecretRegistry,
   findConfigurationFile,
   parseConfiguration,
   readConfigurationFile,
-  type SecretRegistry,
-} from "@wirescope/tool-server";
+} from "@wirescope/tool-server/config";
 import type { OptionValues } from "../options.js";
 import { assertReadable } from "./assert-readable.js";
 import { fileOf, readable } from "./configuration-input.js";

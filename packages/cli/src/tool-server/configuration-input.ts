@@ -1,13 +1,13 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { ToolServerError } from "@wirescope/tool-server";
 import {
   configurationFileName,
   type Finding,
   parseEnvFile,
   readConfigurationFile,
-  ToolServerError,
   type Variables,
-} from "@wirescope/tool-server";
+} from "@wirescope/tool-server/config";
 import { UsageError } from "../usage-error.js";
 
 /** The file that an argument names: itself, or the usual one of a directory. */

@@ -1,16 +1,8 @@
 import { resolve } from "node:path";
-import {
-  type Connection,
-  channelPrefix,
-  createMemoryVault,
-  createToolServers,
-  type Entry,
-  type OAuthSession,
-  type SecretRegistry,
-  usesOAuth,
-  type Variables,
-  type Vault,
-} from "@wirescope/tool-server";
+import { type Connection, channelPrefix, createToolServers, type SecretRegistry } from "@wirescope/tool-server";
+import { createMemoryVault, type OAuthSession, type Vault } from "@wirescope/tool-server/auth";
+import type { Entry, Variables } from "@wirescope/tool-server/config";
+import { usesOAuth } from "@wirescope/tool-server/internal";
 import { parseDuration } from "../duration.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";

@@ -1,15 +1,14 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { printableText } from "@wirescope/channelz/printable-text";
+import { printableText } from "@wirescope/channelz/internal";
 import type {
   ConnectionFacts,
-  CredentialDescription,
   Ending,
-  HeaderDescription,
   StateChange,
   StoryEvent,
   TransportFacts,
   WireFacts,
 } from "@wirescope/tool-server";
+import type { CredentialDescription, HeaderDescription } from "@wirescope/tool-server/auth";
 import type { Io } from "../io.js";
 import { stateText } from "../output/server-status.js";
 

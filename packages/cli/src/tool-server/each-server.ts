@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz/printable-text";
+import { printableText } from "@wirescope/channelz/internal";
 import { type Connection, ToolServerError } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
 import type { ConfiguredServers } from "./configured-servers.js";

@@ -1,4 +1,5 @@
-import { createSecretRegistry, parseConfiguration, type Variables } from "@wirescope/tool-server";
+import { createSecretRegistry } from "@wirescope/tool-server";
+import { parseConfiguration, type Variables } from "@wirescope/tool-server/config";
 import { requireGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 import type { ConfigurationAtHand } from "./configuration-at-hand.js";

@@ -1,4 +1,4 @@
-import { parseConfiguration } from "@wirescope/tool-server";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, test } from "vitest";
 import { lostEntries } from "./lost-entries.js";
 

@@ -1,4 +1,4 @@
-import type { Configuration, Finding } from "@wirescope/tool-server";
+import type { Configuration, Finding } from "@wirescope/tool-server/config";
 
 /** What is wrong with entries that cannot be understood at all, and so are not among those of the configuration: the first for each. */
 export function lostEntries({ entries, findings }: Configuration): readonly (Finding & { readonly server: string })[] {

@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-import { printableText } from "@wirescope/channelz/printable-text";
-import { parseUrl } from "@wirescope/channelz/url";
-import type { OAuthOverrides, Variables } from "@wirescope/tool-server";
+import { parseUrl, printableText } from "@wirescope/channelz/internal";
+import type { OAuthOverrides } from "@wirescope/tool-server";
+import type { Variables } from "@wirescope/tool-server/config";
 import type { Io } from "../io.js";
 import { JsoncError, jsoncToValue, parseJsonc } from "../jsonc/jsonc-text.js";
 import { UsageError } from "../usage-error.js";

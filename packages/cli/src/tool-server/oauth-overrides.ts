@@ -1,7 +1,9 @@
 import { createPrivateKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { type MachineGrant, type OAuthOverrides, parseTemplate, type Variables } from "@wirescope/tool-server";
+import type { OAuthOverrides } from "@wirescope/tool-server";
+import type { MachineGrant } from "@wirescope/tool-server/auth";
+import { parseTemplate, type Variables } from "@wirescope/tool-server/config";
 import { UsageError } from "../usage-error.js";
 import type { OAuthEntry } from "./oauth-entry.js";
 

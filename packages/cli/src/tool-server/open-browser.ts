@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { isAbsolute, parse, win32 } from "node:path";
-import { parseUrl } from "@wirescope/channelz/url";
-import { resolveCommand, scrubbedEnvironment } from "@wirescope/tool-server";
+import { parseUrl } from "@wirescope/channelz/internal";
+import { resolveCommand, scrubbedEnvironment } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
 
 /** The program that opens a url, by platform. The url is an argument of its own: no shell reads it. */

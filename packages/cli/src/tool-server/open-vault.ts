@@ -1,12 +1,12 @@
+import type { SecretRegistry } from "@wirescope/tool-server";
 import {
   chooseVault,
   defaultVaultDirectory,
   type KeySource,
   keyFromEnvironment,
   keyFromFile,
-  type SecretRegistry,
   type Vault,
-} from "@wirescope/tool-server";
+} from "@wirescope/tool-server/auth";
 import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";
 import { createVaultKey, findVaultKey, vaultKeyPath } from "./vault-key-file.js";

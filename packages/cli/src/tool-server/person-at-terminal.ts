@@ -1,5 +1,5 @@
-import { printableText } from "@wirescope/channelz/printable-text";
-import type { SignIn, SignInRequest } from "@wirescope/tool-server";
+import { printableText } from "@wirescope/channelz/internal";
+import type { SignIn, SignInRequest } from "@wirescope/tool-server/auth";
 import type { Io } from "../io.js";
 import { hasBrowser, openBrowser } from "./open-browser.js";
 

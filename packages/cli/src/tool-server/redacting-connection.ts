@@ -1,4 +1,5 @@
-import { type CallOptions, type Connection, redactValue } from "@wirescope/tool-server";
+import type { CallOptions, Connection } from "@wirescope/tool-server";
+import { redactValue } from "@wirescope/tool-server/internal";
 
 /**
  * A connection for people: a secret that the server repeats is taken out of what it says, before any of it is cut to the

@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz/printable-text";
+import { printableText } from "@wirescope/channelz/internal";
 import type { Palette } from "../output/colour.js";
 import { formatJson } from "../output/json.js";
 

@@ -1,6 +1,6 @@
-import { printableText } from "@wirescope/channelz/printable-text";
+import { printableText } from "@wirescope/channelz/internal";
 import type { Tool } from "@wirescope/tool-server";
-import { commandLine } from "@wirescope/tool-server/command-line";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Screen } from "../output/screen.js";
 import { wrap } from "../output/wrap.js";
 import { shellWord } from "../shell-word.js";

@@ -1,4 +1,6 @@
-import { ownFolders, type SandboxSettings, vaultVariables } from "@wirescope/tool-server";
+import type { SandboxSettings } from "@wirescope/tool-server";
+import { vaultVariables } from "@wirescope/tool-server/auth";
+import { ownFolders } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
 import { policyOf } from "./ask-for-trust.js";
 import { oauthFilePath } from "./oauth-file.js";

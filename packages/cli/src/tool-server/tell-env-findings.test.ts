@@ -1,4 +1,4 @@
-import { parseEnvFile } from "@wirescope/tool-server";
+import { parseEnvFile } from "@wirescope/tool-server/config";
 import { expect, test } from "vitest";
 import { tellEnvFindings } from "./tell-env-findings.js";
 

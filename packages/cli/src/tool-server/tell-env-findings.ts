@@ -1,5 +1,5 @@
-import { printableText } from "@wirescope/channelz/printable-text";
-import type { Finding } from "@wirescope/tool-server";
+import { printableText } from "@wirescope/channelz/internal";
+import type { Finding } from "@wirescope/tool-server/config";
 import type { Io } from "../io.js";
 
 /** Says which lines of environment files are passed over, and why: what they should have set is missing elsewhere. */

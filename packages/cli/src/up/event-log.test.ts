@@ -1,5 +1,6 @@
 import { startGateway } from "@wirescope/gateway";
-import { createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { createSecretRegistry } from "@wirescope/tool-server";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, test } from "vitest";
 import { createEventLog } from "./event-log.js";
 

@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz/printable-text";
+import { printableText } from "@wirescope/channelz/internal";
 import type { GatewayEvent } from "@wirescope/gateway";
 import type { Io } from "../io.js";
 import { stateText } from "../output/server-status.js";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import type { Filters, GatewayLimits, ToolFilter } from "@wirescope/gateway";
-import { suggest } from "@wirescope/tool-server/suggest";
+import { suggest } from "@wirescope/tool-server/internal/suggest";
 import type { Io } from "../io.js";
 import { JsoncError, type JsoncMember, type JsoncNode, parseJsonc } from "../jsonc/jsonc-text.js";
 import { UsageError } from "../usage-error.js";

@@ -1,5 +1,5 @@
-import { ChannelzError, type ChannelzErrorCode } from "@wirescope/channelz/errors";
-import { commandLine } from "@wirescope/tool-server/command-line";
+import { ChannelzError, type ChannelzErrorCode } from "@wirescope/channelz/internal";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { findGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { parseUrl } from "@wirescope/channelz/url";
+import { parseUrl } from "@wirescope/channelz/internal";
 import type { GatewayListenOptions } from "@wirescope/gateway";
 import type { OptionValues } from "../options.js";
 import { pemFileOf } from "../tool-server/read-pem.js";

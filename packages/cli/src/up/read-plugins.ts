@@ -1,17 +1,9 @@
 import { dirname, resolve } from "node:path";
 import type { PluginServers } from "@wirescope/gateway";
-import {
-  createMemoryVault,
-  type Finding,
-  judgeTrust,
-  type OAuthSettings,
-  parseConfiguration,
-  readConfigurationFile,
-  type SandboxSettings,
-  type SecretRegistry,
-  usesOAuth,
-  type Variables,
-} from "@wirescope/tool-server";
+import { judgeTrust, type OAuthSettings, type SandboxSettings, type SecretRegistry } from "@wirescope/tool-server";
+import { createMemoryVault } from "@wirescope/tool-server/auth";
+import { type Finding, parseConfiguration, readConfigurationFile, type Variables } from "@wirescope/tool-server/config";
+import { usesOAuth } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { shellWord } from "../shell-word.js";

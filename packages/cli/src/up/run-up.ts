@@ -2,13 +2,9 @@ import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { type Gateway, type GatewayListener, startGateway } from "@wirescope/gateway";
-import {
-  createSecretRegistry,
-  findConfigurationFile,
-  type SecretRegistry,
-  ToolServerError,
-} from "@wirescope/tool-server";
-import { commandLine } from "@wirescope/tool-server/command-line";
+import { createSecretRegistry, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
+import { findConfigurationFile } from "@wirescope/tool-server/config";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { DemoPlugin } from "../demo/demo-plugin.js";
 import { announceGateway } from "../gateway-file.js";
 import { createProofPage, newProofKey, proofPath } from "../gateway-proof.js";

@@ -1,13 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Gateway, startGateway } from "@wirescope/gateway";
-import {
-  createMemoryVault,
-  createSecretRegistry,
-  type Entry,
-  parseConfiguration,
-  ToolServerError,
-} from "@wirescope/tool-server";
+import { createSecretRegistry, ToolServerError } from "@wirescope/tool-server";
+import { createMemoryVault } from "@wirescope/tool-server/auth";
+import { type Entry, parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, test } from "vitest";
 import { createScreen } from "../output/screen.js";
 import { createServerCommands } from "./server-commands.js";

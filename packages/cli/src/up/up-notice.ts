@@ -1,4 +1,4 @@
-import { printableText } from "@wirescope/channelz/printable-text";
+import { printableText } from "@wirescope/channelz/internal";
 import type { Gateway, ServerStatus } from "@wirescope/gateway";
 import type { Screen } from "../output/screen.js";
 import { statusPaint, statusText } from "../output/server-status.js";

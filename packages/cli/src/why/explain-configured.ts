@@ -1,12 +1,7 @@
 import { relative, resolve } from "node:path";
-import {
-  type Configuration,
-  channelPrefix,
-  type Explanation,
-  explainServer,
-  judgeTrust,
-  type SecretRegistry,
-} from "@wirescope/tool-server";
+import { channelPrefix, judgeTrust, type SecretRegistry } from "@wirescope/tool-server";
+import type { Configuration } from "@wirescope/tool-server/config";
+import { type Explanation, explainServer } from "@wirescope/tool-server/why";
 import { parseDuration } from "../duration.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";

@@ -1,4 +1,4 @@
-import type { Outcome } from "@wirescope/tool-server";
+import type { Outcome } from "@wirescope/tool-server/why";
 import type { Palette } from "../output/colour.js";
 
 /** The mark of an outcome in a checklist. */

@@ -1,4 +1,4 @@
-import type { Explanation } from "@wirescope/tool-server";
+import type { Explanation } from "@wirescope/tool-server/why";
 import { expect, test } from "vitest";
 import { createScreen } from "../output/screen.js";
 import { renderExplanation } from "./render-explanation.js";

@@ -1,5 +1,5 @@
-import { printableText } from "@wirescope/channelz/printable-text";
-import { type Cause, causeTable, type Explanation, type Mend, type Note, type Step } from "@wirescope/tool-server";
+import { printableText } from "@wirescope/channelz/internal";
+import { type Cause, causeTable, type Explanation, type Mend, type Note, type Step } from "@wirescope/tool-server/why";
 import { displayWidth } from "../output/display-width.js";
 import type { Screen } from "../output/screen.js";
 import { wrap } from "../output/wrap.js";

@@ -6,9 +6,9 @@ import {
   createSecretRegistry,
   judgeTrust,
   notTrusted,
-  parseConfiguration,
   type SecretRegistry,
 } from "@wirescope/tool-server";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { onTestFinished } from "vitest";
 import { startTestGateway, type TestGateway } from "../gateway.test.helper.js";
 import type { GatewayOptions } from "../gateway-options.js";

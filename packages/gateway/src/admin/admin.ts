@@ -1,7 +1,9 @@
 import { create, type DescFile } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
-import type { ConnectionFacts, Explanation, OAuthSession, SecretRegistry } from "@wirescope/tool-server";
-import type { Implementation } from "@wirescope/tool-server/rpc";
+import type { ConnectionFacts, SecretRegistry } from "@wirescope/tool-server";
+import type { OAuthSession } from "@wirescope/tool-server/auth";
+import type { Implementation } from "@wirescope/tool-server/internal";
+import type { Explanation } from "@wirescope/tool-server/why";
 import type { DebugSwitch } from "../debug-switch.js";
 import {
   AdminService,

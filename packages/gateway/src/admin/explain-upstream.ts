@@ -1,14 +1,13 @@
 import {
   describeForApproval,
-  type Entry,
-  type Explanation,
-  explainServer,
   fingerprintEntry,
   type SecretRegistry,
   ToolServerError,
   type TrustJudgement,
 } from "@wirescope/tool-server";
-import type { Implementation } from "@wirescope/tool-server/rpc";
+import type { Entry } from "@wirescope/tool-server/config";
+import type { Implementation } from "@wirescope/tool-server/internal";
+import { type Explanation, explainServer } from "@wirescope/tool-server/why";
 import type { PluginServers } from "../servers/plugin-servers.js";
 import type { ServerFailure } from "../servers/upstream.js";
 

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import type { OAuthSession } from "@wirescope/tool-server";
+import type { OAuthSession } from "@wirescope/tool-server/auth";
 import {
   type SignInRequest,
   type SignInResponse,

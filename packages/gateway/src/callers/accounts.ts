@@ -1,4 +1,4 @@
-import { type Implementation, TransientSet } from "@wirescope/tool-server/rpc";
+import { type Implementation, TransientSet } from "@wirescope/tool-server/internal";
 import type { ClientAccount, ClientCall } from "../client-call.js";
 import type { GatewayLimits } from "../limits.js";
 import { createRates, type Rates } from "../rates.js";

@@ -1,4 +1,4 @@
-import type { RpcMessage, RpcResponse } from "@wirescope/tool-server/rpc";
+import type { RpcMessage, RpcResponse } from "@wirescope/tool-server/internal";
 
 /** Where messages to a client go: the response to one HTTP request, or a wire that all share. */
 export interface Outlet {

@@ -1,4 +1,4 @@
-import { RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
+import { RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 
 /** How many questions of a server may be open at once in one call. */
 export const maxQuestions = 32;

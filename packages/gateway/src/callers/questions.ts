@@ -5,7 +5,7 @@ import {
   type RpcMessage,
   type RpcResponse,
   rpcCodes,
-} from "@wirescope/tool-server/rpc";
+} from "@wirescope/tool-server/internal";
 
 /** Questions to a client of the older era, which responds to each with a message. */
 export interface Questions {

@@ -6,7 +6,7 @@ import {
   metaOf,
   type RequestId,
   type RpcRequest,
-} from "@wirescope/tool-server/rpc";
+} from "@wirescope/tool-server/internal";
 import { type CallSession, type ClientAccount, ClientCall, type RequestHeaders } from "../client-call.js";
 import type { Outlet } from "./outlet.js";
 import { maxQuestions, tooManyQuestions } from "./question-limits.js";

@@ -12,7 +12,7 @@ import {
   type RpcRequest,
   type RpcResponse,
   rpcCodes,
-} from "@wirescope/tool-server/rpc";
+} from "@wirescope/tool-server/internal";
 import type { CallSession, ClientAccount, ClientCall, RequestHeaders, WatchedResource } from "../client-call.js";
 import type { Dispatch } from "../dispatch/dispatch.js";
 import type { NoticeListener } from "../notices.js";

@@ -1,4 +1,4 @@
-import { type LogLevel, logLevels } from "@wirescope/tool-server/rpc";
+import { type LogLevel, logLevels } from "@wirescope/tool-server/internal";
 import type { GatewayListener } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import type { Notices } from "../notices.js";

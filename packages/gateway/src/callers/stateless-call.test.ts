@@ -1,4 +1,4 @@
-import type { CallOutcome, RpcMessage } from "@wirescope/tool-server/rpc";
+import type { CallOutcome, RpcMessage } from "@wirescope/tool-server/internal";
 import { expect, test } from "vitest";
 import { completeLimits } from "../limits.js";
 import { createAccounts } from "./accounts.js";

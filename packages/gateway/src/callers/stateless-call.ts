@@ -8,7 +8,7 @@ import {
   type RequestId,
   RpcError,
   rpcCodes,
-} from "@wirescope/tool-server/rpc";
+} from "@wirescope/tool-server/internal";
 import { type ClientAccount, ClientCall, type RequestHeaders } from "../client-call.js";
 import type { Outlet } from "./outlet.js";
 import { maxQuestions, tooManyQuestions } from "./question-limits.js";

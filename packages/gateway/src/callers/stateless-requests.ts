@@ -12,7 +12,7 @@ import {
   RpcError,
   type RpcRequest,
   rpcCodes,
-} from "@wirescope/tool-server/rpc";
+} from "@wirescope/tool-server/internal";
 import type { ClientAccount, RequestHeaders } from "../client-call.js";
 import type { Dispatch } from "../dispatch/dispatch.js";
 import type { Hub } from "../dispatch/hub.js";

@@ -1,4 +1,11 @@
-import { isObject, type JsonObject, metaKeys, RpcError, type RpcRequest, rpcCodes } from "@wirescope/tool-server/rpc";
+import {
+  isObject,
+  type JsonObject,
+  metaKeys,
+  RpcError,
+  type RpcRequest,
+  rpcCodes,
+} from "@wirescope/tool-server/internal";
 import type { Hub } from "../dispatch/hub.js";
 import { longestUri, type ResourceRoute } from "../dispatch/resource-routes.js";
 import type { NoticedList, Notices } from "../notices.js";

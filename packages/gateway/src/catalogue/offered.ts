@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@wirescope/tool-server/rpc";
+import { isObject, type JsonObject } from "@wirescope/tool-server/internal";
 import { exposedName } from "./exposed-name.js";
 import { type ParamHeader, paramHeadersOf } from "./param-headers.js";
 

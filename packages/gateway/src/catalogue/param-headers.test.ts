@@ -1,4 +1,4 @@
-import { decodeHeaderText } from "@wirescope/tool-server";
+import { decodeHeaderText } from "@wirescope/tool-server/internal";
 import { describe, expect, test } from "vitest";
 import { assertParamHeaders, buildParamHeaders, paramHeadersOf } from "./param-headers.js";
 

@@ -1,5 +1,11 @@
-import { decodeHeaderText, encodeHeaderText } from "@wirescope/tool-server";
-import { isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
+import {
+  decodeHeaderText,
+  encodeHeaderText,
+  isObject,
+  type JsonObject,
+  RpcError,
+  rpcCodes,
+} from "@wirescope/tool-server/internal";
 
 /** An argument of a tool that is also sent as a header, for those who route by headers. */
 export interface ParamHeader {

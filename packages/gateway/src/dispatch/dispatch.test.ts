@@ -1,4 +1,4 @@
-import type { CallOutcome } from "@wirescope/tool-server/rpc";
+import type { CallOutcome } from "@wirescope/tool-server/internal";
 import { expect, test } from "vitest";
 import { type CallObserver, joinObservers } from "../call-observer.js";
 import { createAccounts } from "../callers/accounts.js";

@@ -1,5 +1,12 @@
 import { ToolServerError } from "@wirescope/tool-server";
-import { type CallOutcome, faultOf, type JsonObject, RpcError, rpcCodes, statusOf } from "@wirescope/tool-server/rpc";
+import {
+  type CallOutcome,
+  faultOf,
+  type JsonObject,
+  RpcError,
+  rpcCodes,
+  statusOf,
+} from "@wirescope/tool-server/internal";
 import type { CallEnding, CallObserver } from "../call-observer.js";
 import type { ClientAccount, ClientCall } from "../client-call.js";
 import type { Teller } from "../events.js";

@@ -1,4 +1,4 @@
-import { quoted, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
+import { quoted, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import { longestName } from "../catalogue/exposed-name.js";
 import { type Offered, type OfferedTool, offeredAs } from "../catalogue/offered.js";
 import type { Upstream } from "../servers/upstream.js";

@@ -7,7 +7,7 @@ import {
   quoted,
   RpcError,
   rpcCodes,
-} from "@wirescope/tool-server/rpc";
+} from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import type { Notices } from "../notices.js";
 import type { Upstream } from "../servers/upstream.js";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
+import { isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import { definitionsOf } from "../catalogue/offered.js";
 import type { ClientCall } from "../client-call.js";
 import type { Upstream } from "../servers/upstream.js";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, quoted, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
+import { isObject, type JsonObject, quoted, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import { parsePrefixedUri, prefixedUri, templateFit } from "../catalogue/resource-uri.js";
 import type { WatchedResource } from "../client-call.js";
 import type { Upstream } from "../servers/upstream.js";

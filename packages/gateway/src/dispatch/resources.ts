@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
+import { isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import { longestUri, type ResourceRoutes, watchedResource } from "./resource-routes.js";
 

@@ -1,4 +1,4 @@
-import { type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
+import { type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import { exposedName } from "../catalogue/exposed-name.js";
 import type { Offered } from "../catalogue/offered.js";
 import type { ClientCall } from "../client-call.js";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@wirescope/tool-server/rpc";
+import type { JsonObject } from "@wirescope/tool-server/internal";
 import type { Upstream } from "../servers/upstream.js";
 
 /** The resource with the state of each server behind the gateway. No server can take its URI: theirs begin with their name and a slash. */

@@ -1,4 +1,4 @@
-import { type Era, isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
+import { type Era, isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import { definitionsOf } from "../catalogue/offered.js";
 import { assertParamHeaders, buildParamHeaders } from "../catalogue/param-headers.js";
 import type { ClientCall } from "../client-call.js";

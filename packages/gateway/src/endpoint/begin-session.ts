@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { legacyVersions, RpcError, type RpcRequest, type RpcResponse, rpcCodes } from "@wirescope/tool-server/rpc";
+import { legacyVersions, RpcError, type RpcRequest, type RpcResponse, rpcCodes } from "@wirescope/tool-server/internal";
 import type { Requester } from "../callers/accounts.js";
 import { readInitialize, responseOf, type Session } from "../callers/session.js";
 import type { EndpointParts } from "./endpoint-parts.js";

@@ -5,7 +5,7 @@ import {
   type RpcResponse,
   rpcCodes,
   TransientSet,
-} from "@wirescope/tool-server/rpc";
+} from "@wirescope/tool-server/internal";
 import type { HttpResponse } from "./http-exchange.js";
 
 /** Streams of events to clients, which are kept alive: what says nothing for long is cut by those in between. */

@@ -1,6 +1,6 @@
 import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect } from "node:net";
-import { metaKeys } from "@wirescope/tool-server/rpc";
+import { metaKeys } from "@wirescope/tool-server/internal";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { patience, startTestGateway, type TestGateway } from "../gateway.test.helper.js";
 import { eventOf, type RawMessage, type RawServer, serveRaw } from "../raw-server.test.helper.js";

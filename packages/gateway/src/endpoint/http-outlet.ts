@@ -1,5 +1,5 @@
 import { ServerResponse } from "node:http";
-import { encodeMessage, type RpcMessage, type RpcResponse } from "@wirescope/tool-server/rpc";
+import { encodeMessage, type RpcMessage, type RpcResponse } from "@wirescope/tool-server/internal";
 import type { Outlet } from "../callers/outlet.js";
 import type { EventStream, EventStreams } from "./event-streams.js";
 import type { HttpResponse } from "./http-exchange.js";

@@ -5,7 +5,7 @@ import {
   RpcError,
   type RpcRequest,
   rpcCodes,
-} from "@wirescope/tool-server/rpc";
+} from "@wirescope/tool-server/internal";
 import type { Session } from "../callers/session.js";
 import { mismatch } from "../catalogue/param-headers.js";
 import { accepts } from "./accepts.js";

@@ -1,4 +1,4 @@
-import { hasEnvelope, isModernVersion, parseMessage, type ReadMessage } from "@wirescope/tool-server/rpc";
+import { hasEnvelope, isModernVersion, parseMessage, type ReadMessage } from "@wirescope/tool-server/internal";
 import { accepts, isJson } from "./accepts.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpHandler, HttpRequest } from "./http-exchange.js";

@@ -1,5 +1,5 @@
-import { decodeHeaderText } from "@wirescope/tool-server";
 import {
+  decodeHeaderText,
   type Envelope,
   type JsonObject,
   modernVersions,
@@ -7,7 +7,7 @@ import {
   type RpcNotification,
   type RpcRequest,
   rpcCodes,
-} from "@wirescope/tool-server/rpc";
+} from "@wirescope/tool-server/internal";
 import { mismatch } from "../catalogue/param-headers.js";
 
 /** The headers of a request, by name in lower case. */

@@ -5,7 +5,7 @@ import {
   RpcError,
   readEnvelope,
   rpcCodes,
-} from "@wirescope/tool-server/rpc";
+} from "@wirescope/tool-server/internal";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpRequest, HttpResponse } from "./http-exchange.js";
 import { createHttpOutlet } from "./http-outlet.js";

@@ -1,4 +1,4 @@
-import { faultOf, type RequestId, RpcError, rpcCodes, statusOf } from "@wirescope/tool-server/rpc";
+import { faultOf, type RequestId, RpcError, rpcCodes, statusOf } from "@wirescope/tool-server/internal";
 import type { HttpRequest, HttpResponse } from "./http-exchange.js";
 import { sendJson } from "./http-outlet.js";
 

@@ -15,7 +15,7 @@ import {
   readEnvelope,
   rpcCodes,
   TransientMap,
-} from "@wirescope/tool-server/rpc";
+} from "@wirescope/tool-server/internal";
 import type { Requester } from "../callers/accounts.js";
 import type { Outlet } from "../callers/outlet.js";
 import type { Session } from "../callers/session.js";

@@ -5,7 +5,7 @@ import {
   RpcError,
   type RpcRequest,
   rpcCodes,
-} from "@wirescope/tool-server/rpc";
+} from "@wirescope/tool-server/internal";
 import type { Requester } from "../callers/accounts.js";
 import type { Outlet } from "../callers/outlet.js";
 import type { Session } from "../callers/session.js";

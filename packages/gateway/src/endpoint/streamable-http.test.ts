@@ -1,6 +1,6 @@
 import { request as httpRequest } from "node:http";
 import { connect as connectSocket } from "node:net";
-import { metaKeys } from "@wirescope/tool-server/rpc";
+import { metaKeys } from "@wirescope/tool-server/internal";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { post, startTestGateway, type TestGateway } from "../gateway.test.helper.js";
 import { makeEcho, serveModern } from "../tool-servers.test.helper.js";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@wirescope/tool-server/rpc";
+import { isObject, type JsonObject } from "@wirescope/tool-server/internal";
 
 /** What the gateway says that it can do for a server. Which client can, is seen when a server asks. */
 export const offeredCapabilities = {

@@ -1,5 +1,5 @@
 import type { Connection } from "@wirescope/tool-server";
-import { isObject, type JsonObject } from "@wirescope/tool-server/rpc";
+import { isObject, type JsonObject } from "@wirescope/tool-server/internal";
 import type { LoadedList } from "../catalogue/cached-list.js";
 
 /** The lists that a server has. */

@@ -1,6 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { Connection } from "@wirescope/tool-server";
-import { type Era, isObject, type JsonObject, metaKeys, metaOf, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
+import {
+  type Era,
+  isObject,
+  type JsonObject,
+  metaKeys,
+  metaOf,
+  RpcError,
+  rpcCodes,
+} from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
 import type { ClientCall } from "../client-call.js";
 import { type TraceFields, traceKeys } from "../trace-fields.js";

@@ -1,4 +1,5 @@
-import type { ApprovalSubject, Entry, ToolServersOptions, TrustJudgement } from "@wirescope/tool-server";
+import type { ApprovalSubject, ToolServersOptions, TrustJudgement } from "@wirescope/tool-server";
+import type { Entry } from "@wirescope/tool-server/config";
 
 /** The servers of one plugin: its configuration, its root, and the variables that its entries use. */
 export interface PluginServers extends Omit<ToolServersOptions, "settings" | "isEager" | "secrets"> {

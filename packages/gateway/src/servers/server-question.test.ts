@@ -1,4 +1,4 @@
-import type { JsonObject } from "@wirescope/tool-server/rpc";
+import type { JsonObject } from "@wirescope/tool-server/internal";
 import { expect, test } from "vitest";
 import { createAccounts } from "../callers/accounts.js";
 import { StatelessCall } from "../callers/stateless-call.js";

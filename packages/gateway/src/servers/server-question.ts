@@ -1,5 +1,5 @@
 import type { MessageOrigin } from "@wirescope/tool-server";
-import { type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/rpc";
+import { type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import { ClientCall } from "../client-call.js";
 import { canAnswer, isPassedOn } from "./client-capability.js";
 import type { CallsInFlight } from "./upstream-calls.js";

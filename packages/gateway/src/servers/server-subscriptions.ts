@@ -1,5 +1,6 @@
-import { type Connection, createBackOff, systemClock } from "@wirescope/tool-server";
-import type { LogLevel } from "@wirescope/tool-server/rpc";
+import type { Connection } from "@wirescope/tool-server";
+import type { LogLevel } from "@wirescope/tool-server/internal";
+import { createBackOff, systemClock } from "@wirescope/tool-server/internal";
 
 /**
  * What a server is asked to send by itself, for all clients together. Asked again with each new session, and of the connection that

@@ -1,5 +1,5 @@
 import { type Clock, ToolServerError } from "@wirescope/tool-server";
-import { RpcError, rpcCodes, TransientSet } from "@wirescope/tool-server/rpc";
+import { RpcError, rpcCodes, TransientSet } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import type { GatewayLimits } from "../limits.js";
 import { createRates } from "../rates.js";

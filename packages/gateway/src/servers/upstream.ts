@@ -2,17 +2,16 @@ import {
   type Clock,
   type Connection,
   type ConnectionFacts,
-  type CredentialDescription,
   channels,
-  type Entry,
   type MessageOrigin,
-  type OAuthSession,
   type OpenedToolServer,
-  openEntry,
   type SecretRegistry,
   ToolServerError,
 } from "@wirescope/tool-server";
-import type { Implementation, JsonObject } from "@wirescope/tool-server/rpc";
+import type { CredentialDescription, OAuthSession } from "@wirescope/tool-server/auth";
+import type { Entry } from "@wirescope/tool-server/config";
+import type { Implementation, JsonObject } from "@wirescope/tool-server/internal";
+import { openEntry } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
 import { type CachedList, createCachedList } from "../catalogue/cached-list.js";
 import { exposedPrefix } from "../catalogue/exposed-name.js";

@@ -1,12 +1,8 @@
 import { createHash } from "node:crypto";
-import {
-  type Clock,
-  type Entry,
-  type OAuthSession,
-  type SecretRegistry,
-  ToolServerError,
-} from "@wirescope/tool-server";
-import type { Implementation, JsonObject } from "@wirescope/tool-server/rpc";
+import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
+import type { OAuthSession } from "@wirescope/tool-server/auth";
+import type { Entry } from "@wirescope/tool-server/config";
+import type { Implementation, JsonObject } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
 import type { ToolFilter } from "../catalogue/tool-filter.js";
 import type { ClientCall } from "../client-call.js";

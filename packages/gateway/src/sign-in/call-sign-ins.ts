@@ -1,5 +1,6 @@
-import { type Clock, type OAuthSession, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
-import { faultOf, isObject, type JsonObject, RpcError } from "@wirescope/tool-server/rpc";
+import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
+import type { OAuthSession } from "@wirescope/tool-server/auth";
+import { faultOf, isObject, type JsonObject, RpcError } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import type { FailedCall, RetryCall } from "../dispatch/dispatch.js";
 import type { GatewayListener } from "../events.js";

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { printableText } from "@wirescope/channelz/printable-text";
-import { type SignInRequest, ToolServerError } from "@wirescope/tool-server";
-import type { JsonObject } from "@wirescope/tool-server/rpc";
+import { printableText } from "@wirescope/channelz/internal";
+import { ToolServerError } from "@wirescope/tool-server";
+import type { SignInRequest } from "@wirescope/tool-server/auth";
+import type { JsonObject } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import { canAnswer } from "../servers/client-capability.js";
 

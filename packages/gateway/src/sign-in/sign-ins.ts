@@ -1,13 +1,7 @@
 import { randomUUID } from "node:crypto";
-import {
-  type OAuthSession,
-  parseResourceChallenge,
-  type SignIn,
-  type SignInReason,
-  type SignInReply,
-  type SignInRequest,
-  ToolServerError,
-} from "@wirescope/tool-server";
+import { ToolServerError } from "@wirescope/tool-server";
+import type { OAuthSession, SignIn, SignInReason, SignInReply, SignInRequest } from "@wirescope/tool-server/auth";
+import { parseResourceChallenge } from "@wirescope/tool-server/internal";
 
 /** What a person is shown, and the name of the sign-in that it belongs to. */
 export interface ShownSignIn {

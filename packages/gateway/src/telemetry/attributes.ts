@@ -1,5 +1,5 @@
 import type { Attributes } from "@opentelemetry/api";
-import { parseUrl } from "@wirescope/channelz/url";
+import { parseUrl } from "@wirescope/channelz/internal";
 import {
   type ConnectionFacts,
   type CredentialOperation,
@@ -7,7 +7,7 @@ import {
   ToolServerError,
   type TransportKind,
 } from "@wirescope/tool-server";
-import { metaKeys, metaOf } from "@wirescope/tool-server/rpc";
+import { metaKeys, metaOf } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 
 /** What stands for everything that is not known: a client could make up as many names as it likes. */

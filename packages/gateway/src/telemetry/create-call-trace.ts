@@ -11,7 +11,7 @@ import {
   type Tracer,
   trace,
 } from "@opentelemetry/api";
-import { metaOf } from "@wirescope/tool-server/rpc";
+import { metaOf } from "@wirescope/tool-server/internal";
 import type { CallEnding } from "../call-observer.js";
 import type { ClientCall } from "../client-call.js";
 import type { TraceFieldReader } from "../trace-fields.js";

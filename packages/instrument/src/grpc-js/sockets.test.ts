@@ -3,7 +3,7 @@ import type { Address, Registry } from "@wirescope/channelz";
 import { beforeEach, describe, expect, test } from "vitest";
 import { frameTypes, rawServer } from "../http2/raw-peer.test.helper.js";
 import { certificate, der, unixPath } from "../sockets/connections.test.helper.js";
-import { whyNoSocketOptions } from "../sockets/index.js";
+import { whyNoSocketOptions } from "../sockets/native.js";
 import { connect, passThrough, serve, unary } from "./echo.test.helper.js";
 import { createObservedRegistry } from "./observed-registry.test.helper.js";
 import {

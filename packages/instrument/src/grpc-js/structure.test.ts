@@ -1,5 +1,6 @@
 import * as grpc from "@grpc/grpc-js";
-import { type Channel, type Registry, ChannelConnectivityState_State as State } from "@wirescope/channelz";
+import type { Channel, Registry } from "@wirescope/channelz";
+import { ChannelConnectivityState_State as State } from "@wirescope/channelz/client";
 import { beforeEach, describe, expect, test } from "vitest";
 import { rawServer } from "../http2/raw-peer.test.helper.js";
 import { bind, connect, expand, serve, unary } from "./echo.test.helper.js";

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Server, Socket } from "node:net";
-import { ChannelzError } from "@wirescope/channelz/errors";
+import { ChannelzError } from "@wirescope/channelz/internal";
 import { stopObserving } from "../observation.js";
 import { exchangeKey, type Followed } from "./exchange-tracker.js";
 import { patchMessages } from "./patch-messages.js";

@@ -1,5 +1,5 @@
 import type { ClientHttp2Session } from "node:http2";
-import { parseUrl } from "@wirescope/channelz/url";
+import { parseUrl } from "@wirescope/channelz/internal";
 import { unixAddress } from "../sockets/addresses.js";
 
 /** What a session was asked to connect to. */

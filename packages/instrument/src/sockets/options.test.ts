@@ -4,13 +4,12 @@ import { createRequire } from "node:module";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { fromBinary } from "@bufbuild/protobuf";
+import type { SocketOptionInit, SocketOptionTcpInfo } from "@wirescope/channelz";
 import {
-  type SocketOptionInit,
   SocketOptionLingerSchema,
-  type SocketOptionTcpInfo,
   SocketOptionTcpInfoSchema,
   SocketOptionTimeoutSchema,
-} from "@wirescope/channelz";
+} from "@wirescope/channelz/client";
 import { describe, expect, test } from "vitest";
 import {
   closeAfterTest,

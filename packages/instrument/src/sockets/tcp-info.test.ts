@@ -1,5 +1,5 @@
 import { fromBinary } from "@bufbuild/protobuf";
-import { SocketOptionTcpInfoSchema } from "@wirescope/channelz";
+import { SocketOptionTcpInfoSchema } from "@wirescope/channelz/client";
 import { expect, test } from "vitest";
 import { parseTcpInfo, tcpInfoSize } from "./tcp-info.js";
 

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { basename } from "node:path";
 import type { SocketAddress, SocketInit } from "@wirescope/channelz";
-import { parseUrl } from "@wirescope/channelz/url";
+import { parseUrl } from "@wirescope/channelz/internal";
 import type { ChildWire, SocketWire, WireFacts } from "@wirescope/tool-server";
 import { readEndpoints } from "../sockets/addresses.js";
 import { describeSocket } from "../sockets/describe-socket.js";

@@ -1,4 +1,4 @@
-import { parseUrl } from "@wirescope/channelz/url";
+import { parseUrl } from "@wirescope/channelz/internal";
 /** Where a client of undici connects to. */
 export interface Origin {
   /** `http:` or `https:`. */

@@ -89,7 +89,7 @@ test("a child that dies at its start shows its code and the last of its errors",
 });
 
 describe("when this process itself ends", () => {
-  const index = fileURLToPath(new URL("../../dist/process/index.js", import.meta.url));
+  const index = fileURLToPath(new URL("../../dist/process/start-process.js", import.meta.url));
 
   /** A process like ours, with a child that has a child, both deaf to everything but KILL. */
   async function parentOf(path: string, script: string, then = ""): Promise<{ parent: ChildProcess; pids: string[] }> {
@@ -149,7 +149,7 @@ describe("when this process itself ends", () => {
       const { path, script } = await family();
       const program = `
         import { spawn } from "node:child_process";
-        import { startWatchdog } from ${JSON.stringify(index.replace("index.js", "watchdog.js"))};
+        import { startWatchdog } from ${JSON.stringify(index.replace("start-process.js", "watchdog.js"))};
         const env = { ...process.env, ...startWatchdog().mark };
         spawn(${JSON.stringify(script)}, { env, detached: true, stdio: "ignore" });
         setInterval(() => {}, 1000);

@@ -37,7 +37,7 @@ test("[TS-D-TRUST-4] approvals from several processes at once all count", async 
   const { file, subject } = await plugin();
   const children = [0, 1, 2, 3, 4].map((number) =>
     run(`
-      import { createApprovalStore } from ${JSON.stringify(join(built, "index.js"))};
+      import { createApprovalStore } from ${JSON.stringify(join(built, "approval-store.js"))};
       const store = createApprovalStore({ path: ${JSON.stringify(file)}, patienceMs: 30_000 });
       const subject = ${JSON.stringify({ ...subject, entry: {} })};
       for (let i = 0; i < 8; i += 1) await store.approve({ ...subject, server: "${number}-" + i });
@@ -83,7 +83,7 @@ test("[TS-D-TRUST-4] killed at any moment, what was told as kept is kept, and th
   let kept = 0;
   for (let round = 0; round < 6; round += 1) {
     const { child, lines } = run(`
-      import { createApprovalStore } from ${JSON.stringify(join(built, "index.js"))};
+      import { createApprovalStore } from ${JSON.stringify(join(built, "approval-store.js"))};
       const store = createApprovalStore({ path: ${JSON.stringify(file)} });
       const subject = ${JSON.stringify(subject)};
       for (let i = ${kept}; ; i += 1) {

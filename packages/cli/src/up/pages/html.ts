@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { printableText } from "@wirescope/channelz/printable-text";
+import { printableText } from "@wirescope/channelz/internal";
 
 /** A piece of a page whose text is escaped. */
 export interface Html {

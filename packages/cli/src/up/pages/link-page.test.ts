@@ -1,5 +1,6 @@
 import { type Gateway, startGateway } from "@wirescope/gateway";
-import { createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { createSecretRegistry } from "@wirescope/tool-server";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, test } from "vitest";
 import { UsageError } from "../../usage-error.js";
 import { createServerCommands } from "../server-commands.js";

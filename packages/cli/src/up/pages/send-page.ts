@@ -1,5 +1,5 @@
 import type { HttpHandler } from "@wirescope/gateway";
-import { commandLine } from "@wirescope/tool-server/command-line";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { html, pageHeaders, pageOf } from "./html.js";
 import type { PageAccess } from "./page-access.js";
 

@@ -1,7 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Gateway, startGateway } from "@wirescope/gateway";
-import { createMemoryVault, createSecretRegistry, parseConfiguration } from "@wirescope/tool-server";
+import { createSecretRegistry } from "@wirescope/tool-server";
+import { createMemoryVault } from "@wirescope/tool-server/auth";
+import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, test } from "vitest";
 import { createPageAccess } from "./page-access.js";
 import { createSignInPage, signInPathOf } from "./sign-in-page.js";

@@ -1,5 +1,6 @@
 import type { Gateway, HttpHandler } from "@wirescope/gateway";
-import { type ForeignOrigin, ToolServerError } from "@wirescope/tool-server";
+import { ToolServerError } from "@wirescope/tool-server";
+import type { ForeignOrigin } from "@wirescope/tool-server/auth";
 import { html, pageHeaders, pageOf } from "./html.js";
 import type { PageAccess } from "./page-access.js";
 import { type PageResponse, sendMessage, withAccess } from "./send-page.js";

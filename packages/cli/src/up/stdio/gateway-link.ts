@@ -1,11 +1,6 @@
 import { PassThrough, type Readable, type Writable } from "node:stream";
-import {
-  createNetworkLink,
-  createPipeTransport,
-  createSecretRegistry,
-  ToolServerError,
-  type ToolTransport,
-} from "@wirescope/tool-server";
+import { createSecretRegistry, ToolServerError, type ToolTransport } from "@wirescope/tool-server";
+import { createNetworkLink, createPipeTransport } from "@wirescope/tool-server/internal";
 import type { RunningGateway } from "../../gateway-file.js";
 import type { Io } from "../../io.js";
 import { readPem } from "../../tool-server/read-pem.js";

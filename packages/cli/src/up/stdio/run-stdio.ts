@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { forwardStdio } from "@wirescope/tool-server";
+import { forwardStdio } from "@wirescope/tool-server/internal";
 import { gatewayFile } from "../../gateway-file.js";
 import type { Io } from "../../io.js";
 import type { OptionValues } from "../../options.js";

@@ -1,4 +1,7 @@
-import type { Connection, CredentialKind, Entry, Outcome } from "@wirescope/tool-server";
+import type { Connection } from "@wirescope/tool-server";
+import type { CredentialKind } from "@wirescope/tool-server/auth";
+import type { Entry } from "@wirescope/tool-server/config";
+import type { Outcome } from "@wirescope/tool-server/why";
 import { AuthMethod, Check_Outcome, ConnectivityState, Transport } from "../../gen/wirescope/v1/admin_pb.js";
 
 export const transports: Readonly<Record<Entry["type"], Transport>> = {

@@ -8,7 +8,7 @@ import {
   type Note,
   type Step,
   type StepName,
-} from "@wirescope/tool-server";
+} from "@wirescope/tool-server/why";
 import {
   type Cause as CauseMessage,
   type CauseSchema,

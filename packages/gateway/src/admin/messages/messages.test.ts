@@ -1,5 +1,7 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { type Explanation, type SignOutReport, ToolServerError } from "@wirescope/tool-server";
+import { ToolServerError } from "@wirescope/tool-server";
+import type { SignOutReport } from "@wirescope/tool-server/auth";
+import type { Explanation } from "@wirescope/tool-server/why";
 import { expect, test } from "vitest";
 import {
   ExplainResponseSchema,

@@ -1,6 +1,8 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { CredentialDescription, Entry, OAuthDescription, ToolServerError } from "@wirescope/tool-server";
+import type { ToolServerError } from "@wirescope/tool-server";
+import type { CredentialDescription, OAuthDescription } from "@wirescope/tool-server/auth";
+import type { Entry } from "@wirescope/tool-server/config";
 import {
   type AuthenticationSchema,
   ConnectivityState,

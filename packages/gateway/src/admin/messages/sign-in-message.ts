@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import type { SignInRequest } from "@wirescope/tool-server";
+import type { SignInRequest } from "@wirescope/tool-server/auth";
 import { type SignInPrompt, SignInPromptSchema } from "../../gen/wirescope/v1/admin_pb.js";
 import type { ShownSignIn } from "../../sign-in/sign-ins.js";
 import { msOf, timeOf } from "./server-message.js";

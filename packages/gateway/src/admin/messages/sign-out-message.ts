@@ -1,5 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import type { RevocationResult, SignOutProof, SignOutReport } from "@wirescope/tool-server";
+import type { RevocationResult, SignOutProof, SignOutReport } from "@wirescope/tool-server/auth";
 import {
   type Revocation,
   Revocation_Outcome,

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { Credential } from "../../auth/credentials/credential.js";
 import { createHeaderCredential } from "../../auth/credentials/fixed-credential.js";
-import { createHttpClient, type HttpClientOptions } from "../../http/index.js";
+import { createHttpClient, type HttpClientOptions } from "../../http/create-http-client.js";
 import type { NetworkContext, TransportContext } from "./transport.js";
 import { createTestContext, type TestContext } from "./transport-context.test.helper.js";
 

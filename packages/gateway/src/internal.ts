@@ -1,0 +1,8 @@
+// For the command line only. It does not load the gateway itself.
+export { openAdminConnection } from "./admin/connect-admin.js";
+export { approvalFromMessage } from "./admin/messages/approval-message.js";
+export { explanationFromMessage } from "./admin/messages/explanation-message.js";
+export { failureFromMessage } from "./admin/messages/failure-message.js";
+export { type ServerReport, serverFromMessage } from "./admin/messages/server-message.js";
+export { promptFromMessage } from "./admin/messages/sign-in-message.js";
+export { signOutFromMessage } from "./admin/messages/sign-out-message.js";

@@ -1,1 +1,0 @@
-export { observeListener } from "./listener/observe-listeners.js";

@@ -1,0 +1,20 @@
+export { type CheckOptions, type CheckReport, checkConfiguration } from "./check-configuration.js";
+export { configurationFileName, findConfigurationFile, readConfigurationFile } from "./configuration-file.js";
+export type { Entry, NamedField, NetworkEntry, NetworkType, StdioEntry, TenantVariable, TextField } from "./entry.js";
+export { type Finding, formatPath, type JsonPath, type Place, type Severity } from "./finding.js";
+export { type Configuration, type ParseConfigurationOptions, parseConfiguration } from "./parse-configuration.js";
+export { type EnvFile, parseEnvFile } from "./parse-env-file.js";
+export { type NeededPermissions, permissionsToMarkdown, scopesUndocumented } from "./permission-table.js";
+export { type RuleCode, rules } from "./rules.js";
+export {
+  type ResolvedEntry,
+  resolveEntry,
+  type Substitution,
+  type SubstitutionContext,
+  substituteEntry,
+  type Variables,
+  type VariableUse,
+  variableUses,
+} from "./substitute-entry.js";
+export { parseTemplate, type Template, type TemplatePart, type VariableReference } from "./template.js";
+export { type NeededVariable, neededVariables, variablesToMarkdown } from "./variable-table.js";

@@ -1,0 +1,52 @@
+export { oauthSummary } from "./auth/oauth/credential/oauth-credential.js";
+export { parseResourceChallenge } from "./auth/oauth/session/resource-challenge.js";
+export { createBackOff } from "./back-off.js";
+export type { Cancellation } from "./cancellation.js";
+export { systemClock } from "./clock.js";
+export { readReadme } from "./config/documents.js";
+export { decodeHeaderText, encodeHeaderText } from "./config/headers/header-text.js";
+export { usesOAuth } from "./config/uses-oauth.js";
+export { createNetworkLink } from "./connection/bridge/network-link.js";
+export { createPipeTransport } from "./connection/bridge/pipe-transport.js";
+export { relay as forwardStdio } from "./connection/bridge/relay.js";
+export { redactValue } from "./connection/redact-failure.js";
+export { Call, type CallOutcome, type CallRequest } from "./connection/rpc/call.js";
+export { type Envelope, hasEnvelope, missingEnvelopeKeys, readEnvelope } from "./connection/rpc/envelope.js";
+export {
+  isId,
+  isObject,
+  type JsonObject,
+  metaOf,
+  type RequestId,
+  type RpcFault,
+  type RpcMessage,
+  type RpcNotification,
+  type RpcRequest,
+  type RpcResponse,
+} from "./connection/rpc/json-rpc.js";
+export { createLineReader } from "./connection/rpc/lines.js";
+export { encodeMessage, jsonLengthOf, parseMessage, type ReadMessage } from "./connection/rpc/message.js";
+export {
+  type Era,
+  type Implementation,
+  isLevelAtLeast,
+  isLogLevel,
+  isModernVersion,
+  type LogLevel,
+  legacyVersions,
+  logLevels,
+  metaKeys,
+  modernVersions,
+} from "./connection/rpc/protocol.js";
+export { faultOf, quoted, RpcError, rpcCodes, statusOf } from "./connection/rpc/rpc-error.js";
+export { openEntry } from "./connection/servers/tool-servers.js";
+export { createStreamableHttpTransport } from "./connection/transports/streamable-http-transport.js";
+export { defaultLimits } from "./connection/transports/transport.js";
+export { readBoundedFile } from "./files/bounded-file.js";
+export { withFileLock } from "./files/file-lock.js";
+export { createHttpClient } from "./http/create-http-client.js";
+export type { HttpClient } from "./http/http-client.js";
+export { scrubbedEnvironment } from "./process/child-environment.js";
+export { resolveCommand } from "./process/resolve-command.js";
+export { ownFolders } from "./process/sandbox.js";
+export { TransientMap, TransientSet } from "./transient-map.js";
