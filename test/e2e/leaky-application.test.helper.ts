@@ -59,7 +59,7 @@ const use = async (name: string): Promise<void> => {
   let connection: Connection | undefined;
   await attempt(`${name} opened`, async () => {
     connection = await servers.open(name);
-    tell("facts", [connection.facts, connection.facts.credential()]);
+    tell("info", [connection.info, connection.info.credential()]);
   });
   if (connection === undefined) return;
   const opened = connection;
@@ -69,7 +69,7 @@ const use = async (name: string): Promise<void> => {
   }
   // While it rests, and with the descriptions as of now.
   await attempt(`${name} pinged`, () => opened.ping({ idleTimeoutMs: 2000 }));
-  tell("credential", opened.facts.credential());
+  tell("credential", opened.info.credential());
 };
 await Promise.all(servers.entries.map(({ name }) => use(name)));
 

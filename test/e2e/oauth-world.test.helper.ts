@@ -1,5 +1,5 @@
 import { type HostileToolServer, startHostileToolServer } from "@wirescope/quirks";
-import { type Clock, createSecretRegistry, ToolServerError, type TransportFacts } from "@wirescope/tool-server";
+import { type Clock, createSecretRegistry, ToolServerError, type TransportInfo } from "@wirescope/tool-server";
 import {
   type Credential,
   createMemoryVault,
@@ -55,7 +55,7 @@ export async function createRealWorld(options: RealServerOptions = {}): Promise<
   tool.scopesSupported = ["openid", "notes:read"];
   tool.challengedScope = "";
   const secrets = createSecretRegistry();
-  const facts: TransportFacts = {
+  const info: TransportInfo = {
     target: tool.url,
     connection: {
       kind: "http",
@@ -65,7 +65,7 @@ export async function createRealWorld(options: RealServerOptions = {}): Promise<
       credential: () => ({ kind: "oauth", summary: "", headers: [], environment: [] }),
     },
   };
-  const http = createHttpClient({ server: "notes", secrets, transport: () => facts });
+  const http = createHttpClient({ server: "notes", secrets, transport: () => info });
   const vault = createMemoryVault();
   const sessions: OAuthSession[] = [];
   const asked: SignInRequest[] = [];
@@ -111,8 +111,8 @@ export async function createRealWorld(options: RealServerOptions = {}): Promise<
         },
       };
       const transport = createStreamableHttpTransport({
-        ...{ server: "notes", url: new URL(url), http: counted, secrets, facts, credential },
-        ...{ tell: () => {}, clock: systemClock, limits: defaultLimits },
+        ...{ server: "notes", url: new URL(url), http: counted, secrets, info, credential },
+        ...{ report: () => {}, clock: systemClock, limits: defaultLimits },
       });
       await transport.start();
       try {

@@ -43,7 +43,7 @@ inSandbox(
     expect(found).toEqual([]);
     // Those of others are not hidden from a helper.
     expect(processes).toBeGreaterThan(2);
-    expect(stderr).toContain("The helper was run in the sandbox for the first headers: exit code 0");
+    expect(stderr).toContain("Ran the helper in the sandbox to obtain headers: exit code 0");
     expect(stderr).not.toContain("Debugger listening");
   },
 );

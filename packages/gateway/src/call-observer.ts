@@ -22,7 +22,7 @@ export interface CallObserver {
 
 /** A request to a server. */
 export interface ObservedRequest {
-  readonly connection: Pick<Connection, "facts" | "server">;
+  readonly connection: Pick<Connection, "info" | "server">;
   readonly method: string;
   /** As the server knows things. */
   readonly params: JsonObject;

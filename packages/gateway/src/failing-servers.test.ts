@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { McpServer } from "@modelcontextprotocol/server";
-import { channelPrefix, type StoryEvent } from "@wirescope/tool-server";
+import { channelPrefix, type TraceEvent } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { connect, patience, startTestGateway, textOf } from "./gateway.test.helper.js";
@@ -26,10 +26,10 @@ const listMs = 1500;
 
 describe("a dead and a silent server", () => {
   test("are left out of lists, which is told in an event and in the trace, and slow nobody down", async () => {
-    const stories: StoryEvent[] = [];
-    const hear = (message: unknown): void => void stories.push(message as StoryEvent);
-    subscribe(`${channelPrefix}story`, hear);
-    onTestFinished(() => void unsubscribe(`${channelPrefix}story`, hear));
+    const stories: TraceEvent[] = [];
+    const hear = (message: unknown): void => void stories.push(message as TraceEvent);
+    subscribe(`${channelPrefix}trace`, hear);
+    onTestFinished(() => void unsubscribe(`${channelPrefix}trace`, hear));
     const gateway = await startTestGateway(
       {
         dead: { type: "http", url: `http://127.0.0.1:${await deadPort()}/mcp` },

@@ -30,32 +30,31 @@ export type {
   TransportContext,
   TransportLimits,
 } from "./connection/transports/transport.js";
+export type {
+  ChildProcessInfo,
+  ConnectionInfo,
+  ConnectivityState,
+  NetworkSocketInfo,
+  SocketInfo,
+  TransportInfo,
+  TransportKind,
+} from "./connection-info.js";
 export {
+  type CredentialEnding,
+  type CredentialOperation,
+  type CredentialOperationCause,
+  type CredentialOperationKind,
+  type CredentialOutcome,
   channelPrefix,
   channels,
   type Ending,
+  type SetOutcome,
   type StateChange,
-  type StoryEvent,
   type ToolServerChannelName,
   type ToolServerMessages,
-} from "./diagnostics/channels.js";
-export type {
-  CredentialEnding,
-  CredentialOperation,
-  CredentialOperationCause,
-  CredentialOperationKind,
-  CredentialOutcome,
-} from "./diagnostics/credential-operation.js";
-export type {
-  ChildWire,
-  ConnectionFacts,
-  ConnectivityState,
-  SocketWire,
-  TransportFacts,
-  TransportKind,
-  WireFacts,
-} from "./diagnostics/facts.js";
-export type { Follow, Settle } from "./diagnostics/follow.js";
+  type TraceEvent,
+  type TrackOperation,
+} from "./diagnostics.js";
 export {
   type ConnectingDetails,
   type ErrorParts,

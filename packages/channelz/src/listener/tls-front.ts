@@ -31,12 +31,12 @@ export function createTlsFront(
   const pending = new Map<string, Connection>();
 
   server.on("secureConnection", (socket: TLSSocket) => {
-    const connection = pending.get(wireOf(socket));
+    const connection = pending.get(socketInfoOf(socket));
     if (connection === undefined) {
       socket.destroy();
       return;
     }
-    pending.delete(wireOf(socket));
+    pending.delete(socketInfoOf(socket));
     socket.on("error", () => {});
     connection.socket = socket;
     connection.idleSince = performance.now();
@@ -47,7 +47,7 @@ export function createTlsFront(
   });
 
   return (connection) => {
-    const wire = wireOf(connection.socket);
+    const wire = socketInfoOf(connection.socket);
     pending.set(wire, connection);
     connection.socket.once("close", () => {
       if (pending.get(wire) === connection) pending.delete(wire);
@@ -73,6 +73,6 @@ function createTlsServer(context: TlsContext, isMutual: boolean, limits: ListenL
   }
 }
 
-function wireOf(socket: Socket): string {
+function socketInfoOf(socket: Socket): string {
   return `${socket.remoteAddress} ${socket.remotePort} ${socket.localAddress}`;
 }

@@ -148,9 +148,9 @@ function notWithoutGateway(...start: readonly string[]): never {
 
 /** How a server is signed in to. Nothing is connected to. */
 async function reportOf(servers: ConfiguredServers, name: string): Promise<ServerReport> {
-  const { facts } = await servers.open(name);
+  const { info } = await servers.open(name);
   const oauth = await (await servers.oauth(name))?.status();
-  const { kind, summary } = facts.credential();
+  const { kind, summary } = info.credential();
   // The connection has not looked into the vault, so what it says of the sign-in is older.
   const credential = { kind, summary: oauth === undefined ? summary : oauthSummary(oauth), oauth };
   return { ...unconnected(servers, name), credential };

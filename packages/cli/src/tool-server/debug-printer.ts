@@ -1,12 +1,12 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { printableText } from "@wirescope/channelz/internal";
 import type {
-  ConnectionFacts,
+  ConnectionInfo,
   Ending,
+  SocketInfo,
   StateChange,
-  StoryEvent,
-  TransportFacts,
-  WireFacts,
+  TraceEvent,
+  TransportInfo,
 } from "@wirescope/tool-server";
 import type { CredentialDescription, HeaderDescription } from "@wirescope/tool-server/auth";
 import type { Io } from "../io.js";
@@ -29,43 +29,43 @@ export function followDebug(prefix: string, onLine: (server: string, line: strin
   const say = (server: string, text: string): void => {
     for (const line of text.split("\n")) onLine(server, line);
   };
-  const toldHeaders = new WeakMap<ConnectionFacts, string>();
+  const toldHeaders = new WeakMap<ConnectionInfo, string>();
   /** Tells the headers that are sent, where they are others than before: a helper gives them only when it has run. */
-  const sayHeaders = (facts: ConnectionFacts): void => {
-    const headers = describeHeaders(facts.credential());
-    if (headers === undefined || toldHeaders.get(facts) === headers) return;
-    toldHeaders.set(facts, headers);
-    say(facts.name, headers);
+  const sayHeaders = (info: ConnectionInfo): void => {
+    const headers = describeHeaders(info.credential());
+    if (headers === undefined || toldHeaders.get(info) === headers) return;
+    toldHeaders.set(info, headers);
+    say(info.name, headers);
   };
   const handlers: Record<string, (message: unknown) => void> = {
     "connection:opened": (message) => {
-      const facts = message as ConnectionFacts;
-      say(facts.name, `${facts.kind} ${facts.target}; signs in with ${facts.credential().summary}`);
-      sayHeaders(facts);
+      const info = message as ConnectionInfo;
+      say(info.name, `${info.kind} ${info.target}; signs in with ${info.credential().summary}`);
+      sayHeaders(info);
     },
     "connection:state": (message) => {
-      const { subject, state, reason } = message as StateChange<ConnectionFacts>;
+      const { subject, state, reason } = message as StateChange<ConnectionInfo>;
       sayHeaders(subject);
       say(subject.name, `${stateText(state)}${reason === undefined ? "" : `: ${reason}`}`);
     },
     "transport:state": (message) => {
-      const { subject, state, reason } = message as StateChange<TransportFacts>;
+      const { subject, state, reason } = message as StateChange<TransportInfo>;
       say(
         subject.connection.name,
         `transport to ${subject.target} ${stateText(state)}${reason === undefined ? "" : `: ${reason}`}`,
       );
     },
-    "wire:opened": (message) =>
-      say((message as WireFacts).transport.connection.name, describeWire(message as WireFacts)),
-    "wire:closed": (message) => {
-      const { subject, reason } = message as Ending<WireFacts>;
-      say(subject.transport.connection.name, `${describeWire(subject)} ended: ${reason}`);
+    "socket:opened": (message) =>
+      say((message as SocketInfo).transport.connection.name, describeSocket(message as SocketInfo)),
+    "socket:closed": (message) => {
+      const { subject, reason } = message as Ending<SocketInfo>;
+      say(subject.transport.connection.name, `${describeSocket(subject)} ended: ${reason}`);
     },
-    story: (message) => {
-      const { subject, severity, text } = message as StoryEvent;
-      const facts = "connection" in subject ? subject.connection : subject;
-      say(facts.name, `${severity === "info" ? "" : `${severity}: `}${text}`);
-      sayHeaders(facts);
+    trace: (message) => {
+      const { subject, severity, text } = message as TraceEvent;
+      const info = "connection" in subject ? subject.connection : subject;
+      say(info.name, `${severity === "info" ? "" : `${severity}: `}${text}`);
+      sayHeaders(info);
     },
   };
   for (const [name, handler] of Object.entries(handlers)) subscribe(prefix + name, handler);
@@ -85,6 +85,6 @@ function describeHeader({ name, scheme, variables, from }: HeaderDescription): s
   return `${name}: ${scheme === undefined ? "" : `${scheme} `}[redacted]${origin}`;
 }
 
-function describeWire(wire: WireFacts): string {
-  return wire.kind === "child" ? `process ${wire.pid} (${wire.command})` : `socket to ${wire.remoteName}`;
+function describeSocket(socket: SocketInfo): string {
+  return socket.kind === "child" ? `process ${socket.pid} (${socket.command})` : `socket to ${socket.remoteName}`;
 }

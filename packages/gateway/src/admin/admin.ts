@@ -1,6 +1,6 @@
 import { create, type DescFile } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
-import type { ConnectionFacts, SecretRegistry } from "@wirescope/tool-server";
+import type { ConnectionInfo, SecretRegistry } from "@wirescope/tool-server";
 import type { OAuthSession } from "@wirescope/tool-server/auth";
 import type { Implementation } from "@wirescope/tool-server/internal";
 import type { Explanation } from "@wirescope/tool-server/why";
@@ -55,7 +55,7 @@ export interface AdminOptions {
   readonly notices: Notices;
   /** Shared with the calls that need a sign-in: a client that joins one is shown the same. */
   readonly signIns: SignIns;
-  readonly channelId: (connection: ConnectionFacts) => number | undefined;
+  readonly channelId: (connection: ConnectionInfo) => number | undefined;
   readonly debug: DebugSwitch | undefined;
   readonly onReload: (() => Promise<void>) | undefined;
   /** What who changes something has to bring, besides what the guard asks of everybody. */
@@ -79,11 +79,11 @@ export function createAdmin(options: AdminOptions): Admin {
     options.plugins().find(({ configuration }) => configuration.entries.some((entry) => entry.name === name));
 
   const messageOf = (upstream: Upstream): Server => {
-    const { name, entry, facts } = upstream;
+    const { name, entry, info } = upstream;
     const message = serverToMessage(upstream.status(), {
       type: entry.type,
       configuration: pluginOf(name)?.configurationPath,
-      channelId: facts && options.channelId(facts),
+      channelId: info && options.channelId(info),
       isSigningIn: signIns.isUnderWay(name),
     });
     // Text from the server. What is ours, such as its name and its target, is not for the server to hide.

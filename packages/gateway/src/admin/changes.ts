@@ -16,7 +16,7 @@ const gatherMs = 25;
 /** What changes without a word, such as a token that another process renewed, is noticed within this time. */
 const sweepMs = 2000;
 
-const storyChannel = `${channelPrefix}story`;
+const traceChannel = `${channelPrefix}trace`;
 
 export function createChanges(notices: Pick<Notices, "subscribe">): Changes {
   const listeners = new Set<() => void>();
@@ -34,13 +34,13 @@ export function createChanges(notices: Pick<Notices, "subscribe">): Changes {
   const hear = (): void => {
     const sweep = setInterval(tell, sweepMs);
     const unsubscribeNotices = notices.subscribe({ onListChanged: poke });
-    subscribe(storyChannel, poke);
+    subscribe(traceChannel, poke);
     stopHearing = () => {
       clearInterval(sweep);
       clearTimeout(gathering);
       gathering = undefined;
       unsubscribeNotices();
-      unsubscribe(storyChannel, poke);
+      unsubscribe(traceChannel, poke);
     };
   };
 

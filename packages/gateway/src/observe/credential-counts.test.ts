@@ -1,11 +1,11 @@
-import { type ConnectionFacts, type CredentialEnding, channels } from "@wirescope/tool-server";
+import { type ConnectionInfo, type CredentialEnding, channels } from "@wirescope/tool-server";
 import { expect, test, vi } from "vitest";
 import { countCredentialOperations } from "./credential-counts.js";
 
 const patience = { timeout: 30_000, interval: 10 };
 const ended = channels["credential:ended"];
 
-const factsOf = (name: string): ConnectionFacts => ({
+const infoOf = (name: string): ConnectionInfo => ({
   kind: "http",
   name,
   target: "https://notes.example/mcp",
@@ -13,13 +13,13 @@ const factsOf = (name: string): ConnectionFacts => ({
   credential: () => ({ kind: "oauth", summary: "", headers: [], environment: [] }),
 });
 
-function end(subject: ConnectionFacts, how: Pick<CredentialEnding, "outcome" | "code">): void {
+function end(subject: ConnectionInfo, how: Pick<CredentialEnding, "outcome" | "code">): void {
   ended.publish({ operation: { subject, kind: "refresh", cause: "renewal" }, ...how, durationMs: 1 });
 }
 
 test("refreshes are counted by server, outcome and code, and those of other gateways are not", () => {
-  const [notes, others] = [factsOf("notes"), factsOf("notes")];
-  const counts = countCredentialOperations((facts) => facts === notes);
+  const [notes, others] = [infoOf("notes"), infoOf("notes")];
+  const counts = countCredentialOperations((info) => info === notes);
   end(notes, { outcome: "done" });
   end(notes, { outcome: "done" });
   end(notes, { outcome: "failed", code: "TOKEN_REFUSED" });
@@ -37,8 +37,8 @@ test("refreshes are counted by server, outcome and code, and those of other gate
 
 test("servers that come and go without end do not fill the memory, and none is left out of the count", () => {
   const counts = countCredentialOperations(({ name }) => name.startsWith("server-"));
-  for (let number = 0; number < 3000; number += 1) end(factsOf(`server-${number}`), { outcome: "done" });
-  end(factsOf("server-7"), { outcome: "done" });
+  for (let number = 0; number < 3000; number += 1) end(infoOf(`server-${number}`), { outcome: "done" });
+  end(infoOf("server-7"), { outcome: "done" });
   const values = counts.values();
   expect(values).toHaveLength(2001);
   expect(values.reduce((sum, { value }) => sum + value, 0)).toBe(3001);
@@ -53,7 +53,7 @@ test("a gateway that is gone is not kept for its counts", async () => {
   await vi.waitFor(() => {
     globalThis.gc?.();
     // Whoever is gone leaves the channel when it is used next.
-    end(factsOf("notes"), { outcome: "done" });
+    end(infoOf("notes"), { outcome: "done" });
     expect(ended.hasSubscribers).toBe(false);
   }, patience);
 });

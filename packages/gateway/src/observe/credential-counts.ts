@@ -1,4 +1,4 @@
-import { type ConnectionFacts, type CredentialEnding, channels } from "@wirescope/tool-server";
+import { type ConnectionInfo, type CredentialEnding, channels } from "@wirescope/tool-server";
 import type { Gauge } from "../metrics.js";
 
 /** Past so many different ones the rest are counted together: each reload may bring servers of new names. */
@@ -8,9 +8,9 @@ const mostSeries = 2000;
 // A class, for it is held weakly as one.
 class CredentialCounts {
   readonly #series = new Map<string, { readonly labels: Readonly<Record<string, string>>; value: number }>();
-  readonly #isOurs: (connection: ConnectionFacts) => boolean;
+  readonly #isOurs: (connection: ConnectionInfo) => boolean;
 
-  constructor(isOurs: (connection: ConnectionFacts) => boolean) {
+  constructor(isOurs: (connection: ConnectionInfo) => boolean) {
     this.#isOurs = isOurs;
   }
 
@@ -36,7 +36,7 @@ class CredentialCounts {
 
 /** Begins to count. `isOurs` tells the connections of this gateway from others of the process. */
 export function countCredentialOperations(
-  isOurs: (connection: ConnectionFacts) => boolean,
+  isOurs: (connection: ConnectionInfo) => boolean,
 ): Pick<CredentialCounts, "values"> {
   const counts = new CredentialCounts(isOurs);
   // Being counted keeps no gateway alive: who is gone is noticed here.

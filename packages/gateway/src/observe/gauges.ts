@@ -12,9 +12,7 @@ export function createGauges(
   upstreams: Upstreams,
   parked: ParkedCalls,
 ): () => readonly Gauge[] {
-  const credentials = countCredentialOperations((connection) =>
-    upstreams.all.some(({ facts }) => facts === connection),
-  );
+  const credentials = countCredentialOperations((connection) => upstreams.all.some(({ info }) => info === connection));
   return () => {
     const servers = upstreams.statuses();
     const one = (name: string, help: string, value: number): Gauge => ({ name, help, values: [{ labels: {}, value }] });

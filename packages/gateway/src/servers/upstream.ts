@@ -1,7 +1,7 @@
 import {
   type Clock,
   type Connection,
-  type ConnectionFacts,
+  type ConnectionInfo,
   channels,
   type MessageOrigin,
   type OpenedToolServer,
@@ -79,7 +79,7 @@ export interface Upstream {
   readonly isSettled: boolean;
   readonly callsInFlight: number;
   /** The connection as those see it who watch; undefined where the entry could not be used yet. */
-  readonly facts: ConnectionFacts | undefined;
+  readonly info: ConnectionInfo | undefined;
   /** Forwards a call. Rejects with an RpcError or a ToolServerError. */
   forward(call: ClientCall, request: Forwarded): Promise<JsonObject>;
   /** Cancels calls about which the server is silent for too long. */
@@ -167,7 +167,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         failure = undefined;
         // Another connection may have this name by then, and its states count.
         if (isLeaving) return opened;
-        const server = connection.facts.name;
+        const server = connection.info.name;
         connection.onState(({ state, reason, failure: error }) => {
           if (isLeaving) return;
           tell({ kind: "server-state", server, state, reason });
@@ -248,9 +248,9 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         const late = `It did not come within ${limits.listMs} ms; it is added when it does.`;
         const reason = error === undefined ? late : error instanceof Error ? error.message : String(error);
         tell({ kind: "left-out", server: name, list: listKinds[kind].method, reason });
-        if (connection === undefined || !channels.story.hasSubscribers) return;
+        if (connection === undefined || !channels.trace.hasSubscribers) return;
         const text = connection.redact(`Left out of ${listKinds[kind].method} of the gateway: ${reason}`);
-        channels.story.publish({ subject: connection.facts, severity: "warning", text });
+        channels.trace.publish({ subject: connection.info, severity: "warning", text });
       },
     });
   let { filter } = options;
@@ -305,8 +305,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     get callsInFlight() {
       return calls.all.size;
     },
-    get facts() {
-      return connection?.facts;
+    get info() {
+      return connection?.info;
     },
     setFilter(next) {
       filter = next;
@@ -335,12 +335,12 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       if (opened !== undefined && opened.state !== "READY") await opened.connect().catch(() => {});
     },
     status() {
-      const authentication = connection?.facts.credential();
+      const authentication = connection?.info.credential();
       const server = connection?.server;
       return {
         name,
         state: connection?.state ?? (failure === undefined ? "IDLE" : "TRANSIENT_FAILURE"),
-        target: connection?.facts.target,
+        target: connection?.info.target,
         server: server === undefined ? undefined : { name: server.name, version: server.version },
         protocolVersion: server?.protocolVersion,
         credential: authentication?.summary,
@@ -354,9 +354,9 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     async drain(why) {
       isLeaving = true;
       const { size } = calls.all;
-      if (size > 0 && connection !== undefined && channels.story.hasSubscribers) {
+      if (size > 0 && connection !== undefined && channels.trace.hasSubscribers) {
         const text = `It was ${why} in the configuration: calls in flight (${size}) have ${limits.drainMs} ms to end.`;
-        channels.story.publish({ subject: connection.facts, severity: "info", text });
+        channels.trace.publish({ subject: connection.info, severity: "info", text });
       }
       await calls.drain(why);
       await close();

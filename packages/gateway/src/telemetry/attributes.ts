@@ -1,7 +1,7 @@
 import type { Attributes } from "@opentelemetry/api";
 import { parseUrl } from "@wirescope/channelz/internal";
 import {
-  type ConnectionFacts,
+  type ConnectionInfo,
   type CredentialOperation,
   type CredentialOutcome,
   ToolServerError,
@@ -67,7 +67,7 @@ const protocols: Readonly<Record<TransportKind, string | undefined>> = {
 };
 
 /** Where a server is. Of its url only host and port: the rest may hold what nobody should read. */
-export function serverAttributes({ kind, name, target }: ConnectionFacts): Attributes {
+export function serverAttributes({ kind, name, target }: ConnectionInfo): Attributes {
   const protocol = protocols[kind];
   const common = { "wirescope.server": cut(name) };
   if (protocol === undefined) return { ...common, "network.transport": "pipe" };

@@ -7,7 +7,7 @@ import {
   type Tracer,
   trace,
 } from "@opentelemetry/api";
-import type { ConnectionFacts } from "@wirescope/tool-server";
+import type { ConnectionInfo } from "@wirescope/tool-server";
 import type { ObservedRequest, RequestObserver } from "../call-observer.js";
 import type { TraceFields } from "../trace-fields.js";
 import { failureAttributes, serverAttributes, spanName, subjectAttributes } from "./attributes.js";
@@ -38,17 +38,17 @@ export function createAskTrace(
   { connection, method, params }: ObservedRequest,
   { context: parent, place, came }: AskingCall,
 ): RequestObserver {
-  const { facts } = connection;
+  const { info } = connection;
   // What goes on to a server is of the catalogue.
   const subject = subjectAttributes(method, typeof params.name === "string" ? params.name : undefined);
-  const attributes: Attributes = { "mcp.method.name": method, ...subject, ...placeOf(facts) };
+  const attributes: Attributes = { "mcp.method.name": method, ...subject, ...placeOf(info) };
   const startedAt = performance.now();
   const span = tracer?.startSpan(spanName(method, subject), { kind: SpanKind.CLIENT, attributes }, parent);
   const below = span === undefined ? parent : trace.setSpan(parent, span);
-  place.enter(facts, below);
+  place.enter(info, below);
   if (span !== undefined) {
-    requests.begin(facts, span);
-    credentials?.join(facts, span);
+    requests.begin(info, span);
+    credentials?.join(info, span);
   }
   let sendings = 0;
 
@@ -58,7 +58,7 @@ export function createAskTrace(
     const seconds = (performance.now() - startedAt) / 1000;
     clientDuration?.record(seconds, { ...attributes, ...late }, below);
     if (span === undefined) return;
-    requests.end(facts, span);
+    requests.end(info, span);
     span.setAttributes(late);
     if (told["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
     span.end();
@@ -75,14 +75,14 @@ export function createAskTrace(
   };
 }
 
-const places = new WeakMap<ConnectionFacts, Attributes>();
+const places = new WeakMap<ConnectionInfo, Attributes>();
 
 /** Where a server is, found out once. */
-function placeOf(facts: ConnectionFacts): Attributes {
-  let place = places.get(facts);
+function placeOf(info: ConnectionInfo): Attributes {
+  let place = places.get(info);
   if (place === undefined) {
-    place = serverAttributes(facts);
-    places.set(facts, place);
+    place = serverAttributes(info);
+    places.set(info, place);
   }
   return place;
 }

@@ -1,26 +1,26 @@
 import type { Span } from "@opentelemetry/api";
-import type { ConnectionFacts } from "@wirescope/tool-server";
+import type { ConnectionInfo } from "@wirescope/tool-server";
 
 /** The spans of requests of servers that are under way, by connection: they are told what happens to it meanwhile. */
 export interface RequestSpans {
-  begin(facts: ConnectionFacts, span: Span): void;
-  end(facts: ConnectionFacts, span: Span): void;
-  of(facts: ConnectionFacts): Iterable<Span>;
+  begin(info: ConnectionInfo, span: Span): void;
+  end(info: ConnectionInfo, span: Span): void;
+  of(info: ConnectionInfo): Iterable<Span>;
 }
 
 export function createRequestSpans(): RequestSpans {
-  const requests = new Map<ConnectionFacts, Set<Span>>();
+  const requests = new Map<ConnectionInfo, Set<Span>>();
   return {
-    begin(facts, span) {
+    begin(info, span) {
       if (!span.isRecording()) return;
-      const spans = requests.get(facts);
-      if (spans === undefined) requests.set(facts, new Set([span]));
+      const spans = requests.get(info);
+      if (spans === undefined) requests.set(info, new Set([span]));
       else spans.add(span);
     },
-    end(facts, span) {
-      const spans = requests.get(facts);
-      if (spans?.delete(span) && spans.size === 0) requests.delete(facts);
+    end(info, span) {
+      const spans = requests.get(info);
+      if (spans?.delete(span) && spans.size === 0) requests.delete(info);
     },
-    of: (facts) => requests.get(facts) ?? [],
+    of: (info) => requests.get(info) ?? [],
   };
 }

@@ -1,5 +1,5 @@
 import { ROOT_CONTEXT, type Span, SpanStatusCode, type Tracer } from "@opentelemetry/api";
-import { type ConnectionFacts, channels, type StateChange } from "@wirescope/tool-server";
+import { type ConnectionInfo, channels, type StateChange } from "@wirescope/tool-server";
 import { serverAttributes } from "./attributes.js";
 import type { RequestSpans } from "./request-spans.js";
 import { safely } from "./safely.js";
@@ -12,10 +12,10 @@ export interface ConnectionWatch {
 }
 
 export function watchConnections(tracer: Tracer, requests: RequestSpans): ConnectionWatch {
-  const connecting = new Map<ConnectionFacts, Span>();
+  const connecting = new Map<ConnectionInfo, Span>();
   let hasServer = (_: string): boolean => false;
 
-  const hear = ({ subject, state, failure }: StateChange<ConnectionFacts>): void => {
+  const hear = ({ subject, state, failure }: StateChange<ConnectionInfo>): void => {
     const facts = { "wirescope.state": state, ...(failure === undefined ? {} : { "error.type": failure.code }) };
     for (const span of requests.of(subject)) span.addEvent("wirescope.connection.state", facts);
     settle(subject, facts);
@@ -26,7 +26,7 @@ export function watchConnections(tracer: Tracer, requests: RequestSpans): Connec
     }
   };
 
-  const settle = (subject: ConnectionFacts, facts: Readonly<Record<string, string>>): void => {
+  const settle = (subject: ConnectionInfo, facts: Readonly<Record<string, string>>): void => {
     const span = connecting.get(subject);
     if (span === undefined) return;
     connecting.delete(subject);
@@ -35,7 +35,7 @@ export function watchConnections(tracer: Tracer, requests: RequestSpans): Connec
     span.end();
   };
 
-  const onState = (message: unknown): void => safely(() => hear(message as StateChange<ConnectionFacts>));
+  const onState = (message: unknown): void => safely(() => hear(message as StateChange<ConnectionInfo>));
   const channel = channels["connection:state"];
   channel.subscribe(onState);
   return {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type Context, ROOT_CONTEXT, type Span, type SpanContext, type Tracer, trace } from "@opentelemetry/api";
 import {
-  type ConnectionFacts,
+  type ConnectionInfo,
   type CredentialOperation,
   type CredentialOutcome,
   channels,
@@ -11,14 +11,14 @@ import { createPlace, type Place } from "./place.js";
 import { createRequestSpans } from "./request-spans.js";
 import { watchCredentials } from "./watch-credentials.js";
 
-const factsOf = (name: string): ConnectionFacts => ({
+const infoOf = (name: string): ConnectionInfo => ({
   kind: "http",
   name,
   target: "https://notes.example/mcp?key=1",
   tenant: {},
   credential: () => ({ kind: "oauth", summary: "", headers: [], environment: [] }),
 });
-const notes = factsOf("notes");
+const notes = infoOf("notes");
 
 interface Told {
   readonly name: string;
@@ -125,7 +125,7 @@ test("requests over the same connection are linked to a refresh, not to its part
     Span,
   ];
   requests.begin(notes, before);
-  requests.begin(factsOf("others"), other);
+  requests.begin(infoOf("others"), other);
   requests.begin(notes, over);
   requests.end(notes, over);
   operate("refresh", () => {
@@ -146,7 +146,7 @@ test("requests over the same connection are linked to a refresh, not to its part
 
 test("what is done for servers of others is not followed, and what is under way at the end is ended", () => {
   const { told, watch } = startWatch();
-  operate("refresh", undefined, factsOf("others"));
+  operate("refresh", undefined, infoOf("others"));
   expect(told).toEqual([]);
   operate("refresh", () => watch.close());
   expect(told).toMatchObject([{ name: "wirescope.refresh", isEnded: true }]);

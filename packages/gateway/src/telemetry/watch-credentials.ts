@@ -10,7 +10,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import {
-  type ConnectionFacts,
+  type ConnectionInfo,
   type CredentialEnding,
   type CredentialOperation,
   type CredentialOperationKind,
@@ -26,7 +26,7 @@ export interface CredentialWatch {
   /** Follows what is done for servers of these names. */
   watch(hasServer: (name: string) => boolean): void;
   /** Links a request that begins to what is done for its connection meanwhile. */
-  join(facts: ConnectionFacts, request: Span): void;
+  join(info: ConnectionInfo, request: Span): void;
   close(): void;
 }
 
@@ -114,9 +114,9 @@ export function watchCredentials({ spans, duration }: CredentialWatchOptions): C
     watch(isOurs) {
       hasServer = isOurs;
     },
-    join(facts, request) {
+    join(info, request) {
       for (const [{ subject, kind }, { span }] of followed) {
-        if (subject === facts && shared.has(kind)) request.addLink({ context: span.spanContext() });
+        if (subject === info && shared.has(kind)) request.addLink({ context: span.spanContext() });
       }
     },
     close() {

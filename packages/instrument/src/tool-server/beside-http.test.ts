@@ -6,7 +6,7 @@ import { Client } from "undici";
 import { expect, onTestFinished, test } from "vitest";
 import { observeProcess } from "../process/observe-process.js";
 import { closeAfterTest, listen, portOf } from "../sockets/connections.test.helper.js";
-import { connectionFacts, publish, readAll, socketWire, transportFacts } from "./facts.test.helper.js";
+import { connectionInfo, networkSocketInfo, publish, readAll, transportInfo } from "./connection-info.test.helper.js";
 
 /** A server that takes any upgrade. */
 async function upgradingServer(): Promise<number> {
@@ -47,17 +47,17 @@ async function open(port: number): Promise<Socket> {
 test("[TS-D-SEEN-4] a process that is observed shows its tool servers, and the upgrade to WebSocket only as one", async () => {
   const registry = observeWhole();
   const socket = await open(await upgradingServer());
-  const connection = connectionFacts({ kind: "ws", target: "wss://api.example.com/mcp" });
-  const wire = socketWire(socket, transportFacts(connection, "wss://api.example.com"));
-  publish("wire:opened", wire);
+  const connection = connectionInfo({ kind: "ws", target: "wss://api.example.com/mcp" });
+  const socketInfo = networkSocketInfo(socket, transportInfo(connection, "wss://api.example.com"));
+  publish("socket:opened", socketInfo);
   await upgrade(socket);
-  publish("wire:message-sent", wire);
+  publish("socket:message-sent", socketInfo);
   const { channels, sockets } = await readAll(registry);
   expect(channels.map(({ data }) => data?.target)).toEqual(["wss://api.example.com/mcp"]);
   expect(sockets.map(({ data }) => data?.messagesSent)).toEqual([1n]);
 });
 
-test("[TS-D-SEEN-4] the tunnel that a proxy is asked for shows only as the wire that it becomes", async () => {
+test("[TS-D-SEEN-4] the tunnel that a proxy is asked for shows only as the socket that it becomes", async () => {
   const registry = observeWhole();
   const proxy = createServer();
   proxy.on("connect", (_asked, socket: Socket) => {
@@ -66,12 +66,12 @@ test("[TS-D-SEEN-4] the tunnel that a proxy is asked for shows only as the wire 
   });
   await listen(proxy, { host: "127.0.0.1", port: 0 });
   const socket = await open(portOf(proxy));
-  publish("proxy:asked", socket);
+  publish("proxy:tunnel-requested", socket);
   const asked = request({ method: "CONNECT", path: "api.example.com:443", createConnection: () => socket });
   asked.end();
   await once(asked, "connect");
   expect((await readAll(registry)).channels).toEqual([]);
-  publish("wire:opened", socketWire(socket));
+  publish("socket:opened", networkSocketInfo(socket));
   expect((await readAll(registry)).sockets).toHaveLength(1);
 });
 
@@ -81,7 +81,7 @@ test("[TS-D-SEEN-4] requests that a tool server makes with undici show only as i
   await listen(server, { host: "127.0.0.1", port: 0 });
   const origin = `http://127.0.0.1:${portOf(server)}`;
   const socket = await open(portOf(server));
-  publish("wire:opened", socketWire(socket, transportFacts(connectionFacts({ target: origin }), origin)));
+  publish("socket:opened", networkSocketInfo(socket, transportInfo(connectionInfo({ target: origin }), origin)));
   const before = registry.size;
   const client = new Client(origin, { connect: (_, callback) => queueMicrotask(() => callback(null, socket)) });
   onTestFinished(() => client.destroy());
@@ -107,6 +107,6 @@ test("a process can be observed without its tool servers", async () => {
   const registry = createRegistry();
   const observation = observeProcess(registry, { toolServers: false });
   onTestFinished(() => observation.stop());
-  publish("connection:opened", connectionFacts());
+  publish("connection:opened", connectionInfo());
   expect(registry.size).toMatchObject({ channels: 0 });
 });

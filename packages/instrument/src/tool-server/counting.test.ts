@@ -1,43 +1,53 @@
 import { createRegistry, type Registry } from "@wirescope/channelz";
-import type { ConnectionFacts, TransportFacts, WireFacts } from "@wirescope/tool-server";
+import type { ConnectionInfo, SocketInfo, TransportInfo } from "@wirescope/tool-server";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { callsOf, type Outcomes, streamsOf } from "../http/both-ends.test.helper.js";
-import { channelOf, childWire, connectionFacts, publish, readAll, transportFacts } from "./facts.test.helper.js";
+import {
+  channelOf,
+  childProcessInfo,
+  connectionInfo,
+  publish,
+  readAll,
+  transportInfo,
+} from "./connection-info.test.helper.js";
 import { observeToolServers } from "./observe-tool-servers.js";
 
-/** Two connections with two transports each, and these with two wires each; their names tell them apart. */
+/** Two connections with two transports each, and these with two sockets each; their names tell them apart. */
 interface World {
-  readonly connections: readonly ConnectionFacts[];
-  readonly transports: readonly TransportFacts[];
-  readonly wires: readonly WireFacts[];
+  readonly connections: readonly ConnectionInfo[];
+  readonly transports: readonly TransportInfo[];
+  readonly sockets: readonly SocketInfo[];
 }
 
 function createWorld(): World {
-  const connections = ["a", "b"].map((name) => connectionFacts({ name }));
-  const transports = connections.flatMap((one) => ["1", "2"].map((n) => transportFacts(one, `${one.name}${n}`)));
-  const wires = transports.flatMap((transport, index) => [1, 2].map((n) => childWire(index * 10 + n, transport)));
-  return { connections, transports, wires };
+  const connections = ["a", "b"].map((name) => connectionInfo({ name }));
+  const transports = connections.flatMap((one) => ["1", "2"].map((n) => transportInfo(one, `${one.name}${n}`)));
+  const sockets = transports.flatMap((transport, index) =>
+    [1, 2].map((n) => childProcessInfo(index * 10 + n, transport)),
+  );
+  return { connections, transports, sockets };
 }
 
 const verbs = ["opened", "state", "started", "succeeded", "failed", "message", "story", "closed"] as const;
 type Step = readonly [kind: keyof World, verb: (typeof verbs)[number], index: number];
 
 const step: fc.Arbitrary<Step> = fc.tuple(
-  fc.constantFrom("connections", "transports", "wires"),
+  fc.constantFrom("connections", "transports", "sockets"),
   // Ends are rarer than the rest, or little would live long.
   fc.oneof({ weight: 12, arbitrary: fc.constantFrom(...verbs) }, { weight: 8, arbitrary: fc.constant("started") }),
   fc.nat(7),
 ) as fc.Arbitrary<Step>;
 
-function take(world: World, [kind, verb, index]: Step): ConnectionFacts | TransportFacts | WireFacts {
-  if (kind === "wires") {
-    const wire = world.wires[index]!;
-    if (verb === "closed") publish("wire:closed", { subject: wire, reason: "closed" });
-    else if (verb === "opened") publish("wire:opened", wire);
-    else if (verb === "started" || verb === "succeeded" || verb === "failed") publish(`wire:stream-${verb}`, wire);
-    else publish("wire:message-sent", wire);
-    return wire;
+function take(world: World, [kind, verb, index]: Step): ConnectionInfo | TransportInfo | SocketInfo {
+  if (kind === "sockets") {
+    const socketInfo = world.sockets[index]!;
+    if (verb === "closed") publish("socket:closed", { subject: socketInfo, reason: "closed" });
+    else if (verb === "opened") publish("socket:opened", socketInfo);
+    else if (verb === "started" || verb === "succeeded" || verb === "failed")
+      publish(`socket:stream-${verb}`, socketInfo);
+    else publish("socket:message-sent", socketInfo);
+    return socketInfo;
   }
   const subject = kind === "connections" ? world.connections[index % 2]! : world.transports[index % 4]!;
   const about = "connection" in subject ? "transport" : "connection";
@@ -46,14 +56,14 @@ function take(world: World, [kind, verb, index]: Step): ConnectionFacts | Transp
   else if (verb === "started" || verb === "succeeded" || verb === "failed") {
     publish(`${about}:call-${verb}`, subject as never);
   } else if (verb === "state") publish(`${about}:state`, { subject, state: "READY", reason: undefined } as never);
-  else publish("story", { subject, severity: "info", text: "something" });
+  else publish("trace", { subject, severity: "info", text: "something" });
   return subject;
 }
 
 /** How the names of the world's objects stand in the registry. */
-function nameOf(facts: ConnectionFacts | TransportFacts | WireFacts): string {
-  if ("transport" in facts) return facts.kind === "child" ? `pid ${facts.pid} node` : "";
-  return "connection" in facts ? facts.target : facts.name;
+function nameOf(info: ConnectionInfo | TransportInfo | SocketInfo): string {
+  if ("transport" in info) return info.kind === "child" ? `pid ${info.pid} node` : "";
+  return "connection" in info ? info.target : info.name;
 }
 
 /** Reads the outcomes of all that was ever shown, by name; it may be closed by now. */
@@ -110,17 +120,17 @@ test("[CZ-CHANNEL-2] whatever happens in whatever order, all that lives is found
 test("counting allocates nothing", async () => {
   const registry = createRegistry();
   const observation = observeToolServers({ registry });
-  const wire = childWire(1);
-  const { transport } = wire;
+  const socketInfo = childProcessInfo(1);
+  const { transport } = socketInfo;
   const { connection } = transport;
   // As tool servers have them: found once, for a name that is put together is itself an allocation.
   const events = [
     [channelOf("connection:call-started"), connection],
     [channelOf("transport:call-started"), transport],
-    [channelOf("wire:stream-started"), wire],
-    [channelOf("wire:message-sent"), wire],
-    [channelOf("wire:message-received"), wire],
-    [channelOf("wire:stream-succeeded"), wire],
+    [channelOf("socket:stream-started"), socketInfo],
+    [channelOf("socket:message-sent"), socketInfo],
+    [channelOf("socket:message-received"), socketInfo],
+    [channelOf("socket:stream-succeeded"), socketInfo],
     [channelOf("transport:call-succeeded"), transport],
     [channelOf("connection:call-failed"), connection],
   ] as const;

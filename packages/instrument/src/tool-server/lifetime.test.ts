@@ -1,9 +1,16 @@
 import { createRegistry, type DroppedObject, type Registry } from "@wirescope/channelz";
-import type { WireFacts } from "@wirescope/tool-server";
+import type { SocketInfo } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { callsOf, eventually, streamsOf, traceOf } from "../http/both-ends.test.helper.js";
 import { connection } from "../sockets/connections.test.helper.js";
-import { childWire, publish, readAll, readOne, socketWire, transportFacts } from "./facts.test.helper.js";
+import {
+  childProcessInfo,
+  networkSocketInfo,
+  publish,
+  readAll,
+  readOne,
+  transportInfo,
+} from "./connection-info.test.helper.js";
 import { observeToolServers, type ToolServersObservation } from "./observe-tool-servers.js";
 
 const nothing = { channels: 0, subchannels: 0, servers: 0, sockets: 0 };
@@ -15,23 +22,23 @@ function observe(registry: Registry): ToolServersObservation {
   return observation;
 }
 
-function openOneOfEach(): WireFacts {
-  const wire = childWire(4711);
-  publish("connection:opened", wire.transport.connection);
-  publish("transport:opened", wire.transport);
-  publish("wire:opened", wire);
-  return wire;
+function openOneOfEach(): SocketInfo {
+  const socketInfo = childProcessInfo(4711);
+  publish("connection:opened", socketInfo.transport.connection);
+  publish("transport:opened", socketInfo.transport);
+  publish("socket:opened", socketInfo);
+  return socketInfo;
 }
 
 describe("what ends", () => {
   test("[CZ-D-GRAVE-1] is found with the reason that it ended for, and listed no more", async () => {
     const registry = createRegistry();
     observe(registry);
-    const wire = openOneOfEach();
+    const socketInfo = openOneOfEach();
     const { channel, subchannel, socket } = await readOne(registry);
-    publish("wire:closed", { subject: wire, reason: "the process ended with code 3" });
-    publish("transport:closed", { subject: wire.transport, reason: "its process ended" });
-    publish("connection:closed", { subject: wire.transport.connection, reason: "closed by the application" });
+    publish("socket:closed", { subject: socketInfo, reason: "the process ended with code 3" });
+    publish("transport:closed", { subject: socketInfo.transport, reason: "its process ended" });
+    publish("connection:closed", { subject: socketInfo.transport.connection, reason: "closed by the application" });
     expect(registry.size).toMatchObject(nothing);
     const pipes = `socket ${socket.ref!.socketId} (pid 4711 node)`;
     const ended = await registry.getSubchannel(subchannel.ref!.subchannelId);
@@ -51,14 +58,14 @@ describe("what ends", () => {
   test("[TS-D-SEEN-2] stays for as long as something under it has not ended", async () => {
     const registry = createRegistry();
     observe(registry);
-    const wire = openOneOfEach();
+    const socketInfo = openOneOfEach();
     const { channel, subchannel } = await readOne(registry);
-    publish("connection:closed", { subject: wire.transport.connection, reason: "closed by the application" });
-    publish("transport:closed", { subject: wire.transport, reason: "its input was closed" });
+    publish("connection:closed", { subject: socketInfo.transport.connection, reason: "closed by the application" });
+    publish("transport:closed", { subject: socketInfo.transport, reason: "its input was closed" });
     const now = await readOne(registry);
     expect([now.channel.data?.state?.state, now.subchannel.data?.state?.state]).toEqual([5, 5]);
-    publish("story", { subject: wire.transport, severity: "info", text: "Sent SIGTERM" });
-    publish("wire:closed", { subject: wire, reason: "the process ended by SIGTERM" });
+    publish("trace", { subject: socketInfo.transport, severity: "info", text: "Sent SIGTERM" });
+    publish("socket:closed", { subject: socketInfo, reason: "the process ended by SIGTERM" });
     expect(registry.size).toMatchObject(nothing);
     const ended = await registry.getSubchannel(subchannel.ref!.subchannelId);
     expect(traceOf(ended.subchannel!).slice(-3)).toEqual([
@@ -74,10 +81,10 @@ describe("what ends", () => {
     const registry = createRegistry();
     observe(registry);
     const { transport } = openOneOfEach();
-    const other = transportFacts(transport.connection, "https://b.example.com");
+    const other = transportInfo(transport.connection, "https://b.example.com");
     publish("transport:opened", other);
     publish("transport:closed", { subject: other, reason: "lost" });
-    publish("story", { subject: other, severity: "error", text: "Last words: out of memory" });
+    publish("trace", { subject: other, severity: "error", text: "Last words: out of memory" });
     const { channel } = await readOne(registry);
     expect(channel.data?.trace?.events.at(-1)).toMatchObject({ description: "Last words: out of memory", severity: 3 });
   });
@@ -85,18 +92,18 @@ describe("what ends", () => {
   test("[CZ-DATA-5] [CZ-SOCKET-7] still counts how the calls ended that were under way", async () => {
     const registry = createRegistry();
     observe(registry);
-    const wire = openOneOfEach();
+    const socketInfo = openOneOfEach();
     const { channel, subchannel, socket } = await readOne(registry);
-    publish("connection:call-started", wire.transport.connection);
-    publish("transport:call-started", wire.transport);
-    publish("wire:stream-started", wire);
-    publish("wire:closed", { subject: wire, reason: "lost" });
-    publish("transport:closed", { subject: wire.transport, reason: "lost" });
-    publish("connection:closed", { subject: wire.transport.connection, reason: "lost" });
+    publish("connection:call-started", socketInfo.transport.connection);
+    publish("transport:call-started", socketInfo.transport);
+    publish("socket:stream-started", socketInfo);
+    publish("socket:closed", { subject: socketInfo, reason: "lost" });
+    publish("transport:closed", { subject: socketInfo.transport, reason: "lost" });
+    publish("connection:closed", { subject: socketInfo.transport.connection, reason: "lost" });
     for (let twice = 0; twice < 2; twice += 1) {
-      publish("wire:stream-failed", wire);
-      publish("transport:call-failed", wire.transport);
-      publish("connection:call-failed", wire.transport.connection);
+      publish("socket:stream-failed", socketInfo);
+      publish("transport:call-failed", socketInfo.transport);
+      publish("connection:call-failed", socketInfo.transport.connection);
     }
     expect(registry.size).toMatchObject(nothing);
     expect(callsOf((await registry.getChannel(channel.ref!.channelId)).channel!)).toEqual([1, 0, 1]);
@@ -107,15 +114,15 @@ describe("what ends", () => {
   test("does not come back by a late word, nor by what is said to open under it", () => {
     const registry = createRegistry();
     observe(registry);
-    const wire = openOneOfEach();
-    publish("wire:closed", { subject: wire, reason: "" });
-    publish("transport:closed", { subject: wire.transport, reason: "" });
-    publish("transport:opened", wire.transport);
-    publish("wire:opened", childWire(4712, wire.transport));
+    const socketInfo = openOneOfEach();
+    publish("socket:closed", { subject: socketInfo, reason: "" });
+    publish("transport:closed", { subject: socketInfo.transport, reason: "" });
+    publish("transport:opened", socketInfo.transport);
+    publish("socket:opened", childProcessInfo(4712, socketInfo.transport));
     expect(registry.size).toMatchObject({ channels: 1, subchannels: 0, sockets: 0 });
-    publish("connection:closed", { subject: wire.transport.connection, reason: "" });
-    publish("connection:call-failed", wire.transport.connection);
-    publish("wire:message-received", childWire(4713, transportFacts(wire.transport.connection)));
+    publish("connection:closed", { subject: socketInfo.transport.connection, reason: "" });
+    publish("connection:call-failed", socketInfo.transport.connection);
+    publish("socket:message-received", childProcessInfo(4713, transportInfo(socketInfo.transport.connection)));
     expect(registry.size).toMatchObject(nothing);
   });
 });
@@ -123,19 +130,19 @@ describe("what ends", () => {
 describe("what was there before", () => {
   test("[CZ-STATE-1] [TS-D-SEEN-3] is shown at the first word of it, with all above it, in a state that is not known until it is told", async () => {
     const { client } = await connection();
-    const wire = socketWire(client);
-    publish("wire:opened", wire);
+    const socketInfo = networkSocketInfo(client);
+    publish("socket:opened", socketInfo);
     const registry = createRegistry();
     observe(registry);
     expect(registry.size).toMatchObject(nothing);
-    publish("wire:message-received", wire);
+    publish("socket:message-received", socketInfo);
     const { channel, subchannel, socket } = await readOne(registry);
     expect(socket.data?.messagesReceived).toBe(1n);
     expect(socket.remote?.address.value).toMatchObject({ port: client.remotePort });
     expect([channel.data?.state?.state, subchannel.data?.state?.state]).toEqual([0, 0]);
     for (const one of [channel, subchannel])
       expect(traceOf(one)).toContainEqual(expect.stringMatching(/before it was observed/));
-    publish("transport:state", { subject: wire.transport, state: "READY", reason: undefined });
+    publish("transport:state", { subject: socketInfo.transport, state: "READY", reason: undefined });
     const events = (await readOne(registry)).subchannel.data?.trace?.events;
     expect(events?.at(-1)).toMatchObject({ description: "UNKNOWN -> READY", severity: 1 });
   });
@@ -143,12 +150,12 @@ describe("what was there before", () => {
   test("has begun the calls that end, though nobody saw them begin", async () => {
     const registry = createRegistry();
     observe(registry);
-    const wire = childWire(4711);
-    publish("wire:stream-succeeded", wire);
-    publish("transport:call-succeeded", wire.transport);
-    publish("connection:call-started", wire.transport.connection);
-    publish("connection:call-failed", wire.transport.connection);
-    publish("connection:call-succeeded", wire.transport.connection);
+    const socketInfo = childProcessInfo(4711);
+    publish("socket:stream-succeeded", socketInfo);
+    publish("transport:call-succeeded", socketInfo.transport);
+    publish("connection:call-started", socketInfo.transport.connection);
+    publish("connection:call-failed", socketInfo.transport.connection);
+    publish("connection:call-succeeded", socketInfo.transport.connection);
     const { channel, subchannel, socket } = await readOne(registry);
     expect([callsOf(channel), callsOf(subchannel), streamsOf(socket)]).toEqual([
       [2, 1, 1],
@@ -160,12 +167,12 @@ describe("what was there before", () => {
   test("is not shown for its end alone", () => {
     const registry = createRegistry();
     observe(registry);
-    const wire = childWire(4711);
-    publish("wire:closed", { subject: wire, reason: "" });
-    publish("transport:closed", { subject: wire.transport, reason: "" });
-    publish("connection:closed", { subject: wire.transport.connection, reason: "" });
-    publish("wire:stream-failed", wire);
-    publish("connection:call-failed", wire.transport.connection);
+    const socketInfo = childProcessInfo(4711);
+    publish("socket:closed", { subject: socketInfo, reason: "" });
+    publish("transport:closed", { subject: socketInfo.transport, reason: "" });
+    publish("connection:closed", { subject: socketInfo.transport.connection, reason: "" });
+    publish("socket:stream-failed", socketInfo);
+    publish("connection:call-failed", socketInfo.transport.connection);
     expect(registry.size).toMatchObject(nothing);
   });
 });
@@ -173,8 +180,8 @@ describe("what was there before", () => {
 test("stopping takes everything out, and starting again shows what is still there", async () => {
   const registry = createRegistry();
   const observation = observe(registry);
-  const [wire, gone] = [openOneOfEach(), openOneOfEach()];
-  publish("wire:closed", { subject: gone, reason: "lost" });
+  const [socketInfo, gone] = [openOneOfEach(), openOneOfEach()];
+  publish("socket:closed", { subject: gone, reason: "lost" });
   publish("transport:closed", { subject: gone.transport, reason: "lost" });
   publish("connection:closed", { subject: gone.transport.connection, reason: "lost" });
   const { channel } = await readOne(registry);
@@ -183,12 +190,12 @@ test("stopping takes everything out, and starting again shows what is still ther
   expect(registry.size).toMatchObject(nothing);
   const { channel: stopped } = await registry.getChannel(channel.ref!.channelId);
   expect(traceOf(stopped!).at(-1)).toBe("IDLE -> SHUTDOWN, closed: no longer observed");
-  publish("wire:message-sent", wire);
+  publish("socket:message-sent", socketInfo);
   expect(registry.size).toMatchObject(nothing);
 
   observe(registry);
-  publish("wire:message-sent", wire);
-  publish("wire:stream-failed", gone);
+  publish("socket:message-sent", socketInfo);
+  publish("socket:stream-failed", gone);
   publish("connection:call-failed", gone.transport.connection);
   const again = await readOne(registry);
   expect(again.channel.ref).not.toEqual(channel.ref);
@@ -199,9 +206,9 @@ test("two registries show the same, each until its own observation stops", async
   const [one, two] = [createRegistry(), createRegistry()];
   const first = observe(one);
   observe(two);
-  const wire = openOneOfEach();
+  const socketInfo = openOneOfEach();
   first.stop();
-  publish("wire:message-sent", wire);
+  publish("socket:message-sent", socketInfo);
   expect([one.size, two.size]).toMatchObject([nothing, oneOfEach]);
   expect((await readOne(two)).socket.data?.messagesSent).toBe(1n);
 });

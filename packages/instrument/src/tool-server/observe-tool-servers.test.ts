@@ -6,14 +6,14 @@ import { callsOf, streamsOf, traceOf } from "../http/both-ends.test.helper.js";
 import { connection, der, portOf, tlsConnection } from "../sockets/connections.test.helper.js";
 import { whyNoSocketOptions } from "../sockets/native.js";
 import {
-  childWire,
-  connectionFacts,
+  childProcessInfo,
+  connectionInfo,
+  networkSocketInfo,
   publish,
   readAll,
   readOne,
-  socketWire,
-  transportFacts,
-} from "./facts.test.helper.js";
+  transportInfo,
+} from "./connection-info.test.helper.js";
 import { observeToolServers } from "./observe-tool-servers.js";
 
 const states = ["UNKNOWN", "IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"];
@@ -28,7 +28,7 @@ beforeEach(() => {
 
 describe("a connection", () => {
   test("[CZ-OP-2] [TS-D-SEEN-1] is a top channel with the entry's name and target", async () => {
-    publish("connection:opened", connectionFacts());
+    publish("connection:opened", connectionInfo());
     const { channels } = await readAll(registry);
     expect(channels).toMatchObject([
       { ref: { name: "github" }, data: { target: "https://api.example.com/mcp", state: { state: 1 } } },
@@ -40,7 +40,7 @@ describe("a connection", () => {
       ["acme", "eu"],
       ["umbrella", "us"],
     ] as const) {
-      publish("connection:opened", connectionFacts({ tenant: { TENANT_ID: acme, REGION: region } }));
+      publish("connection:opened", connectionInfo({ tenant: { TENANT_ID: acme, REGION: region } }));
     }
     const { channels } = await readAll(registry);
     expect(channels.map(({ ref }) => ref?.name)).toEqual([
@@ -50,13 +50,13 @@ describe("a connection", () => {
   });
 
   test("[CZ-D-STATE-4] tells its states, its story and how it signs in, in order and with their severity", async () => {
-    const subject = connectionFacts();
+    const subject = connectionInfo();
     publish("connection:opened", subject);
     publish("connection:state", { subject, state: "CONNECTING", reason: undefined });
-    publish("story", { subject, severity: "info", text: "Helper ended with code 0 after 12 ms" });
-    publish("story", { subject, severity: "warning", text: "401, asked again" });
+    publish("trace", { subject, severity: "info", text: "Helper ended with code 0 after 12 ms" });
+    publish("trace", { subject, severity: "warning", text: "401, asked again" });
     publish("connection:state", { subject, state: "TRANSIENT_FAILURE", reason: "refused" });
-    publish("story", { subject, severity: "error", text: "Gave up" });
+    publish("trace", { subject, severity: "error", text: "Gave up" });
     const { channels } = await readAll(registry);
     const { state, trace } = channels[0]!.data!;
     expect(states[state!.state]).toBe("TRANSIENT_FAILURE");
@@ -72,8 +72,8 @@ describe("a connection", () => {
   });
 
   test("[CZ-DATA-3] [CZ-DATA-4] [CZ-DATA-5] counts its calls, and each of its transports counts its own", async () => {
-    const connection = connectionFacts();
-    const transports = [transportFacts(connection), transportFacts(connection, "https://b.example.com")] as const;
+    const connection = connectionInfo();
+    const transports = [transportInfo(connection), transportInfo(connection, "https://b.example.com")] as const;
     publish("connection:opened", connection);
     for (const transport of transports) publish("transport:opened", transport);
     for (let i = 0; i < 3; i += 1) publish("connection:call-started", connection);
@@ -96,11 +96,11 @@ describe("a connection", () => {
 });
 
 test("[CZ-SUBCHANNEL-1] [TS-D-SEEN-1] a transport is a subchannel with a state and a story of its own", async () => {
-  const subject = transportFacts();
+  const subject = transportInfo();
   publish("transport:opened", subject);
   publish("transport:state", { subject, state: "CONNECTING", reason: undefined });
   publish("transport:state", { subject, state: "READY", reason: undefined });
-  publish("story", { subject, severity: "info", text: "Speaks 2025-11-25" });
+  publish("trace", { subject, severity: "info", text: "Speaks 2025-11-25" });
   const { subchannels } = await readAll(registry);
   expect(states[subchannels[0]!.data!.state!.state]).toBe("READY");
   expect(traceOf(subchannels[0]!)).toEqual([
@@ -111,10 +111,10 @@ test("[CZ-SUBCHANNEL-1] [TS-D-SEEN-1] a transport is a subchannel with a state a
   ]);
 });
 
-describe("a wire", () => {
+describe("a socket", () => {
   test("[CZ-SOCKET-1] of TCP has both addresses, and no name that the target already has", async () => {
     const { client, server } = await connection();
-    publish("wire:opened", socketWire(client, transportFacts(connectionFacts(), "https://api.example.com")));
+    publish("socket:opened", networkSocketInfo(client, transportInfo(connectionInfo(), "https://api.example.com")));
     const { socket } = await readOne(registry);
     expect(socket).toMatchObject({
       ref: { name: "api.example.com:443" },
@@ -136,13 +136,13 @@ describe("a wire", () => {
   ])("[CZ-SOCKET-4] under %s to %s has the remote name %j", async (target, asked, told) => {
     // The machine itself was looked up by name, as a proxy would be.
     const { client } = await connection({ host: "localhost", port: 0 });
-    publish("wire:opened", socketWire(client, transportFacts(connectionFacts(), target), asked));
+    publish("socket:opened", networkSocketInfo(client, transportInfo(connectionInfo(), target), asked));
     expect((await readOne(registry)).socket.remoteName).toBe(told);
   });
 
   test("[CZ-SEC-1] [CZ-SEC-2] of TLS has its cipher and certificates", async () => {
     const { client } = await tlsConnection();
-    publish("wire:opened", socketWire(client));
+    publish("socket:opened", networkSocketInfo(client));
     const { model } = (await readOne(registry)).socket.security!;
     expect(model.case).toBe("tls");
     expect(model.value).toMatchObject({ cipherSuite: { case: "standardName", value: expect.stringMatching(/^TLS_/) } });
@@ -153,7 +153,7 @@ describe("a wire", () => {
     "[CZ-OP-9] [CZ-OPT-3] tells its options live, and not in a summary",
     async () => {
       const { client } = await connection();
-      publish("wire:opened", socketWire(client));
+      publish("socket:opened", networkSocketInfo(client));
       const { socket } = await readOne(registry);
       const option = (name: string): string | undefined => socket.data?.option.find((one) => one.name === name)?.value;
       expect(option("TCP_INFO")).toBeDefined();
@@ -172,8 +172,8 @@ describe("a wire", () => {
     const child = spawn(process.execPath, ["-e", "process.stdin.resume()"]);
     onTestFinished(() => void child.kill());
     await once(child, "spawn");
-    const transport = transportFacts(connectionFacts({ kind: "stdio", target: "stdio:node" }), "node (2 arguments)");
-    publish("wire:opened", { kind: "child", transport, pid: child.pid!, command: process.execPath });
+    const transport = transportInfo(connectionInfo({ kind: "stdio", target: "stdio:node" }), "node (2 arguments)");
+    publish("socket:opened", { kind: "child", transport, pid: child.pid!, command: process.execPath });
     const { socket } = await readOne(registry);
     expect(socket).toMatchObject({
       ref: { name: `pid ${child.pid} node` },
@@ -183,15 +183,15 @@ describe("a wire", () => {
   });
 
   test("[CZ-SOCKET-6] [CZ-SOCKET-7] [CZ-SOCKET-8] [CZ-SOCKET-9] [CZ-SOCKET-10] counts streams, messages and keep-alives", async () => {
-    const wire = childWire(4711);
-    publish("wire:opened", wire);
-    for (let i = 0; i < 4; i += 1) publish("wire:stream-started", wire);
-    publish("wire:stream-succeeded", wire);
-    publish("wire:stream-failed", wire);
-    publish("wire:stream-failed", wire);
-    for (let i = 0; i < 5; i += 1) publish("wire:message-sent", wire);
-    for (let i = 0; i < 6; i += 1) publish("wire:message-received", wire);
-    for (let i = 0; i < 7; i += 1) publish("wire:keep-alive-sent", wire);
+    const socketInfo = childProcessInfo(4711);
+    publish("socket:opened", socketInfo);
+    for (let i = 0; i < 4; i += 1) publish("socket:stream-started", socketInfo);
+    publish("socket:stream-succeeded", socketInfo);
+    publish("socket:stream-failed", socketInfo);
+    publish("socket:stream-failed", socketInfo);
+    for (let i = 0; i < 5; i += 1) publish("socket:message-sent", socketInfo);
+    for (let i = 0; i < 6; i += 1) publish("socket:message-received", socketInfo);
+    for (let i = 0; i < 7; i += 1) publish("socket:keep-alive-sent", socketInfo);
     const { socket } = await readOne(registry);
     expect(streamsOf(socket)).toEqual([4, 1, 2]);
     expect(socket.data).toMatchObject({ messagesSent: 5n, messagesReceived: 6n, keepAlivesSent: 7n });
@@ -210,9 +210,9 @@ test("what cannot be understood is a warning, not the end of the process", async
     process.removeAllListeners("warning");
     for (const listener of printing) process.on("warning", listener);
   });
-  publish("wire:stream-started", undefined as never);
-  publish("connection:state", { subject: connectionFacts(), state: "FINE" as "READY", reason: undefined });
-  publish("story", { subject: connectionFacts(), severity: "loud" as "info", text: "" });
+  publish("socket:stream-started", undefined as never);
+  publish("connection:state", { subject: connectionInfo(), state: "FINE" as "READY", reason: undefined });
+  publish("trace", { subject: connectionInfo(), severity: "loud" as "info", text: "" });
   await new Promise((resolve) => setImmediate(resolve));
   expect(warnings).toMatchObject([
     { code: "WIRESCOPE_NOT_SHOWN", message: expect.stringContaining("of one version?") },
@@ -222,11 +222,11 @@ test("what cannot be understood is a warning, not the end of the process", async
 test("who asks again for the same registry shares the observation, until the last has stopped", async () => {
   const own = createRegistry();
   const [first, second] = [observeToolServers({ registry: own }), observeToolServers({ registry: own })];
-  const facts = connectionFacts();
-  publish("connection:call-started", facts);
+  const info = connectionInfo();
+  publish("connection:call-started", info);
   first.stop();
   first.stop();
-  publish("connection:call-succeeded", facts);
+  publish("connection:call-succeeded", info);
   expect((await readAll(own)).channels.map(callsOf)).toEqual([[1, 1, 0]]);
   second.stop();
   expect(own.size).toMatchObject({ channels: 0 });

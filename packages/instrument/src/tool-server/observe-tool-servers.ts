@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Registry } from "@wirescope/channelz";
-import type { ConnectionFacts, ToolServerChannelName, ToolServerMessages } from "@wirescope/tool-server";
+import type { ConnectionInfo, ToolServerChannelName, ToolServerMessages } from "@wirescope/tool-server";
 import { claimSocket } from "../claimed-sockets.js";
 import { guardListener } from "../guard-listener.js";
 import { SharedObservation } from "../shared-observation.js";
@@ -15,7 +15,7 @@ export interface ObserveToolServersOptions {
 /** The observation of this process's tool servers. */
 export interface ToolServersObservation {
   /** The id of the channel that shows a connection; undefined where none does, or does any more. */
-  channelId(connection: ConnectionFacts): number | undefined;
+  channelId(connection: ConnectionInfo): number | undefined;
   /** Takes all tool servers out of the registry. From then on they cost no more than a check; they can be observed again. */
   stop(): void;
 }
@@ -70,28 +70,28 @@ function listen(registry: Registry): (reason: string) => void {
 
 function listenersOf(objects: ToolServerObjects): Listeners {
   return {
-    "connection:opened": (facts) => void objects.openConnection(facts, "IDLE"),
+    "connection:opened": (info) => void objects.openConnection(info, "IDLE"),
     "connection:state": ({ subject, state, reason }) => objects.connection(subject)?.handle.setState(state, reason),
     "connection:closed": ({ subject, reason }) => objects.end(subject, reason),
-    "connection:call-started": (facts) => objects.connection(facts)?.callStarted(),
-    "connection:call-succeeded": (facts) => objects.connection(facts)?.callSucceeded(),
-    "connection:call-failed": (facts) => objects.connection(facts)?.callFailed(),
-    "transport:opened": (facts) => void objects.openTransport(facts, "IDLE"),
+    "connection:call-started": (info) => objects.connection(info)?.callStarted(),
+    "connection:call-succeeded": (info) => objects.connection(info)?.callSucceeded(),
+    "connection:call-failed": (info) => objects.connection(info)?.callFailed(),
+    "transport:opened": (info) => void objects.openTransport(info, "IDLE"),
     "transport:state": ({ subject, state, reason }) => objects.transport(subject)?.handle.setState(state, reason),
     "transport:closed": ({ subject, reason }) => objects.end(subject, reason),
-    "transport:call-started": (facts) => objects.transport(facts)?.callStarted(),
-    "transport:call-succeeded": (facts) => objects.transport(facts)?.callSucceeded(),
-    "transport:call-failed": (facts) => objects.transport(facts)?.callFailed(),
-    "wire:opened": (facts) => void objects.openWire(facts),
-    "wire:closed": ({ subject, reason }) => objects.end(subject, reason),
-    "wire:stream-started": (facts) => objects.wire(facts)?.streamStarted(),
-    "wire:stream-succeeded": (facts) => objects.wire(facts)?.streamSucceeded(),
-    "wire:stream-failed": (facts) => objects.wire(facts)?.streamFailed(),
-    "wire:message-sent": (facts) => objects.wire(facts)?.handle.messageSent(),
-    "wire:message-received": (facts) => objects.wire(facts)?.handle.messageReceived(),
-    "wire:keep-alive-sent": (facts) => objects.wire(facts)?.handle.keepAliveSent(),
-    "proxy:asked": claimSocket,
-    story: ({ subject, severity, text }) => {
+    "transport:call-started": (info) => objects.transport(info)?.callStarted(),
+    "transport:call-succeeded": (info) => objects.transport(info)?.callSucceeded(),
+    "transport:call-failed": (info) => objects.transport(info)?.callFailed(),
+    "socket:opened": (info) => void objects.openSocket(info),
+    "socket:closed": ({ subject, reason }) => objects.end(subject, reason),
+    "socket:stream-started": (info) => objects.socket(info)?.streamStarted(),
+    "socket:stream-succeeded": (info) => objects.socket(info)?.streamSucceeded(),
+    "socket:stream-failed": (info) => objects.socket(info)?.streamFailed(),
+    "socket:message-sent": (info) => objects.socket(info)?.handle.messageSent(),
+    "socket:message-received": (info) => objects.socket(info)?.handle.messageReceived(),
+    "socket:keep-alive-sent": (info) => objects.socket(info)?.handle.keepAliveSent(),
+    "proxy:tunnel-requested": claimSocket,
+    trace: ({ subject, severity, text }) => {
       const told = "connection" in subject ? objects.transport(subject) : objects.connection(subject);
       livingOf(told)?.handle.trace(text, { severity });
     },

@@ -1,23 +1,23 @@
 import type { ChannelHandle, Registry, SubchannelHandle } from "@wirescope/channelz";
-import type { ConnectionFacts, TransportFacts, WireFacts } from "@wirescope/tool-server";
+import type { ConnectionInfo, SocketInfo, TransportInfo } from "@wirescope/tool-server";
 import { claimSocket } from "../claimed-sockets.js";
 import { WeakList } from "../weak-list.js";
 import { ObservedCalls } from "./observed-calls.js";
-import { ObservedWire } from "./observed-wire.js";
-import { wireSocket } from "./wire-socket.js";
+import { ObservedSocket } from "./observed-socket.js";
+import { socketInit } from "./socket-init.js";
 
 /** What has ended, whoever observed it then: a late word of it must not bring it back. */
 const ended = new WeakSet<object>();
 
 /**
- * The connections, transports and wires of tool servers in one registry, each found by the facts of it, which are the same
+ * The connections, transports and sockets of tool servers in one registry, each found by the info of it, which are the same
  * object for its whole life. They are brought in as they open; what was there before, when it is first heard of.
  */
 export class ToolServerObjects {
   readonly #registry: Registry;
-  readonly #connections = new WeakMap<ConnectionFacts, ObservedCalls>();
-  readonly #transports = new WeakMap<TransportFacts, ObservedCalls>();
-  readonly #wires = new WeakMap<WireFacts, ObservedWire>();
+  readonly #connections = new WeakMap<ConnectionInfo, ObservedCalls>();
+  readonly #transports = new WeakMap<TransportInfo, ObservedCalls>();
+  readonly #sockets = new WeakMap<SocketInfo, ObservedSocket>();
   readonly #tops = new WeakList<ObservedCalls>();
 
   constructor(registry: Registry) {
@@ -25,66 +25,66 @@ export class ToolServerObjects {
   }
 
   /** The connection, or undefined where it had ended before it was ever shown. */
-  connection(facts: ConnectionFacts): ObservedCalls | undefined {
-    return this.#connections.get(facts) ?? this.openConnection(facts, "UNKNOWN");
+  connection(info: ConnectionInfo): ObservedCalls | undefined {
+    return this.#connections.get(info) ?? this.openConnection(info, "UNKNOWN");
   }
 
   /** The transport, or undefined where it or its connection had ended before it was ever shown. */
-  transport(facts: TransportFacts): ObservedCalls | undefined {
-    return this.#transports.get(facts) ?? this.openTransport(facts, "UNKNOWN");
+  transport(info: TransportInfo): ObservedCalls | undefined {
+    return this.#transports.get(info) ?? this.openTransport(info, "UNKNOWN");
   }
 
-  /** The wire, or undefined where it or its transport had ended before it was ever shown. */
-  wire(facts: WireFacts): ObservedWire | undefined {
-    return this.#wires.get(facts) ?? this.openWire(facts);
+  /** The socket, or undefined where it or its transport had ended before it was ever shown. */
+  socket(info: SocketInfo): ObservedSocket | undefined {
+    return this.#sockets.get(info) ?? this.openSocket(info);
   }
 
   /** The id of the channel that shows a connection; undefined where none does. */
-  channelId(facts: ConnectionFacts): number | undefined {
-    const connection = this.#connections.get(facts);
+  channelId(info: ConnectionInfo): number | undefined {
+    const connection = this.#connections.get(info);
     return connection?.isClosed === false ? connection.handle.id : undefined;
   }
 
-  openConnection(facts: ConnectionFacts, state: "IDLE" | "UNKNOWN"): ObservedCalls | undefined {
-    const known = this.#connections.get(facts);
-    if (known !== undefined || ended.has(facts)) return known;
-    const handle = this.#registry.addChannel({ name: nameOf(facts), target: facts.target, state });
+  openConnection(info: ConnectionInfo, state: "IDLE" | "UNKNOWN"): ObservedCalls | undefined {
+    const known = this.#connections.get(info);
+    if (known !== undefined || ended.has(info)) return known;
+    const handle = this.#registry.addChannel({ name: nameOf(info), target: info.target, state });
     traceAge(handle, state);
-    handle.trace(`Signs in with ${facts.credential().summary}`);
+    handle.trace(`Signs in with ${info.credential().summary}`);
     const connection = new ObservedCalls(handle, undefined);
-    this.#connections.set(facts, connection);
+    this.#connections.set(info, connection);
     this.#tops.add(connection);
     return connection;
   }
 
-  openTransport(facts: TransportFacts, state: "IDLE" | "UNKNOWN"): ObservedCalls | undefined {
-    const known = this.#transports.get(facts);
-    if (known !== undefined || ended.has(facts)) return known;
-    const parent = this.connection(facts.connection);
+  openTransport(info: TransportInfo, state: "IDLE" | "UNKNOWN"): ObservedCalls | undefined {
+    const known = this.#transports.get(info);
+    if (known !== undefined || ended.has(info)) return known;
+    const parent = this.connection(info.connection);
     if (parent === undefined || parent.isClosed) return undefined;
-    const handle = this.#registry.addSubchannel({ parent: parent.handle, target: facts.target, state });
+    const handle = this.#registry.addSubchannel({ parent: parent.handle, target: info.target, state });
     traceAge(handle, state);
     const transport = new ObservedCalls(handle, parent);
-    this.#transports.set(facts, transport);
+    this.#transports.set(info, transport);
     return transport;
   }
 
-  openWire(facts: WireFacts): ObservedWire | undefined {
-    const known = this.#wires.get(facts);
-    if (known !== undefined || ended.has(facts)) return known;
-    const parent = this.transport(facts.transport);
+  openSocket(info: SocketInfo): ObservedSocket | undefined {
+    const known = this.#sockets.get(info);
+    if (known !== undefined || ended.has(info)) return known;
+    const parent = this.transport(info.transport);
     if (parent === undefined || parent.isClosed) return undefined;
-    if (facts.kind === "socket") claimSocket(facts.socket);
-    const handle = this.#registry.addSocket({ ...wireSocket(facts), parent: parent.handle });
-    const wire = new ObservedWire(handle, parent);
-    this.#wires.set(facts, wire);
-    return wire;
+    if (info.kind === "socket") claimSocket(info.socket);
+    const handle = this.#registry.addSocket({ ...socketInit(info), parent: parent.handle });
+    const socket = new ObservedSocket(handle, parent);
+    this.#sockets.set(info, socket);
+    return socket;
   }
 
   /** Shows as ended what is shown of it. */
-  end(facts: ConnectionFacts | TransportFacts | WireFacts, reason: string): void {
-    ended.add(facts);
-    this.#find(facts)?.end(reason);
+  end(info: ConnectionInfo | TransportInfo | SocketInfo, reason: string): void {
+    ended.add(info);
+    this.#find(info)?.end(reason);
   }
 
   /** Takes everything out of the registry. */
@@ -92,9 +92,9 @@ export class ToolServerObjects {
     for (const connection of this.#tops) connection.close(reason);
   }
 
-  #find(facts: ConnectionFacts | TransportFacts | WireFacts): ObservedCalls | ObservedWire | undefined {
-    if ("transport" in facts) return this.#wires.get(facts);
-    return "connection" in facts ? this.#transports.get(facts) : this.#connections.get(facts);
+  #find(info: ConnectionInfo | TransportInfo | SocketInfo): ObservedCalls | ObservedSocket | undefined {
+    if ("transport" in info) return this.#sockets.get(info);
+    return "connection" in info ? this.#transports.get(info) : this.#connections.get(info);
   }
 }
 
@@ -103,7 +103,7 @@ function traceAge(handle: ChannelHandle | SubchannelHandle, state: "IDLE" | "UNK
 }
 
 /** The entry's name, and the tenant where there are several. */
-function nameOf({ name, tenant }: ConnectionFacts): string {
+function nameOf({ name, tenant }: ConnectionInfo): string {
   const chosen = Object.entries(tenant).map(([variable, value]) => `${variable}=${value}`);
   return chosen.length === 0 ? name : `${name} (${chosen.join(", ")})`;
 }

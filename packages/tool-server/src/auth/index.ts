@@ -5,7 +5,7 @@ export type {
   HelperDescription,
   OAuthDescription,
   VariableDescription,
-} from "../diagnostics/credential-description.js";
+} from "../connection-info.js";
 export type { RefusalCause, RefusalFinding } from "../refusal-finding.js";
 export type { Credential, CredentialRequest, Refusal, RefusalDecision } from "./credentials/credential.js";
 export {

@@ -1,8 +1,8 @@
 import { Client, SdkError, SdkErrorCode, type Transport } from "@modelcontextprotocol/client";
 import type { Clock } from "../clock.js";
-import { publish, publisherOf } from "../diagnostics/channels.js";
-import type { ConnectivityState, TransportFacts } from "../diagnostics/facts.js";
-import type { Tell } from "../diagnostics/tell.js";
+import type { ConnectivityState, TransportInfo } from "../connection-info.js";
+import type { Reporter } from "../diagnostics.js";
+import { publish, publisherOf } from "../diagnostics.js";
 import { describeDuration } from "../duration.js";
 import { ToolServerError } from "../errors.js";
 import { callFailure } from "./call-failure.js";
@@ -29,7 +29,7 @@ const [callStarted, callSucceeded, callFailed] = [
 /** A client of the SDK on one transport, from the handshake to the end. */
 export interface ClientSession {
   readonly transport: ToolTransport;
-  readonly facts: TransportFacts;
+  readonly info: TransportInfo;
   readonly server: ServerDescription;
   /** For typed methods. Each call is begun and ended here, so that it is counted and waited for. */
   readonly client: Client;
@@ -45,7 +45,7 @@ export interface ClientSession {
 
 export interface SessionOptions {
   readonly transport: ToolTransport;
-  readonly facts: TransportFacts;
+  readonly info: TransportInfo;
   readonly settings: ClientSettings;
   readonly era: EraMemory;
   /** How long the handshake may take, with all its steps. */
@@ -54,7 +54,7 @@ export interface SessionOptions {
   readonly isPersonAsked?: (() => boolean) | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly tell: Tell;
+  readonly report: Reporter;
   readonly redact: (text: string) => string;
   /** Called once where the transport ends by itself after the handshake. */
   readonly onLost: (session: ClientSession, failure: ToolServerError | undefined) => void;
@@ -63,27 +63,27 @@ export interface SessionOptions {
 
 /** Connects a client over a transport. Rejects with a ToolServerError; then the transport is closed. */
 export async function openSession(options: SessionOptions): Promise<ClientSession> {
-  const { transport, facts, settings, signal, redact, tell, connectTimeoutMs, clock } = options;
-  const { name: server } = facts.connection;
+  const { transport, info, settings, signal, redact, report, connectTimeoutMs, clock } = options;
+  const { name: server } = info.connection;
   const { isPersonAsked } = options;
   // The SDK's own limit knows nothing of people.
   const requestMs = isPersonAsked === undefined ? connectTimeoutMs : timerMs(Number.POSITIVE_INFINITY);
   let session: ClientSession | undefined;
   let isOver = false;
   const setState = (state: ConnectivityState, reason?: string): void =>
-    publish("transport:state", { subject: facts, state, reason });
+    publish("transport:state", { subject: info, state, reason });
   const end = (words: string): void => {
     if (isOver) return;
     isOver = true;
     const reason = redact(words);
     setState("SHUTDOWN", reason);
-    publish("transport:closed", { subject: facts, reason });
+    publish("transport:closed", { subject: info, reason });
   };
 
   /** The calls that requests of the server are about, which the client hands on a moment after they arrived. */
   const asked = new Map<RequestId, RelatedCall>();
   const peer = new Peer(transport, (message, call) => {
-    if (!("id" in message)) settings.onNotification?.(message, { facts, call });
+    if (!("id" in message)) settings.onNotification?.(message, { info, call });
     else if (call !== undefined) {
       const { id } = message;
       asked.set(id, call);
@@ -92,7 +92,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     }
   });
 
-  publish("transport:opened", facts);
+  publish("transport:opened", info);
   setState("CONNECTING");
   transport.onclose = () => {
     const wasOver = isOver;
@@ -109,17 +109,17 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     versionNegotiation: { mode: "auto", probe: { timeoutMs: times.probeMs } },
   });
   client.onerror = (error) => {
-    if (!isOver) tell(facts, "info", `Out of band: ${error.message}`);
+    if (!isOver) report(info, "info", `Out of band: ${error.message}`);
   };
   const { onRequest } = settings;
   if (onRequest !== undefined) {
     client.fallbackRequestHandler = (request, { mcpReq: { signal: requestSignal } }) => {
-      const origin: MessageOrigin = { facts, call: asked.get(request.id), signal: requestSignal };
+      const origin: MessageOrigin = { info, call: asked.get(request.id), signal: requestSignal };
       asked.delete(request.id);
       return onRequest(request, origin);
     };
   }
-  settings.prepare?.(client, facts);
+  settings.prepare?.(client, info);
 
   const giveUp = (): void => void transport.close().catch(() => {});
   signal.addEventListener("abort", giveUp, { once: true });
@@ -130,13 +130,13 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     tooLong = slowHandshake(server, connectTimeoutMs, transport.strays?.());
     giveUp();
   });
-  callStarted(facts);
+  callStarted(info);
   try {
     signal.throwIfAborted();
     await connectClient(client, peer.clientTransport as Transport & ToolTransport, options.era, times);
     signal.throwIfAborted();
   } catch (error) {
-    callFailed(facts);
+    callFailed(info);
     const transportFailure = transport.failure;
     const failure =
       tooLong ??
@@ -156,7 +156,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     callOff();
     signal.removeEventListener("abort", giveUp);
   }
-  callSucceeded(facts);
+  callSucceeded(info);
   setState("READY");
 
   const stopWatching = watchSubscription(
@@ -183,7 +183,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   const envelope = description.era === "legacy" ? undefined : envelopeOf(settings, description);
   session = {
     transport,
-    facts,
+    info,
     server: description,
     client,
     send(call, { method, paramsFor, headers }) {
@@ -192,12 +192,12 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
       return peer.request(call, { method, params, meta, headers });
     },
     beginCall() {
-      callStarted(facts);
+      callStarted(info);
       inFlight += 1;
     },
     endCall(isSuccess) {
-      if (isSuccess) callSucceeded(facts);
-      else callFailed(facts);
+      if (isSuccess) callSucceeded(info);
+      else callFailed(info);
       callEnded();
     },
     retire(reason) {

@@ -5,7 +5,7 @@ import type {
   Result,
   ServerCapabilities,
 } from "@modelcontextprotocol/client";
-import type { TransportFacts } from "../diagnostics/facts.js";
+import type { TransportInfo } from "../connection-info.js";
 import type { RpcNotification, RpcRequest } from "./rpc/json-rpc.js";
 import type { RelatedCall } from "./rpc/peer.js";
 
@@ -15,7 +15,7 @@ export interface ClientSettings {
   /** What the server may ask of us. Default: nothing. */
   readonly capabilities?: ClientCapabilities | undefined;
   /** Gets each new client before it connects: to answer what the server asks. */
-  readonly prepare?: ((client: Client, facts: TransportFacts) => void) | undefined;
+  readonly prepare?: ((client: Client, info: TransportInfo) => void) | undefined;
   /** Answers what a server asks and no handler of `prepare` does. Rejects where it does not. Default: the server is refused. */
   readonly onRequest?: ((request: RpcRequest, origin: MessageOrigin) => Promise<Result>) | undefined;
   /** Hears each notification of a server, before the client does. */
@@ -24,8 +24,8 @@ export interface ClientSettings {
 
 /** Where a message of a server comes from. */
 export interface MessageOrigin {
-  readonly facts: TransportFacts;
-  /** The call on whose stream it arrived; undefined if that is not known, because all calls share one wire. */
+  readonly info: TransportInfo;
+  /** The call on whose stream it arrived; undefined if that is not known, because all calls share one socket. */
   readonly call: RelatedCall;
   /** For a request: aborted where the server does not wait for the answer any more. */
   readonly signal?: AbortSignal | undefined;

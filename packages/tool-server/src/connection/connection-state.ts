@@ -1,4 +1,4 @@
-import type { ConnectivityState } from "../diagnostics/facts.js";
+import type { ConnectivityState } from "../connection-info.js";
 import type { ToolServerError } from "../errors.js";
 import type { ClientSession } from "./client-session.js";
 

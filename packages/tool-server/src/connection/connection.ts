@@ -15,15 +15,15 @@ import type {
   ReadResourceResult,
   RequestOptions,
 } from "@modelcontextprotocol/client";
-import type { StateChange } from "../diagnostics/channels.js";
-import type { ConnectionFacts, ConnectivityState } from "../diagnostics/facts.js";
+import type { ConnectionInfo, ConnectivityState } from "../connection-info.js";
+import type { StateChange } from "../diagnostics.js";
 import type { ServerDescription } from "./client-settings.js";
 import type { ChangedList } from "./list-changes.js";
 import type { Call } from "./rpc/call.js";
 import type { JsonObject } from "./rpc/json-rpc.js";
 
 /** Is called with each new state of a connection, before anybody who only observes it. */
-export type StateListener = (change: StateChange<ConnectionFacts>) => void;
+export type StateListener = (change: StateChange<ConnectionInfo>) => void;
 
 /** How a call is made. */
 export interface CallOptions {
@@ -56,7 +56,7 @@ export interface ForwardedRequest {
  * that changes nothing.
  */
 export interface Connection {
-  readonly facts: ConnectionFacts;
+  readonly info: ConnectionInfo;
   readonly state: ConnectivityState;
   /** What the server said of itself; undefined while it is not connected. */
   readonly server: ServerDescription | undefined;

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { channelPrefix, type StateChange } from "../diagnostics/channels.js";
-import type { ConnectionFacts } from "../diagnostics/facts.js";
+import type { ConnectionInfo } from "../connection-info.js";
+import { channelPrefix, type StateChange } from "../diagnostics.js";
 import type { ToolServerError } from "../errors.js";
 import { failureOf } from "../failure-of.test.helper.js";
 import { waiting } from "../waiting.test.helper.js";
@@ -18,8 +18,8 @@ function setUp(options: Partial<ConnectionOptions> & { startFailure?: ToolServer
   server.startFailure = options.startFailure;
   const states: string[] = [];
   const onState = (message: unknown): void => {
-    const { subject, state } = message as StateChange<ConnectionFacts>;
-    if (subject === server.facts) states.push(state);
+    const { subject, state } = message as StateChange<ConnectionInfo>;
+    if (subject === server.info) states.push(state);
   };
   subscribe(`${channelPrefix}connection:state`, onState);
   onTestFinished(() => void unsubscribe(`${channelPrefix}connection:state`, onState));

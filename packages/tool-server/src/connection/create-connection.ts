@@ -2,9 +2,9 @@ import type { Client, RequestOptions } from "@modelcontextprotocol/client";
 import type { BackOffLimits } from "../back-off.js";
 import { type Cancellation, Canceller } from "../cancellation.js";
 import type { Clock } from "../clock.js";
-import { publish, publisherOf } from "../diagnostics/channels.js";
-import type { ConnectionFacts, TransportFacts } from "../diagnostics/facts.js";
-import type { Tell } from "../diagnostics/tell.js";
+import type { ConnectionInfo, TransportInfo } from "../connection-info.js";
+import type { Reporter } from "../diagnostics.js";
+import { publish, publisherOf } from "../diagnostics.js";
 import type { ToolServerError } from "../errors.js";
 import { abortable } from "./abortable.js";
 import { callFailure, tooSilent } from "./call-failure.js";
@@ -23,13 +23,13 @@ import { createSessionKeeper } from "./session-keeper.js";
 import type { ToolTransport } from "./transports/transport.js";
 
 export interface ConnectionOptions {
-  readonly facts: ConnectionFacts;
+  readonly info: ConnectionInfo;
   /** Awaited before each transport: rejects where the server may not be started or connected to any more. */
   readonly beforeOpen?: (() => Promise<void>) | undefined;
   /** A new transport to the server, not yet started. */
-  readonly openTransport: () => { readonly transport: ToolTransport; readonly facts: TransportFacts };
+  readonly openTransport: () => { readonly transport: ToolTransport; readonly info: TransportInfo };
   readonly settings: ClientSettings;
-  readonly tell: Tell;
+  readonly report: Reporter;
   readonly redact: (text: string) => string;
   readonly clock: Clock;
   /** Whether it connects at once, and again by itself where it failed. Else it does so when it is used. Default false. */
@@ -60,7 +60,7 @@ const [callStarted, callSucceeded, callFailed] = [
 
 /** Makes a connection over transports that `openTransport` opens. */
 export function createConnection(options: ConnectionOptions): Connection {
-  const { facts, tell, redact, clock, isEager = false, settings, random = Math.random } = options;
+  const { info, report, redact, clock, isEager = false, settings, random = Math.random } = options;
   const { idleTimeoutMs = 60_000, connectTimeoutMs = 30_000, backOff = { firstMs: 500, maxMs: 30_000 } } = options;
   const { isPersonAsked, firstConnectTimeoutMs = connectTimeoutMs } = options;
   let hasConnected = false;
@@ -70,7 +70,7 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   const open = async (signal: AbortSignal): Promise<ClientSession> => {
     for (;;) {
-      await abortable(options.beforeOpen?.() ?? Promise.resolve(), signal, facts.name);
+      await abortable(options.beforeOpen?.() ?? Promise.resolve(), signal, info.name);
       const opened = options.openTransport();
       try {
         const session = await openSession({
@@ -81,7 +81,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           isPersonAsked,
           clock,
           signal,
-          tell,
+          report,
           redact,
           onLost: (session, failure) => keeper.lose(session, failure),
           onListChanged: (list) => {
@@ -93,16 +93,16 @@ export function createConnection(options: ConnectionOptions): Connection {
       } catch (error) {
         if (!era.isWorthAnother || signal.aborted) throw error;
         const how = era.isSlow ? "with more patience" : "without it";
-        tell(facts, "info", `It failed at the question for the newer protocol, and is tried once more ${how}.`);
+        report(info, "info", `It failed at the question for the newer protocol, and is tried once more ${how}.`);
       }
     }
   };
 
   const onDefect = (error: unknown): void => {
     const reason = error instanceof Error ? error.message : String(error);
-    tell(facts, "error", `A listener of the connection's state failed: ${reason}`);
+    report(info, "error", `A listener of the connection's state failed: ${reason}`);
   };
-  const keeper = createSessionKeeper({ facts, open, redact, onDefect, clock, isEager, backOff, random });
+  const keeper = createSessionKeeper({ info, open, redact, onDefect, clock, isEager, backOff, random });
 
   /**
    * Makes a call over the live session, or the one to come, and once more if that is safe. Whoever calls, and in whatever way, it is
@@ -114,7 +114,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     timeoutMs: number,
     attempt: (session: ClientSession) => Promise<Result>,
   ): Promise<Result> => {
-    callStarted(facts);
+    callStarted(info);
     try {
       for (let mayRepeat = true; ; mayRepeat = false) {
         const session = keeper.live() ?? (await keeper.ensure(signal, false));
@@ -122,17 +122,17 @@ export function createConnection(options: ConnectionOptions): Connection {
         try {
           const result = await attempt(session);
           session.endCall(true);
-          callSucceeded(facts);
+          callSucceeded(info);
           return result;
         } catch (cause) {
           session.endCall(false);
           const error = judge(session, cause, { method, signal, timeoutMs });
           if (!mayRepeat || signal?.aborted || !isRepeatable(error, method)) throw error;
-          tell(facts, "warning", `${method} is sent once more: ${error.message}`);
+          report(info, "warning", `${method} is sent once more: ${error.message}`);
         }
       }
     } catch (error) {
-      callFailed(facts);
+      callFailed(info);
       throw error;
     }
   };
@@ -143,7 +143,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     const error =
       keeper.state.kind !== "closed" || signal?.aborted
         ? callFailure(cause, {
-            server: facts.name,
+            server: info.name,
             method,
             signal,
             idleTimeoutMs: timeoutMs,
@@ -151,7 +151,7 @@ export function createConnection(options: ConnectionOptions): Connection {
             strays: transport.strays?.(),
             redact,
           })
-        : closedConnection(facts.name);
+        : closedConnection(info.name);
     if (endsSession(error)) keeper.lose(session, error);
     return error;
   };
@@ -171,14 +171,14 @@ export function createConnection(options: ConnectionOptions): Connection {
     const stopTotal =
       totalTimeoutMs === undefined
         ? undefined
-        : clock.after(timerMs(totalTimeoutMs), () => own.cancel(tooLong(method, facts.name, totalTimeoutMs)));
+        : clock.after(timerMs(totalTimeoutMs), () => own.cancel(tooLong(method, info.name, totalTimeoutMs)));
     let stopIdle = (): void => {};
     try {
       return await perform(method, own, timeoutMs, (session) => {
         const wait = (): void => {
           stopIdle();
           stopIdle = afterSilence({ timeoutMs, isPersonAsked, clock }, () =>
-            own.cancel(tooSilent(facts.name, method, timeoutMs, session.transport.strays?.())),
+            own.cancel(tooSilent(info.name, method, timeoutMs, session.transport.strays?.())),
           );
         };
         wait();
@@ -202,11 +202,11 @@ export function createConnection(options: ConnectionOptions): Connection {
   const send = (forwarded: Call, request: ForwardedRequest): Promise<JsonObject> =>
     perform(request.method, forwarded, idleTimeoutMs, (session) => session.send(forwarded, request));
 
-  publish("connection:opened", facts);
+  publish("connection:opened", info);
   if (isEager) keeper.begin();
 
   return {
-    facts,
+    info,
     get state() {
       return connectivityOf(keeper.state);
     },
@@ -240,7 +240,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     send,
     async request(method, params, { totalTimeoutMs = idleTimeoutMs } = {}) {
       const own = new Call({ id: 0, method, params }, "modern");
-      const stop = clock.after(timerMs(totalTimeoutMs), () => own.cancel(tooLong(method, facts.name, totalTimeoutMs)));
+      const stop = clock.after(timerMs(totalTimeoutMs), () => own.cancel(tooLong(method, info.name, totalTimeoutMs)));
       try {
         return await send(own, { method, paramsFor: () => params });
       } finally {
@@ -257,7 +257,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       closing ??= (async () => {
         await keeper.close();
         await options.dispose?.();
-        publish("connection:closed", { subject: facts, reason: "It was closed." });
+        publish("connection:closed", { subject: info, reason: "It was closed." });
       })();
       return closing;
     },

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import { createTell } from "../diagnostics/tell.js";
+import { createReporter } from "../diagnostics.js";
 import { createFakeClock, type FakeClock } from "../fake-clock.test.helper.js";
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
 import type { Connection } from "./connection.js";
@@ -22,10 +22,10 @@ export function createMemoryConnection(
   const clock = createFakeClock();
   const secrets = createSecretRegistry();
   const connection = createConnection({
-    facts: server.facts,
+    info: server.info,
     openTransport: () => server.openTransport(),
     settings: { info: { name: "test", version: "0" } },
-    tell: createTell(secrets),
+    report: createReporter(secrets),
     redact: secrets.redact,
     clock,
     random: () => 1,

@@ -3,14 +3,14 @@ import { InMemoryTransport, type Transport } from "@modelcontextprotocol/client"
 import { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { createNoCredential } from "../auth/credentials/fixed-credential.js";
-import type { ConnectionFacts, TransportFacts } from "../diagnostics/facts.js";
+import type { ConnectionInfo, TransportInfo } from "../connection-info.js";
 import { ToolServerError } from "../errors.js";
 import type { ToolTransport } from "./transports/transport.js";
 
 /** A server of the SDK in this process, with switches for what goes wrong. */
 export interface MemoryServer {
-  readonly facts: ConnectionFacts;
-  openTransport(): { transport: ToolTransport; facts: TransportFacts };
+  readonly info: ConnectionInfo;
+  openTransport(): { transport: ToolTransport; info: TransportInfo };
   /** What the next transports do: connect, or fail to start for this reason. */
   startFailure: ToolServerError | undefined;
   /** The failure of the next send of a `tools/call`. */
@@ -29,7 +29,7 @@ export interface MemoryServer {
 }
 
 export function createMemoryServer(): MemoryServer {
-  const facts: ConnectionFacts = {
+  const info: ConnectionInfo = {
     kind: "stdio",
     name: "memory",
     target: "stdio:memory",
@@ -68,7 +68,7 @@ export function createMemoryServer(): MemoryServer {
   };
 
   const memory: MemoryServer = {
-    facts,
+    info,
     onCancelled: undefined,
     startFailure: undefined,
     sendFailure: undefined,
@@ -78,7 +78,7 @@ export function createMemoryServer(): MemoryServer {
       const server = serve();
       const transport = wrap(near, server, far, this);
       latest = { server, end: transport.end };
-      return { transport, facts: { connection: facts, target: "memory" } };
+      return { transport, info: { connection: info, target: "memory" } };
     },
     die(failure) {
       latest?.end(failure);

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { inspect } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { channelPrefix } from "../diagnostics/channels.js";
+import { channelPrefix } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
 import { createMemoryConnection } from "./memory-connection.test.helper.js";
 import { redactFailure, redactValue } from "./redact-failure.js";
@@ -10,8 +10,12 @@ const secret = "s3cr3t-value";
 const redact = (text: string): string => text.replaceAll(secret, "[redacted]");
 
 test("secrets are taken out of the words, the details and all causes of a failure, and out of its stack", () => {
-  const wire = Object.assign(new Error(`it said ${secret}`), { code: "HPE_INVALID", data: `raw ${secret}` });
-  const below = new ToolServerError("CONNECTION_LOST", { problem: `lost at ${secret}`, advice: "" }, { cause: wire });
+  const rawError = Object.assign(new Error(`it said ${secret}`), { code: "HPE_INVALID", data: `raw ${secret}` });
+  const below = new ToolServerError(
+    "CONNECTION_LOST",
+    { problem: `lost at ${secret}`, advice: "" },
+    { cause: rawError },
+  );
   const failure = new ToolServerError(
     "CALL_REFUSED",
     { problem: `refused: ${secret}`, advice: "" },
@@ -31,7 +35,7 @@ test("secrets are taken out of the words, the details and all causes of a failur
   expect(ToolServerError.is(redacted.cause, "CONNECTION_LOST")).toBe(true);
   const cause = (redacted.cause as Error).cause as Error & { code: string };
   expect([cause.name, cause.code, cause.message]).toEqual(["Error", "HPE_INVALID", "it said [redacted]"]);
-  // What came over the wire is not told, whether it is known as a secret or not.
+  // What came over the socket is not told, whether it is known as a secret or not.
   expect(cause).not.toHaveProperty("data");
 });
 

@@ -7,7 +7,7 @@ const mostCauses = 8;
 
 /**
  * The failure with secrets taken out of its words, its details and its causes; itself where that changes nothing. A cause
- * that is an error of another kind is told by its name, code and words alone, for it may carry what came over the wire.
+ * that is an error of another kind is told by its name, code and words alone, for it may carry what came over the socket.
  */
 export function redactFailure(error: ToolServerError, redact: Redact, depth = 0): ToolServerError {
   const { subject, problem, evidence, advice } = error;

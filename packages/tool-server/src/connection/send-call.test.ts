@@ -3,8 +3,7 @@ import type { ServerResponse } from "node:http";
 import type { JSONRPCRequest } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../clock.js";
-import { channelPrefix } from "../diagnostics/channels.js";
-import { createTell } from "../diagnostics/tell.js";
+import { channelPrefix, createReporter } from "../diagnostics.js";
 import { startHostileServer } from "../http/hostile-http-server.test.helper.js";
 import { waiting } from "../waiting.test.helper.js";
 import type { ClientSettings, MessageOrigin } from "./client-settings.js";
@@ -48,10 +47,10 @@ async function connect(settings: Omit<ClientSettings, "info">): Promise<Connecti
   );
   const context = createNetworkContext("http", server.url);
   const connection = createConnection({
-    facts: context.facts.connection,
-    openTransport: () => ({ transport: createStreamableHttpTransport(context), facts: context.facts }),
+    info: context.info.connection,
+    openTransport: () => ({ transport: createStreamableHttpTransport(context), info: context.info }),
     settings: { info, ...settings },
-    tell: createTell(context.secrets),
+    report: createReporter(context.secrets),
     redact: context.secrets.redact,
     clock: systemClock,
     dispose: () => context.http.close(),
@@ -111,7 +110,7 @@ test("a call by a typed method is not reported", async () => {
   expect(origins.map(({ call }) => call)).toEqual([undefined]);
 });
 
-test("what a server sends over the one wire that all calls share belongs to no call", async () => {
+test("what a server sends over the one socket that all calls share belongs to no call", async () => {
   const origins: MessageOrigin[] = [];
   const settings = { info, onNotification: (_: unknown, origin: MessageOrigin) => void origins.push(origin) };
   const { server, connection } = createMemoryConnection({ settings, clock: systemClock });
@@ -121,7 +120,7 @@ test("what a server sends over the one wire that all calls share belongs to no c
   await server.server.server.notification({ method: "notifications/tools/list_changed" });
   await expect.poll(() => origins.length, waiting).toBe(1);
   expect(origins[0]?.call).toBeUndefined();
-  expect(origins[0]?.facts.connection).toBe(server.facts);
+  expect(origins[0]?.info.connection).toBe(server.info);
   server.release();
   expect(await result).toEqual({ content: [{ type: "text", text: "released" }] });
 });

@@ -1,8 +1,8 @@
 import { type BackOffLimits, createBackOff } from "../back-off.js";
 import type { Cancellation } from "../cancellation.js";
 import type { Clock } from "../clock.js";
-import { publish } from "../diagnostics/channels.js";
-import type { ConnectionFacts } from "../diagnostics/facts.js";
+import type { ConnectionInfo } from "../connection-info.js";
+import { publish } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
 import { abortable } from "./abortable.js";
 import type { ClientSession } from "./client-session.js";
@@ -32,7 +32,7 @@ export interface SessionKeeper {
 }
 
 export interface SessionKeeperOptions {
-  readonly facts: ConnectionFacts;
+  readonly info: ConnectionInfo;
   /** Opens a session. Rejects with a ToolServerError, also where the signal aborts. */
   readonly open: (signal: AbortSignal) => Promise<ClientSession>;
   readonly redact: (text: string) => string;
@@ -55,7 +55,7 @@ const refusalFactor = 10;
 const patienceMs = 2000;
 
 export function createSessionKeeper(options: SessionKeeperOptions): SessionKeeper {
-  const { facts, open, redact, onDefect, clock, isEager, random } = options;
+  const { info, open, redact, onDefect, clock, isEager, random } = options;
   let state: ConnectionState = { kind: "idle" };
   const backOff = createBackOff(options.backOff, clock, random);
   const { firstMs, maxMs } = options.backOff;
@@ -71,7 +71,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     if (before.kind !== next.kind) {
       const words = reason === undefined ? undefined : redact(reason);
       const failure = next.kind === "failing" ? redactFailure(next.error, redact) : undefined;
-      const change = { subject: facts, state: connectivityOf(next), reason: words, failure };
+      const change = { subject: info, state: connectivityOf(next), reason: words, failure };
       for (const listener of [...listeners]) {
         try {
           listener(change);
@@ -95,7 +95,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       (opened) => {
         if (state.kind !== "connecting" || state.session !== session) {
           void opened.close("It is not needed any more.");
-          throw closedConnection(facts.name);
+          throw closedConnection(info.name);
         }
         backOff.opened();
         refusals.opened();
@@ -103,7 +103,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
         return opened;
       },
       (error: ToolServerError) => {
-        if (state.kind !== "connecting" || state.session !== session) throw closedConnection(facts.name);
+        if (state.kind !== "connecting" || state.session !== session) throw closedConnection(info.name);
         const failure = ToolServerError.is(error) ? redactFailure(error, redact) : error;
         fail(failure, (needsPerson(failure) ? refusals : backOff).ended());
         throw failure;
@@ -124,7 +124,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       resting.add(wake);
     });
     try {
-      await abortable(rested, signal, facts.name);
+      await abortable(rested, signal, info.name);
     } finally {
       callOff();
       resting.delete(wake);
@@ -132,7 +132,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   };
 
   const ensure = async (signal: Cancellation | undefined, isForced: boolean): Promise<ClientSession> => {
-    if (state.kind === "closed") throw closedConnection(facts.name);
+    if (state.kind === "closed") throw closedConnection(info.name);
     if (state.kind === "ready") return state.session;
     if (state.kind === "failing" && !isForced) {
       const restMs = state.retryAt - clock.now();
@@ -142,7 +142,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
         return ensure(signal, isForced);
       }
     }
-    return abortable(state.kind === "connecting" ? state.session : begin(), signal, facts.name);
+    return abortable(state.kind === "connecting" ? state.session : begin(), signal, info.name);
   };
 
   return {
@@ -160,7 +160,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
         setState({ kind: "idle" }, reason);
         if (isEager) void begin();
       } else {
-        fail(failure ?? lostConnection(facts.name), pauseMs);
+        fail(failure ?? lostConnection(info.name), pauseMs);
       }
       session.retire(reason);
     },

@@ -27,7 +27,7 @@ describe("a body", () => {
     const server = await startHostileServer((_, response) => response.end(Buffer.alloc(size, "x")));
     const { http } = createTestClient();
     const answer = await http.send(get(server.url));
-    const { socket } = answer.wire as { socket: Socket };
+    const { socket } = answer.socketInfo as { socket: Socket };
     const settle = async (): Promise<number> => {
       let before = -1;
       const isStill = (): void => {

@@ -1,6 +1,6 @@
 import type { Cancellation } from "../cancellation.js";
 import type { Clock } from "../clock.js";
-import type { SocketWire } from "../diagnostics/facts.js";
+import type { NetworkSocketInfo } from "../connection-info.js";
 import { ToolServerError } from "../errors.js";
 import { Exchange, type ExchangeOwner } from "./exchange.js";
 import type { HttpAnswer, HttpRequest } from "./http-client.js";
@@ -84,8 +84,8 @@ class Attempt implements ExchangeOwner {
     else this.#send(connection);
   }
 
-  onWritten(wire: SocketWire): void {
-    this.#request.onWritten?.(wire);
+  onWritten(socketInfo: NetworkSocketInfo): void {
+    this.#request.onWritten?.(socketInfo);
   }
 
   onHead(answer: HttpAnswer): void {
@@ -117,7 +117,7 @@ class Attempt implements ExchangeOwner {
 
   #send(connection: HttpConnection): void {
     if (this.signal?.aborted) {
-      connection.wire.end("The request that it was opened for was called off.");
+      connection.trackedSocket.end("The request that it was opened for was called off.");
       this.#reject(this.signal.reason);
       return;
     }

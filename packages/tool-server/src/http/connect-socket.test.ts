@@ -4,7 +4,7 @@ import type { AddressInfo, LookupFunction } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createTestContext } from "../connection/transports/transport-context.test.helper.js";
-import type { SocketWire } from "../diagnostics/facts.js";
+import type { NetworkSocketInfo } from "../connection-info.js";
 import type { ToolServerError } from "../errors.js";
 import { failureOf } from "../failure-of.test.helper.js";
 import { createFakeClock } from "../fake-clock.test.helper.js";
@@ -34,8 +34,8 @@ const lookup: LookupFunction = (host, options, callback) => {
 };
 
 function createTestClient(options: Partial<HttpClientOptions> = {}): HttpClient {
-  const { server, facts, secrets } = createTestContext("http");
-  const http = createHttpClient({ server, secrets, transport: () => facts, lookup, ...options });
+  const { server, info, secrets } = createTestContext("http");
+  const http = createHttpClient({ server, secrets, transport: () => info, lookup, ...options });
   onTestFinished(() => http.close());
   return http;
 }
@@ -142,7 +142,7 @@ describe("TLS", () => {
     const http = createTestClient(trusted());
     const answer = await http.send({ method: "GET", url: server.url, headers: {} });
     expect(await answer.text(10)).toBe("hello");
-    const { socket } = answer.wire as SocketWire & { socket: TLSSocket };
+    const { socket } = answer.socketInfo as NetworkSocketInfo & { socket: TLSSocket };
     expect(socket.getPeerCertificate().subject.CN).toBe("Wirescope test server");
     expect(socket.alpnProtocol).toBe("http/1.1");
     const bare = new URL(server.url);

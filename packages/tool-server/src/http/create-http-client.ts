@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { LookupFunction, Socket } from "node:net";
 import type { Cancellation } from "../cancellation.js";
 import { type Clock, systemClock } from "../clock.js";
-import type { TransportFacts } from "../diagnostics/facts.js";
+import type { TransportInfo } from "../connection-info.js";
 import { ToolServerError } from "../errors.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { type AttemptHost, attemptRequest } from "./attempt-request.js";
@@ -13,15 +13,15 @@ import { hostOf, portOf } from "./loopback.js";
 import { proxyFor } from "./proxy-settings.js";
 import { createPlaces } from "./request-place.js";
 import { createSocketPool } from "./socket-pool.js";
-import { type OpenWire, openWire } from "./socket-wire.js";
 import { createTlsContexts, type TlsContexts, type TlsSettings } from "./tls-settings.js";
+import { type TrackedSocket, trackSocket } from "./tracked-socket.js";
 import { loadClient } from "./undici.js";
 
 export interface HttpClientOptions {
   /** The name of the tool server, for messages. */
   readonly server: string;
   /** The transport that sockets belong to which are opened now. Those of an earlier one are not used again. */
-  readonly transport: () => TransportFacts;
+  readonly transport: () => TransportInfo;
   readonly secrets: Pick<SecretRegistry, "add" | "redact">;
   /** The environment, for the proxy: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, in either case. Default: no proxy. */
   readonly variables?: Readonly<Record<string, string | undefined>> | undefined;
@@ -54,7 +54,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { clock = systemClock, lookup } = options;
   const redact = (text: string): string => secrets.redact(text);
   const pool = createSocketPool();
-  const opened = new Set<OpenWire>();
+  const opened = new Set<TrackedSocket>();
   const life = new AbortController();
   // Each connection that is being made listens to it.
   setMaxListeners(0, life.signal);
@@ -130,7 +130,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       const socket = pool.take(origin, transport());
       if (socket === undefined || isAddressAllowed === undefined || settings.proxyFor(url) !== undefined) return socket;
       // It may have been opened for a request that was allowed more.
-      const { remoteAddress = "" } = socket.wire.facts.socket;
+      const { remoteAddress = "" } = socket.trackedSocket.info.socket;
       if (isAddressAllowed(remoteAddress, hostOf(url.hostname))) return socket;
       pool.giveBack(socket);
       return undefined;
@@ -164,21 +164,21 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       if (closed !== undefined) throw closed;
       const owner = transport();
       const socket = await reach(url, socketOptions);
-      const wire = openWire(socket, owner, remoteNameOf(url), redact);
-      opened.add(wire);
-      void wire.closed.then(() => opened.delete(wire));
+      const trackedSocket = trackSocket(socket, owner, remoteNameOf(url), redact);
+      opened.add(trackedSocket);
+      void trackedSocket.closed.then(() => opened.delete(trackedSocket));
       return socket;
     },
     async close() {
       closed ??= closedError(server, false);
       life.abort(closed);
-      const wires = [...opened];
-      for (const { exchange, wire } of [...pool.all()]) {
+      const sockets = [...opened];
+      for (const { exchange, trackedSocket } of [...pool.all()]) {
         exchange?.callOff(closedError(server, exchange.wasWritten));
-        wires.push(wire);
+        sockets.push(trackedSocket);
       }
-      for (const wire of wires) wire.end("Closed on this side.");
-      await Promise.all(wires.map((wire) => wire.closed));
+      for (const trackedSocket of sockets) trackedSocket.end("Closed on this side.");
+      await Promise.all(sockets.map((trackedSocket) => trackedSocket.closed));
     },
   };
 }

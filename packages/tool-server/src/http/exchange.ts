@@ -1,8 +1,8 @@
 import type { Dispatcher } from "undici";
 import type { Cancellation } from "../cancellation.js";
 import type { Clock } from "../clock.js";
-import { publisherOf } from "../diagnostics/channels.js";
-import type { SocketWire } from "../diagnostics/facts.js";
+import type { NetworkSocketInfo } from "../connection-info.js";
+import { publisherOf } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
 import { BytePieces } from "./byte-pieces.js";
 import { type BrokenExchange, exchangeFailure } from "./exchange-failure.js";
@@ -22,9 +22,9 @@ const discardBytes = 64 * 1024;
 const discardMs = 1000;
 
 const [streamStarted, streamSucceeded, streamFailed] = [
-  publisherOf("wire:stream-started"),
-  publisherOf("wire:stream-succeeded"),
-  publisherOf("wire:stream-failed"),
+  publisherOf("socket:stream-started"),
+  publisherOf("socket:stream-succeeded"),
+  publisherOf("socket:stream-failed"),
 ];
 
 /** Whose exchange it is, and who wants to know. */
@@ -38,7 +38,7 @@ export interface ExchangeOwner {
   /** Takes secrets out of messages. */
   redact(text: string): string;
   /** The request is written. */
-  onWritten(wire: SocketWire): void;
+  onWritten(socketInfo: NetworkSocketInfo): void;
   /** Called once with the head; or once with what broke it before that, as it came. */
   onHead(answer: HttpAnswer): void;
   onHeadFailure(exchange: Exchange, error: unknown): void;
@@ -54,7 +54,7 @@ type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
  */
 export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   status = 0;
-  readonly wire: SocketWire;
+  readonly socketInfo: NetworkSocketInfo;
   /** Whether the request was written, so that it may have arrived. */
   wasWritten = false;
   // Headers have a limit of their own, however they arrive.
@@ -84,7 +84,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   constructor(owner: ExchangeOwner, connection: HttpConnection) {
     this.#owner = owner;
     this.#connection = connection;
-    this.wire = connection.wire.facts;
+    this.socketInfo = connection.trackedSocket.info;
     connection.exchange = this;
     owner.signal?.addEventListener("abort", this.#onAbort);
   }
@@ -112,8 +112,8 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     if (this.#calledOff !== undefined) throw new Error("aborted");
     this.#controller = controller;
     this.wasWritten = true;
-    streamStarted(this.wire);
-    this.#owner.onWritten(this.wire);
+    streamStarted(this.socketInfo);
+    this.#owner.onWritten(this.socketInfo);
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
@@ -141,14 +141,14 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    streamSucceeded(this.wire);
+    streamSucceeded(this.socketInfo);
     this.#end();
     this.#owner.onComplete(this.#connection);
     if (!this.#isHeld) this.#resolveBody?.();
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
-    if (this.wasWritten && !this.#isOver) streamFailed(this.wire);
+    if (this.wasWritten && !this.#isOver) streamFailed(this.socketInfo);
     if (this.#calledOff !== undefined && !this.wasWritten) this.#owner.onComplete(this.#connection);
     this.#fail(this.#calledOff === undefined ? error : this.#calledOff.reason);
   }
@@ -270,14 +270,14 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     const broken: BrokenExchange = {
       leg,
       host,
-      remoteName: this.wire.remoteName,
+      remoteName: this.socketInfo.remoteName,
       wasWritten: this.wasWritten,
       hasHead: this.#received !== undefined,
       redact: (text) => this.#owner.redact(text),
     };
     // undici reports the last error of a socket; the first says more. A used connection may end at any time, for any reason.
-    const { wire, wasUsed } = this.#connection;
-    const first = this.wasWritten || !wasUsed ? (wire.error ?? error) : error;
+    const { trackedSocket, wasUsed } = this.#connection;
+    const first = this.wasWritten || !wasUsed ? (trackedSocket.error ?? error) : error;
     return exchangeFailure(ToolServerError.is(error) ? error : first, broken);
   }
 
@@ -290,7 +290,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
 
   #tooMuchInterim(): ToolServerError {
     const { leg } = this.#owner;
-    const problem = `${leg.charAt(0).toUpperCase()}${leg.slice(1)} (${this.wire.remoteName}) sent more than ${maxInterim} interim responses and no final one.`;
+    const problem = `${leg.charAt(0).toUpperCase()}${leg.slice(1)} (${this.socketInfo.remoteName}) sent more than ${maxInterim} interim responses and no final one.`;
     return new ToolServerError(
       "MESSAGE_TOO_LARGE",
       { problem, advice: "Look into the server." },
@@ -300,7 +300,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
 
   #tooLarge(limitBytes: number): ToolServerError {
     const { leg } = this.#owner;
-    const problem = `The answer of ${leg} (${this.wire.remoteName}) is larger than ${limitBytes} bytes.`;
+    const problem = `The answer of ${leg} (${this.socketInfo.remoteName}) is larger than ${limitBytes} bytes.`;
     const parts = { problem, advice: "Ask for less, or raise the limit." };
     return new ToolServerError("MESSAGE_TOO_LARGE", parts, { details: { status: this.status, wasSent: true } });
   }

@@ -61,7 +61,7 @@ async function ask(http: HttpClient, request: HttpRequest): Promise<string> {
 }
 
 /** The socket that an answer came on. */
-const socketOf = ({ wire }: HttpAnswer): Socket => (wire as { socket: Socket }).socket;
+const socketOf = ({ socketInfo }: HttpAnswer): Socket => (socketInfo as { socket: Socket }).socket;
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

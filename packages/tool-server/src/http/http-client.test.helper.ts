@@ -5,9 +5,9 @@ import type { HttpClient, HttpRequest } from "./http-client.js";
 
 /** A client, and what it published. It closes with the test. */
 export function createTestClient(options: Partial<HttpClientOptions> = {}): { http: HttpClient; published: Published } {
-  const { server, facts, secrets } = createTestContext("http");
-  const published = listenTo(facts);
-  const http = createHttpClient({ server, secrets, transport: () => facts, ...options });
+  const { server, info, secrets } = createTestContext("http");
+  const published = listenTo(info);
+  const http = createHttpClient({ server, secrets, transport: () => info, ...options });
   onTestFinished(() => http.close());
   return { http, published };
 }

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Cancellation } from "../cancellation.js";
-import type { WireFacts } from "../diagnostics/facts.js";
+import type { SocketInfo } from "../connection-info.js";
 
 /** Headers of an answer, by name in lower case; several of one name are joined by a comma, but for set-cookie, of which the last counts. */
 export type AnswerHeaders = Readonly<Record<string, string>>;
@@ -15,7 +15,7 @@ export interface HttpClient {
   send(request: HttpRequest): Promise<HttpAnswer>;
   /**
    * Opens a socket to a url, through the proxy and with the TLS settings, for what is not HTTP: WebSocket's upgrade. It is
-   * published as a wire, which `wireOf` gives, and ends with this client. Rejects as `send` does.
+   * published as a socket, which `socketInfoOf` gives, and ends with this client. Rejects as `send` does.
    */
   openSocket(url: URL, options?: SocketOptions): Promise<Socket>;
   /** Ends all connections. Requests in flight are rejected with CONNECTION_CLOSED. */
@@ -52,7 +52,7 @@ export interface HttpRequest extends SocketOptions {
    */
   readonly usesReserve?: boolean | undefined;
   /** Called each time the request is written. */
-  readonly onWritten?: ((wire: WireFacts) => void) | undefined;
+  readonly onWritten?: ((socketInfo: SocketInfo) => void) | undefined;
 }
 
 /** The head of an answer. Its body waits until it is asked for, by one of the three methods, and one only. */
@@ -62,7 +62,7 @@ export interface HttpAnswer {
   /** The header `content-type`; empty where there is none. Absent where it is to be looked for in `headers`. */
   readonly contentType?: string;
   /** What it came through; undefined where nobody watches. */
-  readonly wire: WireFacts | undefined;
+  readonly socketInfo: SocketInfo | undefined;
   /** Reads the whole body. Rejects with MESSAGE_TOO_LARGE past `limitBytes`, or CONNECTION_LOST where it breaks off. */
   text(limitBytes: number): Promise<string>;
   /** The whole body, where it has come already and within the limit: nobody need wait for it. Else undefined, and nothing was read. */

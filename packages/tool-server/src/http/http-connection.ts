@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Client } from "undici";
-import type { TransportFacts } from "../diagnostics/facts.js";
-import { type OpenWire, openWire } from "./socket-wire.js";
+import type { TransportInfo } from "../connection-info.js";
+import { type TrackedSocket, trackSocket } from "./tracked-socket.js";
 
 /** How large the headers of a response may be, in bytes, and its trailers. */
 const maxHeaderSize = 16 * 1024;
@@ -14,7 +14,7 @@ const maxFruitlessReads = 256;
 
 /** A connection that undici speaks HTTP/1.1 over, one request at a time. */
 export interface HttpConnection {
-  readonly wire: OpenWire;
+  readonly trackedSocket: TrackedSocket;
   readonly origin: string;
   readonly client: Client;
   /** Whether it has brought a whole response. */
@@ -35,7 +35,7 @@ export interface ExchangeInProgress {
 export interface HttpConnectionOptions {
   readonly origin: string;
   readonly remoteName: string;
-  readonly transport: TransportFacts;
+  readonly transport: TransportInfo;
   readonly redact: (text: string) => string;
   /** How long it may be idle if the server does not say, in milliseconds. */
   readonly idleMs: number;
@@ -46,13 +46,13 @@ class ConnectionGone extends Error {
   override readonly name = "ConnectionGone";
 }
 
-/** Publishes a connected socket as a wire, and lets undici speak over it. */
+/** Publishes a connected socket as a trackedSocket, and lets undici speak over it. */
 export function createHttpConnection(
   ClientClass: typeof Client,
   socket: Socket,
   { origin, remoteName, transport, redact, idleMs }: HttpConnectionOptions,
 ): HttpConnection {
-  const wire = openWire(socket, transport, remoteName, redact);
+  const trackedSocket = trackSocket(socket, transport, remoteName, redact);
   // One client for each socket, not a Pool: a request has to know its socket, which belongs to one transport and has an address.
   const client = new ClientClass(origin, {
     pipelining: 1,
@@ -74,13 +74,13 @@ export function createHttpConnection(
           if (exchange === undefined) return;
           exchange.fruitlessReads += 1;
           if (exchange.fruitlessReads > maxFruitlessReads)
-            connection.wire.end("The server does not speak HTTP as it should.");
+            connection.trackedSocket.end("The server does not speak HTTP as it should.");
         });
       }),
   });
   // Before undici hears of it, which would connect again for a request that waits.
   socket.once("close", () => void client.destroy(gone()));
-  const connection: HttpConnection = { wire, origin, client, wasUsed: false, exchange: undefined };
+  const connection: HttpConnection = { trackedSocket, origin, client, wasUsed: false, exchange: undefined };
   return connection;
 }
 

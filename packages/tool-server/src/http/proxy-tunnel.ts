@@ -1,6 +1,6 @@
 import { type IncomingMessage, request, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { publish } from "../diagnostics/channels.js";
+import { publish } from "../diagnostics.js";
 import { ConnectObstacle } from "./connect-failure.js";
 import type { ProxyServer } from "./proxy-settings.js";
 
@@ -14,7 +14,7 @@ export function openTunnel(socket: Socket, target: string, proxy: ProxyServer, s
       reject(error);
     };
     const onAbort = (): void => fail(signal.reason);
-    publish("proxy:asked", socket);
+    publish("proxy:tunnel-requested", socket);
     const asked = request({
       method: "CONNECT",
       path: target,

@@ -6,8 +6,8 @@ import type { HttpClient, HttpRequest } from "./http-client.js";
 import { sendWithinOrigin } from "./redirects.js";
 
 function createTestClient(): HttpClient {
-  const { server, facts, secrets } = createTestContext("http");
-  const http = createHttpClient({ server, secrets, transport: () => facts });
+  const { server, info, secrets } = createTestContext("http");
+  const http = createHttpClient({ server, secrets, transport: () => info });
   onTestFinished(() => http.close());
   return http;
 }

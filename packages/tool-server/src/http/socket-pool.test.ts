@@ -7,7 +7,7 @@ import { waiting } from "../waiting.test.helper.js";
 import { createHttpClient } from "./create-http-client.js";
 import { startHostileServer, startRawServer } from "./hostile-http-server.test.helper.js";
 import { createTestClient, get, post } from "./http-client.test.helper.js";
-import { wireOf } from "./socket-wire.js";
+import { socketInfoOf } from "./tracked-socket.js";
 
 describe("a socket", () => {
   test("is used again, by one request at a time", async () => {
@@ -23,9 +23,9 @@ describe("a socket", () => {
   test("is not used again by another transport", async () => {
     const server = await startHostileServer((_, response) => response.end("x"));
     const [first, second] = [createTestContext("http"), createTestContext("http")];
-    const published = [listenTo(first.facts), listenTo(second.facts)];
+    const published = [listenTo(first.info), listenTo(second.info)];
     let current = first;
-    const http = createHttpClient({ server: "notes", secrets: first.secrets, transport: () => current.facts });
+    const http = createHttpClient({ server: "notes", secrets: first.secrets, transport: () => current.info });
     onTestFinished(() => http.close());
     await (await http.send(get(server.url))).text(10);
     current = second;
@@ -38,9 +38,9 @@ describe("a socket", () => {
     const server = await startHostileServer((_, response) => response.end("x"));
     const { http, published } = createTestClient();
     const answer = await http.send(get(server.url));
-    expect(answer.wire).toMatchObject({ kind: "socket", remoteName: `localhost:${server.port}` });
-    expect([...published.wires.keys()]).toEqual([answer.wire]);
-    const { socket } = answer.wire as { socket: Socket };
+    expect(answer.socketInfo).toMatchObject({ kind: "socket", remoteName: `localhost:${server.port}` });
+    expect([...published.sockets.keys()]).toEqual([answer.socketInfo]);
+    const { socket } = answer.socketInfo as { socket: Socket };
     expect(socket.remotePort).toBe(server.port);
     const keepAlive = Object.getOwnPropertySymbols(socket).find((symbol) => symbol.description === "kSetKeepAlive");
     expect(keepAlive && Reflect.get(socket, keepAlive)).toBe(true);
@@ -81,8 +81,8 @@ describe("a socket", () => {
     const socket = await http.openSocket(url);
     socket.write("hello");
     expect(String((await once(socket, "data"))[0])).toBe("hello");
-    expect(wireOf(socket)).toMatchObject({ remoteName: `localhost:${server.port}` });
-    expect([...published.wires.keys()]).toEqual([wireOf(socket)]);
+    expect(socketInfoOf(socket)).toMatchObject({ remoteName: `localhost:${server.port}` });
+    expect([...published.sockets.keys()]).toEqual([socketInfoOf(socket)]);
     await http.close();
     expect(socket.destroyed).toBe(true);
     expect(published.reasons).toEqual(["Closed on this side."]);
@@ -153,7 +153,7 @@ describe("a dead pooled socket after idling", () => {
     const first = await http.send(post(server.url, "first"));
     await first.text(10);
     const second = http.send(post(server.url, "second"));
-    (first.wire as { socket: Socket }).socket.destroy();
+    (first.socketInfo as { socket: Socket }).socket.destroy();
     expect(await (await second).text(10)).toBe("x");
     expect(server.requests.map(({ body, connection }) => [body, connection])).toEqual([
       ["first", 1],
@@ -181,7 +181,9 @@ describe("a dead pooled socket after idling", () => {
     });
     const { http } = createTestClient();
     const written: unknown[] = [];
-    const answer = await http.send(get(server.url, { isSafe: true, onWritten: (wire) => written.push(wire) }));
+    const answer = await http.send(
+      get(server.url, { isSafe: true, onWritten: (socketInfo) => written.push(socketInfo) }),
+    );
     expect(await answer.text(10)).toBe("x");
     expect(new Set(written).size).toBe(2);
     await failureOf(http.send(get(new URL("/never", server.url), { isSafe: true })));

@@ -1,5 +1,5 @@
 import type { Cancellation } from "../cancellation.js";
-import type { TransportFacts } from "../diagnostics/facts.js";
+import type { TransportInfo } from "../connection-info.js";
 import type { HttpConnection } from "./http-connection.js";
 
 /** How many connections there may be to one origin, and how many more for requests that others wait for. */
@@ -8,7 +8,7 @@ const [maxConnections, reservedConnections] = [256, 16];
 /** The connections of one client, by origin. Those that are idle are used again, the youngest first. */
 export interface SocketPool {
   /** An idle connection to an origin that belongs to this transport. Its caller sends a request on it, or gives it back. */
-  take(origin: string, transport: TransportFacts): HttpConnection | undefined;
+  take(origin: string, transport: TransportInfo): HttpConnection | undefined;
   /** Permission to open one more, or undefined if there are as many as allowed. The caller adds it, or calls `release`. */
   claim(origin: string, usesReserve: boolean): { release(): void } | undefined;
   /** Resolves when `take` or `claim` may succeed. Rejects with the reason of a signal. */
@@ -52,10 +52,10 @@ export function createSocketPool(): SocketPool {
     take(origin, transport) {
       const idle = origins.get(origin)?.idle;
       for (let found = idle?.pop(); found !== undefined; found = idle?.pop()) {
-        const { socket, transport: owner } = found.wire.facts;
+        const { socket, transport: owner } = found.trackedSocket.info;
         if (socket.destroyed) continue;
         if (owner === transport) return found;
-        found.wire.end("The transport that it belonged to has ended.");
+        found.trackedSocket.end("The transport that it belonged to has ended.");
       }
       return undefined;
     },
@@ -85,9 +85,9 @@ export function createSocketPool(): SocketPool {
       });
     },
     add(connection) {
-      const { origin, wire } = connection;
+      const { origin, trackedSocket } = connection;
       pool.add(connection);
-      wire.facts.socket.once("close", () => {
+      trackedSocket.info.socket.once("close", () => {
         pool.delete(connection);
         const { idle } = at(origin);
         const index = idle.indexOf(connection);
@@ -96,12 +96,12 @@ export function createSocketPool(): SocketPool {
       });
     },
     giveBack(connection) {
-      const { origin, wire } = connection;
-      const { socket } = wire.facts;
+      const { origin, trackedSocket } = connection;
+      const { socket } = trackedSocket.info;
       const sockets = at(origin);
       connection.wasUsed = true;
       // A server that responds before it has read the request may not read the rest.
-      if (socket.writableLength > 0) wire.end("The server responded before it had read the request.");
+      if (socket.writableLength > 0) trackedSocket.end("The server responded before it had read the request.");
       else if (!socket.destroyed) sockets.idle.push(connection);
       wakeOne(sockets);
     },

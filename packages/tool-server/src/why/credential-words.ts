@@ -1,4 +1,4 @@
-import type { CredentialKind } from "../diagnostics/credential-description.js";
+import type { CredentialKind } from "../connection-info.js";
 
 const words: Readonly<Record<CredentialKind, string>> = {
   none: "a request without a credential",

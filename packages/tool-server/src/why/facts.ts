@@ -1,7 +1,7 @@
 import type { Entry, TenantVariable } from "../config/entry.js";
 import type { Finding } from "../config/finding.js";
 import type { Position } from "../config/json-with-positions.js";
-import type { CredentialKind } from "../diagnostics/credential-description.js";
+import type { CredentialKind } from "../connection-info.js";
 import type { NotStarted, ProcessExit, ProcessOutcome } from "../process/process-outcome.js";
 import type { RefusalFinding } from "../refusal-finding.js";
 import type { FailureFacts } from "./failure-facts.js";

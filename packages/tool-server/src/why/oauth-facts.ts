@@ -1,5 +1,5 @@
 import type { OAuthEvent } from "../auth/oauth/oauth-event.js";
-import type { OAuthDescription } from "../diagnostics/credential-description.js";
+import type { OAuthDescription } from "../connection-info.js";
 import type { FailureFacts } from "./failure-facts.js";
 
 /** What a walk found of a sign-in by OAuth. */

@@ -1,4 +1,4 @@
-import type { CredentialDescription, CredentialKind } from "../../diagnostics/credential-description.js";
+import type { CredentialDescription, CredentialKind } from "../../connection-info.js";
 import type { ToolServerErrorCode } from "../../errors.js";
 import type { HeaderFields } from "./header-fields.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { CredentialDescription } from "../../diagnostics/credential-description.js";
+import type { CredentialDescription } from "../../connection-info.js";
 import type { RefusalFinding } from "../../refusal-finding.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import type { Refusal } from "./credential.js";

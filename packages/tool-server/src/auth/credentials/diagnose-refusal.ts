@@ -1,6 +1,6 @@
 import { commandLine } from "../../command-line.js";
 import { isAuthorizationName, parseAuthorization, parseBasic } from "../../config/headers/authorization.js";
-import type { CredentialDescription, HeaderDescription } from "../../diagnostics/credential-description.js";
+import type { CredentialDescription, HeaderDescription } from "../../connection-info.js";
 import { printableText } from "../../printable-text.js";
 import type { RefusalCause, RefusalFinding } from "../../refusal-finding.js";
 import { isPlaceholder } from "../../secrets/placeholder.js";

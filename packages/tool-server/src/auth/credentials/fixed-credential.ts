@@ -1,5 +1,5 @@
 import { notSecretVariable } from "../../config/template.js";
-import type { CredentialDescription } from "../../diagnostics/credential-description.js";
+import type { CredentialDescription } from "../../connection-info.js";
 import { isPlainAddress } from "../../secrets/address.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { isSecretName } from "../../secrets/secret-names.js";

@@ -1,5 +1,5 @@
 import { isAuthorizationName, parseAuthorization } from "../../config/headers/authorization.js";
-import type { HeaderDescription } from "../../diagnostics/credential-description.js";
+import type { HeaderDescription } from "../../connection-info.js";
 
 /** A header without its value. */
 export function describeHeader(

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { backOffMs } from "../../back-off.js";
 import { type Clock, systemClock } from "../../clock.js";
-import type { CredentialDescription } from "../../diagnostics/credential-description.js";
-import { type Follow, unfollowed } from "../../diagnostics/follow.js";
+import type { CredentialDescription } from "../../connection-info.js";
+import { type TrackOperation, untracked } from "../../diagnostics.js";
 import { ToolServerError, withAdvice } from "../../errors.js";
 import { printableText } from "../../printable-text.js";
 import type { Environment } from "../../process/child-environment.js";
@@ -46,8 +46,8 @@ export interface HelperCredentialOptions extends CredentialOwner {
   readonly prepareSandbox?: (() => Promise<Sandbox | undefined>) | undefined;
   /** Told of each run when it has ended. Must not throw. */
   readonly onRun?: (run: HelperRunReport) => void;
-  /** Lets those who watch follow each run. Default: nobody does. */
-  readonly follow?: Follow | undefined;
+  /** Publishes each run. Default: nothing is published. */
+  readonly track?: TrackOperation | undefined;
 }
 
 /** One run of a helper. Holds no secret. */
@@ -106,7 +106,7 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
     environment,
     ttlMs = 300_000,
     clock = systemClock,
-    follow = unfollowed,
+    track = untracked,
   } = options;
   const path = resolve(pluginRoot, options.helper);
   const sources = options.headers ?? [];
@@ -140,10 +140,10 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
     const sandbox = await options.prepareSandbox?.();
     const startedAt = clock.now();
     runs += 1;
-    const { outcome, result } = await follow("helper", cause, async (settle) => {
+    const { outcome, result } = await track("helper", cause, async (setOutcome) => {
       const run = await runHelper({ ...task, sandbox }, signal);
       if (run.result instanceof ToolServerError) {
-        settle({ outcome: run.outcome.kind === "aborted" ? "cancelled" : "failed", code: run.result.code });
+        setOutcome({ outcome: run.outcome.kind === "aborted" ? "cancelled" : "failed", code: run.result.code });
       }
       return run;
     });

@@ -1,8 +1,8 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Quirk } from "@wirescope/quirks";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { channelPrefix } from "../../diagnostics/channels.js";
-import type { WireFacts } from "../../diagnostics/facts.js";
+import type { SocketInfo } from "../../connection-info.js";
+import { channelPrefix } from "../../diagnostics.js";
 import { createMemoryVault } from "../vault/memory-vault.js";
 import { createQuirkyClient } from "./quirky-client.test.helper.js";
 
@@ -17,7 +17,7 @@ import { createQuirkyClient } from "./quirky-client.test.helper.js";
 function watchSockets(): string[] {
   const opened: string[] = [];
   const onWire = (message: unknown): void => {
-    const wire = message as WireFacts;
+    const wire = message as SocketInfo;
     if (wire.kind !== "child") opened.push(wire.remoteName);
   };
   subscribe(`${channelPrefix}wire:opened`, onWire);

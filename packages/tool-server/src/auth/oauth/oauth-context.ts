@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.js";
-import type { Follow } from "../../diagnostics/follow.js";
+import type { TrackOperation } from "../../diagnostics.js";
 import type { HttpClient } from "../../http/http-client.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import type { OAuthEvent } from "./oauth-event.js";
@@ -23,8 +23,8 @@ export interface OAuthContext {
   readonly allowInsecureLoopback: boolean;
   /** Told of each step. Must not throw. */
   readonly onEvent: (event: OAuthEvent) => void;
-  /** Lets those who watch follow what takes its time. Default: nobody does. */
-  readonly follow?: Follow | undefined;
+  /** Publishes operations that take time. Default: nothing is published. */
+  readonly track?: TrackOperation | undefined;
 }
 
 export interface OAuthLimits {

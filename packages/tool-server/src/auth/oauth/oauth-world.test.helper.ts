@@ -6,7 +6,7 @@ import {
   startHostileToolServer,
 } from "@wirescope/quirks";
 import { onTestFinished } from "vitest";
-import type { TransportFacts } from "../../diagnostics/facts.js";
+import type { TransportInfo } from "../../connection-info.js";
 import { createHttpClient } from "../../http/create-http-client.js";
 import type { HttpClient } from "../../http/http-client.js";
 import { createSecretRegistry, type SecretRegistry } from "../../secrets/redactor.js";
@@ -40,7 +40,7 @@ export interface OAuthWorld {
 }
 
 /** The transport that sockets of tests belong to. */
-export const testTransport: TransportFacts = {
+export const testTransport: TransportInfo = {
   target: "test",
   connection: {
     kind: "http",

@@ -3,9 +3,8 @@ import type { HeaderSource } from "../../auth/credentials/header-fields.js";
 import { systemClock } from "../../clock.js";
 import type { NetworkType } from "../../config/entry.js";
 import type { Variables } from "../../config/substitute-entry.js";
-import { publish } from "../../diagnostics/channels.js";
-import type { ConnectionFacts, TransportFacts } from "../../diagnostics/facts.js";
-import { createTell } from "../../diagnostics/tell.js";
+import type { ConnectionInfo, TransportInfo } from "../../connection-info.js";
+import { createReporter, publish } from "../../diagnostics.js";
 import { createHttpClient } from "../../http/create-http-client.js";
 import type { TlsSettings } from "../../http/tls-settings.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
@@ -47,38 +46,38 @@ export function createNetworkLink(options: NetworkLinkOptions): NetworkLink {
   for (const secret of secretsOfUrl(url)) secrets.add(secret);
   const credential =
     headers.length === 0 ? createNoCredential({ server }) : createHeaderCredential({ server, secrets, headers });
-  const connection: ConnectionFacts = {
+  const connection: ConnectionInfo = {
     kind: type,
     name: server,
     target: redact(url.href),
     tenant: {},
     credential: () => credential.describe(),
   };
-  const facts: TransportFacts = { connection, target: `${url.protocol}//${url.host}` };
+  const info: TransportInfo = { connection, target: `${url.protocol}//${url.host}` };
   const clock = systemClock;
-  const tell = createTell(learned);
+  const report = createReporter(learned);
   const { connectMs } = limits;
-  const http = createHttpClient({ server, transport: () => facts, tls, variables, secrets, clock, connectMs });
+  const http = createHttpClient({ server, transport: () => info, tls, variables, secrets, clock, connectMs });
   const context = {
     server,
-    facts,
+    info,
     credential,
     secrets: { add: learned.rotating().add, redact },
-    tell,
+    report,
     clock,
     limits,
     url,
     http,
   };
   publish("connection:opened", connection);
-  publish("transport:opened", facts);
+  publish("transport:opened", info);
   return {
     openTransport: () => networkTransports[type](context),
     redact,
     async close() {
       await http.close();
       await credential.dispose();
-      publish("transport:closed", { subject: facts, reason: "The bridge ended." });
+      publish("transport:closed", { subject: info, reason: "The bridge ended." });
       publish("connection:closed", { subject: connection, reason: "The bridge ended." });
     },
   };

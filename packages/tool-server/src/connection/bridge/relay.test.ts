@@ -31,7 +31,7 @@ describe("a request that the client calls off", () => {
     expect(bridge.lines.filter(({ id }) => id === "c")).toEqual([]);
   });
 
-  test("over a wire that all share is called off by a message, in either era", async () => {
+  test("over a socket that all share is called off by a message, in either era", async () => {
     const server = await startWebSocketServer();
     const bridge = startBridge(server.url, { type: "ws" });
     bridge.send({ jsonrpc: "2.0", id: "c", method: "tools/call", params: modern({ name: "wait" }) });

@@ -22,7 +22,7 @@ interface MessageOriginId {
   readonly relatedRequestId?: RequestId | undefined;
 }
 
-/** The call that a message of the server is about: undefined if that is not known, because all calls share one wire. */
+/** The call that a message of the server is about: undefined if that is not known, because all calls share one socket. */
 export type RelatedCall = Call | "ended" | undefined;
 
 /** A request as it is sent for a call. */

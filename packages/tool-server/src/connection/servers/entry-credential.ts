@@ -11,7 +11,7 @@ import type { Clock } from "../../clock.js";
 import type { Entry, NamedField } from "../../config/entry.js";
 import { type ResolvedEntry, type Variables, variableUses } from "../../config/substitute-entry.js";
 import { variablesOf } from "../../config/template.js";
-import type { Follow } from "../../diagnostics/follow.js";
+import type { TrackOperation } from "../../diagnostics.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { prepareEntrySandbox, type SandboxSettings } from "./entry-sandbox.js";
 
@@ -37,13 +37,13 @@ export interface EntryCredentialOptions {
   readonly beforeRun?: (() => Promise<void>) | undefined;
   /** Told of each run of a helper. */
   readonly onRun?: (run: HelperRunReport) => void;
-  /** Lets those who watch follow each run of a helper. Default: nobody does. */
-  readonly follow?: Follow | undefined;
+  /** Publishes each run of a helper. Default: nothing is published. */
+  readonly track?: TrackOperation | undefined;
 }
 
 /** The credential that an entry asks for. Throws a TypeError where `resolved` is of another kind of server than `entry`. */
 export function createEntryCredential(options: EntryCredentialOptions): Credential {
-  const { entry, resolved, entries, variables, pluginRoot, secrets, clock, beforeRun, onRun, follow } = options;
+  const { entry, resolved, entries, variables, pluginRoot, secrets, clock, beforeRun, onRun, track } = options;
   const server = entry.name;
   if (entry.type === "stdio" && resolved.type === "stdio") {
     return createEnvironmentCredential({ server, secrets, env: sourcesOf(entry.env, resolved.env) });
@@ -76,7 +76,7 @@ export function createEntryCredential(options: EntryCredentialOptions): Credenti
             prepareEntrySandbox({ settings: sandbox, server, program: "helper", isWanted, cwd: pluginRoot, onAbsent })
         : undefined,
       ...(onRun === undefined ? {} : { onRun }),
-      follow,
+      track,
     });
   }
   if (options.oauth !== undefined) return createOAuthCredential({ ...options.oauth, headers });

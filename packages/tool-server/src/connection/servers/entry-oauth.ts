@@ -3,9 +3,9 @@ import type { OAuthSessionOptions } from "../../auth/oauth/session/session-optio
 import type { SignIn } from "../../auth/oauth/sign-in/sign-in.js";
 import type { Vault } from "../../auth/vault/vault.js";
 import type { Clock } from "../../clock.js";
-import type { ConnectionFacts } from "../../diagnostics/facts.js";
-import { createFollow } from "../../diagnostics/follow.js";
-import type { Tell } from "../../diagnostics/tell.js";
+import type { ConnectionInfo } from "../../connection-info.js";
+import type { Reporter } from "../../diagnostics.js";
+import { createOperationTracker } from "../../diagnostics.js";
 import type { HttpClient } from "../../http/http-client.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 
@@ -33,23 +33,23 @@ export interface OAuthSettings {
 
 export interface EntryOAuthOptions {
   readonly settings: OAuthSettings;
-  readonly facts: ConnectionFacts;
+  readonly info: ConnectionInfo;
   readonly server: string;
   readonly url: string;
   readonly http: HttpClient;
   readonly secrets: SecretRegistry;
   readonly clock: Clock;
-  readonly tell: Tell;
+  readonly report: Reporter;
 }
 
 /** All that OAuth is about a server. Its steps are told in the story of the connection. */
 export function createEntryOAuth(options: EntryOAuthOptions): OAuthSession {
-  return createOAuthSession({ ...entryOAuthOptions(options), follow: createFollow(options.facts) });
+  return createOAuthSession({ ...entryOAuthOptions(options), track: createOperationTracker(options.info) });
 }
 
 /** The options of a session of OAuth for a server: whoever looks for its tokens finds them by these. */
 export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptions {
-  const { settings, facts, server, url, http, secrets, clock, tell } = options;
+  const { settings, info, server, url, http, secrets, clock, report } = options;
   const { vault, profile = "default", allowInsecureLoopback } = settings;
   // Tokens, codes and verifiers come and go for as long as the process runs; a refresh makes up to four of them known.
   const { add } = secrets.rotating(64);
@@ -58,12 +58,12 @@ export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptio
     server,
     url,
     profile,
-    tenant: JSON.stringify(Object.entries(facts.tenant).sort()),
+    tenant: JSON.stringify(Object.entries(info.tenant).sort()),
     vault,
     http,
     secrets: { add, redact: secrets.redact },
     clock,
     allowInsecureLoopback,
-    onEvent: ({ severity, text }) => tell(facts, severity, text),
+    onEvent: ({ severity, text }) => report(info, severity, text),
   };
 }

@@ -1,6 +1,6 @@
 import type { Credential } from "../../auth/credentials/credential.js";
 import type { ResolvedEntry, Variables } from "../../config/substitute-entry.js";
-import type { ConnectionFacts, TransportFacts } from "../../diagnostics/facts.js";
+import type { ConnectionInfo, TransportInfo } from "../../connection-info.js";
 import type { HttpClient } from "../../http/http-client.js";
 import { networkTransports } from "../transports/network-transports.js";
 import { createStdioTransport } from "../transports/stdio-transport.js";
@@ -10,7 +10,7 @@ import { prepareEntrySandbox, type SandboxSettings } from "./entry-sandbox.js";
 /** What transports to one server are made of. */
 export interface EntryTransportOptions {
   readonly resolved: ResolvedEntry;
-  readonly connection: ConnectionFacts;
+  readonly connection: ConnectionInfo;
   readonly credential: Credential;
   /** Undefined for a stdio server. */
   readonly http: HttpClient | undefined;
@@ -19,21 +19,21 @@ export interface EntryTransportOptions {
   readonly pluginRoot: string;
   /** False: what is started sees all that this process sees. */
   readonly sandbox: SandboxSettings | false;
-  readonly context: Pick<TransportContext, "secrets" | "tell" | "clock" | "limits">;
+  readonly context: Pick<TransportContext, "secrets" | "report" | "clock" | "limits">;
 }
 
 /** A new transport of the kind that the entry asks for, not yet started. */
 export function createEntryTransport(options: EntryTransportOptions): {
   readonly transport: ToolTransport;
-  readonly facts: TransportFacts;
+  readonly info: TransportInfo;
 } {
   const { resolved, connection, credential, http, variables, pluginRoot, sandbox } = options;
   const server = resolved.name;
   if (resolved.type === "stdio") {
-    const facts: TransportFacts = { connection, target: connection.target };
+    const info: TransportInfo = { connection, target: connection.target };
     const { command, args } = resolved;
-    const context = { ...options.context, server, facts, credential, command, args, cwd: pluginRoot };
-    const onAbsent = (reason: string): void => context.tell(facts, "warning", `It runs without a sandbox. ${reason}`);
+    const context = { ...options.context, server, info, credential, command, args, cwd: pluginRoot };
+    const onAbsent = (reason: string): void => context.report(info, "warning", `It runs without a sandbox. ${reason}`);
     const prepareSandbox = sandbox
       ? () =>
           prepareEntrySandbox({
@@ -45,14 +45,14 @@ export function createEntryTransport(options: EntryTransportOptions): {
             onAbsent,
           })
       : undefined;
-    return { facts, transport: createStdioTransport({ ...context, environment: variables, prepareSandbox }) };
+    return { info, transport: createStdioTransport({ ...context, environment: variables, prepareSandbox }) };
   }
   if (http === undefined) throw new TypeError("A server on the network needs an HTTP client.");
   const url = new URL(resolved.url);
-  const facts: TransportFacts = {
+  const info: TransportInfo = {
     connection,
     target: url.origin === "null" ? `${url.protocol}//${url.host}` : url.origin,
   };
-  const context = { ...options.context, server, facts, credential, url, http };
-  return { facts, transport: networkTransports[resolved.type](context) };
+  const context = { ...options.context, server, info, credential, url, http };
+  return { info, transport: networkTransports[resolved.type](context) };
 }

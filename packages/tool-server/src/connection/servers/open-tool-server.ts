@@ -3,9 +3,8 @@ import { type Clock, systemClock } from "../../clock.js";
 import type { Entry } from "../../config/entry.js";
 import { resolveEntry, type Variables } from "../../config/substitute-entry.js";
 import { usesOAuth } from "../../config/uses-oauth.js";
-import type { ConnectionFacts, TransportFacts } from "../../diagnostics/facts.js";
-import { createFollow } from "../../diagnostics/follow.js";
-import { createTell } from "../../diagnostics/tell.js";
+import type { ConnectionInfo, TransportInfo } from "../../connection-info.js";
+import { createOperationTracker, createReporter } from "../../diagnostics.js";
 import { createHttpClient } from "../../http/create-http-client.js";
 import { isLauncher } from "../../process/launchers.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
@@ -18,7 +17,7 @@ import type { SandboxSettings } from "./entry-sandbox.js";
 import { createServerSecrets } from "./entry-secrets.js";
 import { targetOf } from "./entry-target.js";
 import { createEntryTransport } from "./entry-transport.js";
-import { tellOfHelper } from "./helper-story.js";
+import { reportHelperRun } from "./helper-run.js";
 import { tenantOf } from "./tenant.js";
 
 /** How long the first handshake of a launcher may take, because it may download the server first. */
@@ -70,16 +69,16 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
   const { entry, variables, pluginRoot, sandbox = {}, clock = systemClock } = options;
   const resolved = resolveEntry(entry, { variables, pluginRoot, secrets: options.secrets });
   const secrets = createServerSecrets(entry, options.secrets);
-  const tell = createTell(secrets);
+  const report = createReporter(secrets);
   const limits = { ...defaultLimits, ...options.limits };
-  const facts: ConnectionFacts = {
+  const info: ConnectionInfo = {
     kind: resolved.type,
     name: secrets.redact(entry.name),
     target: targetOf(resolved, secrets.redact),
     tenant: tenantOf(entry, variables),
     credential: () => credential.describe(),
   };
-  let current: TransportFacts = { connection: facts, target: facts.target };
+  let current: TransportInfo = { connection: info, target: info.target };
   const http =
     resolved.type === "stdio"
       ? undefined
@@ -97,13 +96,13 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
       ? undefined
       : createEntryOAuth({
           settings: options.oauth,
-          facts,
+          info,
           server: entry.name,
           url: resolved.url,
           http,
           secrets,
           clock,
-          tell,
+          report,
         });
   const credential = createEntryCredential({
     ...options,
@@ -111,22 +110,22 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
     resolved,
     clock,
     sandbox,
-    onNoSandbox: (reason) => tell(facts, "warning", `Its helper runs without a sandbox. ${reason}`),
+    onNoSandbox: (reason) => report(info, "warning", `Its helper runs without a sandbox. ${reason}`),
     oauth: oauth && {
       session: oauth,
       signIn: options.oauth?.signIn,
       login: options.oauth?.loginCommand?.(entry.name),
     },
     beforeRun: () => options.assertTrusted(entry, variables),
-    onRun: (run) => tellOfHelper(tell, facts, run),
-    follow: createFollow(facts),
+    onRun: (run) => reportHelperRun(report, info, run),
+    track: createOperationTracker(info),
   });
   // A server may begin a session as often as it likes.
-  const context = { secrets: { add: secrets.rotating().add, redact: secrets.redact }, tell, clock, limits };
+  const context = { secrets: { add: secrets.rotating().add, redact: secrets.redact }, report, clock, limits };
   const connection = createConnection({
     ...options,
-    facts,
-    tell,
+    info,
+    report,
     redact: secrets.redact,
     clock,
     firstConnectTimeoutMs:
@@ -136,9 +135,9 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
     isPersonAsked: oauth && options.oauth?.signIn ? () => oauth.isSigningIn : undefined,
     beforeOpen: () => options.assertTrusted(entry, variables),
     openTransport() {
-      const parts = { resolved, connection: facts, credential, http, variables, pluginRoot, sandbox, context };
+      const parts = { resolved, connection: info, credential, http, variables, pluginRoot, sandbox, context };
       const opened = createEntryTransport(parts);
-      current = opened.facts;
+      current = opened.info;
       return opened;
     },
     async dispose() {

@@ -55,11 +55,11 @@ describe("tenants", () => {
     const first = await servers.open("crm");
     const second = await servers.open("crm", { TENANT_ID: "umbrella", CRM_TOKEN: "token-of-umbrella-user" });
     expect(second).not.toBe(first);
-    expect([first.facts.target, second.facts.target]).toEqual([
+    expect([first.info.target, second.info.target]).toEqual([
       "https://acme.example.com/mcp",
       "https://umbrella.example.com/mcp",
     ]);
-    expect(second.facts.tenant).toEqual({ TENANT_ID: "umbrella", WORKSPACE_ID: "w1" });
+    expect(second.info.tenant).toEqual({ TENANT_ID: "umbrella", WORKSPACE_ID: "w1" });
     expect(servers.connections).toEqual([first, second]);
   });
 
@@ -118,7 +118,7 @@ describe("opening", () => {
       async (entry, variables) => void asked.push(resolveOrigin(entry, variables)),
     );
     const targets = [await servers.open("api"), await servers.open("api", { API_URL: "https://b.example/v1/" })].map(
-      ({ facts }) => facts.target,
+      ({ info }) => info.target,
     );
     expect(targets).toEqual(["https://a.example/mcp", "https://b.example/v1/mcp"]);
     expect(asked).toEqual([{ origin: "https://a.example" }, { origin: "https://b.example" }]);
@@ -161,7 +161,7 @@ test("no secret is in what a connection says of itself", async () => {
     },
     { API_KEY: "s3cr3t-value-of-the-key" },
   );
-  const { facts } = await servers.open("api");
-  expect(JSON.stringify([facts, facts.credential()])).not.toContain("s3cr3t");
-  expect(facts.target).toContain("https://api.example.com/mcp?key=");
+  const { info } = await servers.open("api");
+  expect(JSON.stringify([info, info.credential()])).not.toContain("s3cr3t");
+  expect(info.target).toContain("https://api.example.com/mcp?key=");
 });

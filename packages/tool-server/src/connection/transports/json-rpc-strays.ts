@@ -19,7 +19,7 @@ export interface JsonRpcStrays {
 
 /** Bears with what strays from a server, and tells of the first. `place` is where it came: `its standard output`. */
 export function createJsonRpcStrays(context: TransportContext, place: string, advice: string): JsonRpcStrays {
-  const { facts, secrets, tell, limits } = context;
+  const { info, secrets, report, limits } = context;
   let earliest: string | undefined;
   let hasSpoken = false;
   // Since the last message.
@@ -38,7 +38,7 @@ export function createJsonRpcStrays(context: TransportContext, place: string, ad
         first = quotedWords(secrets.redact(text.slice(0, lookedAt)).trim(), toldLength);
         if (earliest === undefined) {
           earliest = `${first}. ${advice}`;
-          tell(facts, "warning", `The server wrote to ${place} what is no message of the protocol: ${earliest}`);
+          report(info, "warning", `The server wrote to ${place} what is no message of the protocol: ${earliest}`);
         }
       }
       return length <= limits.messageBytes;

@@ -1,11 +1,11 @@
-import { publisherOf } from "../../diagnostics/channels.js";
-import type { WireFacts } from "../../diagnostics/facts.js";
+import type { SocketInfo } from "../../connection-info.js";
+import { publisherOf } from "../../diagnostics.js";
 import { TransientSet } from "../../transient-map.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf, responseIdOf } from "../rpc/json-rpc.js";
 
 /**
- * Tells what passes over a wire that all requests share. Each request of ours begins a stream, which succeeds with its
- * answer, and fails where it is called off or the wire ends.
+ * Tells what passes over a socket that all requests share. Each request of ours begins a stream, which succeeds with its
+ * answer, and fails where it is called off or the socket ends.
  */
 export interface JsonRpcStreams {
   /** A message is about to be written. */
@@ -13,19 +13,19 @@ export interface JsonRpcStreams {
   /** Messages were written. Default: one. */
   sent(messages?: number): void;
   received(message: RpcMessage): void;
-  /** The wire ended: no more answers come. */
+  /** The socket ended: no more answers come. */
   end(): void;
 }
 
 const [streamStarted, streamSucceeded, streamFailed, messageSent, messageReceived] = [
-  publisherOf("wire:stream-started"),
-  publisherOf("wire:stream-succeeded"),
-  publisherOf("wire:stream-failed"),
-  publisherOf("wire:message-sent"),
-  publisherOf("wire:message-received"),
+  publisherOf("socket:stream-started"),
+  publisherOf("socket:stream-succeeded"),
+  publisherOf("socket:stream-failed"),
+  publisherOf("socket:message-sent"),
+  publisherOf("socket:message-received"),
 ];
 
-export function createJsonRpcStreams(wire: WireFacts): JsonRpcStreams {
+export function createJsonRpcStreams(socketInfo: SocketInfo): JsonRpcStreams {
   const open = new TransientSet<RequestId>();
   return {
     sending(message) {
@@ -33,22 +33,22 @@ export function createJsonRpcStreams(wire: WireFacts): JsonRpcStreams {
       if (id !== undefined) {
         if (open.has(id)) return;
         open.add(id);
-        streamStarted(wire);
+        streamStarted(socketInfo);
         return;
       }
       const cancelled = cancelledIdOf(message);
-      if (cancelled !== undefined && open.delete(cancelled)) streamFailed(wire);
+      if (cancelled !== undefined && open.delete(cancelled)) streamFailed(socketInfo);
     },
     sent(messages = 1) {
-      for (let left = messages; left > 0; left -= 1) messageSent(wire);
+      for (let left = messages; left > 0; left -= 1) messageSent(socketInfo);
     },
     received(message) {
-      messageReceived(wire);
+      messageReceived(socketInfo);
       const id = responseIdOf(message);
-      if (id !== undefined && open.delete(id)) streamSucceeded(wire);
+      if (id !== undefined && open.delete(id)) streamSucceeded(socketInfo);
     },
     end() {
-      for (const _ of open) streamFailed(wire);
+      for (const _ of open) streamFailed(socketInfo);
       open.clear();
     },
   };

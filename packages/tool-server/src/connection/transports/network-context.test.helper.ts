@@ -11,8 +11,8 @@ export function overNetwork<Context extends TransportContext>(
   url: URL | string,
   options: Partial<HttpClientOptions> = {},
 ): Context & NetworkContext {
-  const { server, facts, secrets } = context;
-  const http = createHttpClient({ server, secrets, transport: () => facts, ...options });
+  const { server, info, secrets } = context;
+  const http = createHttpClient({ server, secrets, transport: () => info, ...options });
   onTestFinished(() => http.close());
   return { ...context, url: new URL(url), http };
 }

@@ -107,7 +107,7 @@ describe("over HTTP with SSE", () => {
     const port = await freePort();
     await runServer([everything, "sse"], port);
     const context = overNetwork(createTestContext("sse"), `http://localhost:${port}/sse`);
-    const published = listenTo(context.facts);
+    const published = listenTo(context.info);
     const transport = createSseTransport(context);
     const client = await connectClient(transport, "legacy");
     expect(client.getServerVersion()?.name).toContain("everything");

@@ -22,7 +22,7 @@ const toldFindings = 3;
  * gives, else UNAUTHORIZED or FORBIDDEN.
  */
 async function settleRefusal(context: TransportContext, request: RefusedRequest): Promise<void> {
-  const { server, facts, credential, secrets, tell, clock } = context;
+  const { server, info, credential, secrets, report, clock } = context;
   const { status, sent, attempt, answered, signal } = request;
   const refusal: Refusal = {
     status,
@@ -35,7 +35,7 @@ async function settleRefusal(context: TransportContext, request: RefusedRequest)
   };
   const decision = await credential.refused(refusal);
   if (decision.action === "retry") {
-    tell(facts, "warning", `The server answered ${status}; asking once more, with what the credential gives now.`);
+    report(info, "warning", `The server answered ${status}; asking once more, with what the credential gives now.`);
     return;
   }
   const findings = diagnoseRefusal({
@@ -57,7 +57,7 @@ async function settleRefusal(context: TransportContext, request: RefusedRequest)
   };
   const code = decision.code ?? (status === 401 ? "UNAUTHORIZED" : "FORBIDDEN");
   const failure = new ToolServerError(code, parts, { details: { status, findings } });
-  tell(facts, "error", failure.message);
+  report(info, "error", failure.message);
   throw failure;
 }
 

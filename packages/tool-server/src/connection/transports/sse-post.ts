@@ -1,4 +1,4 @@
-import { publish } from "../../diagnostics/channels.js";
+import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpAnswer } from "../../http/http-client.js";
 import { sendWithinOrigin } from "../../http/redirects.js";
@@ -39,7 +39,7 @@ export async function postMessage(context: NetworkContext, post: SsePost): Promi
           signal,
           headTimeoutMs,
           usesReserve: headTimeoutMs !== undefined,
-          onWritten: (wire) => publish("wire:message-sent", wire),
+          onWritten: (socketInfo) => publish("socket:message-sent", socketInfo),
         },
         (text) => context.secrets.redact(text),
       ),

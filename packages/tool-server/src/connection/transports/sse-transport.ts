@@ -1,5 +1,5 @@
 import { waitAtMost } from "../../clock.js";
-import { publish } from "../../diagnostics/channels.js";
+import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import { createEventStreamParser, type StreamEvent } from "../../http/event-stream.js";
 import type { HttpAnswer } from "../../http/http-client.js";
@@ -68,7 +68,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     replies.end();
     transport.onclose?.();
   };
-  const onMessage = ({ data }: StreamEvent, { wire }: HttpAnswer): void => {
+  const onMessage = ({ data }: StreamEvent, { socketInfo }: HttpAnswer): void => {
     const messages = parseMessages(data);
     if (messages === undefined) {
       if (strays.add(data)) return;
@@ -77,7 +77,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     }
     strays.interrupt();
     for (const message of messages) {
-      if (wire !== undefined) publish("wire:message-received", wire);
+      if (socketInfo !== undefined) publish("socket:message-received", socketInfo);
       deliver(fixResponse(message));
     }
   };

@@ -1,6 +1,6 @@
 import { waitAtMost } from "../../clock.js";
-import { publish } from "../../diagnostics/channels.js";
-import type { ChildWire } from "../../diagnostics/facts.js";
+import type { ChildProcessInfo } from "../../connection-info.js";
+import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import { childEnvironment, type Environment } from "../../process/child-environment.js";
 import { describeOutcome, type ProcessExit } from "../../process/process-outcome.js";
@@ -57,7 +57,7 @@ const strayAdvice = "A server writes its log to standard error.";
  * NOT_A_TOOL_SERVER where too much came that is no message.
  */
 export function createStdioTransport(context: StdioContext): StdioTransport {
-  const { server, facts, secrets, tell, clock, limits, command } = context;
+  const { server, info, secrets, report, clock, limits, command } = context;
   const life = createTransportLife(server);
   const calledOff = new AbortController();
   const strays = createJsonRpcStrays(context, "its standard output", strayAdvice);
@@ -71,7 +71,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     },
   });
   let child: RunningProcess | undefined;
-  let wire: ChildWire | undefined;
+  let socketInfo: ChildProcessInfo | undefined;
   let streams: JsonRpcStreams | undefined;
   let writer: LineWriter | undefined;
   let starting: Promise<void> | undefined;
@@ -85,8 +85,8 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     if (!life.end(failure)) return;
     replies.end();
     streams?.end();
-    if (wire !== undefined) {
-      publish("wire:closed", { subject: wire, reason: failure?.message ?? "Closed on this side." });
+    if (socketInfo !== undefined) {
+      publish("socket:closed", { subject: socketInfo, reason: failure?.message ?? "Closed on this side." });
     }
     transport.onclose?.();
   };
@@ -131,7 +131,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     if (!isOurs) end(childExited({ ...known(running), exit, hasSpoken, isSandboxed }));
     const lastLine = running.stderr().at(-1);
     const words = lastLine === undefined ? "" : ` Its last line: "${lastLine}".`;
-    tell(facts, isOurs ? "info" : "error", `Process ${running.pid} ${describeOutcome(exit)}.${words}`);
+    report(info, isOurs ? "info" : "error", `Process ${running.pid} ${describeOutcome(exit)}.${words}`);
     await running.ended;
     running.stdout.destroy();
   };
@@ -199,12 +199,12 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       await started.end();
       throw connectionOver(server, life.failure, false);
     }
-    wire = { kind: "child", transport: facts, pid: started.pid, command: started.path };
-    streams = createJsonRpcStreams(wire);
+    socketInfo = { kind: "child", transport: info, pid: started.pid, command: started.path };
+    streams = createJsonRpcStreams(socketInfo);
     writer = writerTo(started, streams);
-    publish("wire:opened", wire);
+    publish("socket:opened", socketInfo);
     const where = isSandboxed ? " in the sandbox" : "";
-    tell(facts, "info", `Started ${started.path} as process ${started.pid}${where}.`);
+    report(info, "info", `Started ${started.path} as process ${started.pid}${where}.`);
     follow(started);
   };
 

@@ -103,9 +103,9 @@ export async function readEventAnswer(session: HttpSession, first: HttpAnswer, r
 }
 
 /** Hands a message on. True where it is the answer to the request. */
-function take(session: HttpSession, { wire }: HttpAnswer, request: OpenRequest, message: RpcMessage): boolean {
+function take(session: HttpSession, { socketInfo }: HttpAnswer, request: OpenRequest, message: RpcMessage): boolean {
   if ("method" in message) {
-    session.receive(message, wire, request.id);
+    session.receive(message, socketInfo, request.id);
     return false;
   }
   const id = responseIdOf(message);
@@ -115,7 +115,7 @@ function take(session: HttpSession, { wire }: HttpAnswer, request: OpenRequest, 
   if (isOurs && !isAnswer(answer)) {
     throw answerInvalid(session.context, "answered a request with a message that is not one of JSON-RPC");
   }
-  session.receive(answer, wire);
+  session.receive(answer, socketInfo);
   return isOurs;
 }
 

@@ -24,7 +24,7 @@ export interface Listener {
  */
 export async function listenToServer(session: HttpSession, listener: Listener): Promise<void> {
   const { context } = session;
-  const { clock, facts, tell } = context;
+  const { clock, info, report } = context;
   const { signal, onLost, onFailure } = listener;
   const backOff = createBackOff(streamBackOff, clock);
   const state: ListenerState = { hasOpened: false, lastEventId: undefined, retryMs: undefined };
@@ -34,7 +34,7 @@ export async function listenToServer(session: HttpSession, listener: Listener): 
       const failure = await hearStream(session, state, signal, backOff.opened);
       signal.throwIfAborted();
       if (failure === "none") {
-        tell(facts, "info", "The server offers no stream of its own; it speaks only when it is asked.");
+        report(info, "info", "The server offers no stream of its own; it speaks only when it is asked.");
         return;
       }
       if (failure === undefined) {
@@ -74,7 +74,7 @@ async function hearStream(
     if (ToolServerError.is(error)) return error;
     throw error;
   }
-  const { status, wire } = answer;
+  const { status, socketInfo } = answer;
   // Many servers route only POST and answer 404 in place of 405. A session that has just begun is not lost by that: if it is,
   // the next POST says so.
   if (status === 405 || status === 501 || (status === 404 && (session.id === undefined || !state.hasOpened))) {
@@ -95,7 +95,7 @@ async function hearStream(
     onEvent({ type, data, id }) {
       if (id !== undefined) state.lastEventId = id === "" ? undefined : id;
       if (data === "" || type !== "message") return;
-      for (const message of parseMessages(data) ?? []) session.receive(message, wire);
+      for (const message of parseMessages(data) ?? []) session.receive(message, socketInfo);
     },
   });
   try {

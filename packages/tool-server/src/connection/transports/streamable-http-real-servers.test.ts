@@ -32,7 +32,7 @@ interface Connected {
 
 async function connectTo(url: URL | string, options: ClientOptions = {}): Promise<Connected> {
   const context = createNetworkContext("http", url, { headers: [{ "X-API-Key": "k3y-of-the-test" }] });
-  const published = listenTo(context.facts);
+  const published = listenTo(context.info);
   const client = new Client(
     { name: "wirescope-test", version: "0.0.0" },
     { versionNegotiation: { mode: "auto" }, ...options },

@@ -30,7 +30,7 @@ const longestRetryMs = 300_000;
 export async function resumeEvents(session: HttpSession, broken: BrokenStream): Promise<HttpAnswer> {
   const { context } = session;
   const { lastEventId, retryMs, backOff, isImmediate = false, signal, why } = broken;
-  context.tell(context.facts, "info", "An answer broke off; it is asked for again, from the last event that came.");
+  context.report(context.info, "info", "An answer broke off; it is asked for again, from the last event that came.");
   for (let failures = 0; ; ) {
     const delayMs = isImmediate && failures === 0 ? 0 : retryDelayMs(retryMs, backOff.ended());
     await pause(context.clock, delayMs, signal);

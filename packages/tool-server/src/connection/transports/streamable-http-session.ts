@@ -1,7 +1,7 @@
 import type { HeaderFields } from "../../auth/credentials/header-fields.js";
 import { isReservedHeader } from "../../config/headers/header-rules.js";
 import { encodeHeaderText } from "../../config/headers/header-text.js";
-import type { WireFacts } from "../../diagnostics/facts.js";
+import type { SocketInfo } from "../../connection-info.js";
 import type { HttpAnswer, HttpRequest } from "../../http/http-client.js";
 import { sendWithinOrigin } from "../../http/redirects.js";
 import { metaOf, type RequestId, type RpcMessage, type RpcRequest } from "../rpc/json-rpc.js";
@@ -21,7 +21,7 @@ export interface HttpSession {
   /** The headers of the message before, where those of the next may be the same. */
   lastHeaders?: KeptHeaders | undefined;
   /** Hands a message of the server on; with the request on whose stream it came, where it did on one. */
-  receive(message: RpcMessage, wire: WireFacts | undefined, relatedRequestId?: RequestId): void;
+  receive(message: RpcMessage, socketInfo: SocketInfo | undefined, relatedRequestId?: RequestId): void;
   /** Undefined while more may be read from the server; else resolves when it may: see ReplyQueue. */
   room(): Promise<void> | undefined;
 }

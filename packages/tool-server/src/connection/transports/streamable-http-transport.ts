@@ -3,7 +3,7 @@ import type { HeaderFields } from "../../auth/credentials/header-fields.js";
 import { isRefusal } from "../../auth/credentials/refusal-rules.js";
 import { createBackOff } from "../../back-off.js";
 import { waitAtMost } from "../../clock.js";
-import { publisherOf } from "../../diagnostics/channels.js";
+import { publisherOf } from "../../diagnostics.js";
 import type { ToolServerError } from "../../errors.js";
 import type { HttpAnswer, HttpRequest } from "../../http/http-client.js";
 import { followWithinOrigin, isRedirect } from "../../http/redirects.js";
@@ -30,7 +30,7 @@ import {
 import type { NetworkContext, ToolSendOptions, ToolTransport } from "./transport.js";
 import { createTransportLife } from "./transport-life.js";
 
-const [messageSent, messageReceived] = [publisherOf("wire:message-sent"), publisherOf("wire:message-received")];
+const [messageSent, messageReceived] = [publisherOf("socket:message-sent"), publisherOf("socket:message-received")];
 
 /** How long the end of a session may take, in milliseconds. */
 const farewellMs = 1000;
@@ -47,7 +47,7 @@ const maxConcurrentReplies = 4;
  * with the ToolServerError as its cause.
  */
 export function createStreamableHttpTransport(context: NetworkContext): ToolTransport {
-  const { server, url, http, facts, tell, clock, secrets, limits, credential } = context;
+  const { server, url, http, info, report, clock, secrets, limits, credential } = context;
   const life = createTransportLife(server);
   const posts = createPosts(server);
   const replies = createReplyQueue({
@@ -64,8 +64,8 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     id: undefined,
     isForgotten: false,
     protocolVersion: undefined,
-    receive(message, wire, relatedRequestId) {
-      if (wire !== undefined) messageReceived(wire);
+    receive(message, socketInfo, relatedRequestId) {
+      if (socketInfo !== undefined) messageReceived(socketInfo);
       deliver(message, relatedRequestId === undefined ? undefined : { relatedRequestId });
     },
     room: replies.room,
@@ -82,9 +82,9 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     headers: messageHeaders(session, fields, message, options?.headers),
     body: JSON.stringify(message),
     signal: post,
-    onWritten(wire) {
+    onWritten(socketInfo) {
       post.wasWritten = true;
-      messageSent(wire);
+      messageSent(socketInfo);
     },
     // Nothing else limits the time of a message without a response.
     headTimeoutMs: requestIdOf(message) === undefined ? limits.connectMs : undefined,
@@ -113,11 +113,11 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     const foreign = await readForeign(answer, clock);
     const [said] = isModernRequest(message) ? (parseMessages(foreign.text) ?? []) : [];
     if (said !== undefined && "error" in said && said.id !== undefined && said.id === requestIdOf(message)) {
-      session.receive(said, answer.wire);
+      session.receive(said, answer.socketInfo);
       return;
     }
     const failure = statusFailure(session, foreign, "POST");
-    if (failure.code === "SESSION_LOST") tell(facts, "warning", failure.message);
+    if (failure.code === "SESSION_LOST") report(info, "warning", failure.message);
     const { status } = answer;
     const isProbe = "method" in message && message.method === "server/discover";
     if (!isProbe || status >= 500) throw failure;
@@ -134,12 +134,12 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     const post = posts.begin(undefined, undefined);
     listening = post;
     const lose = (failure: ToolServerError): void => {
-      tell(facts, "warning", failure.message);
+      report(info, "warning", failure.message);
       // Calls in post may still be answered.
       void posts.idle((other) => other !== post).then(() => end(failure));
     };
     const onFailure = (failure: ToolServerError): void => {
-      tell(facts, "warning", `Listening to the server failed: ${failure.message}`);
+      report(info, "warning", `Listening to the server failed: ${failure.message}`);
       transport.onerror?.(failure);
     };
     void listenToServer(session, { signal: post.signal, onLost: lose, onFailure }).then(() => posts.end(post));
@@ -189,7 +189,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     session.id = id === "" ? undefined : id;
     if (session.id === undefined) return;
     secrets.add(session.id);
-    tell(facts, "info", "The server began a session.");
+    report(info, "info", "The server began a session.");
   };
 
   const farewell = async (): Promise<void> => {

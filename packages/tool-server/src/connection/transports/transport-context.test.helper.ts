@@ -2,15 +2,15 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { onTestFinished } from "vitest";
 import { createNoCredential } from "../../auth/credentials/fixed-credential.js";
 import { systemClock } from "../../clock.js";
+import type { SocketInfo, TransportInfo, TransportKind } from "../../connection-info.js";
 import {
   channelPrefix,
   channels,
+  createReporter,
   type Ending,
-  type StoryEvent,
   type ToolServerChannelName,
-} from "../../diagnostics/channels.js";
-import type { TransportFacts, TransportKind, WireFacts } from "../../diagnostics/facts.js";
-import { createTell } from "../../diagnostics/tell.js";
+  type TraceEvent,
+} from "../../diagnostics.js";
 import { createSecretRegistry, type SecretRegistry } from "../../secrets/redactor.js";
 import { defaultLimits, type TransportContext } from "./transport.js";
 
@@ -22,14 +22,14 @@ export interface TestContext extends TransportContext {
 export function createTestContext(kind: TransportKind, changes: Partial<TransportContext> = {}): TestContext {
   const secrets = createSecretRegistry();
   const credential = changes.credential ?? createNoCredential({ server: "notes" });
-  const facts: TransportFacts = {
+  const info: TransportInfo = {
     target: "test",
     connection: { kind, name: "notes", target: "test", tenant: {}, credential: () => credential.describe() },
   };
   return {
     server: "notes",
-    facts,
-    tell: createTell(secrets),
+    info,
+    report: createReporter(secrets),
     clock: systemClock,
     limits: defaultLimits,
     ...changes,
@@ -38,8 +38,8 @@ export function createTestContext(kind: TransportKind, changes: Partial<Transpor
   };
 }
 
-/** How often each thing happened on a wire. */
-export type WireCounts = Record<
+/** How often each thing happened on a socket. */
+export type SocketCounts = Record<
   | "opened"
   | "closed"
   | "stream-started"
@@ -53,18 +53,18 @@ export type WireCounts = Record<
 
 /** What was published of one transport, from the call to the end of the test. */
 export interface Published {
-  /** By wire, in the order of their opening. */
-  readonly wires: ReadonlyMap<WireFacts, WireCounts>;
-  /** Over all wires. */
-  totals(): WireCounts;
-  /** Why wires closed. */
+  /** By socket, in the order of their opening. */
+  readonly sockets: ReadonlyMap<SocketInfo, SocketCounts>;
+  /** Over all sockets. */
+  totals(): SocketCounts;
+  /** Why sockets closed. */
   readonly reasons: readonly string[];
-  readonly stories: readonly StoryEvent[];
+  readonly stories: readonly TraceEvent[];
   /** Everything in words. */
   words(): string;
 }
 
-const nothing: WireCounts = {
+const nothing: SocketCounts = {
   opened: 0,
   closed: 0,
   "stream-started": 0,
@@ -76,41 +76,41 @@ const nothing: WireCounts = {
 };
 
 /** Listens to what is published of a transport. */
-export function listenTo(facts: TransportFacts): Published {
-  const wires = new Map<WireFacts, WireCounts>();
+export function listenTo(info: TransportInfo): Published {
+  const sockets = new Map<SocketInfo, SocketCounts>();
   const reasons: string[] = [];
-  const stories: StoryEvent[] = [];
+  const stories: TraceEvent[] = [];
   const listen = (name: ToolServerChannelName, onMessage: (message: unknown) => void): void => {
     subscribe(`${channelPrefix}${name}`, onMessage);
     onTestFinished(() => void unsubscribe(`${channelPrefix}${name}`, onMessage));
   };
-  const count = (wire: WireFacts, what: keyof WireCounts): void => {
-    if (wire.transport !== facts) return;
-    const counts = wires.get(wire) ?? { ...nothing };
+  const count = (socketInfo: SocketInfo, what: keyof SocketCounts): void => {
+    if (socketInfo.transport !== info) return;
+    const counts = sockets.get(socketInfo) ?? { ...nothing };
     counts[what] += 1;
-    wires.set(wire, counts);
+    sockets.set(socketInfo, counts);
   };
   for (const name of Object.keys(channels) as ToolServerChannelName[]) {
-    const what = name.replace("wire:", "") as keyof WireCounts;
-    if (name === "wire:closed") {
+    const what = name.replace("socket:", "") as keyof SocketCounts;
+    if (name === "socket:closed") {
       listen(name, (message) => {
-        const { subject, reason } = message as Ending<WireFacts>;
+        const { subject, reason } = message as Ending<SocketInfo>;
         count(subject, what);
-        if (subject.transport === facts) reasons.push(reason);
+        if (subject.transport === info) reasons.push(reason);
       });
-    } else if (name.startsWith("wire:")) listen(name, (message) => count(message as WireFacts, what));
+    } else if (name.startsWith("socket:")) listen(name, (message) => count(message as SocketInfo, what));
   }
-  listen("story", (message) => {
-    if ((message as StoryEvent).subject === facts) stories.push(message as StoryEvent);
+  listen("trace", (message) => {
+    if ((message as TraceEvent).subject === info) stories.push(message as TraceEvent);
   });
   return {
-    wires,
+    sockets,
     reasons,
     stories,
     totals() {
       const sum = { ...nothing };
-      for (const counts of wires.values())
-        for (const what of Object.keys(sum) as (keyof WireCounts)[]) sum[what] += counts[what];
+      for (const counts of sockets.values())
+        for (const what of Object.keys(sum) as (keyof SocketCounts)[]) sum[what] += counts[what];
       return sum;
     },
     words: () => [...reasons, ...stories.map(({ text }) => text)].join("\n"),

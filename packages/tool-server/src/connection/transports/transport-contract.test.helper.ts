@@ -42,7 +42,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
   const begin = async (): Promise<Peers> => {
     const context = createTestContext(subject.kind);
     context.secrets.add(secret);
-    const published = listenTo(context.facts);
+    const published = listenTo(context.info);
     const toServer: JSONRPCMessage[] = [];
     const setup = await subject.open(context, (message, reply) => {
       toServer.push(message);
@@ -190,7 +190,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
       await vi.waitFor(assertGone, waiting);
     });
 
-    test("messages, streams and wires are counted, and every one that began has ended", async () => {
+    test("messages, streams and sockets are counted, and every one that began has ended", async () => {
       const { transport, call, toServer, toClient, end, published } = await begin();
       for (const mark of ["a", "b", "c"]) await call("test/echo", { mark });
       await call("test/stir", { mark: "m" });
@@ -208,7 +208,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
         expect(totals["stream-failed"]).toBeGreaterThanOrEqual(1);
         expect(totals["stream-succeeded"] + totals["stream-failed"]).toBe(totals["stream-started"]);
       }, waiting);
-      for (const counts of published.wires.values()) expect(counts).toMatchObject({ opened: 1, closed: 1 });
+      for (const counts of published.sockets.values()) expect(counts).toMatchObject({ opened: 1, closed: 1 });
     });
 
     test("no secret that the server tells is in what is told of it", async () => {

@@ -3,7 +3,7 @@ import { TransientSet } from "../../transient-map.js";
 import type { RpcMessage } from "../rpc/json-rpc.js";
 import type { ToolMessageExtra, ToolTransport } from "./transport.js";
 
-/** The life of a transport over one wire: it begins once and ends once, and nobody is left waiting. */
+/** The life of a transport over one socket: it begins once and ends once, and nobody is left waiting. */
 export interface TransportLife {
   /** Why it ended, where it was not this side that ended it. */
   readonly failure: ToolServerError | undefined;

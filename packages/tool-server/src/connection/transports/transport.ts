@@ -1,8 +1,8 @@
 import type { MessageExtraInfo, Transport, TransportSendOptions } from "@modelcontextprotocol/client";
 import type { Credential } from "../../auth/credentials/credential.js";
 import type { Clock } from "../../clock.js";
-import type { TransportFacts, TransportKind } from "../../diagnostics/facts.js";
-import type { Tell } from "../../diagnostics/tell.js";
+import type { TransportInfo, TransportKind } from "../../connection-info.js";
+import type { Reporter } from "../../diagnostics.js";
 import type { ToolServerError } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
@@ -42,10 +42,10 @@ export interface TransportContext {
   /** The name of the server, for messages. */
   readonly server: string;
   /** Itself, for those who watch: the first thing that it publishes is `transport:opened`, by who creates it. */
-  readonly facts: TransportFacts;
+  readonly info: TransportInfo;
   readonly credential: Credential;
   readonly secrets: Pick<SecretRegistry, "add" | "redact">;
-  readonly tell: Tell;
+  readonly report: Reporter;
   readonly clock: Clock;
   readonly limits: TransportLimits;
 }

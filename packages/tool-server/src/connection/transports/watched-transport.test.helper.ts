@@ -21,9 +21,9 @@ export interface WatchedTransport<Kind extends ToolTransport = ToolTransport> {
 /** Watches a transport that was not started yet, and closes it with the test. */
 export function watchTransport<Kind extends ToolTransport>(
   transport: Kind,
-  { facts }: Pick<TestContext, "facts">,
+  { info }: Pick<TestContext, "info">,
 ): WatchedTransport<Kind> {
-  const published = listenTo(facts);
+  const published = listenTo(info);
   const messages: JSONRPCMessage[] = [];
   let closings = 0;
   transport.onmessage = (message) => void messages.push(message as JSONRPCMessage);

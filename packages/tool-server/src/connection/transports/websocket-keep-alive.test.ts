@@ -13,14 +13,14 @@ describe("a silent server", () => {
     const server = await serveWebSockets(() => {});
     const { transport, published } = prepareWebSocket(server, { clock }, { keepAlive: times });
     await transport.start();
-    const [wire] = published.wires.keys();
-    if (wire?.kind !== "socket") throw new Error("no wire");
+    const [socketInfo] = published.sockets.keys();
+    if (socketInfo?.kind !== "socket") throw new Error("no socket");
     for (const round of [1, 2, 3]) {
-      const { bytesRead } = wire.socket;
+      const { bytesRead } = socketInfo.socket;
       clock.advance(30_000);
       expect(published.totals()["keep-alive-sent"]).toBe(round);
       // Nothing but the pong.
-      await vi.waitFor(() => expect(wire.socket.bytesRead).toBe(bytesRead + 2), waiting);
+      await vi.waitFor(() => expect(socketInfo.socket.bytesRead).toBe(bytesRead + 2), waiting);
       clock.advance(10_000);
     }
     expect(transport.failure).toBeUndefined();

@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
-import { publish } from "../../diagnostics/channels.js";
+import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
-import { wireOf } from "../../http/socket-wire.js";
+import { socketInfoOf } from "../../http/tracked-socket.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
 import { answerFailure } from "./answer-failure.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
@@ -34,7 +34,7 @@ const upgradeAdvice = "Check that the url is one of a WebSocket; a server of HTT
  * It fails as the server's code of closing says, mostly with CONNECTION_LOST; also where the server does not answer a ping.
  */
 export function createWebSocketTransport(context: NetworkContext, options: WebSocketOptions = {}): ToolTransport {
-  const { server, facts, tell, clock, limits } = context;
+  const { server, info, report, clock, limits } = context;
   const { keepAlive: times = defaultKeepAlive } = options;
   const life = createTransportLife(server);
   const calledOff = new AbortController();
@@ -83,14 +83,14 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
     }
     webSocket = opened;
     socket = below;
-    const wire = wireOf(below);
-    if (wire !== undefined) streams = createJsonRpcStreams(wire);
+    const socketInfo = socketInfoOf(below);
+    if (socketInfo !== undefined) streams = createJsonRpcStreams(socketInfo);
     const watching = startKeepAlive(
       clock,
       times,
       () => {
         opened.ping();
-        if (wire !== undefined) publish("wire:keep-alive-sent", wire);
+        if (socketInfo !== undefined) publish("socket:keep-alive-sent", socketInfo);
       },
       () => giveUp(silentServer(context, times.timeoutMs)),
     );
@@ -131,7 +131,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
       throw answerFailure(context, { ...answer, asked: "the upgrade to WebSocket", advice: upgradeAdvice });
     }
     if (answer.headers["sec-websocket-protocol"] === undefined) {
-      tell(facts, "warning", `The server does not say that it speaks the subprotocol ${subprotocol}; going on.`);
+      report(info, "warning", `The server does not say that it speaks the subprotocol ${subprotocol}; going on.`);
     }
   };
   const open = async (): Promise<void> => {

@@ -17,7 +17,7 @@ export function metadataCauses(facts: WalkFacts, { resource, authorization }: OA
     const mend = mendField(
       facts,
       "url",
-      "Check the url of the entry; where it is right, tell the operator of the server.",
+      "Check the url of the entry; where it is right, report the operator of the server.",
     );
     causes.push({ cause: "resource-mismatch", weight: 0.98, message, evidence: resource.evidence, mend });
   }

@@ -1,7 +1,6 @@
 import type { Credential } from "../../auth/credentials/credential.js";
 import type { ResolvedEntry } from "../../config/substitute-entry.js";
-import type { CredentialKind } from "../../diagnostics/credential-description.js";
-import type { ConnectionFacts, TransportFacts } from "../../diagnostics/facts.js";
+import type { ConnectionInfo, CredentialKind, TransportInfo } from "../../connection-info.js";
 import type { ToolServerError } from "../../errors.js";
 import type { AttemptFacts, RefusalFacts } from "../facts.js";
 import { failureFactsOf } from "../failure-facts.js";
@@ -15,8 +14,8 @@ export interface NetworkAttempt {
   readonly resolved: Exclude<ResolvedEntry, { readonly type: "stdio" }>;
   readonly credential: Credential;
   readonly http: RecordingClient;
-  readonly facts: ConnectionFacts;
-  readonly onTransport: (facts: TransportFacts) => void;
+  readonly facts: ConnectionInfo;
+  readonly onTransport: (facts: TransportInfo) => void;
 }
 
 /** Connects over the network, and takes note of the last answer and of the last refusal. */

@@ -7,7 +7,7 @@ import { targetOf } from "../../connection/servers/entry-target.js";
 import { createEntryTransport } from "../../connection/servers/entry-transport.js";
 import { tenantOf } from "../../connection/servers/tenant.js";
 import { defaultLimits, type ToolTransport } from "../../connection/transports/transport.js";
-import type { ConnectionFacts, TransportFacts } from "../../diagnostics/facts.js";
+import type { ConnectionInfo, TransportInfo } from "../../connection-info.js";
 import type { ToolServerError } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
 import type { ConnectedFacts } from "../facts.js";
@@ -20,9 +20,9 @@ export interface AttemptOptions {
   readonly credential: Credential;
   /** Undefined for a stdio server. */
   readonly http: HttpClient | undefined;
-  readonly facts: ConnectionFacts;
+  readonly facts: ConnectionInfo;
   /** Told of each transport that is opened: sockets belong to it from then on. */
-  readonly onTransport?: ((transport: ToolTransport, facts: TransportFacts) => void) | undefined;
+  readonly onTransport?: ((transport: ToolTransport, facts: TransportInfo) => void) | undefined;
 }
 
 /** What came of it: a failure, or nothing but what the server said; both where it failed after the handshake. */
@@ -32,7 +32,7 @@ export interface Attempted {
 }
 
 /** What those see who watch, but for how it signs in. */
-export function connectionFactsOf(walk: Walk, resolved: ResolvedEntry): Omit<ConnectionFacts, "credential"> {
+export function connectionFactsOf(walk: Walk, resolved: ResolvedEntry): Omit<ConnectionInfo, "credential"> {
   const { entry, variables, redact } = walk;
   return {
     kind: resolved.type,
@@ -51,11 +51,11 @@ export async function attempt(
   options: AttemptOptions,
   look: () => Promise<void> = async () => {},
 ): Promise<Attempted> {
-  const { clock, secrets, tell, answerMs, signal, variables, pluginRoot, sandbox = {}, settings, redact } = walk;
+  const { clock, secrets, report, answerMs, signal, variables, pluginRoot, sandbox = {}, settings, redact } = walk;
   const { resolved, credential, http, facts } = options;
   const connection = createConnection({
-    facts,
-    tell,
+    info: facts,
+    report,
     redact,
     clock,
     settings,
@@ -64,7 +64,7 @@ export async function attempt(
     beforeOpen: () => walk.ensureTrusted(),
     openTransport() {
       const limits = { ...defaultLimits, connectMs: Math.min(defaultLimits.connectMs, answerMs) };
-      const context = { secrets, tell, clock, limits };
+      const context = { secrets, report, clock, limits };
       const opened = createEntryTransport({
         resolved,
         connection: facts,
@@ -75,7 +75,7 @@ export async function attempt(
         sandbox,
         context,
       });
-      options.onTransport?.(opened.transport, opened.facts);
+      options.onTransport?.(opened.transport, opened.info);
       return opened;
     },
   });

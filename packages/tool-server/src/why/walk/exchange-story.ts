@@ -1,6 +1,5 @@
 import { isAuthorizationName, parseAuthorization } from "../../config/headers/authorization.js";
-import type { CredentialDescription } from "../../diagnostics/credential-description.js";
-import type { TransportFacts } from "../../diagnostics/facts.js";
+import type { CredentialDescription, TransportInfo } from "../../connection-info.js";
 import { isTenantHeader } from "../../secrets/secret-names.js";
 import type { SeenExchange } from "./recording-client.js";
 import { credentialHeadersOf } from "./refusal-facts.js";
@@ -9,7 +8,7 @@ import type { Walk } from "./walk.js";
 /** Tells those who watch of a request and its answer: its headers by name, and of their values what is no secret. */
 export function tellExchange(
   walk: Walk,
-  facts: TransportFacts,
+  facts: TransportInfo,
   exchange: SeenExchange,
   credential: CredentialDescription,
 ): void {
@@ -19,7 +18,7 @@ export function tellExchange(
   const challenge = headers["www-authenticate"];
   const asked = challenge === undefined ? "" : `; it asks for: ${walk.say(challenge)}`;
   const place = walk.say(`${url.origin}${url.pathname}`);
-  walk.tell(facts, "info", `${method} ${place} ${carried} was answered with ${status}${asked}`);
+  walk.report(facts, "info", `${method} ${place} ${carried} was answered with ${status}${asked}`);
 }
 
 function shown({ say }: Walk, name: string, value: string): string {

@@ -1,4 +1,4 @@
-import type { ConnectionFacts } from "../../diagnostics/facts.js";
+import type { ConnectionInfo } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
 import type { AttemptFacts } from "../facts.js";
 import type { OAuthFacts } from "../oauth-facts.js";
@@ -15,7 +15,7 @@ export async function lookAtSignIn(
   walk: Walk,
   signIn: SignInLook,
   attempt: AttemptFacts | undefined,
-  facts: ConnectionFacts,
+  facts: ConnectionInfo,
 ): Promise<OAuthFacts> {
   const { session, options, vault, vaultFailure, before, events } = signIn;
   const stored = (): OAuthFacts => ({ vault, vaultFailure, before, events: [...events] });
@@ -29,12 +29,12 @@ export async function lookAtSignIn(
       signal: walk.signal,
     });
     const looks = { ...stored(), resource, authorization };
-    for (const line of [...resource.evidence, ...authorization.evidence]) walk.tell(facts, "info", line);
+    for (const line of [...resource.evidence, ...authorization.evidence]) walk.report(facts, "info", line);
     // Who works has a client that is known.
     if (server === undefined || attempt.failure === undefined) return looks;
     const name = resource.resource ?? session.context.url.href;
     const client = await lookAtClient(session.context, { options, server, resource: name, signal: walk.signal });
-    for (const line of client.evidence) walk.tell(facts, "info", line);
+    for (const line of client.evidence) walk.report(facts, "info", line);
     return { ...looks, events: [...events], client };
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;

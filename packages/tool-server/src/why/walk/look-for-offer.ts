@@ -1,6 +1,6 @@
 import { carriesCredential } from "../../auth/credentials/diagnose-refusal.js";
 import { contextOf } from "../../auth/oauth/session/session-options.js";
-import type { CredentialDescription } from "../../diagnostics/credential-description.js";
+import type { CredentialDescription } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
 import type { AttemptFacts } from "../facts.js";

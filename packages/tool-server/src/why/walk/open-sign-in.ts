@@ -2,8 +2,7 @@ import type { OAuthEvent } from "../../auth/oauth/oauth-event.js";
 import { createOAuthSession, type OAuthSession } from "../../auth/oauth/session/oauth-session.js";
 import type { OAuthSessionOptions } from "../../auth/oauth/session/session-options.js";
 import { entryOAuthOptions } from "../../connection/servers/entry-oauth.js";
-import type { OAuthDescription } from "../../diagnostics/credential-description.js";
-import type { ConnectionFacts } from "../../diagnostics/facts.js";
+import type { ConnectionInfo, OAuthDescription } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
 import { type FailureFacts, failureFactsOf } from "../failure-facts.js";
@@ -31,9 +30,9 @@ export async function openSignIn(
   walk: Walk,
   url: string,
   http: HttpClient,
-  facts: ConnectionFacts,
+  facts: ConnectionInfo,
 ): Promise<SignInLook | undefined> {
-  const { options, entry, secrets, clock, tell, redact } = walk;
+  const { options, entry, secrets, clock, report, redact } = walk;
   if (options.oauth === undefined) return undefined;
   const { openVault, profile, overrides } = options.oauth;
   const events: OAuthEvent[] = [...(options.oauth.events ?? [])];
@@ -49,11 +48,11 @@ export async function openSignIn(
     const vault = await within(walk, () => opening, vaultMs);
     const settings = { vault, profile, overrides, allowInsecureLoopback: options.allowInsecureLoopback };
     const sessionOptions: OAuthSessionOptions = {
-      ...entryOAuthOptions({ settings, facts, server: entry.name, url, http, secrets, clock, tell }),
+      ...entryOAuthOptions({ settings, info: facts, server: entry.name, url, http, secrets, clock, report }),
       limits: { requestMs: answerMs, discoveryMs: 3 * answerMs },
       onEvent(event) {
         events.push(event);
-        tell(facts, event.severity, event.text);
+        report(facts, event.severity, event.text);
       },
     };
     const session = createOAuthSession(sessionOptions);

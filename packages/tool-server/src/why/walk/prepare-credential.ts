@@ -3,8 +3,8 @@ import type { HelperRunReport } from "../../auth/credentials/helper-credential.j
 import type { ResolvedEntry } from "../../config/substitute-entry.js";
 import { usesOAuth } from "../../config/uses-oauth.js";
 import { createEntryCredential } from "../../connection/servers/entry-credential.js";
-import { tellOfHelper } from "../../connection/servers/helper-story.js";
-import type { ConnectionFacts } from "../../diagnostics/facts.js";
+import { reportHelperRun } from "../../connection/servers/helper-run.js";
+import type { ConnectionInfo } from "../../connection-info.js";
 import type { HttpClient } from "../../http/http-client.js";
 import type { HelperFacts } from "../facts.js";
 import { type FailureFacts, failureFactsOf, isFinding } from "../failure-facts.js";
@@ -25,7 +25,7 @@ export async function prepareCredential(
   walk: Walk,
   resolved: Exclude<ResolvedEntry, { readonly type: "stdio" }>,
   http: HttpClient,
-  facts: ConnectionFacts,
+  facts: ConnectionInfo,
 ): Promise<PreparedCredential> {
   const { entry, options, variables, pluginRoot, secrets, sandbox, clock, redact } = walk;
   const { entries } = options.configuration;
@@ -44,13 +44,13 @@ export async function prepareCredential(
       secrets,
       clock,
       sandbox,
-      onNoSandbox: (reason) => walk.tell(facts, "warning", `Its helper runs without a sandbox. ${reason}`),
+      onNoSandbox: (reason) => walk.report(facts, "warning", `Its helper runs without a sandbox. ${reason}`),
       // Nobody is asked to sign in for a look.
       oauth: session && { session },
       beforeRun: () => walk.ensureTrusted(),
       onRun(report) {
         run = report;
-        tellOfHelper(walk.tell, facts, report);
+        reportHelperRun(walk.report, facts, report);
       },
     });
     // A token is looked at, and where need be renewed, with the first request.

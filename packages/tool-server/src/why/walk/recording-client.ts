@@ -39,7 +39,7 @@ export function createRecordingClient(
   const keeping = (answer: HttpAnswer, keep: (chunk: Buffer) => void): HttpAnswer => ({
     status: answer.status,
     headers: answer.headers,
-    wire: answer.wire,
+    socketInfo: answer.socketInfo,
     async text(limitBytes) {
       const text = await answer.text(limitBytes);
       keep(Buffer.from(text.slice(0, keptBytes), "utf8"));

@@ -1,6 +1,6 @@
 import { parseChallenges } from "../../auth/credentials/challenge.js";
 import { carriesCredential, diagnoseRefusal } from "../../auth/credentials/diagnose-refusal.js";
-import type { CredentialDescription, HeaderDescription } from "../../diagnostics/credential-description.js";
+import type { CredentialDescription, HeaderDescription } from "../../connection-info.js";
 import { isTenantHeader } from "../../secrets/secret-names.js";
 import type { ChallengeFacts, RefusalFacts } from "../facts.js";
 import type { SeenExchange } from "./recording-client.js";

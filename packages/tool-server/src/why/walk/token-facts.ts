@@ -1,6 +1,6 @@
 import { readTokenTimes } from "../../auth/credentials/json-web-token.js";
 import { isAuthorizationName, parseAuthorization } from "../../config/headers/authorization.js";
-import type { HeaderDescription } from "../../diagnostics/credential-description.js";
+import type { HeaderDescription } from "../../connection-info.js";
 import { parseUrl } from "../../url.js";
 import type { TokenFacts } from "../facts.js";
 

@@ -1,6 +1,6 @@
 import { createNoCredential } from "../../auth/credentials/fixed-credential.js";
 import type { ResolvedEntry } from "../../config/substitute-entry.js";
-import type { TransportFacts } from "../../diagnostics/facts.js";
+import type { TransportInfo } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
 import { createHttpClient } from "../../http/create-http-client.js";
 import { hostOf, portOf } from "../../http/loopback.js";
@@ -25,7 +25,7 @@ export async function walkNetwork(walk: Walk, resolved: NetworkResolved): Promis
   let prepared: PreparedCredential = { credential: createNoCredential({ server: resolved.name }) };
   const describe = () => (prepared.credential ?? createNoCredential({ server: resolved.name })).describe();
   const facts = { ...connectionFactsOf(walk, resolved), credential: describe };
-  let current: TransportFacts = { connection: facts, target: facts.target };
+  let current: TransportInfo = { connection: facts, target: facts.target };
   let http: RecordingClient;
   try {
     const client = createHttpClient({

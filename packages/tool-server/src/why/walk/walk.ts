@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../../clock.js";
 import type { Entry } from "../../config/entry.js";
-import { createTell, type Tell } from "../../diagnostics/tell.js";
+import { createReporter, type Reporter } from "../../diagnostics.js";
 import { printableText } from "../../printable-text.js";
 import { isLauncher } from "../../process/launchers.js";
 import { notTrusted } from "../../trust/trust-error.js";
@@ -16,7 +16,7 @@ export interface Walk
   readonly answerMs: number;
   /** Aborts when the time of the walk is over. */
   readonly signal: AbortSignal;
-  readonly tell: Tell;
+  readonly report: Reporter;
   /** Rejects, with NOT_TRUSTED, where the entry may not act any more. */
   ensureTrusted(): Promise<void>;
   /** Text of others: without secrets, on one line, and cut. */
@@ -51,7 +51,7 @@ export function createWalk(options: ExplainOptions, entry: Entry, signal: AbortS
     clock,
     answerMs,
     signal,
-    tell: createTell(secrets),
+    report: createReporter(secrets),
     async ensureTrusted() {
       const judgement = await options.judgeTrust(entry);
       if (judgement.state !== "trusted") throw notTrusted(entry.name, judgement);

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { CredentialDescription, OAuthDescription } from "../../../diagnostics/credential-description.js";
+import type { CredentialDescription, OAuthDescription } from "../../../connection-info.js";
 import type { Credential, Refusal, RefusalDecision } from "../../credentials/credential.js";
 import { credentialClosed } from "../../credentials/credential-closed.js";
 import { describeHeader } from "../../credentials/header-description.js";

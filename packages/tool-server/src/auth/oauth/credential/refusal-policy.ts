@@ -1,6 +1,6 @@
 import { backOffMs } from "../../../back-off.js";
 import { commandLine } from "../../../command-line.js";
-import { unfollowed } from "../../../diagnostics/follow.js";
+import { untracked } from "../../../diagnostics.js";
 import { describeProblem, ToolServerError } from "../../../errors.js";
 import type { RefusalDecision } from "../../credentials/credential.js";
 import { giveUp } from "../../credentials/refusal-rules.js";
@@ -40,7 +40,7 @@ export function createRefusalPolicy(
   login: string = commandLine("login", session.context.server),
 ): RefusalPolicy {
   const { context } = session;
-  const { clock, follow = unfollowed } = context;
+  const { clock, track = untracked } = context;
   const stepUps = new Set<string>();
   let pause: { readonly count: number; readonly until: number; readonly why: string } | undefined;
   /** The last token that took the place of a refused one. */
@@ -112,9 +112,9 @@ export function createRefusalPolicy(
     async decide(refused, signal) {
       const { status, attempt, challenge, token } = refused;
       if (challenge.error === "insufficient_scope" && token !== undefined) {
-        return follow("step-up", "refusal", async (settle) => {
+        return track("step-up", "refusal", async (setOutcome) => {
           const decision = await stepUp(refused, token, signal);
-          if (decision.action === "give-up") settle({ outcome: "failed", code: decision.code ?? "FORBIDDEN" });
+          if (decision.action === "give-up") setOutcome({ outcome: "failed", code: decision.code ?? "FORBIDDEN" });
           return decision;
         });
       }

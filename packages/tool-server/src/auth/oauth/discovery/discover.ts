@@ -1,4 +1,4 @@
-import { unfollowed } from "../../../diagnostics/follow.js";
+import { untracked } from "../../../diagnostics.js";
 import { ToolServerError } from "../../../errors.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { tellEvent } from "../oauth-event.js";
@@ -41,8 +41,8 @@ const mostServers = 4;
  * failure that passes.
  */
 export function discover(context: OAuthContext, request: DiscoveryRequest = {}): Promise<Discovery> {
-  const { follow = unfollowed } = context;
-  return follow("discovery", undefined, () => search(context, request));
+  const { track = untracked } = context;
+  return track("discovery", undefined, () => search(context, request));
 }
 
 async function search(context: OAuthContext, request: DiscoveryRequest): Promise<Discovery> {
@@ -80,8 +80,8 @@ export function discoverIssuer(
   issuer: string,
   signal?: AbortSignal,
 ): Promise<AuthorizationServer> {
-  const { follow = unfollowed } = context;
-  return follow("discovery", undefined, async () => {
+  const { track = untracked } = context;
+  return track("discovery", undefined, async () => {
     const budget = createDiscoveryBudget(context, signal);
     try {
       return await serverOf(context, budget, { issuers: [issuer], mayBeDefault: true });

@@ -1,4 +1,4 @@
-import { unfollowed } from "../../../diagnostics/follow.js";
+import { untracked } from "../../../diagnostics.js";
 import { parseUrl } from "../../../url.js";
 import type { Vault, VaultEntry, VaultKey } from "../../vault/vault.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
@@ -48,7 +48,7 @@ export interface ClientStoreOptions {
 /** Throws a TypeError where the configured client cannot be used. */
 export function createClientStore(context: OAuthContext, options: ClientStoreOptions): ClientStore {
   const { vault, keyOf, configured, metadataUrl } = options;
-  const { follow = unfollowed } = context;
+  const { track = untracked } = context;
   const key = configured === undefined ? undefined : readClientKey(configured);
   for (const secret of [configured?.clientSecret, configured?.privateKey]) {
     if (secret !== undefined) context.secrets.add(secret);
@@ -117,7 +117,7 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
       return record?.clientId === clientId ? registered(record) : undefined;
     },
     register: (server, redirectUri, signal) =>
-      follow("registration", undefined, () => register(server, redirectUri, signal)),
+      track("registration", undefined, () => register(server, redirectUri, signal)),
     async keepRedirect(server, client, redirectUri) {
       // A registration has its own, which is part of it.
       if (client.kind === "registered") return;

@@ -1,4 +1,4 @@
-import type { OAuthDescription } from "../../../diagnostics/credential-description.js";
+import type { OAuthDescription } from "../../../connection-info.js";
 import { ToolServerError } from "../../../errors.js";
 import { createSingleFlight, type SingleFlight } from "../../../single-flight.js";
 import { credentialClosed } from "../../credentials/credential-closed.js";

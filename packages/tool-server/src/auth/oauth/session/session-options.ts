@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../../../clock.js";
-import type { Follow } from "../../../diagnostics/follow.js";
+import type { TrackOperation } from "../../../diagnostics.js";
 import type { HttpClient } from "../../../http/http-client.js";
 import type { SecretRegistry } from "../../../secrets/redactor.js";
 import { parseUrl } from "../../../url.js";
@@ -43,8 +43,8 @@ export interface OAuthSessionOptions {
   readonly bindsTokens?: boolean | undefined;
   /** Told of each step. Must not throw. */
   readonly onEvent?: ((event: OAuthEvent) => void) | undefined;
-  /** Lets those who watch follow what takes its time. Default: nobody does. */
-  readonly follow?: Follow | undefined;
+  /** Publishes operations that take time. Default: nothing is published. */
+  readonly track?: TrackOperation | undefined;
 }
 
 /** What the steps of OAuth work with. Throws a TypeError where the url is none. */
@@ -65,7 +65,7 @@ export function contextOf(options: Omit<OAuthSessionOptions, "profile" | "vault"
     limits: { ...defaultOAuthLimits, ...limits },
     allowInsecureLoopback,
     onEvent: options.onEvent ?? (() => undefined),
-    follow: options.follow,
+    track: options.track,
   };
 }
 

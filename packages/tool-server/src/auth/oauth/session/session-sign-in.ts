@@ -1,4 +1,4 @@
-import { type Settle, unfollowed } from "../../../diagnostics/follow.js";
+import { type SetOutcome, untracked } from "../../../diagnostics.js";
 import { ToolServerError } from "../../../errors.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
 import { scopesBeyond, selectScopes, unionOf } from "../authorization/scopes.js";
@@ -56,11 +56,11 @@ export async function runSignIn(
   signal: AbortSignal,
 ): Promise<HeldToken> {
   const { context, options } = parts;
-  const { follow = unfollowed } = context;
+  const { track = untracked } = context;
   const key = vaultKeyOf(options, "", "sign-in");
   try {
-    return await follow("sign-in", wish.reason ?? "asked", (settle) =>
-      inTurn(context, options.vault, key, () => signInAlone(parts, signIn, wish, signal, settle), signal),
+    return await track("sign-in", wish.reason ?? "asked", (setOutcome) =>
+      inTurn(context, options.vault, key, () => signInAlone(parts, signIn, wish, signal, setOutcome), signal),
     );
   } catch (error) {
     const why = error instanceof Error ? error.message : "unknown";
@@ -74,14 +74,14 @@ async function signInAlone(
   signIn: SignIn,
   wish: SignInWish,
   signal: AbortSignal,
-  settle: Settle,
+  setOutcome: SetOutcome,
 ): Promise<HeldToken> {
   const { context, options, clients, issuers, managerOf, pinned } = parts;
   const { reason = "asked", refused } = wish;
   if (reason !== "asked") {
     const other = await (await pinned(true))?.reload();
     if (other !== undefined && isEnough(context, other, refused, wish.challenge)) {
-      settle({ outcome: "adopted" });
+      setOutcome({ outcome: "adopted" });
       return other;
     }
   }

@@ -1,5 +1,5 @@
 import { backOffMs } from "../../../back-off.js";
-import { type Settle, unfollowed } from "../../../diagnostics/follow.js";
+import { type SetOutcome, untracked } from "../../../diagnostics.js";
 import { describeProblem, ToolServerError } from "../../../errors.js";
 import { createSingleFlight } from "../../../single-flight.js";
 import type { OAuthContext } from "../oauth-context.js";
@@ -44,7 +44,7 @@ export interface TokenManagerState {
   readonly pausedUntil: number | undefined;
 }
 
-export interface TokenManagerOptions extends Pick<OAuthContext, "server" | "secrets" | "clock" | "onEvent" | "follow"> {
+export interface TokenManagerOptions extends Pick<OAuthContext, "server" | "secrets" | "clock" | "onEvent" | "track"> {
   readonly store: TokenStore;
   /** Renews tokens by their refresh token. Rejects for reasons that may pass. */
   readonly renew: (record: TokenRecord) => Promise<Renewal>;
@@ -63,7 +63,7 @@ const longestRestMs = 300_000;
  * is never cut off. A dead token is deleted only if it still is the one that was found dead.
  */
 export function createTokenManager(options: TokenManagerOptions): TokenManager {
-  const { store, clock, acquire, follow = unfollowed } = options;
+  const { store, clock, acquire, track = untracked } = options;
   let held: HeldToken | undefined;
   let isRead = false;
   let adopted = 0;
@@ -109,7 +109,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
   };
 
   /** Under the lock: what the vault has by now, or what a renewal of it gives. */
-  const renewAlone = async (stale: string | undefined, settle: Settle): Promise<HeldToken | undefined> => {
+  const renewAlone = async (stale: string | undefined, setOutcome: SetOutcome): Promise<HeldToken | undefined> => {
     const found = await store.read();
     if (unsaved !== undefined) {
       if (found?.revision === unsaved.replaces) return save(unsaved.record, unsaved.replaces);
@@ -118,14 +118,14 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     if (found !== undefined && found.revision !== stale && !isDue(found.record, clock.now())) {
       tellEvent(options, "token-adopted", "Another process had renewed the token.");
       failure = undefined;
-      settle({ outcome: "adopted" });
+      setOutcome({ outcome: "adopted" });
       return adopt(found);
     }
     adopt(found);
     if (found?.record.refreshToken === undefined) {
       if (acquire === undefined) {
         const isOther = found !== undefined && found.revision !== stale;
-        settle(isOther ? { outcome: "adopted" } : { outcome: "failed", code: "SIGN_IN_NEEDED" });
+        setOutcome(isOther ? { outcome: "adopted" } : { outcome: "failed", code: "SIGN_IN_NEEDED" });
         return isOther ? found : undefined;
       }
       tellEvent(options, "refresh-started", "A new token is asked for.");
@@ -139,13 +139,13 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
       return given.kind === "tokens" ? save(given.record, found.revision, write) : given;
     });
     if (!("kind" in renewal)) return renewal;
-    settle({ outcome: "failed", code: renewal.failure.code });
+    setOutcome({ outcome: "failed", code: renewal.failure.code });
     if (renewal.kind === "dead" && (await store.remove(found))) return adopt(undefined);
     if (renewal.kind === "dead") {
       // Somebody wrote newer ones in the meantime, such as by a sign-in.
       const newer = adopt(await store.read());
       if (newer === undefined || newer.revision === found.revision) return undefined;
-      settle({ outcome: "adopted" });
+      setOutcome({ outcome: "adopted" });
       return newer;
     }
     restToken(found);
@@ -156,7 +156,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     const stale = held?.revision;
     const cause = held === undefined ? "first" : isDue(held.record, clock.now()) ? "renewal" : "refusal";
     try {
-      return await follow("refresh", cause, (settle) => store.alone(() => renewAlone(stale, settle), signal));
+      return await track("refresh", cause, (setOutcome) => store.alone(() => renewAlone(stale, setOutcome), signal));
     } catch (error) {
       if (mayPass(error)) {
         const count = (failure?.count ?? 0) + 1;

@@ -2,12 +2,12 @@ import { channel, type Channel as DiagnosticsChannel } from "node:diagnostics_ch
 import type { Socket } from "node:net";
 import type { Channel, Registry, Socket as ShownSocket, Subchannel } from "@wirescope/channelz";
 import type {
-  ChildWire,
-  ConnectionFacts,
-  SocketWire,
+  ChildProcessInfo,
+  ConnectionInfo,
+  NetworkSocketInfo,
   ToolServerChannelName,
   ToolServerMessages,
-  TransportFacts,
+  TransportInfo,
 } from "@wirescope/tool-server";
 
 /** The channel on which tool servers publish something. */
@@ -20,7 +20,7 @@ export function publish<Name extends ToolServerChannelName>(name: Name, message:
   channelOf(name).publish(message);
 }
 
-export function connectionFacts(change: Partial<ConnectionFacts> = {}): ConnectionFacts {
+export function connectionInfo(change: Partial<ConnectionInfo> = {}): ConnectionInfo {
   return {
     kind: "http",
     name: "github",
@@ -31,22 +31,22 @@ export function connectionFacts(change: Partial<ConnectionFacts> = {}): Connecti
   };
 }
 
-export function transportFacts(
-  connection: ConnectionFacts = connectionFacts(),
+export function transportInfo(
+  connection: ConnectionInfo = connectionInfo(),
   target = "https://api.example.com",
-): TransportFacts {
+): TransportInfo {
   return { connection, target };
 }
 
-export function socketWire(
+export function networkSocketInfo(
   socket: Socket,
-  transport: TransportFacts = transportFacts(),
+  transport: TransportInfo = transportInfo(),
   remoteName = "api.example.com:443",
-): SocketWire {
+): NetworkSocketInfo {
   return { kind: "socket", transport, socket, remoteName };
 }
 
-export function childWire(pid: number, transport: TransportFacts = transportFacts()): ChildWire {
+export function childProcessInfo(pid: number, transport: TransportInfo = transportInfo()): ChildProcessInfo {
   return { kind: "child", transport, pid, command: "/usr/bin/node" };
 }
 
@@ -74,7 +74,7 @@ export async function readAll(registry: Registry): Promise<Shown> {
   return shown;
 }
 
-/** The connection, transport and wire of a registry that shows one of each. */
+/** The connection, transport and socket of a registry that shows one of each. */
 export async function readOne(
   registry: Registry,
 ): Promise<{ channel: Channel; subchannel: Subchannel; socket: ShownSocket }> {

@@ -1,8 +1,8 @@
 import type { SocketHandle } from "@wirescope/channelz";
 import type { ObservedCalls } from "./observed-calls.js";
 
-/** A wire of a tool server, in the registry. */
-export class ObservedWire {
+/** A socket of a tool server, in the registry. */
+export class ObservedSocket {
   readonly handle: SocketHandle;
   readonly #parent: ObservedCalls;
   #inFlight = 0;

@@ -1,18 +1,18 @@
 import type { Socket } from "node:net";
-import { publish } from "../diagnostics/channels.js";
-import type { SocketWire, TransportFacts } from "../diagnostics/facts.js";
+import type { NetworkSocketInfo, TransportInfo } from "../connection-info.js";
+import { publish } from "../diagnostics.js";
 import { isParserError, isUnaskedResponse } from "./exchange-failure.js";
 
-const wires = new WeakMap<Socket, SocketWire>();
+const infos = new WeakMap<Socket, NetworkSocketInfo>();
 
-/** The wire that a socket is seen as; undefined for a socket that no client of ours opened. */
-export function wireOf(socket: Socket): SocketWire | undefined {
-  return wires.get(socket);
+/** The info of a socket; undefined for a socket that no client of ours opened. */
+export function socketInfoOf(socket: Socket): NetworkSocketInfo | undefined {
+  return infos.get(socket);
 }
 
-/** A wire that is open. */
-export interface OpenWire {
-  readonly facts: SocketWire;
+/** A socket that is open. */
+export interface TrackedSocket {
+  readonly info: NetworkSocketInfo;
   /** Resolves once the socket is closed. */
   readonly closed: Promise<void>;
   /** The first error of the socket. */
@@ -21,16 +21,16 @@ export interface OpenWire {
   end(reason: string): void;
 }
 
-/** Publishes a socket as a wire, from now until it closes. `redact` takes secrets out of the reason. */
-export function openWire(
+/** Publishes a socket as a `SocketInfo`, from now until it closes. `redact` takes secrets out of the reason. */
+export function trackSocket(
   socket: Socket,
-  transport: TransportFacts,
+  transport: TransportInfo,
   remoteName: string,
   redact: (text: string) => string,
-): OpenWire {
-  const facts: SocketWire = { kind: "socket", transport, socket, remoteName };
-  wires.set(socket, facts);
-  publish("wire:opened", facts);
+): TrackedSocket {
+  const info: NetworkSocketInfo = { kind: "socket", transport, socket, remoteName };
+  infos.set(socket, info);
+  publish("socket:opened", info);
   let reason: string | undefined;
   let error: Error | undefined;
   socket.on("error", (met) => {
@@ -39,12 +39,12 @@ export function openWire(
   });
   const closed = new Promise<void>((resolve) => {
     socket.once("close", () => {
-      publish("wire:closed", { subject: facts, reason: redact(reason ?? "The server ended it.") });
+      publish("socket:closed", { subject: info, reason: redact(reason ?? "The server ended it.") });
       resolve();
     });
   });
   return {
-    facts,
+    info,
     closed,
     get error() {
       return error;

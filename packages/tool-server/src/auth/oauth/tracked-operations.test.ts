@@ -1,16 +1,15 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { inspect } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { channels } from "../../diagnostics/channels.js";
-import type { CredentialEnding, CredentialOperation } from "../../diagnostics/credential-operation.js";
-import { createFollow } from "../../diagnostics/follow.js";
+import type { CredentialEnding, CredentialOperation } from "../../diagnostics.js";
+import { channels, createOperationTracker } from "../../diagnostics.js";
 import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { createScriptFolder } from "../../process/temporary-scripts.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { createHelperCredential } from "../credentials/helper-credential.js";
 import { callTool, createOAuthWorld, testTransport } from "./oauth-world.test.helper.js";
 
-const follow = createFollow(testTransport.connection);
+const track = createOperationTracker(testTransport.connection);
 
 interface Watched {
   /** What ended: in what, what, why, how, and for what. */
@@ -49,7 +48,7 @@ function watch(): Watched {
 async function createWorld() {
   const world = await createOAuthWorld();
   const clock = createFakeClock(Date.now());
-  const options = { clock, limits: { requestMs: 1e9, discoveryMs: 1e9 }, follow };
+  const options = { clock, limits: { requestMs: 1e9, discoveryMs: 1e9 }, track };
   const watched = watch();
   const session = world.session(options);
   await session.signIn(world.person);
@@ -116,7 +115,7 @@ test("each run of a helper is followed", async () => {
     environment: { PATH: process.env.PATH },
     secrets: createSecretRegistry(),
     clock,
-    follow,
+    track,
   });
   await expect(credential.headers()).rejects.toMatchObject({ code: "HELPER_FAILED" });
   await folder.sh("", "ready");
@@ -143,6 +142,6 @@ test("what is published of it holds no token, code, client or query", async () =
 test("where nobody watches, nothing is made for it, and the work is done", async () => {
   const { "credential:started": started, "credential:ended": ended } = channels;
   expect([started.hasSubscribers, ended.hasSubscribers]).toEqual([false, false]);
-  expect(await follow("refresh", "renewal", async (settle) => settle({ outcome: "adopted" }))).toBeUndefined();
-  await expect(follow("refresh", "renewal", () => Promise.reject(new Error("No.")))).rejects.toThrow("No.");
+  expect(await track("refresh", "renewal", async (setOutcome) => setOutcome({ outcome: "adopted" }))).toBeUndefined();
+  await expect(track("refresh", "renewal", () => Promise.reject(new Error("No.")))).rejects.toThrow("No.");
 });

@@ -2,18 +2,18 @@ import type { Socket } from "node:net";
 import { basename } from "node:path";
 import type { SocketAddress, SocketInit } from "@wirescope/channelz";
 import { parseUrl } from "@wirescope/channelz/internal";
-import type { ChildWire, SocketWire, WireFacts } from "@wirescope/tool-server";
+import type { ChildProcessInfo, NetworkSocketInfo, SocketInfo } from "@wirescope/tool-server";
 import { readEndpoints } from "../sockets/addresses.js";
 import { describeSocket } from "../sockets/describe-socket.js";
 
 const defaultPorts: Readonly<Record<string, string>> = { "http:": "80", "https:": "443", "ws:": "80", "wss:": "443" };
 
-/** How a wire shows as a socket: with the addresses of both ends, and its details where somebody asks for them. */
-export function wireSocket(wire: WireFacts): SocketInit<Socket> {
-  return wire.kind === "socket" ? connectionSocket(wire) : pipeSocket(wire);
+/** How a socket shows as a socket: with the addresses of both ends, and its details where somebody asks for them. */
+export function socketInit(socketInfo: SocketInfo): SocketInit<Socket> {
+  return socketInfo.kind === "socket" ? connectionSocket(socketInfo) : pipeSocket(socketInfo);
 }
 
-function connectionSocket({ socket, remoteName, transport }: SocketWire): SocketInit<Socket> {
+function connectionSocket({ socket, remoteName, transport }: NetworkSocketInfo): SocketInit<Socket> {
   return {
     name: remoteName,
     ...readEndpoints(socket),
@@ -25,7 +25,7 @@ function connectionSocket({ socket, remoteName, transport }: SocketWire): Socket
 }
 
 /** The pipes of a child have no addresses: their ends are two processes. */
-function pipeSocket({ pid, command }: ChildWire): SocketInit<Socket> {
+function pipeSocket({ pid, command }: ChildProcessInfo): SocketInit<Socket> {
   const remote = processAddress(pid, command);
   return { name: remote.name, local: processAddress(process.pid, process.execPath), remote };
 }
