@@ -18,7 +18,7 @@ export default mergeConfig(everything, {
       "**/{keychain,vault-process,start-process,every-quirk,slow-callers,advisories,strays}.test.ts",
       "**/{hostile-*,*-contract,*real-servers,*-processes,explain-*}.test.ts",
       "**/processes/*.test.ts",
-      "**/{observe-transport,observe-undici,transient-map,accounts,credential-counts,counter-slab,counting,id-index,ordered-table,byte-writer,json-with-positions,sendable-request}.test.ts",
+      "**/{observe-transport,observe-undici,accounts,credential-counts,counter-slab,counting,id-index,ordered-table,byte-writer,json-with-positions,sendable-request}.test.ts",
       "**/{parse-env-file,quoted-text,schema,run-bridge,process-end,passing-on,full-disk}.test.ts",
     ],
   },

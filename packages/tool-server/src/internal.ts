@@ -49,4 +49,3 @@ export type { HttpClient } from "./http/http-client.js";
 export { scrubbedEnvironment } from "./process/child-environment.js";
 export { resolveCommand } from "./process/resolve-command.js";
 export { ownFolders } from "./process/sandbox.js";
-export { TransientMap, TransientSet } from "./transient-map.js";

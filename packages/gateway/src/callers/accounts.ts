@@ -1,4 +1,4 @@
-import { type Implementation, TransientSet } from "@wirescope/tool-server/internal";
+import type { Implementation } from "@wirescope/tool-server/internal";
 import type { ClientAccount, ClientCall } from "../client-call.js";
 import type { GatewayLimits } from "../limits.js";
 import { createRates, type Rates } from "../rates.js";
@@ -31,7 +31,7 @@ export function createAccounts(limits: GatewayLimits): Accounts {
   const shared = new Map<string, ClientAccount>();
   const rates = createRates(limits.clientRate);
   /** The accounts that have calls in flight. */
-  const busy = new TransientSet<ClientAccount>();
+  const busy = new Set<ClientAccount>();
   let onIdle = (): void => {};
   const create = ({ principal, rateKey }: Requester, client: Implementation | undefined): ClientAccount => {
     const label = client === undefined ? "unnamed" : labelOf(client);
@@ -78,7 +78,7 @@ interface AccountOptions extends Pick<ClientAccount, "principal" | "label"> {
 class CountedAccount implements ClientAccount {
   readonly principal: string;
   readonly label: string;
-  readonly calls = new TransientSet<ClientCall>();
+  readonly calls = new Set<ClientCall>();
   readonly #options: AccountOptions;
   readonly #onBusy: (isBusy: boolean) => void;
 

@@ -1,11 +1,4 @@
-import {
-  encodeMessage,
-  RpcError,
-  type RpcMessage,
-  type RpcResponse,
-  rpcCodes,
-  TransientSet,
-} from "@wirescope/tool-server/internal";
+import { encodeMessage, RpcError, type RpcMessage, type RpcResponse, rpcCodes } from "@wirescope/tool-server/internal";
 import type { HttpResponse } from "./http-exchange.js";
 
 /** Streams of events to clients, which are kept alive: what says nothing for long is cut by those in between. */
@@ -43,7 +36,7 @@ const streamHeaders = {
 };
 
 export function createEventStreams(maxBytes: number = maxUnreadBytes): EventStreams {
-  const open = new TransientSet<HttpResponse>();
+  const open = new Set<HttpResponse>();
 
   const hasRoom = ({ writableLength }: HttpResponse): boolean => writableLength <= maxBytes;
   const write = (response: HttpResponse, text: string): void => {

@@ -14,7 +14,6 @@ import {
   type RpcRequest,
   readEnvelope,
   rpcCodes,
-  TransientMap,
 } from "@wirescope/tool-server/internal";
 import type { Requester } from "../callers/accounts.js";
 import type { Outlet } from "../callers/outlet.js";
@@ -43,7 +42,7 @@ const requester: Requester = { principal: "stdio", rateKey: "stdio" };
 export function serveStdio(parts: EndpointParts, input: Readable, output: Writable): StdioClient {
   const { accounts, stateless, subscriptions, limits } = parts;
   /** How to call off requests of the newer era. */
-  const running = new TransientMap<RequestId, () => void>();
+  const running = new Map<RequestId, () => void>();
   let session: Session | undefined;
   let isOver = false;
   let settle = (): void => {};

@@ -1,5 +1,5 @@
 import { type Clock, ToolServerError } from "@wirescope/tool-server";
-import { RpcError, rpcCodes, TransientSet } from "@wirescope/tool-server/internal";
+import { RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import type { GatewayLimits } from "../limits.js";
 import { createRates } from "../rates.js";
@@ -29,7 +29,7 @@ export interface UpstreamCallsOptions {
 }
 
 export function createUpstreamCalls({ server, limits, clock }: UpstreamCallsOptions): UpstreamCalls {
-  const all = new TransientSet<ClientCall>();
+  const all = new Set<ClientCall>();
   const rates = createRates(limits.serverRate, () => clock.now());
   let departure: Departure | undefined;
   let onDrained = (): void => {};

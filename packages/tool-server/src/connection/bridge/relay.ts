@@ -1,6 +1,5 @@
 import type { Readable, Writable } from "node:stream";
 import { ToolServerError } from "../../errors.js";
-import { TransientMap } from "../../transient-map.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf, responseIdOf } from "../rpc/json-rpc.js";
 import { createLineReader } from "../rpc/lines.js";
 import { parseMessages } from "../rpc/message.js";
@@ -46,7 +45,7 @@ interface OpenRequest {
  */
 export async function relay(options: RelayOptions): Promise<void> {
   const { openTransport, input, output, messageBytes, redact, hint, onProblem } = options;
-  const open = new TransientMap<RequestId, OpenRequest>();
+  const open = new Map<RequestId, OpenRequest>();
   let transport: ToolTransport | undefined;
   let wasHeard = false;
 

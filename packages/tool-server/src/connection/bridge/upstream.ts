@@ -1,7 +1,6 @@
 import { createBackOff } from "../../back-off.js";
 import { systemClock } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
-import { TransientSet } from "../../transient-map.js";
 import { isRepeatable } from "../connection-failures.js";
 import { type RequestId, type RpcMessage, type RpcRequest, requestIdOf, responseIdOf } from "../rpc/json-rpc.js";
 import type { ToolTransport } from "../transports/transport.js";
@@ -36,7 +35,7 @@ export interface Upstream {
 interface Link {
   readonly transport: ToolTransport;
   /** The requests of the client that are not answered. */
-  readonly open: TransientSet<RequestId>;
+  readonly open: Set<RequestId>;
   /** Gets the answer to the handshake that is repeated. */
   onHandshake: ((answer: RpcMessage) => void) | undefined;
   /** Resolves when it has ended. */
@@ -110,7 +109,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         if (wasLive) reopenLater();
       };
     });
-    const link: Link = { transport, open: new TransientSet(), onHandshake: undefined, over, isRetired: false };
+    const link: Link = { transport, open: new Set(), onHandshake: undefined, over, isRetired: false };
     transport.onmessage = (message) => receive(link, message);
     transport.onerror = (error) => onProblem(error.message);
     links.add(link);

@@ -1,5 +1,4 @@
 import type { Cancellation } from "../../cancellation.js";
-import { TransientMap } from "../../transient-map.js";
 import type { Call } from "./call.js";
 import type { JsonObject, RequestId, RpcMessage, RpcNotification, RpcRequest, RpcResponse } from "./json-rpc.js";
 import { RpcError } from "./rpc-error.js";
@@ -49,9 +48,9 @@ interface Pending {
  */
 export class Peer<Transport extends MessageTransport> {
   readonly #transport: Transport;
-  readonly #pending = new TransientMap<RequestId, Pending>();
+  readonly #pending = new Map<RequestId, Pending>();
   /** The ids of requests of the SDK's client here, by the ids that it gave them. */
-  readonly #clientIds = new TransientMap<RequestId, number>();
+  readonly #clientIds = new Map<RequestId, number>();
   readonly #onIncoming: (message: RpcRequest | RpcNotification, call: RelatedCall) => void;
   #lastId = 0;
   /** The transport for the SDK's client: its requests get ids of this peer, and it receives what concerns it. */

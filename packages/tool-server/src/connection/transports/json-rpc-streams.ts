@@ -1,6 +1,5 @@
 import type { SocketInfo } from "../../connection-info.js";
 import { publisherOf } from "../../diagnostics.js";
-import { TransientSet } from "../../transient-map.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf, responseIdOf } from "../rpc/json-rpc.js";
 
 /**
@@ -26,7 +25,7 @@ const [streamStarted, streamSucceeded, streamFailed, messageSent, messageReceive
 ];
 
 export function createJsonRpcStreams(socketInfo: SocketInfo): JsonRpcStreams {
-  const open = new TransientSet<RequestId>();
+  const open = new Set<RequestId>();
   return {
     sending(message) {
       const id = requestIdOf(message);

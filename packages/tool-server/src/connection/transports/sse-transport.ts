@@ -5,7 +5,6 @@ import { createEventStreamParser, type StreamEvent } from "../../http/event-stre
 import type { HttpAnswer } from "../../http/http-client.js";
 import { sendWithinOrigin } from "../../http/redirects.js";
 import { printableText } from "../../printable-text.js";
-import { TransientSet } from "../../transient-map.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
 import { answerFailure } from "./answer-failure.js";
@@ -48,7 +47,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   const life = createTransportLife(server);
   const calledOff = new AbortController();
   /** The messages on their way, those of requests with their ids. */
-  const posts = new TransientSet<Post>();
+  const posts = new Set<Post>();
   const strays = createJsonRpcStrays(context, "its stream of events", "A tool server sends JSON-RPC there.");
   const replies = createReplyQueue({
     clock,

@@ -1,6 +1,5 @@
 import { type Cancellation, Canceller } from "../../cancellation.js";
 import { ToolServerError } from "../../errors.js";
-import { TransientSet } from "../../transient-map.js";
 import type { RequestId } from "../rpc/json-rpc.js";
 import { connectionOver } from "./transport-life.js";
 
@@ -51,7 +50,7 @@ export interface Posts {
 const cancelled = "It was cancelled.";
 
 export function createPosts(server: string): Posts {
-  const posts = new TransientSet<Post>();
+  const posts = new Set<Post>();
   const waiting = new Set<() => void>();
   /** Stops listening to the sender, for the few that have one. */
   const stops = new WeakMap<Post, () => void>();

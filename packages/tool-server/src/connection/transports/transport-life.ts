@@ -1,5 +1,4 @@
 import { describeProblem, ToolServerError } from "../../errors.js";
-import { TransientSet } from "../../transient-map.js";
 import type { RpcMessage } from "../rpc/json-rpc.js";
 import type { ToolMessageExtra, ToolTransport } from "./transport.js";
 
@@ -23,7 +22,7 @@ export interface TransportLife {
 
 /** A life of a transport to the named server. */
 export function createTransportLife(server: string): TransportLife {
-  const waiting = new TransientSet<(error: ToolServerError) => void>();
+  const waiting = new Set<(error: ToolServerError) => void>();
   let hasBegun = false;
   let isOver = false;
   let failure: ToolServerError | undefined;
