@@ -1,5 +1,3 @@
-import { shellWord } from "./shell-word.js";
-
 let program = "wirescope";
 
 /** Sets how users run the command, for the commands in advice, such as `npx wirescope`. Default `wirescope`. Once, when a process starts. */
@@ -10,4 +8,9 @@ export function setProgram(howToRun: string): void {
 /** A command of ours for users to paste: `wirescope login files`. Words are quoted if a shell requires it. */
 export function commandLine(...words: readonly string[]): string {
   return [program, ...words.map(shellWord)].join(" ");
+}
+
+/** A word as a shell takes it: in quotes if it must be. Users paste the commands of messages, and paths may come from a hostile folder. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { redactFailure } from "./connection/redact-failure.js";
+import { redactFailure } from "./connection/connection-failures.js";
 import { ToolServerError, withAdvice } from "./errors.js";
 
 const parts = {

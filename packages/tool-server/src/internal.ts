@@ -9,25 +9,31 @@ export { usesOAuth } from "./config/uses-oauth.js";
 export { createNetworkLink } from "./connection/bridge/network-link.js";
 export { createPipeTransport } from "./connection/bridge/pipe-transport.js";
 export { relay as forwardStdio } from "./connection/bridge/relay.js";
-export { redactValue } from "./connection/redact-failure.js";
+export { redactValue } from "./connection/connection-failures.js";
 export { Call, type CallOutcome, type CallRequest } from "./connection/rpc/call.js";
-export { type Envelope, hasEnvelope, missingEnvelopeKeys, readEnvelope } from "./connection/rpc/envelope.js";
 export {
+  faultOf,
   isId,
   isObject,
   type JsonObject,
   metaOf,
+  quoted,
   type RequestId,
+  RpcError,
   type RpcFault,
   type RpcMessage,
   type RpcNotification,
   type RpcRequest,
   type RpcResponse,
+  rpcCodes,
+  statusOf,
 } from "./connection/rpc/json-rpc.js";
 export { createLineReader } from "./connection/rpc/lines.js";
 export { encodeMessage, jsonLengthOf, parseMessage, type ReadMessage } from "./connection/rpc/message.js";
 export {
+  type Envelope,
   type Era,
+  hasEnvelope,
   type Implementation,
   isLevelAtLeast,
   isLogLevel,
@@ -36,9 +42,10 @@ export {
   legacyVersions,
   logLevels,
   metaKeys,
+  missingEnvelopeKeys,
   modernVersions,
+  readEnvelope,
 } from "./connection/rpc/protocol.js";
-export { faultOf, quoted, RpcError, rpcCodes, statusOf } from "./connection/rpc/rpc-error.js";
 export { openEntry } from "./connection/servers/tool-servers.js";
 export { createStreamableHttpTransport } from "./connection/transports/streamable-http-transport.js";
 export { defaultLimits } from "./connection/transports/transport.js";

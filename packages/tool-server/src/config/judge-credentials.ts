@@ -1,9 +1,9 @@
 import { readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { shellWord } from "../command-line.js";
 import { readBoundedFile } from "../files/bounded-file.js";
 import { isPlaceholder } from "../secrets/placeholder.js";
 import { isSecretName } from "../secrets/secret-names.js";
-import { shellWord } from "../shell-word.js";
 import type { CredentialSearch } from "./credential-search.js";
 import { type PluginDocument, readWithin } from "./documents.js";
 import type { Entry } from "./entry.js";

@@ -1,5 +1,4 @@
-import { resolveCommand } from "../process/resolve-command.js";
-import { carriageReturnAdvice, hasCarriageReturn } from "../process/shebang.js";
+import { carriageReturnAdvice, hasCarriageReturn, resolveCommand } from "../process/resolve-command.js";
 import type { Entry } from "./entry.js";
 import type { Report } from "./finding.js";
 

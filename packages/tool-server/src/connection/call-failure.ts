@@ -3,8 +3,8 @@ import type { Cancellation } from "../cancellation.js";
 import { describeDuration } from "../duration.js";
 import { ToolServerError } from "../errors.js";
 import { quotedWords } from "../printable-text.js";
-import { redactFailure, redactValue } from "./redact-failure.js";
-import { RpcError } from "./rpc/rpc-error.js";
+import { redactFailure, redactValue } from "./connection-failures.js";
+import { RpcError } from "./rpc/json-rpc.js";
 
 /** What is known of a call that failed. */
 export interface CallCircumstances {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { failureOf } from "../failure-of.test.helper.js";
 import { waiting } from "../waiting.test.helper.js";
-import { createMemoryConnection } from "./memory-connection.test.helper.js";
-import { transportFailure } from "./memory-server.test.helper.js";
+import { createMemoryConnection, transportFailure } from "./memory-server.test.helper.js";
 
 async function codeOf(promise: Promise<unknown>): Promise<string> {
   return (await failureOf(promise)).code;

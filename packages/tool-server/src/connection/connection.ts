@@ -18,9 +18,11 @@ import type {
 import type { ConnectionInfo, ConnectivityState } from "../connection-info.js";
 import type { StateChange } from "../diagnostics.js";
 import type { ServerDescription } from "./client-settings.js";
-import type { ChangedList } from "./list-changes.js";
 import type { Call } from "./rpc/call.js";
 import type { JsonObject } from "./rpc/json-rpc.js";
+
+/** The lists that can change while a connection is open. */
+export type ChangedList = "tools" | "resources" | "prompts";
 
 /** Is called with each new state of a connection, before anybody who only observes it. */
 export type StateListener = (change: StateChange<ConnectionInfo>) => void;

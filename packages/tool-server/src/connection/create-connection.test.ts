@@ -6,8 +6,12 @@ import type { ToolServerError } from "../errors.js";
 import { failureOf } from "../failure-of.test.helper.js";
 import { waiting } from "../waiting.test.helper.js";
 import type { ConnectionOptions } from "./create-connection.js";
-import { createMemoryConnection, type MemoryConnection } from "./memory-connection.test.helper.js";
-import { createMemoryServer, transportFailure } from "./memory-server.test.helper.js";
+import {
+  createMemoryConnection,
+  createMemoryServer,
+  type MemoryConnection,
+  transportFailure,
+} from "./memory-server.test.helper.js";
 
 interface Setting extends MemoryConnection {
   readonly states: string[];

@@ -6,20 +6,17 @@ import type { ConnectionInfo, TransportInfo } from "../connection-info.js";
 import type { Reporter } from "../diagnostics.js";
 import { publish, publisherOf } from "../diagnostics.js";
 import type { ToolServerError } from "../errors.js";
-import { abortable } from "./abortable.js";
 import { callFailure, tooSilent } from "./call-failure.js";
 import { afterSilence, timerMs, tooLong } from "./call-limit.js";
 import { type ClientSession, openSession, type ServerDescription } from "./client-session.js";
 import type { ClientSettings } from "./client-settings.js";
-import type { CallOptions, Connection, ForwardedRequest } from "./connection.js";
+import type { CallOptions, ChangedList, Connection, ForwardedRequest } from "./connection.js";
 import { closedConnection, endsSession, isRepeatable } from "./connection-failures.js";
-import { connectivityOf } from "./connection-state.js";
-import type { ChangedList } from "./list-changes.js";
-import { listMethods } from "./list-methods.js";
+import { listMethods } from "./lists.js";
 import { createEraMemory } from "./negotiate-era.js";
 import { Call } from "./rpc/call.js";
 import type { JsonObject } from "./rpc/json-rpc.js";
-import { createSessionKeeper } from "./session-keeper.js";
+import { abortable, connectivityOf, createSessionKeeper } from "./session-keeper.js";
 import type { ToolTransport } from "./transports/transport.js";
 
 export interface ConnectionOptions {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { waiting } from "../waiting.test.helper.js";
-import { createMemoryConnection } from "./memory-connection.test.helper.js";
+import { createMemoryConnection } from "./memory-server.test.helper.js";
 
 const minute = 60_000;
 

@@ -1,10 +1,15 @@
-import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { InMemoryTransport, type Transport } from "@modelcontextprotocol/client";
+import { InMemoryTransport, type JSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
 import { McpServer } from "@modelcontextprotocol/server";
+import { onTestFinished } from "vitest";
 import { z } from "zod";
 import { createNoCredential } from "../auth/credentials/fixed-credential.js";
 import type { ConnectionInfo, TransportInfo } from "../connection-info.js";
+import { createReporter } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
+import { createFakeClock, type FakeClock } from "../fake-clock.test.helper.js";
+import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
+import type { Connection } from "./connection.js";
+import { type ConnectionOptions, createConnection } from "./create-connection.js";
 import type { ToolTransport } from "./transports/transport.js";
 
 /** A server of the SDK in this process, with switches for what goes wrong. */
@@ -140,4 +145,33 @@ function wrap(
 /** A failure of a transport. */
 export function transportFailure(code: ToolServerError["code"], wasSent: boolean): ToolServerError {
   return new ToolServerError(code, { problem: `It is a ${code}.`, advice: "" }, { details: { wasSent } });
+}
+
+/** A server in this process and a connection to it, at a clock that stands still. */
+export interface MemoryConnection {
+  readonly server: MemoryServer;
+  readonly clock: FakeClock;
+  readonly secrets: SecretRegistry;
+  readonly connection: Connection;
+}
+
+/** Makes a connection, which closes with the test. Nothing of when it connects again is left to chance. */
+export function createMemoryConnection(
+  options: Partial<ConnectionOptions> = {},
+  server: MemoryServer = createMemoryServer(),
+): MemoryConnection {
+  const clock = createFakeClock();
+  const secrets = createSecretRegistry();
+  const connection = createConnection({
+    info: server.info,
+    openTransport: () => server.openTransport(),
+    settings: { info: { name: "test", version: "0" } },
+    report: createReporter(secrets),
+    redact: secrets.redact,
+    clock,
+    random: () => 1,
+    ...options,
+  });
+  onTestFinished(() => connection.close());
+  return { server, clock, secrets, connection };
 }

@@ -9,14 +9,18 @@ import { waiting } from "../waiting.test.helper.js";
 import type { ClientSettings, MessageOrigin } from "./client-settings.js";
 import type { Connection } from "./connection.js";
 import { createConnection } from "./create-connection.js";
-import { createMemoryConnection } from "./memory-connection.test.helper.js";
-import { createMemoryServer, type MemoryServer, transportFailure } from "./memory-server.test.helper.js";
+import {
+  createMemoryConnection,
+  createMemoryServer,
+  type MemoryServer,
+  transportFailure,
+} from "./memory-server.test.helper.js";
 import { Call } from "./rpc/call.js";
 import type { JsonObject } from "./rpc/json-rpc.js";
 import type { RelatedCall } from "./rpc/peer.js";
-import { createNetworkContext } from "./transports/network-context.test.helper.js";
 import { answerEvents, serveWell } from "./transports/streamable-http.test.helper.js";
 import { createStreamableHttpTransport } from "./transports/streamable-http-transport.js";
+import { createNetworkContext } from "./transports/transport-context.test.helper.js";
 
 const event = (message: object): string => `data: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`;
 const info = { name: "test", version: "0" };

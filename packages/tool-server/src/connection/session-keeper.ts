@@ -1,18 +1,21 @@
 import { type BackOffLimits, createBackOff } from "../back-off.js";
 import type { Cancellation } from "../cancellation.js";
 import type { Clock } from "../clock.js";
-import type { ConnectionInfo } from "../connection-info.js";
+import type { ConnectionInfo, ConnectivityState } from "../connection-info.js";
 import { publish } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
-import { abortable } from "./abortable.js";
 import type { ClientSession } from "./client-session.js";
 import type { StateListener } from "./connection.js";
-import { closedConnection, lostConnection, needsPerson, restingConnection } from "./connection-failures.js";
-import { type ConnectionState, connectivityOf } from "./connection-state.js";
-import { redactFailure } from "./redact-failure.js";
+import {
+  closedConnection,
+  lostConnection,
+  needsPerson,
+  redactFailure,
+  restingConnection,
+} from "./connection-failures.js";
 
 /** Keeps the one session of a connection: opens it, notices its end, and rests after failures. */
-export interface SessionKeeper {
+interface SessionKeeper {
   readonly state: ConnectionState;
   /** The live session; undefined where there is none yet. */
   live(): ClientSession | undefined;
@@ -31,7 +34,7 @@ export interface SessionKeeper {
   close(): Promise<void>;
 }
 
-export interface SessionKeeperOptions {
+interface SessionKeeperOptions {
   readonly info: ConnectionInfo;
   /** Opens a session. Rejects with a ToolServerError, also where the signal aborts. */
   readonly open: (signal: AbortSignal) => Promise<ClientSession>;
@@ -178,4 +181,48 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       if (before.kind === "ready") await before.session.close("The connection was closed.");
     },
   };
+}
+
+/** Where a connection stands. */
+type ConnectionState =
+  /** Nothing is open; the next call opens it. */
+  | { readonly kind: "idle" }
+  | { readonly kind: "connecting"; readonly session: Promise<ClientSession>; readonly cancel: () => void }
+  | { readonly kind: "ready"; readonly session: ClientSession }
+  /** It failed, and rests until `retryAt`. */
+  | {
+      readonly kind: "failing";
+      readonly error: ToolServerError;
+      readonly retryAt: number;
+      readonly callOff: () => void;
+    }
+  | { readonly kind: "closed" };
+
+const words = {
+  idle: "IDLE",
+  connecting: "CONNECTING",
+  ready: "READY",
+  failing: "TRANSIENT_FAILURE",
+  closed: "SHUTDOWN",
+} as const satisfies Record<ConnectionState["kind"], ConnectivityState>;
+
+/** The state in the words of Channelz. */
+export function connectivityOf(state: ConnectionState): ConnectivityState {
+  return words[state.kind];
+}
+
+/** Waits for `promise` until the caller gives up; what was begun for all goes on. */
+export function abortable<T>(promise: Promise<T>, signal: Cancellation | undefined, server: string): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(ToolServerError.is(signal.reason) ? signal.reason : calledOff(server));
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
+function calledOff(server: string): ToolServerError {
+  const problem = `The call to the server ${JSON.stringify(server)} was cancelled.`;
+  return new ToolServerError("CALL_CANCELLED", { problem, advice: "" });
 }

@@ -3,8 +3,8 @@ import { readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { temporaryFolder } from "../auth/vault/temporary-folder.test.helper.js";
+import { steadyClock } from "../clock.js";
 import { createFakeClock, type FakeClock } from "../fake-clock.test.helper.js";
-import { steadyClock } from "../steady-clock.js";
 import { acquireLockFile, type HeldLock, heartbeatMs, silenceMs } from "./lock-file.js";
 import { createLockOwner, type LockOwner, livenessOf } from "./lock-owner.js";
 

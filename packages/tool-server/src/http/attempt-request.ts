@@ -5,7 +5,7 @@ import { ToolServerError } from "../errors.js";
 import { Exchange, type ExchangeOwner } from "./exchange.js";
 import type { HttpAnswer, HttpRequest } from "./http-client.js";
 import type { HttpConnection } from "./http-connection.js";
-import type { RequestPlace } from "./request-place.js";
+import type { RequestPlace } from "./prepared-request.js";
 
 /** Where attempts get their sockets. */
 export interface AttemptHost {

@@ -10,8 +10,8 @@ import { type ConnectSettings, connectSocket, nameOf } from "./connect-socket.js
 import type { HttpAnswer, HttpClient, HttpRequest, SocketOptions } from "./http-client.js";
 import { createHttpConnection, type HttpConnection } from "./http-connection.js";
 import { hostOf, portOf } from "./loopback.js";
+import { createPlaces } from "./prepared-request.js";
 import { proxyFor } from "./proxy-settings.js";
-import { createPlaces } from "./request-place.js";
 import { createSocketPool } from "./socket-pool.js";
 import { createTlsContexts, type TlsContexts, type TlsSettings } from "./tls-settings.js";
 import { type TrackedSocket, trackSocket } from "./tracked-socket.js";

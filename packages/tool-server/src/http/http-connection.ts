@@ -46,7 +46,7 @@ class ConnectionGone extends Error {
   override readonly name = "ConnectionGone";
 }
 
-/** Publishes a connected socket as a trackedSocket, and lets undici speak over it. */
+/** Publishes a connected socket, and lets undici use it. */
 export function createHttpConnection(
   ClientClass: typeof Client,
   socket: Socket,

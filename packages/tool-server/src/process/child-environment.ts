@@ -1,7 +1,7 @@
 import { delimiter, isAbsolute } from "node:path";
 import { isSecretName } from "../secrets/secret-names.js";
 import { findSecretShapes } from "../secrets/secret-shapes.js";
-import { launcherVariables } from "./launchers.js";
+import { launcherVariables } from "./resolve-command.js";
 
 /**
  * The variables that every child gets if they are set: what programs need to run at all, and to reach the network behind a

@@ -1,10 +1,11 @@
 import { constants } from "node:fs";
-import { access, stat } from "node:fs/promises";
+import { access, open, stat } from "node:fs/promises";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { shellWord } from "../command-line.js";
 import type { NotStarted } from "./process-outcome.js";
 
 /** The file that a command names, or why there is none that can be run. */
-export type ResolvedCommand = { readonly kind: "found"; readonly path: string } | NotStarted;
+type ResolvedCommand = { readonly kind: "found"; readonly path: string } | NotStarted;
 
 /**
  * Finds the program as `execvp` does, but tells what was searched: a name with a slash counts from `cwd`, another is
@@ -41,4 +42,82 @@ async function inspect(path: string): Promise<ResolvedCommand | undefined> {
 
 function notFound(path: string, searched: readonly string[]): NotStarted {
   return { kind: "not-found", what: "command", path, searched };
+}
+
+/**
+ * Whether the first line of a script names its interpreter and ends with a carriage return, as an editor of Windows writes it. The
+ * system then looks for an interpreter whose name ends with that character. Never rejects.
+ */
+export async function hasCarriageReturn(path: string): Promise<boolean> {
+  return /^#![^\n]*\r\n/.test(await beginningOf(path));
+}
+
+/** Whether a file is a script whose first line names an interpreter that does not exist. Never rejects. */
+export async function isInterpreterMissing(path: string): Promise<boolean> {
+  const [, interpreter] = /^#![ \t]*([^ \t\n]+)/.exec(await beginningOf(path)) ?? [];
+  if (interpreter === undefined) return false;
+  return stat(Buffer.from(interpreter, "latin1")).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === "ENOENT" || error.code === "ENOTDIR",
+  );
+}
+
+async function beginningOf(path: string): Promise<string> {
+  try {
+    await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(512), 0, 512, 0);
+    return buffer.toString("latin1", 0, bytesRead);
+  } catch {
+    return "";
+  }
+}
+
+/** What is wrong with such a script, and what helps; `path` is the script. */
+export function carriageReturnAdvice(path: string): string {
+  return (
+    "Its lines end as on Windows (CRLF), so the interpreter in its first line is not found. Convert it: " +
+    `sed -i.bak 's/\\r$//' ${shellWord(path)}; and keep it so in git, with "*.sh text eol=lf" in .gitattributes.`
+  );
+}
+
+/** A family of variables that configures a launcher. */
+interface LauncherVariables {
+  readonly pattern: RegExp;
+  /** The same for people. */
+  readonly shown: string;
+}
+
+// What npm sets for its own children describes the package that it runs, not the user's settings.
+const npm: LauncherVariables = {
+  pattern: /^npm_config_(?!(?:local_prefix|global_prefix|prefix|node_gyp|init_module|user_agent|npm_version)$)/i,
+  shown: "npm_config_*",
+};
+
+const families: readonly (readonly [launcher: RegExp, variables: readonly LauncherVariables[]])[] = [
+  [/^(?:npx|npm|pnpx|pnpm|yarn|bunx|bun)$/, [npm, family("YARN_"), family("COREPACK_"), family("BUN_CONFIG_")]],
+  [/^(?:uvx|uv)$/, [family("UV_")]],
+  [/^(?:pipx|pip|pip3)$/, [family("PIP_"), family("PIPX_")]],
+  [/^(?:docker|podman|nerdctl)$/, [family("DOCKER_"), family("CONTAINER_"), family("CONTAINERS_")]],
+  [/^deno$/, [family("DENO_")]],
+  [/^(?:go|cargo|nix)$/, []],
+];
+
+/** Whether a command downloads the program that it runs, so that its first start can take minutes. */
+export function isLauncher(command: string): boolean {
+  return families.some(([launcher]) => launcher.test(programOf(command)));
+}
+
+/** The variables that configure the launcher; those of all launchers if the command is not known yet. */
+export function launcherVariables(command: string | undefined): readonly LauncherVariables[] {
+  return families.flatMap(([launcher, variables]) =>
+    command === undefined || launcher.test(programOf(command)) ? variables : [],
+  );
+}
+
+function programOf(command: string): string {
+  return (command.split(/[\\/]/).at(-1) ?? "").replace(/\.(?:exe|cmd)$/i, "");
+}
+
+function family(prefix: string): LauncherVariables {
+  return { pattern: new RegExp(`^${prefix}`), shown: `${prefix}*` };
 }

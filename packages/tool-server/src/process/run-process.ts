@@ -1,6 +1,6 @@
 import { systemClock } from "../clock.js";
-import { drain } from "./drain.js";
 import type { ProcessOutcome, ProcessStop } from "./process-outcome.js";
+import { drain } from "./process-output.js";
 import { type StartOptions, startProcess } from "./start-process.js";
 
 /** What to run, and its bounds. */

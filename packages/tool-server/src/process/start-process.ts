@@ -4,13 +4,11 @@ import { stat } from "node:fs/promises";
 import { constants } from "node:os";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { type Clock, systemClock, waitAtMost } from "../clock.js";
-import { drain } from "./drain.js";
-import { createLastLines } from "./last-lines.js";
 import { endGroup } from "./process-group.js";
 import type { NotStarted, ProcessExit } from "./process-outcome.js";
-import { resolveCommand } from "./resolve-command.js";
+import { createLastLines, drain } from "./process-output.js";
+import { isInterpreterMissing, resolveCommand } from "./resolve-command.js";
 import { hiddenBy, type Sandbox } from "./sandbox.js";
-import { isInterpreterMissing } from "./shebang.js";
 import { startWatchdog, type Watchdog } from "./watchdog.js";
 
 /** What to run, and how. */

@@ -3,7 +3,7 @@ import type { Entry, StdioEntry } from "../config/entry.js";
 import { variableUses } from "../config/substitute-entry.js";
 import { literalOf, pluginRootVariable, variablesOf } from "../config/template.js";
 import { parseUrlTemplate, variableMark } from "../config/url-template.js";
-import { isLauncher } from "../process/launchers.js";
+import { isLauncher } from "../process/resolve-command.js";
 import { quoteUnlessPlain } from "./quoted-text.js";
 
 // Variables by which a process is made to load or run something else.

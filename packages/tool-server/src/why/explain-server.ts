@@ -1,5 +1,5 @@
-import { redactValue } from "../connection/redact-failure.js";
-import { createServerSecrets } from "../connection/servers/entry-secrets.js";
+import { redactValue } from "../connection/connection-failures.js";
+import { createServerSecrets } from "../connection/servers/entry-info.js";
 import { demandsOf } from "./demands.js";
 import type { ExplainOptions } from "./explain-options.js";
 import type { Cause, Explanation, Mend } from "./explanation.js";

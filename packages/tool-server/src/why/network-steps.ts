@@ -1,4 +1,4 @@
-import { isoOf } from "../time-text.js";
+import { isoTime } from "../duration.js";
 import { credentialWords } from "./credential-words.js";
 import type { Outcome, Step, StepName } from "./explanation.js";
 import type { AttemptFacts, NetworkFacts, WalkFacts } from "./facts.js";
@@ -78,7 +78,7 @@ function signInStep(oauth: OAuthFacts | undefined): Step[] {
   if (before?.isSignedIn !== true) return [step("sign-in", "skipped", "Nobody has signed in to this server.", ...rest)];
   const { issuer, account, scopes, expiresAt, canRefresh } = before;
   const who = account === undefined ? "" : ` as ${account}`;
-  const until = expiresAt === undefined ? "" : `, until ${isoOf(expiresAt)}`;
+  const until = expiresAt === undefined ? "" : `, until ${isoTime(expiresAt)}`;
   const what = scopes === undefined || scopes.length === 0 ? "" : `, for ${scopes.join(" ")}`;
   const more = canRefresh ? "" : "; there is no refresh token";
   return [

@@ -1,5 +1,5 @@
 import { commandLine } from "../command-line.js";
-import { isoOf } from "../time-text.js";
+import { isoTime } from "../duration.js";
 import type { Demand, Outcome } from "./explanation.js";
 import type { WalkFacts } from "./facts.js";
 import type { AuthorizationLook, ClientLook, OAuthFacts } from "./oauth-facts.js";
@@ -115,7 +115,7 @@ function registrationDemand(look: AuthorizationLook | undefined, client: ClientL
 function tokenDemand({ before, events }: OAuthFacts, isAccepted: boolean): Demand {
   const name = "there is a token that the server accepts";
   if (before?.isSignedIn !== true) return demand(name, "skipped", `Nobody has signed in: ${commandLine("login")}.`);
-  const until = before.expiresAt === undefined ? undefined : `valid until ${isoOf(before.expiresAt)}`;
+  const until = before.expiresAt === undefined ? undefined : `valid until ${isoTime(before.expiresAt)}`;
   const renewals = events
     .filter(({ kind }) => kind === "refreshed" || kind === "tokens-dropped")
     .map(({ text }) => text);

@@ -1,4 +1,4 @@
-import { tellingLines } from "../process/telling-lines.js";
+import { tellingLines } from "../process/process-output.js";
 import type { Outcome, Step, StepName } from "./explanation.js";
 import type { WalkFacts } from "./facts.js";
 import { networkSteps } from "./network-steps.js";

@@ -1,11 +1,11 @@
 import { commandLine } from "../../command-line.js";
 import { isAuthorizationName, parseAuthorization, parseBasic } from "../../config/headers/authorization.js";
 import type { CredentialDescription, HeaderDescription } from "../../connection-info.js";
+import { isoTime, roundedDuration } from "../../duration.js";
 import { printableText } from "../../printable-text.js";
 import type { RefusalCause, RefusalFinding } from "../../refusal-finding.js";
 import { isPlaceholder } from "../../secrets/placeholder.js";
 import { isCredentialHeader, isSecretName, isTenantHeader } from "../../secrets/secret-names.js";
-import { isoOf, spanOf } from "../../time-text.js";
 import { type Challenge, parseChallenges } from "./challenge.js";
 import type { Refusal } from "./credential.js";
 import { readTokenTimes } from "./json-web-token.js";
@@ -146,11 +146,11 @@ function judgeTimes(origin: HeaderDescription, value: string, { refusal, now }: 
   const from = originOf(origin);
   const { expiresAt, notBefore, issuedAt } = times;
   if (expiresAt !== undefined && expiresAt <= judgedAt) {
-    const since = issuedAt === undefined ? "" : ` It was issued at ${isoOf(issuedAt)}.`;
+    const since = issuedAt === undefined ? "" : ` It was issued at ${isoTime(issuedAt)}.`;
     found.push({
       cause: "token-expired",
       weight: "explains",
-      message: `The token in ${name}${from} expired at ${isoOf(expiresAt)}, ${spanOf(judgedAt - expiresAt)} ago.${since} Get a new one.`,
+      message: `The token in ${name}${from} expired at ${isoTime(expiresAt)}, ${roundedDuration(judgedAt - expiresAt)} ago.${since} Get a new one.`,
       header: name,
       variables,
     });
@@ -160,7 +160,7 @@ function judgeTimes(origin: HeaderDescription, value: string, { refusal, now }: 
     found.push({
       cause: "token-not-yet-valid",
       weight: "explains",
-      message: `The token in ${name}${from} is valid only from ${isoOf(validFrom)}, in ${spanOf(validFrom - judgedAt)}. Check the clock of whoever issued it.`,
+      message: `The token in ${name}${from} is valid only from ${isoTime(validFrom)}, in ${roundedDuration(validFrom - judgedAt)}. Check the clock of whoever issued it.`,
       header: name,
       variables,
     });
@@ -171,7 +171,7 @@ function judgeTimes(origin: HeaderDescription, value: string, { refusal, now }: 
     found.push({
       cause: "clock-skew",
       weight: "check",
-      message: `The clock of the server is ${spanOf(Math.abs(skew))} ${direction} the one here (${isoOf(now)}), and the token in ${name} is valid by time. Set the clock that is wrong.`,
+      message: `The clock of the server is ${roundedDuration(Math.abs(skew))} ${direction} the one here (${isoTime(now)}), and the token in ${name} is valid by time. Set the clock that is wrong.`,
       header: name,
       variables,
     });
@@ -213,7 +213,7 @@ function origins({ headers, helper, environment }: CredentialDescription): Refus
     found.push({ cause: "variable", weight: "check", message, variables });
   }
   if (helper !== undefined) {
-    const when = helper.obtainedAt === undefined ? "" : ` at ${isoOf(helper.obtainedAt)}`;
+    const when = helper.obtainedAt === undefined ? "" : ` at ${isoTime(helper.obtainedAt)}`;
     const names = headers.filter(({ from }) => from === "helper").map(({ name }) => name);
     const what = names.length === 0 ? "The headers" : listText(names);
     const message = `${what} came from the helper ${printableText(helper.path, 500)}${when}. Run it by hand, and look at what it signs with.`;

@@ -17,9 +17,9 @@ import {
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Clock } from "../../clock.js";
+import { steadyClock } from "../../clock.js";
 import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { acquireLockFile } from "../../files/lock-file.js";
-import { steadyClock } from "../../steady-clock.js";
 import { openFileVault } from "./file-vault.js";
 import { keyFromVariable } from "./key-from-bytes.js";
 import type { KeySource } from "./key-source.js";

@@ -1,8 +1,8 @@
 import { join, resolve } from "node:path";
 import type { Clock } from "../../clock.js";
+import { steadyClock } from "../../clock.js";
 import { removeLeftovers } from "../../files/durable-file.js";
 import { watchFolder } from "../../files/watch-folder.js";
-import { steadyClock } from "../../steady-clock.js";
 import { type EntryFolder, openEntryFolder } from "./entry-folder.js";
 import { createFolderLocks } from "./folder-locks.js";
 import type { KeySource } from "./key-source.js";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { steadyClock } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
 import { runLocked } from "../../files/run-locked.js";
 import { createTurnQueue } from "../../files/turn-queue.js";
-import { steadyClock } from "../../steady-clock.js";
 import { jsonOf } from "./json-object.js";
 import type { Vault, VaultEntry, VaultKey } from "./vault.js";
 import { createVaultActivity } from "./vault-activity.js";

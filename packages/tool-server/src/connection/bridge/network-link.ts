@@ -9,7 +9,7 @@ import { createHttpClient } from "../../http/create-http-client.js";
 import type { TlsSettings } from "../../http/tls-settings.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { findSecretShapes } from "../../secrets/secret-shapes.js";
-import { networkTransports } from "../transports/network-transports.js";
+import { networkTransports } from "../servers/entry-transport.js";
 import { defaultLimits, type ToolTransport, type TransportLimits } from "../transports/transport.js";
 
 export interface NetworkLinkOptions {

@@ -1,6 +1,7 @@
 import {
   isId,
   isObject,
+  RpcError,
   type RpcFailure,
   type RpcFault,
   type RpcMessage,
@@ -8,8 +9,8 @@ import {
   type RpcRequest,
   type RpcResponse,
   type RpcResult,
+  rpcCodes,
 } from "./json-rpc.js";
-import { RpcError, rpcCodes } from "./rpc-error.js";
 
 /** A message, with what it is. */
 export type ReadMessage =

@@ -1,7 +1,7 @@
 import type { Cancellation } from "../../cancellation.js";
 import type { Call } from "./call.js";
 import type { JsonObject, RequestId, RpcMessage, RpcNotification, RpcRequest, RpcResponse } from "./json-rpc.js";
-import { RpcError } from "./rpc-error.js";
+import { RpcError } from "./json-rpc.js";
 
 /** What carries messages to a server and back. */
 export interface MessageTransport {

@@ -1,14 +1,17 @@
 import type { Credential } from "../../auth/credentials/credential.js";
+import type { NetworkType } from "../../config/entry.js";
 import type { ResolvedEntry, Variables } from "../../config/substitute-entry.js";
 import type { ConnectionInfo, TransportInfo } from "../../connection-info.js";
 import type { HttpClient } from "../../http/http-client.js";
-import { networkTransports } from "../transports/network-transports.js";
+import { createSseTransport } from "../transports/sse-transport.js";
 import { createStdioTransport } from "../transports/stdio-transport.js";
-import type { ToolTransport, TransportContext } from "../transports/transport.js";
+import { createStreamableHttpTransport } from "../transports/streamable-http-transport.js";
+import type { NetworkContext, ToolTransport, TransportContext } from "../transports/transport.js";
+import { createWebSocketTransport } from "../transports/websocket-transport.js";
 import { prepareEntrySandbox, type SandboxSettings } from "./entry-sandbox.js";
 
 /** What transports to one server are made of. */
-export interface EntryTransportOptions {
+interface EntryTransportOptions {
   readonly resolved: ResolvedEntry;
   readonly connection: ConnectionInfo;
   readonly credential: Credential;
@@ -56,3 +59,10 @@ export function createEntryTransport(options: EntryTransportOptions): {
   const context = { ...options.context, server, info, credential, url, http };
   return { info, transport: networkTransports[resolved.type](context) };
 }
+
+/** What makes a transport of each kind over the network. */
+export const networkTransports: Readonly<Record<NetworkType, (context: NetworkContext) => ToolTransport>> = {
+  http: createStreamableHttpTransport,
+  sse: createSseTransport,
+  ws: (context) => createWebSocketTransport(context),
+};

@@ -6,19 +6,16 @@ import { usesOAuth } from "../../config/uses-oauth.js";
 import type { ConnectionInfo, TransportInfo } from "../../connection-info.js";
 import { createOperationTracker, createReporter } from "../../diagnostics.js";
 import { createHttpClient } from "../../http/create-http-client.js";
-import { isLauncher } from "../../process/launchers.js";
+import { isLauncher } from "../../process/resolve-command.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import type { Connection } from "../connection.js";
 import { type ConnectionOptions, createConnection } from "../create-connection.js";
 import { defaultLimits, type TransportLimits } from "../transports/transport.js";
 import { createEntryCredential } from "./entry-credential.js";
+import { createServerSecrets, reportHelperRun, targetOf, tenantOf } from "./entry-info.js";
 import { createEntryOAuth, type OAuthSettings } from "./entry-oauth.js";
 import type { SandboxSettings } from "./entry-sandbox.js";
-import { createServerSecrets } from "./entry-secrets.js";
-import { targetOf } from "./entry-target.js";
 import { createEntryTransport } from "./entry-transport.js";
-import { reportHelperRun } from "./helper-run.js";
-import { tenantOf } from "./tenant.js";
 
 /** How long the first handshake of a launcher may take, because it may download the server first. */
 const launcherConnectMs = 180_000;

@@ -8,7 +8,7 @@ import { createScriptFolder } from "../../process/temporary-scripts.test.helper.
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { waiting } from "../../waiting.test.helper.js";
 import type { Connection } from "../connection.js";
-import { serveWebSockets } from "../transports/websocket-server.test.helper.js";
+import { serveWebSockets } from "../transports/websocket.test.helper.js";
 import { createToolServers } from "./tool-servers.js";
 
 /** A server that accepts every handshake, and ends the connection at `tools/list`. */

@@ -7,12 +7,12 @@ import { type HostileHandler, startHostileServer } from "../../http/hostile-http
 import { waiting } from "../../waiting.test.helper.js";
 import { createLineReader } from "../rpc/lines.js";
 import { describeFloodContract, type FloodServer } from "./flood-contract.test.helper.js";
-import { createNetworkContext, overNetwork } from "./network-context.test.helper.js";
 import { createSseTransport } from "./sse-transport.js";
 import { createStdioTransport } from "./stdio-transport.js";
 import { createStreamableHttpTransport } from "./streamable-http-transport.js";
 import { defaultLimits } from "./transport.js";
-import { serveWebSockets } from "./websocket-server.test.helper.js";
+import { createNetworkContext, overNetwork } from "./transport-context.test.helper.js";
+import { serveWebSockets } from "./websocket.test.helper.js";
 import { createWebSocketTransport } from "./websocket-transport.js";
 
 /** A child that connects its pipes with a socket, so that the server can be in the test. */

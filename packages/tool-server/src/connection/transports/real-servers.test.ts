@@ -11,7 +11,6 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { prepareSandbox } from "../../process/sandbox.js";
 import { isRunning } from "../../process/temporary-scripts.test.helper.js";
-import { overNetwork } from "./network-context.test.helper.js";
 import {
   callTool,
   everything,
@@ -23,7 +22,7 @@ import {
 } from "./published-server.test.helper.js";
 import { createSseTransport } from "./sse-transport.js";
 import { createStdioTransport, type StdioTransport } from "./stdio-transport.js";
-import { createTestContext, listenTo } from "./transport-context.test.helper.js";
+import { createTestContext, listenTo, overNetwork } from "./transport-context.test.helper.js";
 import { createWebSocketTransport } from "./websocket-transport.js";
 
 const sandbox = await prepareSandbox({ hidden: [], cwd: "/" });

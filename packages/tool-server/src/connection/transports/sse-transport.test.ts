@@ -10,9 +10,9 @@ import {
   startHostileServer,
 } from "../../http/hostile-http-server.test.helper.js";
 import { waiting } from "../../waiting.test.helper.js";
-import { createNetworkContext, type NetworkChanges, overNetwork } from "./network-context.test.helper.js";
 import { createSseTransport } from "./sse-transport.js";
 import { defaultLimits } from "./transport.js";
+import { createNetworkContext, type NetworkChanges, overNetwork } from "./transport-context.test.helper.js";
 import { describeTransportContract } from "./transport-contract.test.helper.js";
 import { failedStart, requestOf, type WatchedTransport, watchTransport } from "./watched-transport.test.helper.js";
 

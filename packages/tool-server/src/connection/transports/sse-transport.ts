@@ -12,8 +12,7 @@ import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createDelivery } from "./message-delivery.js";
 import { askWithCredential } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
-import { parseEndpoint } from "./sse-endpoint.js";
-import { postMessage } from "./sse-post.js";
+import { parseEndpoint, postMessage } from "./sse-post.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
 import { connectionOver, createTransportLife } from "./transport-life.js";
 

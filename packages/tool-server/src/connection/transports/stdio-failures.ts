@@ -1,8 +1,8 @@
 import { ToolServerError } from "../../errors.js";
 import { printableText } from "../../printable-text.js";
 import { describeOutcome, describeSearch, type NotStarted, type ProcessExit } from "../../process/process-outcome.js";
+import { tellingLines } from "../../process/process-output.js";
 import { sandboxAdvice } from "../../process/sandbox.js";
-import { tellingLines } from "../../process/telling-lines.js";
 
 /** How many lines of standard error stand in a message; all that are kept stand in the details. */
 const toldLines = 5;

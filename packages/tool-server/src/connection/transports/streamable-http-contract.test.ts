@@ -2,9 +2,9 @@ import type { ServerResponse } from "node:http";
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { expect } from "vitest";
 import { startHostileServer } from "../../http/hostile-http-server.test.helper.js";
-import { overNetwork } from "./network-context.test.helper.js";
 import { createStreamableHttpTransport } from "./streamable-http-transport.js";
 import type { TransportContext } from "./transport.js";
+import { overNetwork } from "./transport-context.test.helper.js";
 import {
   type ContractServer,
   type ContractSetup,

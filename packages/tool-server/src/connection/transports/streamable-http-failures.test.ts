@@ -3,9 +3,9 @@ import { describe, expect, test, vi } from "vitest";
 import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { startRawServer } from "../../http/hostile-http-server.test.helper.js";
 import { waiting } from "../../waiting.test.helper.js";
-import { createNetworkContext } from "./network-context.test.helper.js";
 import { answerJson, resultOf, serveWell, startTransport } from "./streamable-http.test.helper.js";
 import { createStreamableHttpTransport } from "./streamable-http-transport.js";
+import { createNetworkContext } from "./transport-context.test.helper.js";
 
 const secret = "s3cr3t-of-the-server";
 

@@ -18,10 +18,9 @@ import {
 } from "@modelcontextprotocol/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { waiting } from "../../waiting.test.helper.js";
-import { createNetworkContext } from "./network-context.test.helper.js";
 import { callTool, everything, freePort, runServer } from "./published-server.test.helper.js";
 import { createStreamableHttpTransport } from "./streamable-http-transport.js";
-import { listenTo, type Published } from "./transport-context.test.helper.js";
+import { createNetworkContext, listenTo, type Published } from "./transport-context.test.helper.js";
 
 interface Connected {
   readonly client: Client;

@@ -8,10 +8,10 @@ import {
   type SeenRequest,
   startHostileServer,
 } from "../../http/hostile-http-server.test.helper.js";
-import { createNetworkContext, type NetworkChanges } from "./network-context.test.helper.js";
 import { createStreamableHttpTransport } from "./streamable-http-transport.js";
 import type { NetworkContext } from "./transport.js";
 import type { TestContext } from "./transport-context.test.helper.js";
+import { createNetworkContext, type NetworkChanges } from "./transport-context.test.helper.js";
 import { type WatchedTransport, watchTransport } from "./watched-transport.test.helper.js";
 
 /** What a server does with a request; `message` is what was posted. */

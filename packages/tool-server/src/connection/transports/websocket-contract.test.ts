@@ -1,8 +1,8 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { expect } from "vitest";
-import { overNetwork } from "./network-context.test.helper.js";
+import { overNetwork } from "./transport-context.test.helper.js";
 import { describeTransportContract } from "./transport-contract.test.helper.js";
-import { serveWebSockets } from "./websocket-server.test.helper.js";
+import { serveWebSockets } from "./websocket.test.helper.js";
 import { createWebSocketTransport } from "./websocket-transport.js";
 
 describeTransportContract("WebSocket", {

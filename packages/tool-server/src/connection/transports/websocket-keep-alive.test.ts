@@ -2,8 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { waiting } from "../../waiting.test.helper.js";
 import { requestOf } from "./watched-transport.test.helper.js";
-import { prepareWebSocket } from "./websocket-client.test.helper.js";
-import { serveWebSockets } from "./websocket-server.test.helper.js";
+import { prepareWebSocket, serveWebSockets } from "./websocket.test.helper.js";
 
 describe("a silent server", () => {
   const times = { intervalMs: 30_000, timeoutMs: 10_000 };

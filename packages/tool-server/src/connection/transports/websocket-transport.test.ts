@@ -3,8 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { WebSocket } from "ws";
 import { waiting } from "../../waiting.test.helper.js";
 import { defaultLimits } from "./transport.js";
-import { prepareWebSocket, startAnyhow } from "./websocket-client.test.helper.js";
-import { granted, serveRaw, serveWebSockets } from "./websocket-server.test.helper.js";
+import { granted, prepareWebSocket, serveRaw, serveWebSockets, startAnyhow } from "./websocket.test.helper.js";
 
 describe("what comes through a WebSocket", () => {
   const small = { limits: { ...defaultLimits, messageBytes: 1000 } };

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
+import type { Clock } from "../../clock.js";
 import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import { socketInfoOf } from "../../http/tracked-socket.js";
@@ -13,7 +14,6 @@ import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
 import { connectionOver, createTransportLife } from "./transport-life.js";
 import { brokenWebSocket, closedByServer, notTheProtocol, silentServer } from "./websocket-failures.js";
-import { defaultKeepAlive, type KeepAlive, type KeepAliveTimes, startKeepAlive } from "./websocket-keep-alive.js";
 import { subprotocol, upgrade } from "./websocket-upgrade.js";
 
 export interface WebSocketOptions {
@@ -191,4 +191,47 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
 
 function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
+}
+
+/** When a peer is asked whether it is there. */
+interface KeepAliveTimes {
+  /** How long it may be silent before it is asked, in milliseconds. Default 30,000. */
+  readonly intervalMs: number;
+  /** How long it may take to answer, in milliseconds. Default 10,000. */
+  readonly timeoutMs: number;
+}
+
+const defaultKeepAlive: KeepAliveTimes = { intervalMs: 30_000, timeoutMs: 10_000 };
+
+/** Watches over a peer that is silent. */
+interface KeepAlive {
+  /** Something came from the peer. */
+  heard(): void;
+  stop(): void;
+}
+
+/** Calls `ping` where nothing was heard for the interval, and `onDead` where nothing follows in time. */
+function startKeepAlive(clock: Clock, times: KeepAliveTimes, ping: () => void, onDead: () => void): KeepAlive {
+  let isHeard = false;
+  let isStopped = false;
+  let callOff = (): void => {};
+  const watch = (): void => {
+    isHeard = false;
+    callOff = clock.after(times.intervalMs, () => {
+      if (isHeard) return watch();
+      ping();
+      if (isStopped) return;
+      callOff = clock.after(times.timeoutMs, () => (isHeard ? watch() : onDead()));
+    });
+  };
+  watch();
+  return {
+    heard() {
+      isHeard = true;
+    },
+    stop() {
+      isStopped = true;
+      callOff();
+    },
+  };
 }

@@ -7,8 +7,15 @@ import { certificate, serverTls } from "../../http/hostile-http-server.test.help
 import { waiting } from "../../waiting.test.helper.js";
 import { defaultLimits } from "./transport.js";
 import { requestOf } from "./watched-transport.test.helper.js";
-import { failedUpgrade, prepareWebSocket } from "./websocket-client.test.helper.js";
-import { granted, listen, serveHttp, serveRaw, serveWebSockets } from "./websocket-server.test.helper.js";
+import {
+  failedUpgrade,
+  granted,
+  listen,
+  prepareWebSocket,
+  serveHttp,
+  serveRaw,
+  serveWebSockets,
+} from "./websocket.test.helper.js";
 
 describe("the upgrade", () => {
   test("[TS-D-TYPE-4] [TS-HEADER-3] offers the subprotocol mcp, and carries the headers of the credential", async () => {

@@ -1,5 +1,5 @@
-import { tellingLines } from "../../process/telling-lines.js";
-import { shellWord } from "../../shell-word.js";
+import { shellWord } from "../../command-line.js";
+import { tellingLines } from "../../process/process-output.js";
 import type { Cause, Mend } from "../explanation.js";
 import type { ChildFacts, WalkFacts } from "../facts.js";
 import { credentialHint, versionHint } from "./hints.js";

@@ -1,4 +1,4 @@
-import { shellWord } from "../../shell-word.js";
+import { shellWord } from "../../command-line.js";
 import type { CauseCode } from "../cause-table.js";
 import type { Cause, Mend } from "../explanation.js";
 import type { HelperFacts, WalkFacts } from "../facts.js";

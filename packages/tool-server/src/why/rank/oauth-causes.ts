@@ -1,4 +1,4 @@
-import { isoOf, spanOf } from "../../time-text.js";
+import { isoTime, roundedDuration } from "../../duration.js";
 import type { Cause } from "../explanation.js";
 import type { RefusalFacts, WalkFacts } from "../facts.js";
 import type { OAuthFacts } from "../oauth-facts.js";
@@ -108,7 +108,7 @@ function signInCauses(facts: WalkFacts, oauth: OAuthFacts, refusal: RefusalFacts
   const isRenewed = events.some(({ kind }) => kind === "refreshed");
   const ageMs = refusal.now - (before.obtainedAt ?? 0);
   if (isRenewed || signIns > 1 || ageMs < newMs) {
-    const how = isRenewed ? "was renewed just now" : `was obtained ${spanOf(ageMs)} ago`;
+    const how = isRenewed ? "was renewed just now" : `was obtained ${roundedDuration(ageMs)} ago`;
     const again = signIns > 1 ? ` Somebody signed in ${signIns} times.` : "";
     return [
       {
@@ -162,10 +162,10 @@ function storedEvidence({ before, vault }: OAuthFacts, now: number): string[] {
   const { issuer, scopes, expiresAt, obtainedAt, canRefresh } = before;
   const parts = [
     `A token of ${issuer ?? "an issuer that is not known"}`,
-    ...(obtainedAt === undefined ? [] : [`obtained at ${isoOf(obtainedAt)}`]),
+    ...(obtainedAt === undefined ? [] : [`obtained at ${isoTime(obtainedAt)}`]),
     expiresAt === undefined
       ? "of unknown expiry"
-      : `${expiresAt <= now ? "expired" : "valid until"} ${isoOf(expiresAt)}`,
+      : `${expiresAt <= now ? "expired" : "valid until"} ${isoTime(expiresAt)}`,
     ...(scopes === undefined || scopes.length === 0 ? [] : [`for ${scopes.join(" ")}`]),
     canRefresh ? "with a refresh token" : "without a refresh token",
   ];

@@ -1,5 +1,5 @@
+import { shellWord } from "../../command-line.js";
 import type { RefusalCause, RefusalFinding } from "../../refusal-finding.js";
-import { shellWord } from "../../shell-word.js";
 import type { CauseCode } from "../cause-table.js";
 import type { Cause, Mend } from "../explanation.js";
 import type { AttemptFacts, RefusalFacts, WalkFacts } from "../facts.js";

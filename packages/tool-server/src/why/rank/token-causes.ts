@@ -1,5 +1,5 @@
-import { shellWord } from "../../shell-word.js";
-import { isoOf, spanOf } from "../../time-text.js";
+import { shellWord } from "../../command-line.js";
+import { isoTime, roundedDuration } from "../../duration.js";
 import type { Cause, Mend } from "../explanation.js";
 import type { RefusalFacts, TokenFacts, WalkFacts } from "../facts.js";
 import { refusalEvidence } from "./evidence.js";
@@ -25,14 +25,14 @@ function timeCauses(facts: WalkFacts, { now, skewMs = 0 }: RefusalFacts, token: 
   const evidence = [
     ...refusalEvidence(facts),
     `The token: issued ${timeOf(issuedAt)}, valid from ${timeOf(notBefore ?? issuedAt)} until ${timeOf(expiresAt)}.`,
-    `The clock here: ${isoOf(now)}; that of the server: ${isoOf(there)}.`,
+    `The clock here: ${isoTime(now)}; that of the server: ${isoTime(there)}.`,
   ];
   const causes: Cause[] = [];
   const isSkewed = Math.abs(skewMs) > leastSkewMs;
   const isExpired = (at: number): boolean => expiresAt !== undefined && expiresAt <= at;
   const isEarly = (at: number): boolean => validFrom > at;
   if (isExpired(there)) {
-    const message = `${subject} expired at ${timeOf(expiresAt)}, ${spanOf(there - (expiresAt ?? there))} ago by the server's clock.`;
+    const message = `${subject} expired at ${timeOf(expiresAt)}, ${roundedDuration(there - (expiresAt ?? there))} ago by the server's clock.`;
     causes.push({
       cause: "token-expired",
       weight: isExpired(now) ? 0.97 : 0.8,
@@ -42,14 +42,14 @@ function timeCauses(facts: WalkFacts, { now, skewMs = 0 }: RefusalFacts, token: 
     });
   }
   if (isEarly(there)) {
-    const message = `${subject} is valid only from ${isoOf(validFrom)}, in ${spanOf(validFrom - there)} by the server's clock.`;
+    const message = `${subject} is valid only from ${isoTime(validFrom)}, in ${roundedDuration(validFrom - there)} by the server's clock.`;
     const mend = { what: "Set the clock of whoever issued the token, or wait until then.", command: "date -u" };
     causes.push({ cause: "token-not-yet-valid", weight: isEarly(now) ? 0.97 : 0.8, message, evidence, mend });
   }
   if (isSkewed) {
     const direction = skewMs > 0 ? "ahead of" : "behind";
     const isDecisive = isExpired(there) !== isExpired(now) || isEarly(there) !== isEarly(now);
-    const message = `The clock of the server is ${spanOf(Math.abs(skewMs))} ${direction} the one here, and the token is judged by its times.`;
+    const message = `The clock of the server is ${roundedDuration(Math.abs(skewMs))} ${direction} the one here, and the token is judged by its times.`;
     const mend = { what: "Set the clock that is wrong.", command: "date -u" };
     causes.push({ cause: "clock-skew", weight: isDecisive ? 0.98 : 0.4, message, evidence, mend });
   }
@@ -117,5 +117,5 @@ function originOf({ from, variables }: TokenFacts): string {
 }
 
 function timeOf(ms: number | undefined): string {
-  return ms === undefined ? "at a time that it does not tell" : isoOf(ms);
+  return ms === undefined ? "at a time that it does not tell" : isoTime(ms);
 }

@@ -1,11 +1,11 @@
 import { isIP, connect as netConnect, type Socket } from "node:net";
 import { type PeerCertificate, type TLSSocket, connect as tlsConnect } from "node:tls";
+import { isoTime } from "../../duration.js";
 import { nameOf } from "../../http/connect-socket.js";
 import { hostOf, portOf } from "../../http/loopback.js";
 import type { ProxyServer } from "../../http/proxy-settings.js";
 import { openTunnel } from "../../http/proxy-tunnel.js";
 import { settleSocket } from "../../http/settle-socket.js";
-import { isoOf } from "../../time-text.js";
 import type { CertificateFacts } from "../facts.js";
 import { within } from "./time-limit.js";
 import type { Walk } from "./walk.js";
@@ -56,7 +56,7 @@ function describe({ say }: Walk, certificate: PeerCertificate): CertificateFacts
     subject: nameOfParty(subject),
     issuer: nameOfParty(issuer),
     names: say(subjectaltname ?? "", 300),
-    validFrom: isoOf(from),
-    validTo: isoOf(to),
+    validFrom: isoTime(from),
+    validTo: isoTime(to),
   };
 }

@@ -1,13 +1,13 @@
 import { lookup } from "node:dns/promises";
 import { isIP, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
+import { isoTime } from "../../duration.js";
 import { ToolServerError } from "../../errors.js";
 import { codeOf } from "../../http/connect-failure.js";
 import { nameOf } from "../../http/connect-socket.js";
 import type { HttpClient } from "../../http/http-client.js";
 import { hostOf, portOf } from "../../http/loopback.js";
 import { type ProxyServer, proxyFor } from "../../http/proxy-settings.js";
-import { isoOf } from "../../time-text.js";
 import type { NetworkFacts, NetworkFailure } from "../facts.js";
 import { isFinding } from "../failure-facts.js";
 import { lookAtCertificate } from "./look-at-certificate.js";
@@ -86,7 +86,7 @@ function addressOf({ remoteAddress, remotePort }: Socket): string {
 function describeTls(socket: Socket): string {
   if (!(socket instanceof TLSSocket)) return "";
   const { valid_to: validTo, issuer } = socket.getPeerCertificate();
-  const until = validTo === undefined ? "" : `, its certificate valid until ${isoOf(validTo)}`;
+  const until = validTo === undefined ? "" : `, its certificate valid until ${isoTime(validTo)}`;
   const by = issuer?.O ?? issuer?.CN;
   return `${socket.getProtocol() ?? "TLS"}${until}${by === undefined ? "" : `, signed by ${String(by)}`}`;
 }

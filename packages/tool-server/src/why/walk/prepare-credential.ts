@@ -3,7 +3,7 @@ import type { HelperRunReport } from "../../auth/credentials/helper-credential.j
 import type { ResolvedEntry } from "../../config/substitute-entry.js";
 import { usesOAuth } from "../../config/uses-oauth.js";
 import { createEntryCredential } from "../../connection/servers/entry-credential.js";
-import { reportHelperRun } from "../../connection/servers/helper-run.js";
+import { reportHelperRun } from "../../connection/servers/entry-info.js";
 import type { ConnectionInfo } from "../../connection-info.js";
 import type { HttpClient } from "../../http/http-client.js";
 import type { HelperFacts } from "../facts.js";

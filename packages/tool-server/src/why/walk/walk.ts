@@ -2,7 +2,7 @@ import { type Clock, systemClock } from "../../clock.js";
 import type { Entry } from "../../config/entry.js";
 import { createReporter, type Reporter } from "../../diagnostics.js";
 import { printableText } from "../../printable-text.js";
-import { isLauncher } from "../../process/launchers.js";
+import { isLauncher } from "../../process/resolve-command.js";
 import { notTrusted } from "../../trust/trust-error.js";
 import type { ExplainOptions } from "../explain-options.js";
 

@@ -3,8 +3,8 @@ import { inspect } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { channelPrefix } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
-import { createMemoryConnection } from "./memory-connection.test.helper.js";
-import { redactFailure, redactValue } from "./redact-failure.js";
+import { redactFailure, redactValue } from "./connection-failures.js";
+import { createMemoryConnection } from "./memory-server.test.helper.js";
 
 const secret = "s3cr3t-value";
 const redact = (text: string): string => text.replaceAll(secret, "[redacted]");

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { createMemoryConnection } from "./memory-connection.test.helper.js";
+import { createMemoryConnection } from "./memory-server.test.helper.js";
 
 test("lists that a server does not have are empty, and nothing is said of it on standard output", async () => {
   const said = vi.spyOn(console, "debug").mockImplementation(() => {});

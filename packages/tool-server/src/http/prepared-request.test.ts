@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { startHostileServer } from "./hostile-http-server.test.helper.js";
 import { createTestClient, get, post } from "./http-client.test.helper.js";
-import { createPlaces } from "./request-place.js";
-import { assertSendable } from "./sendable-request.js";
+import { assertSendable, createPlaces } from "./prepared-request.js";
 
 const check = (headers: Record<string, string>, host = "a.test", path = "/"): void =>
   assertSendable(headers, host, path);

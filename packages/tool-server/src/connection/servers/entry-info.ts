@@ -1,0 +1,58 @@
+import type { HelperRunReport } from "../../auth/credentials/helper-credential.js";
+import type { Entry } from "../../config/entry.js";
+import { collectFindings } from "../../config/finding.js";
+import { judgeSecrets } from "../../config/judge-secrets.js";
+import type { ResolvedEntry, Variables } from "../../config/substitute-entry.js";
+import type { ConnectionInfo } from "../../connection-info.js";
+import type { Reporter } from "../../diagnostics.js";
+import { describeDuration } from "../../duration.js";
+import { printableText } from "../../printable-text.js";
+import type { SecretRegistry } from "../../secrets/redactor.js";
+
+const longestTarget = 300;
+
+/** What a connection leads to, for people: the url, or `stdio:` and the command with its arguments. Redacted and escaped. */
+export function targetOf(entry: ResolvedEntry, redact: (text: string) => string): string {
+  if (entry.type !== "stdio") return printableText(redact(entry.url), longestTarget);
+  return printableText(redact(`stdio:${[entry.command, ...entry.args].join(" ")}`), longestTarget);
+}
+
+/** The values of the variables by which an entry chooses a tenant, by name. */
+export function tenantOf(entry: Entry, variables: Variables): Readonly<Record<string, string>> {
+  if (entry.type === "stdio") return {};
+  return Object.fromEntries(
+    entry.tenants.flatMap(({ variable }) => {
+      const value = variables[variable];
+      return value === undefined ? [] : [[variable, value] as const];
+    }),
+  );
+}
+
+/** A shorter value, such as "test", is an ordinary word too often. */
+const minLength = 8;
+
+/** A scope for the text about one server: what its entry holds literally, and what the server makes known later. */
+export function createServerSecrets(entry: Entry, secrets: SecretRegistry): SecretRegistry {
+  const scope = secrets.scope();
+  for (const value of judgeSecrets(entry, collectFindings().report)) if (value.length >= minLength) scope.add(value);
+  return scope;
+}
+
+const starts = {
+  first: (where: string) => `Ran the helper${where} to obtain headers`,
+  renewal: (where: string) => `Ran the helper${where} to replace headers that expire`,
+  refusal: (where: string) => `Ran the helper again${where} because the server rejected its headers`,
+} as const satisfies Record<HelperRunReport["cause"], (where: string) => string>;
+
+/** Reports a run of a helper in the trace of its connection: the cause, the exit code and the duration. */
+export function reportHelperRun(report: Reporter, info: ConnectionInfo, run: HelperRunReport): void {
+  const { cause, code, durationMs, error, expiresAt, isSandboxed, outcome } = run;
+  const start = starts[cause](isSandboxed ? " in the sandbox" : "");
+  const end = `${code === undefined ? outcome : `exit code ${code}`} after ${describeDuration(Math.round(durationMs))}`;
+  if (error !== undefined) {
+    report(info, "error", `${start}: ${end}. ${error.message}`);
+    return;
+  }
+  const until = expiresAt === undefined ? "" : `; the headers are used until ${new Date(expiresAt).toISOString()}`;
+  report(info, "info", `${start}: ${end}${until}.`);
+}
