@@ -1,5 +1,6 @@
 import { commands } from "./command-table.js";
 import type { Command } from "./commands/command.js";
+import { environmentVariables } from "./environment-variables.js";
 import { describeOptions } from "./options.js";
 import { type Meaning, twoColumns } from "./output/two-columns.js";
 import { wrap } from "./output/wrap.js";
@@ -10,21 +11,9 @@ const exitCodes: readonly Meaning[] = [
   ["2", "the command was used wrongly"],
 ];
 
-const environment: readonly Meaning[] = [
-  ["WIRESCOPE_TARGET", "the peer to read if --target is not given"],
-  ["WIRESCOPE_TOKEN", "the bearer token if --token-file is not given"],
-  ["WIRESCOPE_POLICY", "the policy that says which tool servers may act"],
-  ["WIRESCOPE_PROFILE", "whose tokens to use if --profile is not given"],
-  ["WIRESCOPE_VAULT", "where to store tokens if --vault is not given"],
-  [
-    "WIRESCOPE_VAULT_KEY",
-    "the key of the encrypted file; also WIRESCOPE_VAULT_KEY_FD, WIRESCOPE_VAULT_KEY_FILE, WIRESCOPE_VAULT_PASSPHRASE",
-  ],
-  ["WIRESCOPE_OAUTH_FILE", "clients and scopes, in place of wirescope/oauth.json of the configuration folder"],
-  ["BROWSER", "what opens the page of a sign-in, on Linux"],
-  ["WIRESCOPE_DEBUG", "1 shows the whole of an error, with its causes"],
-  ["NO_COLOR, FORCE_COLOR", "colours off, or on"],
-];
+const environment: readonly Meaning[] = environmentVariables
+  .filter(({ isOnlyInReference }) => !isOnlyInReference)
+  .map(({ name, help }) => [name, help]);
 
 const examples: readonly Meaning[] = [
   ["wirescope tree", "what the process of npm start holds"],

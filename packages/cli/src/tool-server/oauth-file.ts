@@ -73,7 +73,7 @@ function parseText(text: string, path: string): unknown {
 function checkEntry(entry: unknown, server: string, path: string): OAuthEntry {
   if (!isObject(entry)) throw new UsageError(`${path}: ${server} is no object.`);
   for (const [name, value] of Object.entries(entry)) {
-    const kind = Object.hasOwn(oauthFields, name) ? oauthFields[name as keyof OAuthEntry] : undefined;
+    const kind = Object.hasOwn(oauthFields, name) ? oauthFields[name as keyof OAuthEntry].kind : undefined;
     if (kind === undefined) {
       throw new UsageError(`${path}: ${server} has no field ${name}. Fields: ${Object.keys(oauthFields).join(", ")}.`);
     }

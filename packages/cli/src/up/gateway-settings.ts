@@ -17,21 +17,21 @@ export interface GatewaySettings {
 /** Where nothing is said. */
 export const noSettings: GatewaySettings = { tools: {}, limits: {} };
 
-// A limit that is added to the gateway is missing here until it is written down.
-const limitNames: Readonly<Record<keyof GatewayLimits, true>> = {
-  messageBytes: true,
-  sessions: true,
-  sessionIdleMs: true,
-  clientConcurrency: true,
-  clientRate: true,
-  serverConcurrency: true,
-  serverRate: true,
-  listMs: true,
-  callIdleMs: true,
-  drainMs: true,
-  inputMs: true,
-  parkedCalls: true,
-  listeners: true,
+/** Every limit of the gateway, with its line in docs/reference.md. */
+export const gatewayLimits: Readonly<Record<keyof GatewayLimits, string>> = {
+  messageBytes: "bytes of a message from a client",
+  sessions: "legacy sessions at once; at the limit, the session that was idle longest is closed",
+  sessionIdleMs: "milliseconds until a session without a stream or request is closed",
+  clientConcurrency: "requests in flight of one session, or of one client without sessions",
+  clientRate: "requests a second of one client on average, with bursts of twice as many",
+  serverConcurrency: "calls in flight to one server",
+  serverRate: "calls a second to one server on average, with bursts of twice as many",
+  listMs: "milliseconds to wait for a list of one server",
+  callIdleMs: "milliseconds a server may be silent during a call; progress and questions to the client restart it",
+  drainMs: "milliseconds for calls in flight to end when a reload changes or removes their server",
+  inputMs: "milliseconds for a client to respond to a request of a server",
+  parkedCalls: "calls at once that wait for a client to return with input",
+  listeners: "event streams of clients at once",
 };
 
 /** Where the settings are: the file that is named, else `wirescope/gateway.json` of the configuration folder. */
@@ -96,7 +96,7 @@ function parseSettings(text: string): GatewaySettings {
   };
   const limitOf = (member: JsoncMember): number => {
     const { key, value } = member;
-    if (!Object.hasOwn(limitNames, key)) return unknown(member, "limit", Object.keys(limitNames));
+    if (!Object.hasOwn(gatewayLimits, key)) return unknown(member, "limit", Object.keys(gatewayLimits));
     if (value.kind === "literal" && typeof value.value === "number" && value.value > 0) return value.value;
     return fail(value.start, `${key} is no number above 0.`);
   };
