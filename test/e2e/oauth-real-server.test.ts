@@ -140,7 +140,7 @@ test.each([false, true])(
     expect(record.tokenType).toBe("DPoP");
     const second = world.session({ clock, bindsTokens: true });
     clock.leap(hour);
-    const renewed = await second.current();
+    const renewed = await (await second.tokens())?.current();
     expect(renewed?.record).toMatchObject({ tokenType: "DPoP", proofKey: record.proofKey });
     expect(renewed?.record.accessToken).not.toBe(record.accessToken);
   },

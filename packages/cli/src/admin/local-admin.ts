@@ -79,8 +79,10 @@ export function createLocalAdmin(
           `${server} brings its own credential, so there is nothing to sign in to. See ${commandLine("auth")}.`,
         );
       }
-      if (session.isMachine) await session.replace(undefined, parseResourceChallenge(undefined), signal);
-      else await session.signIn(person, { way: isByDevice ? "device" : undefined, scopes }, signal);
+      if (session.isMachine) {
+        const challenge = parseResourceChallenge(undefined);
+        await (await session.tokens({ isFresh: true, challenge, signal }))?.replace(undefined, signal);
+      } else await session.signIn(person, { way: isByDevice ? "device" : undefined, scopes }, signal);
       return {
         oauth: await session.status(),
         connect: async () => (await servers.open(server)).connect(),

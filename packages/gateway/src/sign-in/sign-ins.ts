@@ -72,13 +72,15 @@ export function createSignIns(onChanged: () => void): SignIns {
 
   const join = async (server: string, current: UnderWay, session: OAuthSession, run: SignInRun): Promise<void> => {
     const { way, scopes, reason, signal } = run;
-    if (session.isMachine) await session.replace(undefined, parseResourceChallenge(undefined), signal);
-    else {
+    if (session.isMachine) {
+      const challenge = parseResourceChallenge(undefined);
+      await (await session.tokens({ isFresh: true, challenge, signal }))?.replace(undefined, signal);
+    } else {
       if (session.isSigningIn) {
         if (current.shown !== undefined) run.onShown(current.shown);
         else if (current.runs.size === 1) run.onWaiting();
       }
-      const refused = reason === undefined ? undefined : (session.atHand() ?? undefined);
+      const refused = reason === undefined ? undefined : (session.cachedToken() ?? undefined);
       await session.signIn(person(server, run), { way, scopes, reason, refused }, signal);
     }
   };

@@ -31,10 +31,15 @@ export type { IdentityProvider, MachineGrant } from "./oauth/grants/machine-gran
 export type { OAuthContext, OAuthLimits } from "./oauth/oauth-context.js";
 export type { OAuthEvent, OAuthEventKind } from "./oauth/oauth-event.js";
 export type { ClientAuthentication, ConfiguredClient } from "./oauth/registration/oauth-client.js";
-export { createOAuthSession, type OAuthSession, type TokenChange } from "./oauth/session/oauth-session.js";
+export {
+  createOAuthSession,
+  type OAuthSession,
+  type TokenChange,
+  type TokenLookup,
+} from "./oauth/session/oauth-session.js";
 export type { ResourceChallenge } from "./oauth/session/resource-challenge.js";
 export type { OAuthSessionOptions } from "./oauth/session/session-options.js";
-export type { SignInWish } from "./oauth/session/session-sign-in.js";
+export type { SignInOptions } from "./oauth/session/session-sign-in.js";
 export type {
   ForeignOrigin,
   IssuerChange,
@@ -46,6 +51,8 @@ export type {
 } from "./oauth/sign-in/sign-in.js";
 export type { RevocationResult } from "./oauth/sign-out/revocation.js";
 export type { SignOutProof, SignOutReport, WipedTokens } from "./oauth/sign-out/sign-out-report.js";
+export type { TokenManager } from "./oauth/tokens/token-manager.js";
+export type { HeldToken } from "./oauth/tokens/token-store.js";
 export { type ChooseVaultOptions, chooseVault, defaultVaultDirectory } from "./vault/choose-vault.js";
 export { type FileVaultOptions, openFileVault } from "./vault/file-vault.js";
 export { type KeyBytesOptions, keyFromFile, keyFromVariable } from "./vault/key-from-bytes.js";

@@ -1,52 +1,105 @@
 import { setMaxListeners } from "node:events";
-import { acquireLockFile } from "./lock-file.js";
+import type { Clock } from "../clock.js";
+import { untilAborted } from "../wait.js";
+import { acquireLockFile, type HeldLock } from "./lock-file.js";
 import type { LockOwner } from "./lock-owner.js";
-import { type RunLockedOptions, runLocked } from "./run-locked.js";
-import { createTurnQueue } from "./turn-queue.js";
 
-export interface FileLockOptions extends Pick<RunLockedOptions, "signal" | "waitMs" | "clock"> {
-  /** Sends away who waits, and lets be who runs. */
+/** How to wait for a lock. */
+export interface WaitOptions {
+  /** Gives up: a caller that waits is rejected with its reason, and the signal of a task that runs aborts. */
+  readonly signal?: AbortSignal | undefined;
+  /** Rejects callers that wait, and leaves a task that runs alone. */
   readonly closing?: AbortSignal | undefined;
-  /** What to fail with when the wait was too long; `holder` is who had the lock, in words. */
+  /** How long to wait for the lock, in milliseconds. Default 30,000. */
+  readonly waitMs?: number | undefined;
+  readonly clock: Clock;
+  /** The error for a wait that took too long; `holder` says who had the lock. */
   tooLong(holder: string, waitMs: number): Error;
-  /** What to fail with when the lock was lost to another who took this process for dead. */
+}
+
+export interface FileLockOptions extends WaitOptions {
+  /** The error for a lock that another process took over because it considered this process dead. */
   lost(): Error;
-  /** What to fail with when the system does not let us lock. */
+  /** Turns an error of the file system into the one to fail with. */
   failed(error: unknown): unknown;
 }
 
-// For the whole process, by path: two who lock one file wait for each other without asking the disk.
-const turns = createTurnQueue();
+const defaultWaitMs = 30_000;
 const never = new AbortController().signal;
 setMaxListeners(0, never);
 
-/** Runs a task while no other of this or another process runs one under the lock that is a file at `path`, a real path. */
-export function withFileLock<T>(
+/** The end of the last turn for each lock. Callers of one process queue here and do not poll the disk. */
+const turns = new Map<string, Promise<void>>();
+
+/**
+ * Runs a task while no other caller, in this or another process, runs one under the lock file at `path`, a real path. With
+ * `inProcess`, `path` is any name, no file is written, and only callers of this process exclude each other.
+ */
+export async function withFileLock<T>(
   path: string,
   task: (signal: AbortSignal) => Promise<T>,
-  options: FileLockOptions,
+  options: FileLockOptions | (WaitOptions & { readonly inProcess: true }),
 ): Promise<T> {
-  const { closing = never, clock, signal, waitMs } = options;
+  const { signal = never, closing = never, clock, waitMs = defaultWaitMs } = options;
+  signal.throwIfAborted();
+  closing.throwIfAborted();
+  const waiting = new AbortController();
+  const running = new AbortController();
   let holder = "this process itself";
-  return runLocked(task, {
-    signal,
-    waitMs,
-    closing,
-    clock,
-    async take(waiting) {
-      const end = await turns.take(path, waiting);
-      holder = "another process";
+  const abort = (): void => {
+    waiting.abort(signal.reason);
+    running.abort(signal.reason);
+  };
+  const stopWaiting = (): void => waiting.abort(closing.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  closing.addEventListener("abort", stopWaiting, { once: true });
+  const cancelTimer = clock.after(waitMs, () => waiting.abort(options.tooLong(holder, waitMs)));
+  let endTurn: (() => void) | undefined;
+  let held: HeldLock | undefined;
+  const lose = (): void => running.abort(held?.lost.reason);
+  try {
+    endTurn = await takeTurn(path, waiting.signal);
+    holder = "another process";
+    if (!("inProcess" in options)) {
       const onBusy = (owner: LockOwner | undefined): void => {
         if (owner !== undefined) holder = `the process ${owner.pid}`;
       };
-      try {
-        const held = await acquireLockFile(path, { signal: waiting, clock, onBusy, lost: () => options.lost() });
-        return { lost: held.lost, release: () => held.release().finally(end) };
-      } catch (error) {
-        end();
-        throw waiting.aborted ? error : options.failed(error);
-      }
-    },
-    tooLong: (patienceMs) => options.tooLong(holder, patienceMs),
+      const lost = (): Error => options.lost();
+      held = await acquireLockFile(path, { signal: waiting.signal, clock, onBusy, lost }).catch((error: unknown) => {
+        throw waiting.signal.aborted ? error : options.failed(error);
+      });
+    }
+    cancelTimer();
+    held?.lost.addEventListener("abort", lose, { once: true });
+    signal.throwIfAborted();
+    return await task(running.signal);
+  } finally {
+    cancelTimer();
+    signal.removeEventListener("abort", abort);
+    closing.removeEventListener("abort", stopWaiting);
+    held?.lost.removeEventListener("abort", lose);
+    await held?.release();
+    endTurn?.();
+  }
+}
+
+/** Resolves when it is this caller's turn, with the function that ends it. Rejects with the signal's reason, and leaves the queue. */
+async function takeTurn(name: string, signal: AbortSignal): Promise<() => void> {
+  const before = turns.get(name) ?? Promise.resolve();
+  let end = (): void => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
   });
+  const mine = before.then(() => ended);
+  turns.set(name, mine);
+  void mine.then(() => {
+    if (turns.get(name) === mine) turns.delete(name);
+  });
+  try {
+    await untilAborted(before, signal);
+  } catch (error) {
+    end();
+    throw error;
+  }
+  return end;
 }

@@ -2,9 +2,9 @@ import { link, open, readdir, rename, rm, utimes, writeFile } from "node:fs/prom
 import { basename, dirname, join } from "node:path";
 import { backOffMs } from "../back-off.js";
 import type { Clock } from "../clock.js";
+import { sleep } from "../wait.js";
 import { temporaryNameOf } from "./durable-file.js";
 import { createLockOwner, type LockOwner, livenessOf, parseLockOwner } from "./lock-owner.js";
-import { untilAborted } from "./turn-queue.js";
 
 /** A lock that is held. */
 export interface HeldLock {
@@ -63,7 +63,7 @@ export async function acquireLockFile(path: string, options: LockFileOptions): P
     }
     // Spread, so that those who wait do not all come at once.
     const delayMs = backOffMs(Math.min(polls, 8), firstPollMs, longestPollMs) * (0.5 + Math.random());
-    await sleep(delayMs, clock, signal);
+    await sleep(clock, delayMs, signal);
   }
 }
 
@@ -185,16 +185,4 @@ function hold(path: string, mine: LockOwner, options: LockFileOptions): HeldLock
       }
     },
   };
-}
-
-async function sleep(delayMs: number, clock: Clock, signal: AbortSignal): Promise<void> {
-  let callOff = (): void => {};
-  const slept = new Promise<void>((resolve) => {
-    callOff = clock.after(delayMs, resolve);
-  });
-  try {
-    await untilAborted(slept, signal);
-  } finally {
-    callOff();
-  }
 }

@@ -18,6 +18,7 @@ import type { OAuthEvent } from "./oauth-event.js";
 import { createOAuthSession, type OAuthSession } from "./session/oauth-session.js";
 import type { OAuthSessionOptions } from "./session/session-options.js";
 import type { SignIn, SignInRequest } from "./sign-in/sign-in.js";
+import type { HeldToken } from "./tokens/token-store.js";
 
 /** A tool server, its authorization server, and a user of both. All ends with the test. */
 export interface OAuthWorld {
@@ -132,6 +133,19 @@ export function createPerson(): Person {
       },
     },
   };
+}
+
+/** The token that a session would send now. */
+export async function currentToken(session: OAuthSession): Promise<HeldToken | undefined> {
+  return (await session.tokens())?.current();
+}
+
+/** The token that a session sends instead of a refused one. */
+export async function replaceToken(
+  session: OAuthSession,
+  refused: HeldToken | undefined,
+): Promise<HeldToken | undefined> {
+  return (await session.tokens())?.replace(refused);
 }
 
 /** Follows a url as a browser would, and gives the last answer. */

@@ -3,7 +3,7 @@ import type { Quirk } from "@wirescope/quirks";
 import { describe, expect, test } from "vitest";
 import { createFakeClock, type FakeClock } from "../../fake-clock.test.helper.js";
 import type { Vault } from "../vault/vault.js";
-import { browse, callTool, createOAuthWorld, type OAuthWorld } from "./oauth-world.test.helper.js";
+import { browse, callTool, createOAuthWorld, currentToken, type OAuthWorld } from "./oauth-world.test.helper.js";
 import type { OAuthSessionOptions } from "./session/session-options.js";
 import type { SignIn } from "./sign-in/sign-in.js";
 
@@ -58,7 +58,7 @@ describe("refresh", () => {
   test("(1) 64 calls whose token is refused at once share one refresh", async () => {
     const world = await signedIn();
     const { credential, session } = world.credential(world.options);
-    world.authorization.endAccess((await session.current())?.record.accessToken ?? "");
+    world.authorization.endAccess((await currentToken(session))?.record.accessToken ?? "");
     const all = await Promise.all(Array.from({ length: 64 }, () => callTool(world.tool, credential)));
     expect(all.map(({ status, attempts }) => [status, attempts])).toEqual(Array(64).fill([200, 2]));
     expect(refreshes(world)).toBe(1);
@@ -67,9 +67,9 @@ describe("refresh", () => {
   test("(2) of several sessions over one vault, one refreshes and the others find the result", async () => {
     const world = await signedIn();
     const sessions = Array.from({ length: 4 }, () => world.session(world.options));
-    await Promise.all(sessions.map((session) => session.current()));
+    await Promise.all(sessions.map((session) => currentToken(session)));
     expire(world);
-    const tokens = await Promise.all(sessions.map((session) => session.current()));
+    const tokens = await Promise.all(sessions.map((session) => currentToken(session)));
     expect(new Set(tokens.map((token) => token?.record.accessToken)).size).toBe(1);
     expect(refreshes(world)).toBe(1);
   });
@@ -78,7 +78,7 @@ describe("refresh", () => {
     const world = await signedIn();
     const loser = world.session(world.options);
     const winner = world.session(world.options);
-    await loser.current();
+    await currentToken(loser);
     expire(world);
     // While the loser is told that its token is dead, a person signs in elsewhere.
     world.authorization.endRefreshTokens();
@@ -95,8 +95,8 @@ describe("refresh", () => {
         expiresAt: world.clock.now() + 1e6,
       });
     };
-    expect((await loser.current())?.record.accessToken).toBe("access-of-the-winner");
-    expect((await winner.current())?.record.accessToken).toBe("access-of-the-winner");
+    expect((await currentToken(loser))?.record.accessToken).toBe("access-of-the-winner");
+    expect((await currentToken(winner))?.record.accessToken).toBe("access-of-the-winner");
   });
 
   test("[TS-D-OAUTH-3, TS-SEC-7] (4) a rotated refresh token is durable before its access token is used", async () => {
@@ -130,13 +130,13 @@ describe("refresh", () => {
     const session = world.session(world.options);
     expire(world);
     isBroken = true;
-    await expect(session.current()).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
-    await expect(session.current()).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
+    await expect(currentToken(session)).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
+    await expect(currentToken(session)).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
     isBroken = false;
-    const token = await session.current();
+    const token = await currentToken(session);
     expect(world.authorization.scopesOf(token?.record.accessToken ?? "")).toBeDefined();
     expect(refreshes(world)).toBe(1);
-    expect((await world.session(world.options).current())?.record).toEqual(token?.record);
+    expect((await currentToken(world.session(world.options)))?.record).toEqual(token?.record);
   });
 
   test("(5) nobody is asked while a refresh token lives", async () => {
@@ -201,7 +201,7 @@ describe("refresh", () => {
       expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 1 });
     }
     const { credential, session } = world.credential(world.options);
-    world.authorization.endAccess((await session.current())?.record.accessToken ?? "");
+    world.authorization.endAccess((await currentToken(session))?.record.accessToken ?? "");
     expect(await callTool(world.tool, credential)).toMatchObject({ status: 401, code: "SIGN_IN_NEEDED" });
   });
 
@@ -210,7 +210,7 @@ describe("refresh", () => {
     const { credential, session } = world.credential(world.options);
     world.clock.advance(1e9);
     expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 1 });
-    world.authorization.endAccess((await session.current())?.record.accessToken ?? "");
+    world.authorization.endAccess((await currentToken(session))?.record.accessToken ?? "");
     expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 2 });
     expect(refreshes(world)).toBe(1);
   });
@@ -220,7 +220,7 @@ describe("refresh", () => {
     const { credential, session } = world.credential(world.options);
     const stranger = world.credential({ ...world.options, tenant: "t2" }).credential;
     expect(await stranger.headers()).toEqual({});
-    const old = await session.current();
+    const old = await currentToken(session);
     await world.session(world.options).signIn(world.person);
     await world.session({ ...world.options, tenant: "t2" }).signIn(world.person);
     world.authorization.endAccess(old?.record.accessToken ?? "");
@@ -400,7 +400,7 @@ describe("discovery", () => {
     const session = world.session({ clock });
     await session.signIn(world.person);
     clock.advance(3_600_000);
-    await session.current();
+    await currentToken(session);
     const sent = world.authorization.requests.flatMap(({ query, form }) => [
       ...query.getAll("resource"),
       ...form.getAll("resource"),

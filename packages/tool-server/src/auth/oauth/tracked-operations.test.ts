@@ -7,7 +7,7 @@ import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { createScriptFolder } from "../../process/temporary-scripts.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { createHelperCredential } from "../credentials/helper-credential.js";
-import { callTool, createOAuthWorld, testTransport } from "./oauth-world.test.helper.js";
+import { callTool, createOAuthWorld, currentToken, testTransport } from "./oauth-world.test.helper.js";
 
 const track = createOperationTracker(testTransport.connection);
 
@@ -64,12 +64,12 @@ test("a sign-in is followed with its parts", async () => {
 test("a refresh is followed: one that is shared once, one that another had done, and one that is dead", async () => {
   const { world, ends, clock, options } = await createWorld();
   const other = world.session(options);
-  await other.current();
+  await currentToken(other);
   clock.advance(3_600_000);
   const { credential } = world.credential(options);
   await Promise.all(Array.from({ length: 8 }, () => callTool(world.tool, credential)));
   expect(ends.splice(0)).toEqual(["refresh > discovery done", "refresh renewal done"]);
-  expect(await other.current()).toBeDefined();
+  expect(await currentToken(other)).toBeDefined();
   expect(ends.splice(0)).toEqual(["refresh renewal adopted"]);
   world.authorization.endAllAccess();
   world.authorization.endRefreshTokens();
@@ -128,7 +128,7 @@ test("each run of a helper is followed", async () => {
 test("what is published of it holds no token, code, client or query", async () => {
   const { all, world, clock, session } = await createWorld();
   clock.advance(3_600_000);
-  await session.current();
+  await currentToken(session);
   const text = inspect(all, { depth: 12, showHidden: true, getters: true });
   expect(all.length).toBeGreaterThanOrEqual(6);
   for (const token of world.authorization.issued()) expect(text).not.toContain(token);

@@ -1,18 +1,17 @@
 import { join, resolve } from "node:path";
-import type { Clock } from "../../clock.js";
-import { steadyClock } from "../../clock.js";
+import { type Clock, steadyClock } from "../../clock.js";
+import { ToolServerError } from "../../errors.js";
 import { removeLeftovers } from "../../files/durable-file.js";
+import { type FileLockOptions, withFileLock } from "../../files/file-lock.js";
 import { watchFolder } from "../../files/watch-folder.js";
 import { type EntryFolder, openEntryFolder } from "./entry-folder.js";
-import { createFolderLocks } from "./folder-locks.js";
 import type { KeySource } from "./key-source.js";
 import { openPrivateFolder } from "./private-folder.js";
 import type { Vault, VaultKey } from "./vault.js";
-import { createVaultActivity } from "./vault-activity.js";
+import { createVaultActivity, createVaultListeners } from "./vault-activity.js";
 import { asVaultFailure } from "./vault-failure.js";
 import { createHeader, entryEnding, isVaultFolder, unlockHeader } from "./vault-header.js";
 import { describeVaultKey, storageIdOf } from "./vault-key.js";
-import { createVaultListeners } from "./vault-listeners.js";
 
 export interface FileVaultOptions {
   /** The folder, which is made where it is not there. Nothing else should rest in it. */
@@ -39,14 +38,14 @@ export async function openFileVault(options: FileVaultOptions): Promise<Vault> {
   await source.ready?.();
   const path = await openPrivateFolder(resolve(options.directory), warn, isVaultFolder);
   const lockFolder = await openPrivateFolder(join(path, "locks"), warn, () => true);
-  const locks = createFolderLocks(lockFolder, clock);
+  const lockPath = (name: string): string => join(lockFolder, `${name}.lock`);
   const header =
     (await unlockHeader(path, source, warn)) ??
-    // Of those who find nothing, one sets it up.
-    (await locks.run(
-      "header",
+    // Of the processes that find no header, one creates it.
+    (await withFileLock(
+      lockPath("header"),
       async () => (await unlockHeader(path, source, warn)) ?? (await createHeader(path, source)),
-      { subject: "vault" },
+      lockOptions(lockPath("header"), "vault", clock),
     ));
   for (const folder of [path, lockFolder]) await removeLeftovers(folder, leftoverAgeMs);
 
@@ -62,11 +61,12 @@ export async function openFileVault(options: FileVaultOptions): Promise<Vault> {
         throw asVaultFailure(path, "read", error);
       }),
     );
-  /** A lock of its own, held for moments: a writer may well hold the one that callers know. */
+  /** Uses a separate lock, which is held briefly: a writer may already hold the lock of `withLock`. */
   const change = <T>(key: VaultKey, operation: (folder: EntryFolder) => Promise<T>): Promise<T> =>
-    use((folder) =>
-      locks.run(`${storageIdOf(key)}.write`, () => operation(folder), { subject: describeVaultKey(key) }),
-    );
+    use((folder) => {
+      const lock = lockPath(`${storageIdOf(key)}.write`);
+      return withFileLock(lock, () => operation(folder), lockOptions(lock, describeVaultKey(key), clock));
+    });
 
   return {
     kind,
@@ -89,10 +89,12 @@ export async function openFileVault(options: FileVaultOptions): Promise<Vault> {
     setAside: (key) => change(key, (folder) => folder.setAside(key)),
     deleteIf: (key, expectedRevision) => change(key, (folder) => folder.removeIf(key, expectedRevision)),
     list: () => use((folder) => folder.list()),
-    withLock: (key, task, lockOptions = {}) =>
-      activity.runTask((closing) =>
-        locks.run(storageIdOf(key), task, { ...lockOptions, closing, subject: describeVaultKey(key) }),
-      ),
+    async withLock(key, task, options = {}) {
+      const lock = lockPath(storageIdOf(key));
+      const { closing } = activity;
+      const subject = describeVaultKey(key);
+      return activity.track(withFileLock(lock, task, { ...options, closing, ...lockOptions(lock, subject, clock) }));
+    },
     watch: listeners.add,
     async dispose() {
       listeners.clear();
@@ -100,5 +102,21 @@ export async function openFileVault(options: FileVaultOptions): Promise<Vault> {
       // The key is reached through these alone.
       entries = undefined;
     },
+  };
+}
+
+/** How a vault reports that the lock at `path`, which protects `subject`, cannot be taken or was lost. */
+function lockOptions(path: string, subject: string, clock: Clock): FileLockOptions {
+  const locked = (problem: string, advice: string): ToolServerError =>
+    new ToolServerError("VAULT_LOCKED", { problem, advice });
+  return {
+    clock,
+    tooLong: (holder, waitMs) =>
+      locked(
+        `The ${subject} was in use by ${holder} for ${waitMs} ms (${path}).`,
+        "Try again, or stop that process if it hangs.",
+      ),
+    lost: () => locked(`The lock ${path} was lost to another process.`, "Try again."),
+    failed: (error) => asVaultFailure(path, "locked", error),
   };
 }

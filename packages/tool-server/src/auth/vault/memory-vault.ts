@@ -1,13 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { steadyClock } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
-import { runLocked } from "../../files/run-locked.js";
-import { createTurnQueue } from "../../files/turn-queue.js";
+import { withFileLock } from "../../files/file-lock.js";
 import { jsonOf } from "./json-object.js";
 import type { Vault, VaultEntry, VaultKey } from "./vault.js";
-import { createVaultActivity } from "./vault-activity.js";
+import { createVaultActivity, createVaultListeners } from "./vault-activity.js";
 import { describeVaultKey, storageIdOf } from "./vault-key.js";
-import { createVaultListeners } from "./vault-listeners.js";
 
 export interface MemoryVaultOptions {
   /** Why it is not a better one, for the warning. */
@@ -17,7 +15,7 @@ export interface MemoryVaultOptions {
 /** Keeps tokens in this process alone: they end with it. */
 export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
   const entries = new Map<string, { readonly key: VaultKey; readonly text: string; readonly revision: string }>();
-  const turns = createTurnQueue();
+  const name = `memory vault ${randomUUID()}`;
   const activity = createVaultActivity();
   const listeners = createVaultListeners();
   const warning = [
@@ -59,24 +57,16 @@ export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
       }),
     list: () =>
       activity.run(async () => ({ keys: [...entries.values()].map(({ key }) => ({ ...key })), unreadable: [] })),
-    withLock: (key, task, lockOptions = {}) =>
-      activity.runTask((closing) => {
-        const id = storageIdOf(key);
-        return runLocked(task, {
-          ...lockOptions,
-          closing,
-          clock: steadyClock,
-          take: async (signal) => {
-            const end = await turns.take(id, signal);
-            return { release: async () => end() };
-          },
-          tooLong: (waitMs) =>
-            new ToolServerError("VAULT_LOCKED", {
-              problem: `The ${describeVaultKey(key)} was in use by this process for ${waitMs} ms.`,
-              advice: "Try again.",
-            }),
+    async withLock(key, task, lockOptions = {}) {
+      const tooLong = (_: string, waitMs: number): ToolServerError =>
+        new ToolServerError("VAULT_LOCKED", {
+          problem: `The ${describeVaultKey(key)} was in use by this process for ${waitMs} ms.`,
+          advice: "Try again.",
         });
-      }),
+      const { closing } = activity;
+      const all = { ...lockOptions, closing, clock: steadyClock, tooLong, inProcess: true } as const;
+      return activity.track(withFileLock(`${name} ${storageIdOf(key)}`, task, all));
+    },
     watch: listeners.add,
     async dispose() {
       listeners.clear();

@@ -1,45 +1,44 @@
 import { setMaxListeners } from "node:events";
 
-/** Counts what is under way in a vault, so that it can be closed without breaking anything off. */
+/** Tracks the operations of a vault, so that the vault can be closed without interrupting any of them. */
 export interface VaultActivity {
-  /** Runs an operation; rejects with a TypeError once the vault is closed. */
+  /** Aborts when the vault begins to close: callers that wait for a lock give up, tasks that hold one may finish. */
+  readonly closing: AbortSignal;
+  /** Starts an operation; rejects with a TypeError once the vault is closed. */
   run<T>(operation: () => Promise<T>): Promise<T>;
-  /** Takes part in a lock: those who wait are sent away when the vault closes, those who hold it may end their work. */
-  runTask<T>(operation: (closing: AbortSignal) => Promise<T>): Promise<T>;
-  /** Resolves when nothing is under way any more. */
+  /** Makes `close` wait for a promise. */
+  track<T>(running: Promise<T>): Promise<T>;
+  /** Resolves when every operation has settled. */
   close(): Promise<void>;
 }
 
 export function createVaultActivity(): VaultActivity {
-  const underWay = new Set<Promise<unknown>>();
+  const operations = new Set<Promise<unknown>>();
   const closing = new AbortController();
-  // Any number may wait for a lock.
+  // Any number of callers may wait for a lock.
   setMaxListeners(0, closing.signal);
   let isClosed = false;
 
-  const track = async <T>(operation: () => Promise<T>): Promise<T> => {
-    const running = operation();
-    underWay.add(running);
+  const track = async <T>(running: Promise<T>): Promise<T> => {
+    operations.add(running);
     try {
       return await running;
     } finally {
-      underWay.delete(running);
+      operations.delete(running);
     }
   };
 
   return {
+    closing: closing.signal,
     async run(operation) {
       if (isClosed) throw disposed();
-      return track(operation);
+      return track(operation());
     },
-    async runTask(operation) {
-      closing.signal.throwIfAborted();
-      return track(() => operation(closing.signal));
-    },
+    track,
     async close() {
       closing.abort(disposed());
-      // A task that ends may have begun something else in the meantime.
-      while (underWay.size > 0) await Promise.allSettled(underWay);
+      // A task that ends may have started another operation in the meantime.
+      while (operations.size > 0) await Promise.allSettled(operations);
       isClosed = true;
     },
   };
@@ -47,4 +46,44 @@ export function createVaultActivity(): VaultActivity {
 
 function disposed(): TypeError {
   return new TypeError("The vault was disposed of.");
+}
+
+/** The listeners for changes, and one source for all of them, which runs while there are any. */
+export interface VaultListeners {
+  /** Adds a listener; returns a function that removes it. */
+  add(listener: () => void): () => void;
+  notify(): void;
+  /** Removes all. */
+  clear(): void;
+}
+
+/** `start` begins to watch and returns how to stop. Default: only calls of `notify` report changes. */
+export function createVaultListeners(start: (notify: () => void) => () => void = () => () => {}): VaultListeners {
+  const listeners = new Set<() => void>();
+  let stop: (() => void) | undefined;
+  const notify = (): void => {
+    for (const listener of [...listeners]) listener();
+  };
+  const stopIfUnused = (): void => {
+    if (listeners.size > 0) return;
+    stop?.();
+    stop = undefined;
+  };
+  return {
+    add(listener) {
+      // A new function, so that a listener that was added twice is removed one at a time.
+      const own = (): void => listener();
+      listeners.add(own);
+      stop ??= start(notify);
+      return () => {
+        listeners.delete(own);
+        stopIfUnused();
+      };
+    },
+    notify,
+    clear() {
+      listeners.clear();
+      stopIfUnused();
+    },
+  };
 }

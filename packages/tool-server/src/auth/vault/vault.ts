@@ -51,10 +51,10 @@ export interface VaultListing {
 }
 
 export interface LockOptions {
-  /** Gives up waiting; a task that runs is told by its own signal. */
-  readonly signal?: AbortSignal;
+  /** Gives up waiting; the signal of a task that runs aborts too. */
+  readonly signal?: AbortSignal | undefined;
   /** How long to wait for the lock. Default 30,000 ms; then rejects with VAULT_LOCKED. */
-  readonly waitMs?: number;
+  readonly waitMs?: number | undefined;
 }
 
 /**

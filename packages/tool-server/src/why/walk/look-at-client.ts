@@ -64,7 +64,7 @@ async function ask(
   wish: Parameters<typeof createAuthorizationAttempt>[3],
   signal: AbortSignal,
 ): Promise<OAuthAnswer> {
-  const { url } = await createAuthorizationAttempt(context, server, client, wish);
+  const { url } = createAuthorizationAttempt(context, server, client, wish);
   const headers = { accept: "text/html, application/json" };
   return sendOAuthRequest(context, { method: "GET", url, headers, asked: "a look at the client" }, signal);
 }

@@ -1,4 +1,4 @@
-import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from "oauth4webapi";
+import { createHash, randomBytes } from "node:crypto";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-failure.js";
@@ -26,13 +26,13 @@ export interface AuthorizationWish {
   readonly keyThumbprint?: string | undefined;
 }
 
-/** Begins an authorization with PKCE (S256) and a state. Rejects with AUTHORIZATION_SERVER_INVALID where either is not possible. */
-export async function createAuthorizationAttempt(
+/** Begins an authorization with PKCE (S256) and a state. Throws AUTHORIZATION_SERVER_INVALID if the server does not support it. */
+export function createAuthorizationAttempt(
   context: OAuthContext,
   server: AuthorizationServer,
   client: OAuthClient,
   wish: AuthorizationWish,
-): Promise<AuthorizationAttempt> {
+): AuthorizationAttempt {
   const { redirectUri, resource, scopes, keyThumbprint } = wish;
   const { authorizationEndpoint, issuer, sendsIssuer } = server;
   if (authorizationEndpoint === undefined) {
@@ -48,14 +48,14 @@ export async function createAuthorizationAttempt(
       advice: "Its operator has to switch it on.",
     });
   }
-  const codeVerifier = generateRandomCodeVerifier();
-  const state = generateRandomState();
+  const codeVerifier = randomBytes(32).toString("base64url");
+  const state = randomBytes(32).toString("base64url");
   context.secrets.add(codeVerifier);
   const parameters = {
     response_type: "code",
     client_id: client.clientId,
     redirect_uri: redirectUri,
-    code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+    code_challenge: createHash("sha256").update(codeVerifier).digest("base64url"),
     code_challenge_method: "S256",
     state,
     resource,

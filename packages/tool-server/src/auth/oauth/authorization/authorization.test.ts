@@ -19,12 +19,7 @@ describe("the authorization request", () => {
     const endpoint = new URL(
       "https://as.example/authorize?tenant=x&state=fixed&response_type=token&code_challenge_method=plain",
     );
-    const attempt = await createAuthorizationAttempt(
-      context,
-      { ...server, authorizationEndpoint: endpoint },
-      client,
-      wish,
-    );
+    const attempt = createAuthorizationAttempt(context, { ...server, authorizationEndpoint: endpoint }, client, wish);
     expect(Object.fromEntries(attempt.url.searchParams)).toEqual({
       tenant: "x",
       response_type: "code",
@@ -60,12 +55,7 @@ describe("the authorization request", () => {
     const { server } = await discover(context);
     const endpoint = new URL("https://as.example/authorize?x=$(calc)&y=`id`;|<>\"'&z=%24%28a%29");
     const hostile = { ...client, clientId: "$(touch /tmp/x)`id`\"'|&" };
-    const { url } = await createAuthorizationAttempt(
-      context,
-      { ...server, authorizationEndpoint: endpoint },
-      hostile,
-      wish,
-    );
+    const { url } = createAuthorizationAttempt(context, { ...server, authorizationEndpoint: endpoint }, hostile, wish);
     expect(url.href).toMatch(/^https:\/\/as\.example\/authorize\?[A-Za-z0-9\-._~%&=+*]*$/);
   });
 });

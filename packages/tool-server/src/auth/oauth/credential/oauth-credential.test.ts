@@ -4,7 +4,7 @@ import { createFakeClock } from "../../../fake-clock.test.helper.js";
 import { startHostileServer } from "../../../http/hostile-http-server.test.helper.js";
 import { describeCredentialContract } from "../../credentials/credential-contract.test.helper.js";
 import type { Vault } from "../../vault/vault.js";
-import { callTool, createOAuthWorld } from "../oauth-world.test.helper.js";
+import { callTool, createOAuthWorld, currentToken } from "../oauth-world.test.helper.js";
 import { createOAuthCredential } from "./oauth-credential.js";
 
 describeCredentialContract("OAuth", async (secrets) => {
@@ -172,7 +172,7 @@ describe("another authorization server than before", () => {
     const evil = await startHostileAuthorizationServer();
     const { credential, session } = world.credential({}, world.person);
     await callTool(world.tool, credential);
-    const before = await session.current();
+    const before = await currentToken(session);
     world.authorization.endAccess(before?.record.accessToken ?? "");
     world.authorization.endRefreshTokens();
     world.tool.authorizationServers = [evil.issuer];
@@ -200,7 +200,7 @@ describe("another authorization server than before", () => {
     expect(changes).toEqual([{ server: "notes", from: world.authorization.issuer, to: next.issuer }]);
     expect(next.count("/register")).toBe(1);
     expect(next.scopesOf(record.accessToken)).toBeDefined();
-    expect((await world.session().current())?.record.accessToken).toBe(record.accessToken);
+    expect((await currentToken(world.session()))?.record.accessToken).toBe(record.accessToken);
     expect(session.describe().issuer).toBe(next.issuer);
     await next.close();
   });
@@ -213,7 +213,7 @@ describe("another authorization server than before", () => {
     const evil = await startHostileAuthorizationServer();
     world.tool.authorizationServers = [evil.issuer];
     clock.advance(3_600_000);
-    expect((await world.session({ clock, limits }).current())?.record.accessToken).toMatch(/^access-/);
+    expect((await currentToken(world.session({ clock, limits })))?.record.accessToken).toMatch(/^access-/);
     expect(evil.requests).toEqual([]);
     await evil.close();
   });
@@ -228,8 +228,8 @@ test("[TS-SEC-7] profiles, servers, urls and tenants share no tokens (CVE-2026-5
     { url: `${world.tool.origin}/mcp2` },
     { tenant: "t2" },
   ];
-  for (const other of others) expect(await world.session(other).current()).toBeUndefined();
-  expect(await world.session().current()).toBeDefined();
+  for (const other of others) expect(await currentToken(world.session(other))).toBeUndefined();
+  expect(await currentToken(world.session())).toBeDefined();
 });
 
 test("a failed sign-in is not begun again by itself for a while", async () => {

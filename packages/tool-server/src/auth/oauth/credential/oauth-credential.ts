@@ -116,7 +116,7 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
     kind: "oauth",
     headers: (request) =>
       during(request?.signal, async (signal) => {
-        const token = await session.current(signal);
+        const token = await (await session.tokens())?.current(signal);
         if (token === undefined) return fixed;
         if (token.record.tokenType === "DPoP") {
           return boundFields(token, request?.method ?? "POST", request?.url ?? context.url);
@@ -126,7 +126,7 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
     // Most requests: no promise and no signal for each.
     headersNow() {
       if (life.signal.aborted) throw credentialClosed(server);
-      const token = session.atHand();
+      const token = session.cachedToken();
       if (token === null) return fixed;
       return token === undefined || token.record.tokenType === "DPoP" ? undefined : bearerFields(token);
     },
@@ -141,7 +141,7 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
       const scheme = oauth.tokenType;
       const own = oauth.isSignedIn ? [{ name: "Authorization", from: "oauth", scheme, variables: [] } as const] : [];
       // Before the vault was read, nothing is known: "not signed in" would be a guess.
-      const isKnown = oauth.isSignedIn || session.atHand() !== undefined;
+      const isKnown = oauth.isSignedIn || session.cachedToken() !== undefined;
       return {
         kind: "oauth",
         summary: isKnown ? oauthSummary(oauth) : "OAuth",

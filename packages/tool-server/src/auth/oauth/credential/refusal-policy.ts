@@ -9,6 +9,7 @@ import { peerText } from "../oauth-failure.js";
 import type { OAuthSession } from "../session/oauth-session.js";
 import type { ResourceChallenge } from "../session/resource-challenge.js";
 import type { SignIn, SignInReason } from "../sign-in/sign-in.js";
+import type { TokenManager } from "../tokens/token-manager.js";
 import { scopesOf } from "../tokens/token-record.js";
 import type { HeldToken } from "../tokens/token-store.js";
 
@@ -60,7 +61,7 @@ export function createRefusalPolicy(
     { challenge, token }: RefusedToken,
     signal: AbortSignal,
   ): Promise<RefusalDecision> => {
-    if (reason === "step-up") session.owe(challenge.scopes);
+    if (reason === "step-up") session.requestScopesLater(challenge.scopes);
     const advice = `Sign in with: ${login}${reason === "step-up" ? scopeOptions(challenge.scopes) : ""}`;
     if (signIn === undefined && reason === "first" && !challenge.isOAuth) {
       // A server that wants an API key answers the same, so nothing is said to be known that is not.
@@ -90,7 +91,7 @@ export function createRefusalPolicy(
     const wanted = challenge.scopes.map((scope) => peerText(context, scope)).join(" ");
     const why = `The server responded with ${status}: it needs the permission ${wanted || "that it does not name"}.`;
     if (attempt > 1) return giveUp(`${why} The token was just obtained for it, and is not enough.`);
-    const current = await session.current(signal);
+    const current = await (await session.tokens())?.current(signal);
     const isWider = current !== undefined && current.revision !== token.revision;
     if (isWider && scopesBeyond(scopesOf(current.record), challenge.scopes).length === 0) return { action: "retry" };
     const added = scopesBeyond(token.record.requestedScopes, challenge.scopes);
@@ -124,7 +125,11 @@ export function createRefusalPolicy(
       // A demand for a nonce is an attempt as well, after which the token is still the one of before.
       const isFirst = attempt === 1 || (isBound && !isOwn && attempt <= mostNonces + 1);
       if (!isFirst) {
-        if (token !== undefined) session.rest(token);
+        if (token !== undefined) {
+          const pause = (tokens: TokenManager | undefined): void => tokens?.pause(token);
+          // A session that is closed, or whose vault cannot be read, has nothing to pause.
+          await session.tokens().then(pause, () => undefined);
+        }
         const mayAsk = attempt <= (isBound ? mostNonces + 2 : 2) && !session.isMachine;
         if (mayAsk && token !== undefined && token.revision !== signedIn) {
           const why = "The server responded with 401, also to a token that was just renewed.";
@@ -136,7 +141,8 @@ export function createRefusalPolicy(
         return giveUp(problem, advice, "SIGN_IN_NEEDED");
       }
       try {
-        const other = await session.replace(token, challenge, signal);
+        const tokens = await session.tokens({ isFresh: token === undefined, challenge, signal });
+        const other = await tokens?.replace(token, signal);
         renewed = other?.revision;
         if (other !== undefined) return { action: "retry" };
       } catch (error) {

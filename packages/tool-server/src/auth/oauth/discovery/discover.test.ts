@@ -1,7 +1,7 @@
 import { type Quirk, startHostileAuthorizationServer } from "@wirescope/quirks";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFakeClock } from "../../../fake-clock.test.helper.js";
-import { createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
+import { createOAuthWorld, currentToken, type OAuthWorld } from "../oauth-world.test.helper.js";
 import { parseResourceChallenge } from "../session/resource-challenge.js";
 import { serverMetadataUrls } from "./authorization-server.js";
 import { type Discovery, type DiscoveryRequest, discover, discoverIssuer, resourceOf } from "./discover.js";
@@ -260,7 +260,7 @@ describe("a tool server without metadata", () => {
     const url = `${world.authorization.origin}/mcp`;
     await world.session({ url, clock, limits }).signIn(world.person);
     clock.advance(3_600_000);
-    expect(await world.session({ url, clock, limits }).current()).toBeDefined();
+    expect(await currentToken(world.session({ url, clock, limits }))).toBeDefined();
     const asked = world.authorization.requests.filter(({ path }) => path === "/authorize" || path === "/token");
     expect(asked.map(({ query, form }) => query.get("resource") ?? form.get("resource"))).toEqual([url, url, url]);
     expect(asked[0]?.query.get("code_challenge_method")).toBe("S256");

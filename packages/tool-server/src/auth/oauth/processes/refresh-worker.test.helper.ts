@@ -109,7 +109,7 @@ async function call(): Promise<number> {
 
 if (calls === undefined) say(`status ${await call()}`);
 else {
-  await session.current().catch(() => undefined);
+  await (await session.tokens())?.current().catch(() => undefined);
   say("holding");
   await lines.next();
   say(JSON.stringify(await Promise.all(Array.from({ length: calls }, call))));

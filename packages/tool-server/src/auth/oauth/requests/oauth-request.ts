@@ -1,6 +1,6 @@
 import { ToolServerError } from "../../../errors.js";
-import { untilAborted } from "../../../files/turn-queue.js";
 import type { AnswerHeaders, HttpAnswer, HttpRequest } from "../../../http/http-client.js";
+import { untilAborted } from "../../../wait.js";
 import { parseJsonObject } from "../../vault/json-object.js";
 import type { JsonObject } from "../../vault/vault.js";
 import type { OAuthContext } from "../oauth-context.js";

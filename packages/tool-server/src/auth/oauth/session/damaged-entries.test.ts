@@ -7,8 +7,7 @@ import { keyFromVariable } from "../../vault/key-from-bytes.js";
 import { temporaryFolder } from "../../vault/temporary-folder.test.helper.js";
 import type { Vault } from "../../vault/vault.js";
 import { storageIdOf } from "../../vault/vault-key.js";
-import { createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
-import { parseResourceChallenge } from "./resource-challenge.js";
+import { createOAuthWorld, currentToken, type OAuthWorld, replaceToken } from "../oauth-world.test.helper.js";
 import { type SessionItem, vaultKeyOf } from "./session-options.js";
 
 interface DamagedWorld extends OAuthWorld {
@@ -37,7 +36,7 @@ test.each(["issuer", "client", "tokens"] as const)(
   async (item) => {
     const { directory, vault, session, person, asked } = await createDamagedWorld(item);
     const held = await session({ vault }).signIn(person);
-    expect((await session({ vault }).current())?.revision).toBe(held.revision);
+    expect((await currentToken(session({ vault })))?.revision).toBe(held.revision);
     const aside = (await readdir(directory)).filter((name) => name.includes(".corrupt-"));
     expect(aside).toHaveLength(1);
     // That of the tokens is set aside when the new ones are written.
@@ -48,7 +47,7 @@ test.each(["issuer", "client", "tokens"] as const)(
 
 test("a damaged entry is left as it is by everything but a sign-in", async () => {
   const { directory, vault, session } = await createDamagedWorld("issuer");
-  await expect(session({ vault }).current()).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
+  await expect(currentToken(session({ vault }))).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
   expect((await readdir(directory)).filter((name) => name.includes(".corrupt-"))).toEqual([]);
 });
 
@@ -56,7 +55,7 @@ test("permissions that were granted are asked for again after the tokens died, a
   const world = await createOAuthWorld(["refresh-dead"]);
   const session = world.session();
   const held = await session.signIn(world.person, { scopes: ["notes:write"] });
-  expect(await session.replace(held, parseResourceChallenge(undefined))).toBeUndefined();
+  expect(await replaceToken(session, held)).toBeUndefined();
   await world.session().signIn(world.person);
   expect(world.asked[1]).toMatchObject({ scopes: world.asked[0]?.scopes, newScopes: [] });
   await world.session().signOut();

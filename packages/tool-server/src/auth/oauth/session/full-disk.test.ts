@@ -6,10 +6,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { openFileVault } from "../../vault/file-vault.js";
 import { keyFromVariable } from "../../vault/key-from-bytes.js";
-import { createOAuthWorld } from "../oauth-world.test.helper.js";
-import { parseResourceChallenge } from "./resource-challenge.js";
-
-const noChallenge = parseResourceChallenge(undefined);
+import { createOAuthWorld, currentToken, replaceToken } from "../oauth-world.test.helper.js";
 
 /** A disk of 1 MiB in memory; undefined if this user may not mount one. */
 function mountSmallDisk(): string | undefined {
@@ -58,7 +55,7 @@ test.skipIf(disk === undefined)(
     world.authorization.beforeToken = async () => {
       free = fill(disk ?? "");
     };
-    const second = await session.replace(first, noChallenge);
+    const second = await replaceToken(session, first);
     free();
     world.authorization.beforeToken = undefined;
     await session.close();
@@ -66,8 +63,8 @@ test.skipIf(disk === undefined)(
     // As the next process finds it.
     const again = await openFileVault({ directory, key });
     const next = world.session({ vault: again });
-    expect((await next.current())?.revision).toBe(second?.revision);
-    expect(await next.replace(second, noChallenge)).toBeDefined();
+    expect((await currentToken(next))?.revision).toBe(second?.revision);
+    expect(await replaceToken(next, second)).toBeDefined();
     await next.close();
     await again.dispose();
   },
@@ -84,7 +81,7 @@ test.skipIf(disk === undefined)(
     const first = await session.signIn(world.person);
     // Enough for the locks.
     const free = fill(disk ?? "", 4);
-    await expect(session.replace(first, noChallenge)).rejects.toMatchObject({
+    await expect(replaceToken(session, first)).rejects.toMatchObject({
       code: "VAULT_UNREADABLE",
       message: expect.stringContaining("the disk is full"),
     });
@@ -93,7 +90,7 @@ test.skipIf(disk === undefined)(
     await expect(world.session({ vault }).signIn(world.person)).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
     expect(world.asked).toHaveLength(length);
     free();
-    expect(await session.replace(first, noChallenge)).toBeDefined();
+    expect(await replaceToken(session, first)).toBeDefined();
     await session.close();
     await vault.dispose();
   },

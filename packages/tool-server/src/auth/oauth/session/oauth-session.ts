@@ -17,60 +17,63 @@ import { createIssuerStore } from "./issuer-store.js";
 import { createAcquirer } from "./machine-session.js";
 import type { ResourceChallenge } from "./resource-challenge.js";
 import { contextOf, type OAuthSessionOptions, vaultKeyOf } from "./session-options.js";
-import { runSignIn, type SignInWish } from "./session-sign-in.js";
+import { runSignIn, type SignInOptions } from "./session-sign-in.js";
 import { createTokenRenewer } from "./token-renewer.js";
 
 /**
- * All that OAuth is about one tool server, for one profile and tenant: its authorization server, its client, its tokens. Make one, and
- * share it: what several ask of it at once is done once.
+ * OAuth for one tool server, profile and tenant: its authorization server, its client and its tokens. Create one and share it:
+ * concurrent calls share one sign-in and one renewal.
  */
 export interface OAuthSession {
   readonly context: OAuthContext;
-  /** Whether tokens are got without a person. */
+  /** Whether tokens are obtained without a person. */
   readonly isMachine: boolean;
-  /** Whether a person is asked to sign in right now. */
+  /** Whether a person is being asked to sign in now. */
   readonly isSigningIn: boolean;
-  /** A token to send now; undefined where there is none. See `TokenManager`. */
-  current(signal?: AbortSignal): Promise<HeldToken | undefined>;
-  /** What `current` gives where it takes no waiting: a token, or null for none; undefined where it does. */
-  atHand(): HeldToken | null | undefined;
-  /** Another token than the one that was refused, or than none; undefined where a person has to sign in. */
-  replace(
-    refused: HeldToken | undefined,
-    challenge: ResourceChallenge,
-    signal?: AbortSignal,
-  ): Promise<HeldToken | undefined>;
-  /** Leaves a token alone for a while, which was refused though it was new. */
-  rest(refused: HeldToken): void;
-  /** Remembers permissions that a call needs, and nobody was there to be asked for: the next sign-in asks for them too. */
-  owe(scopes: readonly string[]): void;
   /**
-   * Lets a person sign in; whoever asks while one is under way joins it, and of several processes one asks. Rejects with
+   * The tokens of the authorization server in use; undefined before the first sign-in. If tokens are obtained without a person and a
+   * challenge is given, the authorization server is discovered first.
+   */
+  tokens(options?: TokenLookup): Promise<TokenManager | undefined>;
+  /** The current token if nothing has to be read or renewed for it; null for none; undefined if `tokens` has to be asked. */
+  cachedToken(): HeldToken | null | undefined;
+  /** Remembers scopes that a call needs while no person can be asked: the next sign-in requests them too. */
+  requestScopesLater(scopes: readonly string[]): void;
+  /**
+   * Lets a person sign in. Callers that come while a sign-in runs join it, and of several processes one asks. Rejects with
    * SIGN_IN_FAILED, ISSUER_CHANGED, AUTHORIZATION_ORIGIN_UNCONFIRMED, AUTHORIZATION_SERVER_INVALID, REGISTRATION_REFUSED or TOKEN_REFUSED.
    */
-  signIn(signIn: SignIn, wish?: SignInWish, signal?: AbortSignal): Promise<HeldToken>;
-  /** Revokes the tokens where the server can, wipes them here, and tries an old one to prove that it is refused. */
+  signIn(signIn: SignIn, options?: SignInOptions, signal?: AbortSignal): Promise<HeldToken>;
+  /** Revokes the tokens if the server supports it, deletes them here, and sends an old one to check that it is refused. */
   signOut(signal?: AbortSignal): Promise<SignOutReport>;
-  /** What is known of the sign-in, with a look into the vault. */
+  /** The state of the sign-in. Reads the vault. */
   status(): Promise<OAuthDescription>;
-  /** The same, as far as it is known without. */
+  /** The same from memory, without reading the vault. */
   describe(): OAuthDescription;
   /**
-   * Watches the vault, and calls `listener` when another process has signed in, renewed the token or signed out; the session
-   * uses what is there by then. What this process does at the same time may be reported as well. Returns how to stop.
+   * Watches the vault, and calls `listener` when another process has signed in, renewed the token or signed out; the session then
+   * uses the new tokens. Changes of this process at the same time may be reported too. Returns a function that stops watching.
    */
   watch(listener: (change: TokenChange) => void): () => void;
-  /** Ends what is under way; a renewal that began comes to its end first. */
+  /** Aborts a sign-in that runs, and waits for a renewal that runs. */
   close(): Promise<void>;
+}
+
+export interface TokenLookup {
+  /** Whether to read the issuer from the vault again. Default false. */
+  readonly isFresh?: boolean | undefined;
+  /** What the tool server asked for. */
+  readonly challenge?: ResourceChallenge | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What another process did with the tokens of a session. */
 export type TokenChange = "signed-in" | "renewed" | "signed-out";
 
-/** The metadata of an issuer is believed for so long. */
+/** How long the metadata of an issuer is cached. */
 const metadataMs = 600_000;
 
-/** Throws a TypeError where the options cannot be used. */
+/** Throws a TypeError if the options are invalid. */
 export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
   const { vault, grant } = options;
   const context = contextOf(options);
@@ -84,11 +87,11 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
   const issuers = createIssuerStore(context, vault, vaultKeyOf(options, "", "issuer"));
   const acquirer = grant === undefined ? undefined : createAcquirer(context, options, clients, grant);
 
-  let active: { readonly issuer: string; readonly manager: TokenManager } | undefined;
+  let active: { readonly issuer: string; readonly tokens: TokenManager } | undefined;
   let metadata:
     | { readonly issuer: string; readonly server: Promise<AuthorizationServer>; readonly until: number }
     | undefined;
-  let isLookedUp = false;
+  let isPinRead = false;
   let isClosed = false;
 
   const serverOf = (issuer: string): Promise<AuthorizationServer> => {
@@ -101,31 +104,38 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     return server;
   };
 
-  const managerOf = (issuer: string): TokenManager => {
-    if (active?.issuer === issuer) return active.manager;
-    void active?.manager.close(new DOMException("Another authorization server is used now.", "AbortError"));
-    const manager = createTokenManager({
+  const tokensOf = (issuer: string): TokenManager => {
+    if (active?.issuer === issuer) return active.tokens;
+    void active?.tokens.stop(new DOMException("The authorization server changed.", "AbortError"));
+    const tokens = createTokenManager({
       ...context,
-      store: createTokenStore(context, vault, vaultKeyOf(options, issuer, "tokens")),
+      vault,
+      key: vaultKeyOf(options, issuer, "tokens"),
       renew: createTokenRenewer(context, clients, () => serverOf(issuer)),
       acquire: acquirer === undefined ? undefined : async () => acquirer.acquire(await serverOf(issuer)),
     });
-    active = { issuer, manager };
-    return manager;
+    active = { issuer, tokens };
+    return tokens;
   };
 
-  /** The manager of the issuer that is pinned; looks into the vault at first, and whenever asked to. */
-  const pinned = async (isFresh = false): Promise<TokenManager | undefined> => {
+  const readIssuer = async (): Promise<string | undefined> => options.issuer ?? (await issuers.read())?.issuer;
+
+  const tokens: OAuthSession["tokens"] = async ({ isFresh = false, challenge, signal } = {}) => {
     if (isClosed) throw credentialClosed(context.server);
-    // Who finds nothing goes without a token, and looks again when that is refused.
-    if (isLookedUp && !isFresh) return active?.manager;
-    const issuer = options.issuer ?? (await issuers.read())?.issuer;
-    isLookedUp = true;
-    return issuer === undefined ? undefined : managerOf(issuer);
+    if (!isPinRead || isFresh) {
+      const issuer = await readIssuer();
+      isPinRead = true;
+      if (issuer !== undefined) return tokensOf(issuer);
+    } else if (active !== undefined) return active.tokens;
+    // Requests are sent without a token then; the vault is read again when one is refused.
+    if (acquirer === undefined || challenge === undefined) return undefined;
+    const { issuer } = await acquirer.discover(challenge, signal);
+    await issuers.write({ issuer, confirmedOrigins: [], requestedScopes: [] });
+    return tokensOf(issuer);
   };
 
   let signingIn: SingleFlight<HeldToken> | undefined;
-  let owed: readonly string[] = [];
+  let pendingScopes: readonly string[] = [];
 
   const descriptionOf = (held: HeldToken | undefined, pausedUntil: number | undefined): OAuthDescription => ({
     isSignedIn: held !== undefined,
@@ -139,20 +149,20 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     pausedUntil,
   });
   const describe = (): OAuthDescription => {
-    const { held, pausedUntil } = active?.manager.describe() ?? { held: undefined, pausedUntil: undefined };
+    const { held, pausedUntil } = active?.tokens.state ?? { held: undefined, pausedUntil: undefined };
     return descriptionOf(held, pausedUntil);
   };
 
-  /** Takes over what the vault has by now; undefined if nothing changed. */
-  const follow = async (): Promise<TokenChange | undefined> => {
-    const before = active?.manager.describe().held?.revision;
-    const issuer = options.issuer ?? (await issuers.read())?.issuer;
-    // A sign-in of this session may be about to change the issuer, and leaves the session with what it gave.
+  /** Adopts the tokens in the vault; undefined if nothing changed. */
+  const adoptStored = async (): Promise<TokenChange | undefined> => {
+    const before = active?.tokens.state.held?.revision;
+    const issuer = await readIssuer();
+    // A sign-in of this session may be about to change the issuer, and adopts its own tokens.
     if (signingIn !== undefined || isClosed) return undefined;
-    isLookedUp = true;
-    const manager = issuer === undefined ? undefined : managerOf(issuer);
-    await manager?.reload();
-    const after = manager?.describe().held?.revision;
+    isPinRead = true;
+    const found = issuer === undefined ? undefined : tokensOf(issuer);
+    await found?.reload();
+    const after = found?.state.held?.revision;
     if (before === after) return undefined;
     return after === undefined ? "signed-out" : before === undefined ? "signed-in" : "renewed";
   };
@@ -163,34 +173,25 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     get isSigningIn() {
       return signingIn !== undefined;
     },
-    current: async (signal) => (await pinned())?.current(signal),
-    atHand() {
-      if (isClosed || !isLookedUp) return undefined;
-      return active === undefined ? null : active.manager.atHand();
+    tokens,
+    cachedToken() {
+      if (isClosed || !isPinRead) return undefined;
+      return active === undefined ? null : active.tokens.cached();
     },
-    async replace(refused, challenge, signal) {
-      const manager = await pinned(refused === undefined);
-      const found = await manager?.replace(refused, signal);
-      if (found !== undefined || acquirer === undefined || manager !== undefined) return found;
-      const server = await acquirer.discover(challenge, signal);
-      await issuers.write({ issuer: server.issuer, confirmedOrigins: [], requestedScopes: [] });
-      return managerOf(server.issuer).replace(refused, signal);
+    requestScopesLater(scopes) {
+      pendingScopes = unionOf(pendingScopes, scopes).slice(0, mostScopes);
     },
-    rest: (refused) => active?.manager.rest(refused),
-    owe(scopes) {
-      owed = unionOf(owed, scopes).slice(0, mostScopes);
-    },
-    async signIn(signIn, wish = {}, signal) {
+    async signIn(signIn, signInOptions = {}, signal) {
       if (isClosed) throw credentialClosed(context.server);
-      if (acquirer !== undefined) throw new TypeError("This server is signed in to without a person.");
-      // Of those who join, the first one's wish counts.
+      if (acquirer !== undefined) throw new TypeError("This server signs in without a person.");
+      // The options of the first caller apply to all that join.
       signingIn ??= createSingleFlight(async (abort) => {
-        const parts = { context, options, clients, issuers, managerOf, pinned };
-        const whole = { ...wish, scopes: unionOf(wish.scopes ?? [], owed) };
+        const parts = { context, options, clients, issuers, tokens, tokensOf };
+        const scopes = unionOf(signInOptions.scopes ?? [], pendingScopes);
         try {
-          const held = await runSignIn(parts, signIn, whole, abort);
-          // Also what was not granted: who needs it is told so, and nobody is asked for it forever.
-          owed = [];
+          const held = await runSignIn(parts, signIn, { ...signInOptions, scopes }, abort);
+          // Including scopes that were not granted: the call that needs them reports that, and no later sign-in requests them again.
+          pendingScopes = [];
           return held;
         } finally {
           signingIn = undefined;
@@ -199,22 +200,22 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       return signingIn.join(signal);
     },
     async signOut(signal) {
-      const manager = active?.manager;
+      const used = active?.tokens;
       active = undefined;
-      isLookedUp = false;
-      owed = [];
-      // What is being renewed is to be wiped as well.
-      await manager?.close(credentialClosed(context.server));
+      isPinRead = false;
+      pendingScopes = [];
+      // Tokens that are being renewed are deleted as well.
+      await used?.stop(credentialClosed(context.server));
       const report = await signOut({ context, options, clients, serverOf }, signal);
       const pin = await issuers.read().catch(() => undefined);
       if (pin !== undefined && pin.requestedScopes.length > 0) await issuers.write({ ...pin, requestedScopes: [] });
       return report;
     },
     async status() {
-      const manager = await pinned(true);
-      if (manager === undefined) return describe();
+      const found = await tokens({ isFresh: true });
+      if (found === undefined) return describe();
       const held = await createTokenStore(context, vault, vaultKeyOf(options, active?.issuer ?? "", "tokens")).read();
-      return descriptionOf(held, manager.describe().pausedUntil);
+      return descriptionOf(held, found.state.pausedUntil);
     },
     describe,
     watch(listener) {
@@ -222,10 +223,10 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       let looking = Promise.resolve();
       const look = async (): Promise<void> => {
         try {
-          const change = isStopped || isClosed ? undefined : await follow();
+          const change = isStopped || isClosed ? undefined : await adoptStored();
           if (change !== undefined && !isStopped) listener(change);
         } catch (error) {
-          // What cannot be read is reported to the next request that needs it.
+          // The next request that needs the tokens reports that they cannot be read.
           if (!ToolServerError.is(error) && !isClosed) throw error;
         }
       };
@@ -240,7 +241,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     async close() {
       isClosed = true;
       const reason = credentialClosed(context.server);
-      await Promise.all([signingIn?.close(reason), active?.manager.close(reason)]);
+      await Promise.all([signingIn?.close(reason), active?.tokens.stop(reason)]);
     },
   };
 }

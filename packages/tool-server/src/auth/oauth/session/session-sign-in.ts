@@ -22,7 +22,7 @@ import { parseResourceChallenge, type ResourceChallenge } from "./resource-chall
 import { type OAuthSessionOptions, type SessionItem, vaultKeyOf } from "./session-options.js";
 
 /** What a sign-in is for. */
-export interface SignInWish {
+export interface SignInOptions {
   /** What the tool server asked for. Default: it is asked, without a token. */
   readonly challenge?: ResourceChallenge | undefined;
   /** More permissions to ask for, beside those that the server names. */
@@ -41,8 +41,10 @@ export interface SessionParts {
   readonly options: OAuthSessionOptions;
   readonly clients: ClientStore;
   readonly issuers: IssuerStore;
-  readonly managerOf: (issuer: string) => TokenManager;
-  readonly pinned: (isFresh?: boolean) => Promise<TokenManager | undefined>;
+  /** The tokens of the issuer that is pinned. */
+  readonly tokens: (options: { readonly isFresh: boolean }) => Promise<TokenManager | undefined>;
+  /** The tokens of an issuer, which becomes the one in use. */
+  readonly tokensOf: (issuer: string) => TokenManager;
 }
 
 /** So long is waited for another process before it is told of. */
@@ -52,7 +54,7 @@ const quietWaitMs = 300;
 export async function runSignIn(
   parts: SessionParts,
   signIn: SignIn,
-  wish: SignInWish,
+  wish: SignInOptions,
   signal: AbortSignal,
 ): Promise<HeldToken> {
   const { context, options } = parts;
@@ -72,14 +74,14 @@ export async function runSignIn(
 async function signInAlone(
   parts: SessionParts,
   signIn: SignIn,
-  wish: SignInWish,
+  wish: SignInOptions,
   signal: AbortSignal,
   setOutcome: SetOutcome,
 ): Promise<HeldToken> {
-  const { context, options, clients, issuers, managerOf, pinned } = parts;
+  const { context, options, clients, issuers, tokens, tokensOf } = parts;
   const { reason = "asked", refused } = wish;
   if (reason !== "asked") {
-    const other = await (await pinned(true))?.reload();
+    const other = await (await tokens({ isFresh: true }))?.reload();
     if (other !== undefined && isEnough(context, other, refused, wish.challenge)) {
       setOutcome({ outcome: "adopted" });
       return other;
@@ -104,7 +106,7 @@ async function signInAlone(
   const { server } = discovery;
   await confirmIssuer(context, discovery, options, signIn, signal);
   const confirmed = new Set(pin?.issuer === server.issuer ? pin.confirmedOrigins : []);
-  const manager = managerOf(server.issuer);
+  const manager = tokensOf(server.issuer);
   const before =
     refused?.record ??
     (
@@ -160,7 +162,7 @@ async function signInAlone(
     ),
   );
   await issuers.write({ issuer: server.issuer, confirmedOrigins: [...confirmed], requestedScopes: scopes });
-  const held = await manager.keep(record);
+  const held = await manager.save(record);
   tellEvent(context, "sign-in-done", doneText(record));
   return held;
 }

@@ -5,11 +5,9 @@ import { openFileVault } from "../../vault/file-vault.js";
 import { keyFromVariable } from "../../vault/key-from-bytes.js";
 import { temporaryFolder } from "../../vault/temporary-folder.test.helper.js";
 import type { Vault } from "../../vault/vault.js";
-import { createOAuthWorld } from "../oauth-world.test.helper.js";
-import { parseResourceChallenge } from "./resource-challenge.js";
+import { createOAuthWorld, currentToken, replaceToken } from "../oauth-world.test.helper.js";
 
 const patience = { timeout: 20_000, interval: 20 };
-const noChallenge = parseResourceChallenge(undefined);
 
 /** Two processes of one vault, as far as it can tell. */
 async function openTwice(): Promise<readonly [Vault, Vault]> {
@@ -27,19 +25,19 @@ test("[TS-D-OAUTH-6] a session notices that another process signs in, renews the
   const other = world.session({ vault: there });
   const changes: string[] = [];
   const stop = watching.watch((change) => changes.push(change));
-  expect(await watching.current()).toBeUndefined();
+  expect(await currentToken(watching)).toBeUndefined();
 
   const first = await other.signIn(world.person);
   await expect.poll(() => changes, patience).toEqual(["signed-in"]);
-  expect((await watching.current())?.revision).toBe(first.revision);
+  expect((await currentToken(watching))?.revision).toBe(first.revision);
 
-  const second = await other.replace(first, noChallenge);
+  const second = await replaceToken(other, first);
   await expect.poll(() => changes, patience).toEqual(["signed-in", "renewed"]);
-  expect(watching.atHand()?.revision).toBe(second?.revision);
+  expect(watching.cachedToken()?.revision).toBe(second?.revision);
 
   await other.signOut();
   await expect.poll(() => changes, patience).toEqual(["signed-in", "renewed", "signed-out"]);
-  expect(watching.atHand()).toBeNull();
+  expect(watching.cachedToken()).toBeNull();
   // It did nothing of that by itself.
   expect(world.authorization.count("/token", "refresh_token")).toBe(1);
   stop();
@@ -50,7 +48,7 @@ test("the pause after a failed renewal does not hold for tokens of another proce
   const [here, there] = await openTwice();
   const watching = world.session({ vault: here });
   const first = await watching.signIn(world.person);
-  await expect(watching.replace(first, noChallenge)).rejects.toMatchObject({ code: "SERVER_FAILED" });
+  await expect(replaceToken(watching, first)).rejects.toMatchObject({ code: "SERVER_FAILED" });
   expect(watching.describe().pausedUntil).toBeDefined();
   const changes: string[] = [];
   watching.watch((change) => changes.push(change));

@@ -22,7 +22,7 @@ export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcom
   });
   try {
     const { client } = await clientFor(flow, known, receiver.redirectUri);
-    const attempt = await createAuthorizationAttempt(context, server, client, wishOf(flow, receiver.redirectUri));
+    const attempt = createAuthorizationAttempt(context, server, client, wishOf(flow, receiver.redirectUri));
     const request: SignInRequest = {
       server: context.server,
       issuer: server.issuer,
@@ -58,7 +58,7 @@ async function clientFor(
   }
   // The configuration wants another redirect than the one that was registered.
   if (known.redirectUri !== redirectUri) return clients.register(server, redirectUri, signal);
-  const probe = await createAuthorizationAttempt(context, server, client, wishOf(flow, redirectUri));
+  const probe = createAuthorizationAttempt(context, server, client, wishOf(flow, redirectUri));
   if (!(await isClientDead(context, probe.url, signal))) return known;
   await clients.drop(server, client);
   return clients.register(server, redirectUri, signal);

@@ -1,3 +1,4 @@
+import { sleep } from "../../../wait.js";
 import { openCallbackReceiver } from "../authorization/callback-receiver.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { textOf } from "../discovery/json-fields.js";
@@ -16,7 +17,6 @@ import {
   sendOAuthRequest,
 } from "../requests/oauth-request.js";
 import type { SignInContext, SignInOutcome } from "./sign-in-context.js";
-import { waitFor } from "./wait.js";
 
 /** What a device authorization endpoint gave (RFC 8628, section 3.2). */
 export interface DeviceAuthorization {
@@ -135,7 +135,7 @@ async function poll(flow: SignInContext, { server, client, authorization, signal
   const form = deviceCodeGrant(authorization.deviceCode, discovery.resource);
   let { intervalMs } = authorization;
   for (;;) {
-    await waitFor(clock, intervalMs, signal);
+    await sleep(clock, intervalMs, signal);
     if (clock.now() >= authorization.expiresAt) throw expired(context);
     try {
       const outcome = await requestTokens(context, { server, client, form, key, signal });

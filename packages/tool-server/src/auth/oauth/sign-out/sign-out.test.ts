@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Vault } from "../../vault/vault.js";
-import { callTool, createOAuthWorld } from "../oauth-world.test.helper.js";
+import { callTool, createOAuthWorld, currentToken } from "../oauth-world.test.helper.js";
 
 test("[TS-OAUTH-8] a sign-out revokes both tokens, wipes them, and proves that the old one is refused", async () => {
   const world = await createOAuthWorld();
@@ -33,7 +33,7 @@ test("where tokens cannot be revoked, they are wiped all the same, and it is tol
     wiped: [{ refreshToken: { kind: "unsupported" }, accessToken: { kind: "unsupported" } }],
     proof: { kind: "accepted", status: 200, until: record.expiresAt },
   });
-  expect(await world.session().current()).toBeUndefined();
+  expect(await currentToken(world.session())).toBeUndefined();
 });
 
 test("where the authorization server does not answer, tokens are wiped all the same", async () => {
@@ -42,7 +42,7 @@ test("where the authorization server does not answer, tokens are wiped all the s
   await world.authorization.close();
   const report = await world.session().signOut();
   expect(report.wiped).toMatchObject([{ refreshToken: { kind: "failed" }, accessToken: { kind: "failed" } }]);
-  expect(await world.session().current()).toBeUndefined();
+  expect(await currentToken(world.session())).toBeUndefined();
   await world.tool.close();
 });
 
@@ -51,12 +51,12 @@ test("what another process wrote is wiped as well, and another tenant's is not",
   const session = world.session();
   await session.signIn(world.person);
   await world.session({ tenant: "t2" }).signIn(world.person);
-  await session.current();
+  await currentToken(session);
   const other = await world.session().signIn(world.person);
   await session.signOut();
   expect(world.authorization.scopesOf(other.record.accessToken)).toBeUndefined();
-  expect(await world.session().current()).toBeUndefined();
-  expect(await world.session({ tenant: "t2" }).current()).toBeDefined();
+  expect(await currentToken(world.session())).toBeUndefined();
+  expect(await currentToken(world.session({ tenant: "t2" }))).toBeDefined();
 });
 
 test("after a sign-out, the same session can sign in again, with the same registration", async () => {
@@ -65,7 +65,7 @@ test("after a sign-out, the same session can sign in again, with the same regist
   await session.signIn(world.person);
   await session.signOut();
   await session.signIn(world.person);
-  expect(await session.current()).toBeDefined();
+  expect(await currentToken(session)).toBeDefined();
   expect(await session.status()).toMatchObject({ isSignedIn: true, issuer: world.authorization.issuer });
   expect(world.authorization.count("/register")).toBe(1);
 });
@@ -85,7 +85,7 @@ test("tokens that are written while others are wiped are revoked and wiped as we
     },
   };
   expect((await world.session({ vault }).signOut()).wiped).toHaveLength(2);
-  expect(await world.session().current()).toBeUndefined();
+  expect(await currentToken(world.session())).toBeUndefined();
   expect(world.authorization.requests.some(({ path, form }) => path === "/revoke" && form.get("token") === late)).toBe(
     true,
   );

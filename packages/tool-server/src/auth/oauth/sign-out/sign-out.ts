@@ -5,7 +5,7 @@ import { tellEvent } from "../oauth-event.js";
 import type { ClientStore } from "../registration/client-store.js";
 import { type OAuthSessionOptions, vaultKeyOf } from "../session/session-options.js";
 import type { TokenRecord } from "../tokens/token-record.js";
-import { createTokenStore } from "../tokens/token-store.js";
+import { createTokenStore, tokenLockWaitMs } from "../tokens/token-store.js";
 import { proveRefusal } from "./prove-refusal.js";
 import { type RevocationResult, revokeToken } from "./revocation.js";
 import type { SignOutReport, WipedTokens } from "./sign-out-report.js";
@@ -29,15 +29,17 @@ export async function signOut(parts: SignOutParts, signal?: AbortSignal): Promis
   const wiped: WipedTokens[] = [];
   let last: TokenRecord | undefined;
   for (const { issuer } of own) {
-    const store = createTokenStore(context, options.vault, vaultKeyOf(options, issuer, "tokens"));
+    const key = vaultKeyOf(options, issuer, "tokens");
+    const store = createTokenStore(context, options.vault, key);
+    const wipe = async (): Promise<void> => {
+      for (let held = await store.read(); held !== undefined; held = await store.read()) {
+        wiped.push(await revokeAll(parts, issuer, held.record, signal));
+        if (last === undefined || held.record.obtainedAt >= last.obtainedAt) last = held.record;
+        await store.remove(held);
+      }
+    };
     try {
-      await store.alone(async () => {
-        for (let held = await store.read(); held !== undefined; held = await store.read()) {
-          wiped.push(await revokeAll(parts, issuer, held.record, signal));
-          if (last === undefined || held.record.obtainedAt >= last.obtainedAt) last = held.record;
-          await store.remove(held);
-        }
-      }, signal);
+      await options.vault.withLock(key, wipe, { signal, waitMs: tokenLockWaitMs });
     } catch (error) {
       problems.push(error instanceof Error ? error.message : "unknown");
     }

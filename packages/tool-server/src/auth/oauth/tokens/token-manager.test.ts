@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { createFakeClock } from "../../../fake-clock.test.helper.js";
 import { createSecretRegistry } from "../../../secrets/redactor.js";
+import { createMemoryVault } from "../../vault/memory-vault.js";
+import type { Vault, VaultKey } from "../../vault/vault.js";
 import { createTokenManager, type TokenManager } from "./token-manager.js";
-import type { TokenRecord } from "./token-record.js";
-import type { HeldToken, TokenStore } from "./token-store.js";
+import { type TokenRecord, tokenRecordToJson } from "./token-record.js";
 
 const record: TokenRecord = {
   accessToken: "access-1",
@@ -18,86 +19,96 @@ const record: TokenRecord = {
   requestedScopes: [],
   proofKey: undefined,
 };
+const key: VaultKey = {
+  profile: "test",
+  server: "notes",
+  resource: "https://h/mcp",
+  issuer: "https://as",
+  tenant: "",
+  item: "tokens",
+};
 
-/** A store whose reads can be held up. */
-function createSlowStore(): TokenStore & {
-  delay: (() => Promise<void>) | undefined;
+interface SlowVault {
+  readonly vault: Vault;
+  readonly manager: TokenManager;
+  /** Delays the reads that begin while it is set. */
+  delayRead: (() => Promise<void>) | undefined;
+  /** Called before tokens are written. */
+  beforeWrite: (() => Promise<void>) | undefined;
   renewals: number;
-  manager(): TokenManager;
-} {
-  let kept: HeldToken | undefined = { record, revision: "1" };
-  const self = {
-    delay: undefined as (() => Promise<void>) | undefined,
-    renewals: 0,
-    async read() {
-      const found = kept;
-      await self.delay?.();
+}
+
+/** A token manager on a memory vault whose reads and writes can be delayed. */
+async function createSlowVault(): Promise<SlowVault> {
+  const memory = createMemoryVault();
+  await memory.put(key, tokenRecordToJson(record));
+  const vault: Vault = {
+    ...memory,
+    async get(wanted) {
+      const found = await memory.get(wanted);
+      await self.delayRead?.();
       return found;
     },
-    async write(written: TokenRecord) {
-      kept = { record: written, revision: String(Number(kept?.revision ?? 0) + 1) };
-      return kept;
-    },
-    async remove() {
-      kept = undefined;
-      return true;
-    },
-    reserve: <T>(task: (write: (written: TokenRecord) => Promise<HeldToken>) => Promise<T>) => task(self.write),
-    alone: <T>(task: () => Promise<T>) => task(),
-    manager: () =>
-      createTokenManager({
-        server: "notes",
-        secrets: createSecretRegistry(),
-        clock: createFakeClock(),
-        onEvent: () => undefined,
-        store: self,
-        async renew(old) {
-          self.renewals += 1;
-          return { kind: "tokens", record: { ...old, accessToken: `access-${self.renewals + 1}` } };
-        },
-      }),
+    reserve: (wanted, task) =>
+      memory.reserve(wanted, (put) =>
+        task(async (value) => {
+          await self.beforeWrite?.();
+          return put(value);
+        }),
+      ),
   };
+  const manager = createTokenManager({
+    server: "notes",
+    secrets: createSecretRegistry(),
+    clock: createFakeClock(),
+    onEvent: () => undefined,
+    vault,
+    key,
+    async renew(old) {
+      self.renewals += 1;
+      return { kind: "tokens", record: { ...old, accessToken: `access-${self.renewals + 1}` } };
+    },
+  });
+  const self: SlowVault = { vault, manager, delayRead: undefined, beforeWrite: undefined, renewals: 0 };
   return self;
 }
 
-test("a slow look into the vault does not bring back a token that was renewed meanwhile", async () => {
-  const store = createSlowStore();
-  const manager = store.manager();
+test("a slow read of the vault does not bring back a token that was renewed meanwhile", async () => {
+  const slow = await createSlowVault();
+  const { manager } = slow;
   const old = await manager.current();
-  let letGo = (): void => undefined;
-  const held = new Promise<void>((resolve) => {
-    letGo = resolve;
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
   });
-  store.delay = () => held;
-  const slow = manager.reload();
-  store.delay = undefined;
+  slow.delayRead = () => released;
+  const reloaded = manager.reload();
+  slow.delayRead = undefined;
   const renewed = await manager.replace(old);
-  letGo();
-  await slow;
+  release();
+  await reloaded;
   expect(renewed?.record.accessToken).toBe("access-2");
   expect((await manager.current())?.record.accessToken).toBe("access-2");
-  expect(store.renewals).toBe(1);
+  expect(slow.renewals).toBe(1);
 });
 
-test("who gives up waiting does not cut off a renewal that began, and its result is kept", async () => {
-  const store = createSlowStore();
-  const manager = store.manager();
+test("a caller that gives up does not interrupt a renewal that started, and the renewed token is saved", async () => {
+  const slow = await createSlowVault();
+  const { manager, vault } = slow;
   const old = await manager.current();
   const controller = new AbortController();
   let begun = (): void => undefined;
   const isBegun = new Promise<void>((resolve) => {
     begun = resolve;
   });
-  const write = store.write.bind(store);
-  store.write = async (written) => {
+  slow.beforeWrite = async () => {
     begun();
     await new Promise(setImmediate);
-    return write(written);
   };
   const replaced = manager.replace(old, controller.signal);
   await isBegun;
   controller.abort(new Error("enough"));
   await expect(replaced).rejects.toThrow("enough");
-  await manager.close(new Error("closed"));
-  expect((await store.read())?.record.accessToken).toBe("access-2");
+  await manager.stop(new Error("closed"));
+  expect((await vault.get(key))?.value.accessToken).toBe("access-2");
 });

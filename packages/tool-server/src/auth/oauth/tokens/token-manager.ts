@@ -2,75 +2,73 @@ import { backOffMs } from "../../../back-off.js";
 import { type SetOutcome, untracked } from "../../../diagnostics.js";
 import { describeProblem, ToolServerError } from "../../../errors.js";
 import { createSingleFlight } from "../../../single-flight.js";
+import type { Vault, VaultKey } from "../../vault/vault.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { tellEvent } from "../oauth-event.js";
 import { isPassingFailure, oauthFailure } from "../oauth-failure.js";
 import { type Renewal, renewPatiently } from "./renewal.js";
 import type { TokenRecord } from "./token-record.js";
-import type { HeldToken, TokenStore } from "./token-store.js";
+import { createTokenStore, type HeldToken, type TokenStore, tokenLockWaitMs } from "./token-store.js";
 import { isDue, isExpired } from "./token-times.js";
 
-/** Keeps the tokens of one server, issuer and tenant, and renews them. */
+/** The tokens of one server, issuer and tenant: read from the vault, and renewed when needed. An `OAuthSession` owns it. */
 export interface TokenManager {
   /**
-   * A token to send now, renewed where its time is over; undefined where a person has to sign in. Rejects where a renewal
-   * failed for a reason that may pass, unless the old token still serves.
+   * A token to send now, renewed if it is about to expire; undefined if a person has to sign in. Rejects if a renewal failed for a
+   * transient reason, unless the old token is still valid.
    */
   current(signal?: AbortSignal): Promise<HeldToken | undefined>;
-  /** What `current` gives where it takes no waiting: a token, or null for none; undefined where it does. */
-  atHand(): HeldToken | null | undefined;
+  /** What `current` would give without waiting: a token, or null for none; undefined if it has to wait. */
+  cached(): HeldToken | null | undefined;
   /**
-   * Another token than the one that was refused, or than none: a newer one of another process, or a renewed one; undefined where a
-   * person has to sign in. Renews once, whoever asks. Rejects as `current` does.
+   * A token other than the refused one, or than none: a newer one of another process, or a renewed one; undefined if a person
+   * has to sign in. Concurrent callers share one renewal. Rejects as `current` does.
    */
   replace(refused: HeldToken | undefined, signal?: AbortSignal): Promise<HeldToken | undefined>;
-  /** What is in the vault by now, unless it is left alone. */
+  /** Reads the vault again. Undefined if it has no token, or a paused one. */
   reload(): Promise<HeldToken | undefined>;
-  /** Leaves a token alone for a while, which was refused though it was new. */
-  rest(refused: HeldToken): void;
-  /** Keeps the tokens of a sign-in. Resolves once they are durable. */
-  keep(record: TokenRecord): Promise<HeldToken>;
+  /** Does not use a token for a while, because the server refused it although it was new. */
+  pause(refused: HeldToken): void;
+  /** Saves the tokens of a sign-in. Resolves once they are durable. */
+  save(record: TokenRecord): Promise<HeldToken>;
   /** Rejects with VAULT_UNREADABLE if there is no space for tokens now. */
   assertSpace(): Promise<void>;
-  /** What is held, without a look into the vault. */
-  describe(): TokenManagerState;
-  /** Begins nothing any more, and waits for what is under way: a renewed token must not be lost. */
-  close(reason: Error): Promise<void>;
-}
-
-export interface TokenManagerState {
-  readonly held: HeldToken | undefined;
-  /** Until when the token, or the renewal of it, is left alone. */
-  readonly pausedUntil: number | undefined;
+  /** The token in memory, and until when it, or its renewal, is paused. Does not read the vault. */
+  readonly state: { readonly held: HeldToken | undefined; readonly pausedUntil: number | undefined };
+  /** Starts nothing more, and waits for a renewal that runs: a renewed token must not be lost. */
+  stop(reason: Error): Promise<void>;
 }
 
 export interface TokenManagerOptions extends Pick<OAuthContext, "server" | "secrets" | "clock" | "onEvent" | "track"> {
-  readonly store: TokenStore;
-  /** Renews tokens by their refresh token. Rejects for reasons that may pass. */
+  readonly vault: Vault;
+  /** The entry of the tokens in the vault. */
+  readonly key: VaultKey;
+  /** Renews tokens with their refresh token. Rejects for transient reasons. */
   readonly renew: (record: TokenRecord) => Promise<Renewal>;
-  /** Obtains tokens without a person, where the grant allows it. Default: a person has to sign in. */
+  /** Obtains tokens without a person, if the grant allows it. Default: a person has to sign in. */
   readonly acquire?: (() => Promise<TokenRecord>) | undefined;
 }
 
 const firstPauseMs = 1000;
-const longestPauseMs = 60_000;
-const firstRestMs = 5000;
-const longestRestMs = 300_000;
+const maxPauseMs = 60_000;
+const firstTokenPauseMs = 5000;
+const maxTokenPauseMs = 300_000;
 
 /**
- * Manages the tokens in a store. In one process, all who need a renewal share it; of several processes, one renews under the
- * store's lock and the others find its result there. What a renewal gave is durable before it is used, and a renewal that began
- * is never cut off. A dead token is deleted only if it still is the one that was found dead.
+ * Manages the tokens of one vault entry. Concurrent callers of one process share a renewal; of several processes, one renews under
+ * the lock of the entry and the others read its result. A renewed token is durable before it is used, and a renewal that
+ * started is never interrupted. A dead token is deleted only if it is still the one that was found dead.
  */
 export function createTokenManager(options: TokenManagerOptions): TokenManager {
-  const { store, clock, acquire, track = untracked } = options;
+  const { vault, key, clock, acquire, track = untracked } = options;
+  const store = createTokenStore(options, vault, key);
   let held: HeldToken | undefined;
   let isRead = false;
   let adopted = 0;
-  /** What a renewal gave and the vault did not take; nothing else is used before it is there. */
+  /** Renewed tokens that could not be written; nothing else is used until they are. */
   let unsaved: { readonly record: TokenRecord; readonly replaces: string | undefined } | undefined;
   let failure: { readonly error: ToolServerError; readonly count: number; readonly until: number } | undefined;
-  let resting: { readonly revision: string; readonly count: number; readonly until: number } | undefined;
+  let paused: { readonly revision: string; readonly count: number; readonly until: number } | undefined;
 
   const adopt = (found: HeldToken | undefined): HeldToken | undefined => {
     held = found;
@@ -78,45 +76,45 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     adopted += 1;
     return found;
   };
-  /** Takes what is in the vault, unless something newer was taken while it was read. */
+  /** Reads the vault, and uses the result unless a newer token was adopted meanwhile. */
   const look = async (): Promise<void> => {
     const before = adopted;
     const found = await store.read();
     if (adopted !== before) return;
-    // Other tokens are not bound by the failures of these.
+    // The failures of the old tokens say nothing about new ones.
     if (found?.revision !== held?.revision) failure = undefined;
     adopt(found);
   };
-  const isResting = (token: HeldToken): boolean => resting?.revision === token.revision && clock.now() < resting.until;
+  const isPaused = (token: HeldToken): boolean => paused?.revision === token.revision && clock.now() < paused.until;
   const canRenew = (token: HeldToken): boolean => acquire !== undefined || token.record.refreshToken !== undefined;
 
-  const restToken = ({ revision }: HeldToken): void => {
-    const count = (resting?.count ?? 0) + 1;
-    resting = { revision, count, until: clock.now() + backOffMs(count, firstRestMs, longestRestMs) };
+  const pauseToken = ({ revision }: HeldToken): void => {
+    const count = (paused?.count ?? 0) + 1;
+    paused = { revision, count, until: clock.now() + backOffMs(count, firstTokenPauseMs, maxTokenPauseMs) };
   };
 
-  const save = async (
+  const write = async (
     record: TokenRecord,
     replaces: string | undefined,
-    write: TokenStore["write"] = store.write,
+    put: TokenStore["write"] = store.write,
   ): Promise<HeldToken> => {
     unsaved = { record, replaces };
-    const saved = await write(record);
+    const saved = await put(record);
     unsaved = undefined;
     failure = undefined;
     adopt(saved);
     return saved;
   };
 
-  /** Under the lock: what the vault has by now, or what a renewal of it gives. */
-  const renewAlone = async (stale: string | undefined, setOutcome: SetOutcome): Promise<HeldToken | undefined> => {
+  /** Under the lock: the token that the vault has by now, or a renewed one. */
+  const renewLocked = async (stale: string | undefined, setOutcome: SetOutcome): Promise<HeldToken | undefined> => {
     const found = await store.read();
     if (unsaved !== undefined) {
-      if (found?.revision === unsaved.replaces) return save(unsaved.record, unsaved.replaces);
+      if (found?.revision === unsaved.replaces) return write(unsaved.record, unsaved.replaces);
       unsaved = undefined;
     }
     if (found !== undefined && found.revision !== stale && !isDue(found.record, clock.now())) {
-      tellEvent(options, "token-adopted", "Another process had renewed the token.");
+      tellEvent(options, "token-adopted", "Another process already renewed the token.");
       failure = undefined;
       setOutcome({ outcome: "adopted" });
       return adopt(found);
@@ -128,27 +126,27 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
         setOutcome(isOther ? { outcome: "adopted" } : { outcome: "failed", code: "SIGN_IN_NEEDED" });
         return isOther ? found : undefined;
       }
-      tellEvent(options, "refresh-started", "A new token is asked for.");
+      tellEvent(options, "refresh-started", "Requesting a new token.");
       const record = await acquire();
-      tellEvent(options, "refreshed", "A new token was obtained.");
-      return save(record, found?.revision);
+      tellEvent(options, "refreshed", "Obtained a new token.");
+      return write(record, found?.revision);
     }
-    // The old refresh token may be of no use once the new one was given, so there has to be a place for that first.
-    const renewal = await store.reserve(async (write) => {
+    // The old refresh token may be invalid once the new one was issued, so make sure first that there is space for it.
+    const renewal = await store.reserve(async (put) => {
       const given = await renewPatiently(options, found.record);
-      return given.kind === "tokens" ? save(given.record, found.revision, write) : given;
+      return given.kind === "tokens" ? write(given.record, found.revision, put) : given;
     });
     if (!("kind" in renewal)) return renewal;
     setOutcome({ outcome: "failed", code: renewal.failure.code });
     if (renewal.kind === "dead" && (await store.remove(found))) return adopt(undefined);
     if (renewal.kind === "dead") {
-      // Somebody wrote newer ones in the meantime, such as by a sign-in.
+      // Newer tokens were written in the meantime, for example by a sign-in.
       const newer = adopt(await store.read());
       if (newer === undefined || newer.revision === found.revision) return undefined;
       setOutcome({ outcome: "adopted" });
       return newer;
     }
-    restToken(found);
+    pauseToken(found);
     return undefined;
   };
 
@@ -156,89 +154,94 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     const stale = held?.revision;
     const cause = held === undefined ? "first" : isDue(held.record, clock.now()) ? "renewal" : "refusal";
     try {
-      return await track("refresh", cause, (setOutcome) => store.alone(() => renewAlone(stale, setOutcome), signal));
+      return await track("refresh", cause, (setOutcome) =>
+        vault.withLock(key, () => renewLocked(stale, setOutcome), { signal, waitMs: tokenLockWaitMs }),
+      );
     } catch (error) {
-      if (mayPass(error)) {
+      if (isTransient(error)) {
         const count = (failure?.count ?? 0) + 1;
-        failure = { error, count, until: clock.now() + backOffMs(count, firstPauseMs, longestPauseMs) };
+        failure = { error, count, until: clock.now() + backOffMs(count, firstPauseMs, maxPauseMs) };
       }
       throw error;
     }
   });
 
   const renew = async (signal: AbortSignal | undefined): Promise<HeldToken | undefined> => {
-    if (failure !== undefined && clock.now() < failure.until) throw restingFailure(options, failure);
+    if (failure !== undefined && clock.now() < failure.until) throw pausedFailure(options, failure);
     const token = await flight.join(signal);
-    return token === undefined || isResting(token) ? undefined : token;
+    return token === undefined || isPaused(token) ? undefined : token;
   };
 
   const current = async (signal?: AbortSignal): Promise<HeldToken | undefined> => {
     if (unsaved !== undefined) return renew(signal);
-    if (!isRead || (held !== undefined && isResting(held))) await look();
+    if (!isRead || (held !== undefined && isPaused(held))) await look();
     signal?.throwIfAborted();
-    if (held === undefined || isResting(held)) return undefined;
+    if (held === undefined || isPaused(held)) return undefined;
     const token = held;
     const now = clock.now();
     if (!isDue(token.record, now) || !canRenew(token)) return token;
     try {
       return await renew(signal);
     } catch (error) {
-      if (mayPass(error) && !isExpired(token.record, now)) return token;
+      if (isTransient(error) && !isExpired(token.record, now)) return token;
       throw error;
     }
   };
 
   return {
     current,
-    atHand() {
+    cached() {
       if (unsaved !== undefined || !isRead) return undefined;
       if (held === undefined) return null;
-      if (isResting(held)) return undefined;
+      if (isPaused(held)) return undefined;
       return isDue(held.record, clock.now()) && canRenew(held) ? undefined : held;
     },
     async replace(refused, signal) {
       if (held === undefined || held.revision === refused?.revision) await look();
       signal?.throwIfAborted();
       if (held !== undefined && held.revision !== refused?.revision) return current(signal);
-      if (held !== undefined && isResting(held)) return undefined;
+      if (held !== undefined && isPaused(held)) return undefined;
       if (held === undefined ? acquire === undefined : !canRenew(held)) {
-        if (held !== undefined) restToken(held);
+        if (held !== undefined) pauseToken(held);
         return undefined;
       }
       return renew(signal);
     },
     async reload() {
       await look();
-      return held === undefined || isResting(held) ? undefined : held;
+      return held === undefined || isPaused(held) ? undefined : held;
     },
-    rest(refused) {
-      if (held?.revision === refused.revision && !isResting(held)) restToken(held);
+    pause(refused) {
+      if (held?.revision === refused.revision && !isPaused(held)) pauseToken(held);
     },
-    async keep(record) {
-      return store.alone(async () => {
-        unsaved = undefined;
-        const saved = await store.write(record);
-        failure = undefined;
-        resting = undefined;
-        adopt(saved);
-        return saved;
-      });
-    },
+    save: (record) =>
+      vault.withLock(
+        key,
+        async () => {
+          unsaved = undefined;
+          const saved = await store.write(record);
+          failure = undefined;
+          paused = undefined;
+          adopt(saved);
+          return saved;
+        },
+        { waitMs: tokenLockWaitMs },
+      ),
     assertSpace: () => store.reserve(async () => undefined),
-    describe() {
-      const until = Math.max(failure?.until ?? 0, held !== undefined && isResting(held) ? (resting?.until ?? 0) : 0);
+    get state() {
+      const until = Math.max(failure?.until ?? 0, held !== undefined && isPaused(held) ? (paused?.until ?? 0) : 0);
       return { held, pausedUntil: until > clock.now() ? until : undefined };
     },
-    close: (reason) => flight.close(reason),
+    stop: (reason) => flight.close(reason),
   };
 }
 
-/** Whether a renewal that failed so is to be tried again after a pause. */
-function mayPass(error: unknown): error is ToolServerError {
+/** Whether a failed renewal is retried after a pause. */
+function isTransient(error: unknown): error is ToolServerError {
   return isPassingFailure(error) || ToolServerError.is(error, "TOKEN_REFUSED");
 }
 
-function restingFailure(
+function pausedFailure(
   options: TokenManagerOptions,
   { error, until }: { readonly error: ToolServerError; readonly until: number },
 ): ToolServerError {
@@ -247,7 +250,7 @@ function restingFailure(
     options,
     error.code,
     {
-      problem: `its token could not be renewed, and no renewal is tried for another ${seconds} s. ${describeProblem(error)}`,
+      problem: `cannot renew its token; the next attempt is in ${seconds} s. ${describeProblem(error)}`,
       advice: error.advice,
     },
     { cause: error },

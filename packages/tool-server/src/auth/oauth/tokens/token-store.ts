@@ -22,12 +22,10 @@ export interface TokenStore {
   reserve<T>(task: (write: (record: TokenRecord) => Promise<HeldToken>) => Promise<T>): Promise<T>;
   /** Deletes them where they still are the ones that are meant. */
   remove(held: HeldToken): Promise<boolean>;
-  /** Runs a task that nobody else runs at the same time, in any process. The task is not cut off once it began. */
-  alone<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
-/** Longer than a renewal with all its tries, so that who waits finds the result. */
-const lockWaitMs = 60_000;
+/** How long to wait for the lock of tokens: longer than a renewal with all its attempts, so that a caller that waits finds the result. */
+export const tokenLockWaitMs = 60_000;
 const writeTries = 3;
 
 export function createTokenStore(
@@ -62,7 +60,5 @@ export function createTokenStore(
     write: (record) => write(record, (json) => vault.put(key, json)),
     reserve: (task) => vault.reserve(key, (put) => task((record) => write(record, put))),
     remove: ({ revision }) => vault.deleteIf(key, revision),
-    alone: (task, signal) =>
-      vault.withLock(key, task, { waitMs: lockWaitMs, ...(signal === undefined ? {} : { signal }) }),
   };
 }
