@@ -1,12 +1,13 @@
 import { hasEnvelope, isModernVersion, parseMessage, type ReadMessage } from "@wirescope/tool-server/internal";
 import { accepts, isJson } from "./accepts.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import type { HttpHandler, HttpRequest } from "./http-exchange.js";
+import type { HttpHandler, HttpRequest, HttpResponse } from "./http-exchange.js";
 import { serveLegacyDelete, serveLegacyGet, serveLegacyPost } from "./legacy-http.js";
 import { headerOf } from "./modern-headers.js";
 import { serveModernPost } from "./modern-http.js";
 import { readBody } from "./read-body.js";
 import { httpError, refuse } from "./refuse.js";
+import { createTurnQueue } from "./turn-queue.js";
 
 /**
  * The endpoint of Streamable HTTP, of both eras. What a body says decides which: a request of the newer one names its version
@@ -14,6 +15,7 @@ import { httpError, refuse } from "./refuse.js";
  */
 export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
   const { limits } = parts;
+  const turns = createTurnQueue();
   return (request, response) => {
     const version = headerOf(request.headers, "mcp-protocol-version");
     // The newer era knows nothing but POST.
@@ -51,15 +53,36 @@ export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
         );
         return;
       }
-      const read = parseMessage(text);
-      if ("code" in read) {
-        refuse(request, response, httpError(400, read.message, read.code));
+      if (turns.tryBegin()) {
+        serveMessage(parts, request, response, text, false);
         return;
       }
-      if (isModern(read, request)) serveModernPost(parts, request, response, read);
-      else serveLegacyPost(parts, request, response, read);
+      let isGone = false;
+      response.once("close", () => {
+        isGone = true;
+      });
+      turns.defer(() => serveMessage(parts, request, response, text, isGone));
     });
   };
+}
+
+function serveMessage(
+  parts: EndpointParts,
+  request: HttpRequest,
+  response: HttpResponse,
+  text: string,
+  isGone: boolean,
+): void {
+  const read = parseMessage(text);
+  if ("code" in read) {
+    refuse(request, response, httpError(400, read.message, read.code));
+    return;
+  }
+  const isNewer = isModern(read, request);
+  // A client of the older era that goes away does not cancel its calls; but nobody would know the id of a new session.
+  if (isGone && (isNewer || (read.kind === "request" && read.message.method === "initialize"))) return;
+  if (isNewer) serveModernPost(parts, request, response, read);
+  else serveLegacyPost(parts, request, response, read);
 }
 
 function isModern({ kind, message }: ReadMessage, request: HttpRequest): boolean {

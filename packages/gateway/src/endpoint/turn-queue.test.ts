@@ -1,0 +1,104 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { patience, startTestGateway, type TestGateway } from "../gateway.test.helper.js";
+import { createTurnQueue } from "./turn-queue.js";
+
+/** A connection that the gateway may not have accepted yet. */
+async function open({ url }: TestGateway): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  onTestFinished(() => void socket.destroy());
+  await once(socket, "connect");
+  return socket.resume();
+}
+
+/** Counts the connections that servers of this process accept. */
+function countAccepted(onAccepted: (count: number) => void = () => {}): () => number {
+  let count = 0;
+  const listener = (): void => onAccepted(++count);
+  subscribe("net.server.socket", listener);
+  onTestFinished(() => void unsubscribe("net.server.socket", listener));
+  return () => count;
+}
+
+function requestOf({ token }: TestGateway, body: object): string {
+  const text = JSON.stringify(body);
+  const lines = Object.entries({
+    host: "localhost",
+    authorization: `Bearer ${token}`,
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+    "content-length": text.length,
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `POST /mcp HTTP/1.1\r\n${lines.join("")}\r\n${text}`;
+}
+
+const initialize = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "busy", version: "1" } },
+};
+
+test("new connections are accepted while many requests of others are waiting", async () => {
+  let opened = 0;
+  const gateway = await startTestGateway(
+    {},
+    {
+      onEvent({ kind }) {
+        if (kind !== "session-opened") return;
+        opened += 1;
+      },
+    },
+  );
+  let openedBefore: number | undefined;
+  const accepted = countAccepted((count) => {
+    if (count === 210) openedBefore = opened;
+  });
+  const busy = await Promise.all(Array.from({ length: 200 }, () => open(gateway)));
+  await expect.poll(accepted, patience).toBe(200);
+  for (const socket of busy) socket.write(requestOf(gateway, initialize));
+  await Promise.all(Array.from({ length: 10 }, () => open(gateway)));
+  await expect.poll(() => opened, patience).toBe(200);
+  await expect.poll(() => openedBefore, patience).toBeLessThan(200);
+});
+
+test("a client that goes away while its initialize waits gets no session", async () => {
+  let opened = 0;
+  let leave = (): void => {};
+  const gateway = await startTestGateway(
+    {},
+    {
+      onEvent({ kind }) {
+        if (kind !== "session-opened") return;
+        opened += 1;
+        leave();
+      },
+    },
+  );
+  const accepted = countAccepted();
+  const sockets = await Promise.all(Array.from({ length: 100 }, () => open(gateway)));
+  const [leaving, last] = sockets.slice(-2) as [Socket, Socket];
+  leave = () => void leaving.destroy();
+  await expect.poll(accepted, patience).toBe(100);
+  for (const socket of sockets) socket.write(requestOf(gateway, initialize));
+  await once(last, "data");
+  expect(opened).toBe(99);
+});
+
+test("a task that comes while others wait runs after them, and none is lost", async () => {
+  const turns = createTurnQueue(2);
+  const order: string[] = [];
+  const run = (name: string): void => {
+    if (turns.tryBegin()) order.push(name);
+    else turns.defer(() => void order.push(name));
+  };
+  for (const name of "abcdefg") run(name);
+  expect(order.join("")).toBe("ab");
+  setImmediate(() => run("h"));
+  await expect.poll(() => order.join(""), patience).toBe("abcdefgh");
+  run("i");
+  expect(order.join("")).toBe("abcdefghi");
+});

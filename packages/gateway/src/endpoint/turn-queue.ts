@@ -1,0 +1,48 @@
+/** Limits how many requests begin in one turn of the event loop. The others wait for the next turns, in their order. */
+export interface TurnQueue {
+  /** Whether a request may begin in this turn. If so it is counted; if not, give it to `defer`. */
+  tryBegin(): boolean;
+  /** Runs a task in a later turn, after those that wait already. */
+  defer(task: () => void): void;
+}
+
+const maxPerTurn = 8;
+
+/**
+ * Node accepts one connection per turn (libuv since 1.45). If a turn handled all requests that are ready, a gateway with many busy
+ * connections would leave new clients in the kernel's queue: with 400 busy connections on one core, for longer than any client waits.
+ */
+export function createTurnQueue(max: number = maxPerTurn): TurnQueue {
+  const waiting: (() => void)[] = [];
+  let begun = 0;
+  let scheduled = 0;
+
+  const endTurn = (): void => {
+    begun = 0;
+  };
+  // One immediate per task: Node runs microtasks in between, as after an event.
+  const schedule = (): void => {
+    scheduled += 1;
+    setImmediate(runNext);
+  };
+  const runNext = (): void => {
+    scheduled -= 1;
+    const task = waiting.shift();
+    // Immediates that are scheduled by an immediate run in the next turn, after a connection was accepted.
+    if (scheduled === 0) while (scheduled < Math.min(max, waiting.length)) schedule();
+    task?.();
+  };
+
+  return {
+    tryBegin() {
+      if (waiting.length > 0 || begun >= max) return false;
+      if (begun === 0) setImmediate(endTurn);
+      begun += 1;
+      return true;
+    },
+    defer(task) {
+      waiting.push(task);
+      if (scheduled < max) schedule();
+    },
+  };
+}
