@@ -1,12 +1,11 @@
 // A gateway in front of one server: node gateway-server.js <entry as JSON>
 import { startGateway } from "@wirescope/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
-import { parseConfiguration } from "@wirescope/tool-server/config";
+import { createConfiguration } from "@wirescope/tool-server/config";
 import { serveUntilLetGo } from "./serving-process.js";
 
 const secrets = createSecretRegistry();
-const text = JSON.stringify({ raw: JSON.parse(process.argv[2] ?? "{}") });
-const configuration = parseConfiguration(text, { allowInsecureLoopback: true, secrets });
+const configuration = createConfiguration({ raw: JSON.parse(process.argv[2] ?? "{}") }, { secrets });
 const gateway = await startGateway({
   plugins: [{ configuration, variables: process.env, pluginRoot: process.cwd(), assertTrusted: async () => {} }],
   secrets,

@@ -3,8 +3,8 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { createRegistry } from "@wirescope/channelz";
 import { observeToolServers } from "@wirescope/instrument/tool-server";
-import { createSecretRegistry, createToolServers, type ToolServers } from "@wirescope/tool-server";
-import { parseConfiguration } from "@wirescope/tool-server/config";
+import { connectToolServer } from "@wirescope/tool-server";
+import type { ToolServerLocation } from "@wirescope/tool-server/config";
 import { median } from "./compare.js";
 import { callInFlight } from "./in-flight.js";
 import { figure, type Row } from "./report.js";
@@ -33,7 +33,7 @@ export async function benchToolCalls(): Promise<Row[]> {
   const http = await startServing<{ port: number }>("raw-tool-server.js", ["http"]);
   try {
     const url = `http://127.0.0.1:${http.ready.port}/mcp`;
-    rows.push(...(await compareSides("Streamable HTTP", 0.4, await sdkOverHttp(url), { type: "http", url })));
+    rows.push(...(await compareSides("Streamable HTTP", 0.4, await sdkOverHttp(url), { url })));
   } finally {
     await http.stop();
   }
@@ -43,8 +43,8 @@ export async function benchToolCalls(): Promise<Row[]> {
   return rows;
 }
 
-async function compareSides(name: string, most: number, sdk: Side, entry: object): Promise<Row[]> {
-  const ours = await openOurs(entry);
+async function compareSides(name: string, most: number, sdk: Side, server: ToolServerLocation): Promise<Row[]> {
+  const ours = await openOurs(server);
   const samples = { sdk: [] as number[], ours: [] as number[], watched: [] as number[] };
   const compare = async (kind: "ours" | "watched"): Promise<void> => {
     for (let round = -warmUps; round < rounds; round += 1) {
@@ -104,20 +104,10 @@ async function sdkSide(transport: StreamableHTTPClientTransport | StdioClientTra
   };
 }
 
-async function openOurs(entry: object): Promise<Side> {
-  const secrets = createSecretRegistry();
-  const servers: ToolServers = createToolServers({
-    configuration: parseConfiguration(JSON.stringify({ raw: entry }), { allowInsecureLoopback: true, secrets }),
-    variables: { PATH: process.env.PATH },
-    pluginRoot: process.cwd(),
-    secrets,
-    assertTrusted: async () => {},
-    settings: { info },
-  });
-  const connection = await servers.open("raw");
-  await connection.connect();
+async function openOurs(server: ToolServerLocation): Promise<Side> {
+  const connection = await connectToolServer(server, { name: "raw", client: { info } });
   return {
     call: () => connection.callTool({ name: "echo", arguments: { text: "hello" } }),
-    close: () => servers.close(),
+    close: () => connection.close(),
   };
 }

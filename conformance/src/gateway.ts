@@ -5,11 +5,10 @@
 
 import { startGateway } from "@wirescope/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
-import { parseConfiguration } from "@wirescope/tool-server/config";
+import { createConfiguration } from "@wirescope/tool-server/config";
 
-const [url] = process.argv.slice(2);
-const mcpServers = { everything: { type: "http", url } };
-const configuration = parseConfiguration(JSON.stringify({ mcpServers }), { allowInsecureLoopback: true });
+const [url = ""] = process.argv.slice(2);
+const configuration = createConfiguration({ everything: { url } });
 const gateway = await startGateway({
   plugins: [{ configuration, variables: {}, pluginRoot: process.cwd(), assertTrusted: async () => {} }],
   secrets: createSecretRegistry(),

@@ -3,13 +3,13 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createRegistry } from "@wirescope/channelz";
 import { type PluginServers, startGateway } from "@wirescope/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
-import { parseConfiguration } from "@wirescope/tool-server/config";
+import { createConfiguration, type ToolServerLocation } from "@wirescope/tool-server/config";
 import { type Census, takeCensus } from "./census.js";
 import { answerParent } from "./child.js";
 
 export type GatewayQuestion =
   | { readonly kind: "address" }
-  | { readonly kind: "reload"; readonly entries: object }
+  | { readonly kind: "reload"; readonly entries: Record<string, ToolServerLocation> }
   /** What is held; and what is held after a collection. */
   | { readonly kind: "count" }
   | { readonly kind: "census" }
@@ -30,8 +30,8 @@ export interface GatewayAddress {
 const secrets = createSecretRegistry();
 // What is kept of the past is bounded, and small here, so that growth is a leak.
 const registry = createRegistry({ maxClosed: 100, maxTraceBytes: 256 * 1024 });
-const pluginOf = (entries: object): PluginServers => ({
-  configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true, secrets }),
+const pluginOf = (servers: Record<string, ToolServerLocation>): PluginServers => ({
+  configuration: createConfiguration(servers, { secrets }),
   variables: { PATH: process.env.PATH },
   pluginRoot: process.cwd(),
   assertTrusted: async () => {},

@@ -1,5 +1,5 @@
 import { createSecretRegistry } from "@wirescope/tool-server";
-import { parseConfiguration, type Variables } from "@wirescope/tool-server/config";
+import { createConfiguration, type Variables } from "@wirescope/tool-server/config";
 import { requireGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 import type { ConfigurationAtHand } from "./configuration-at-hand.js";
@@ -8,13 +8,13 @@ import type { ConfigurationAtHand } from "./configuration-at-hand.js";
 export async function gatewayAtHand({ env }: Io): Promise<ConfigurationAtHand & { readonly variables: Variables }> {
   const running = await requireGateway(env);
   const secrets = createSecretRegistry();
-  const headers = running.token === undefined ? {} : { headers: { Authorization: "Bearer ${GATEWAY_TOKEN}" } };
-  const entry = { type: "http", url: running.endpoint, ...headers };
+  const headers: Record<string, string> =
+    running.token === undefined ? {} : { Authorization: `Bearer ${running.token}` };
   return {
     file: "",
     pluginRoot: process.cwd(),
-    configuration: parseConfiguration(JSON.stringify({ gateway: entry }), { allowInsecureLoopback: true, secrets }),
+    configuration: createConfiguration({ gateway: { url: running.endpoint, headers } }, { secrets }),
     secrets,
-    variables: { ...env, GATEWAY_TOKEN: running.token },
+    variables: env,
   };
 }

@@ -1,5 +1,12 @@
 export { type CheckOptions, type CheckReport, checkConfiguration } from "./check-configuration.js";
 export { configurationFileName, findConfigurationFile, readConfigurationFile } from "./configuration-file.js";
+export {
+  type CreateConfigurationOptions,
+  createConfiguration,
+  type LocalToolServer,
+  type RemoteToolServer,
+  type ToolServerLocation,
+} from "./create-configuration.js";
 export type { Entry, NamedField, NetworkEntry, NetworkType, StdioEntry, TenantVariable, TextField } from "./entry.js";
 export { type Finding, formatPath, type JsonPath, type Place, type Severity } from "./finding.js";
 export { type Configuration, type ParseConfigurationOptions, parseConfiguration } from "./parse-configuration.js";

@@ -7,6 +7,7 @@ import { literalOf, pluginRootVariable, variablesOf } from "./template.js";
  * entry that runs `wirescope bridge`, which replaces `$NAME` in its arguments itself: so a token does not become an argument.
  */
 export function judgeTemplate(field: TextField, report: Report, bridgeVariables?: ReadonlySet<string>): void {
+  if (field.template.isLiteral) return;
   for (const reason of new Set(field.template.malformed)) {
     report(
       "variable-malformed",

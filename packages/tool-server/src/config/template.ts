@@ -5,6 +5,8 @@ export interface Template {
   readonly parts: readonly TemplatePart[];
   /** What was meant as a reference and is none, in order. */
   readonly malformed: readonly string[];
+  /** Whether the text comes from code and not from a file: then nothing in it is meant as a variable. Default false. */
+  readonly isLiteral?: boolean | undefined;
 }
 
 /** A piece of a template. */

@@ -57,7 +57,7 @@ export interface ForwardedRequest {
  * A call whose request never reached the server is made once more by itself; one that may have is made again only where
  * that changes nothing.
  */
-export interface Connection {
+export interface Connection extends AsyncDisposable {
   readonly info: ConnectionInfo;
   readonly state: ConnectivityState;
   /** What the server said of itself; undefined while it is not connected. */
@@ -93,6 +93,6 @@ export interface Connection {
   onState(listener: StateListener): () => void;
   /** Calls the listener for each list that changed, until the returned function is called. */
   onListChanged(listener: (list: ChangedList) => void): () => void;
-  /** Ends it and all calls in flight, which reject with CONNECTION_CLOSED. */
+  /** Ends it and all calls in flight, which reject with CONNECTION_CLOSED. `await using` does the same. */
   close(): Promise<void>;
 }

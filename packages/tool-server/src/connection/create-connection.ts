@@ -202,6 +202,15 @@ export function createConnection(options: ConnectionOptions): Connection {
   publish("connection:opened", info);
   if (isEager) keeper.begin();
 
+  const close = (): Promise<void> => {
+    closing ??= (async () => {
+      await keeper.close();
+      await options.dispose?.();
+      publish("connection:closed", { subject: info, reason: "It was closed." });
+    })();
+    return closing;
+  };
+
   return {
     info,
     get state() {
@@ -250,14 +259,8 @@ export function createConnection(options: ConnectionOptions): Connection {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    close() {
-      closing ??= (async () => {
-        await keeper.close();
-        await options.dispose?.();
-        publish("connection:closed", { subject: info, reason: "It was closed." });
-      })();
-      return closing;
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

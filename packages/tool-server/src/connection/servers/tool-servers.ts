@@ -125,7 +125,11 @@ function keyOf(entry: Entry, variables: Variables): string {
 function assertValid(name: string, { findings }: Configuration): void {
   const errors = findings.filter(({ server, severity }) => severity === "error" && server === name);
   if (errors.length === 0) return;
-  const placed = errors.map(({ line, column, message, fix }) => ({ message: `${line}:${column}: ${message}`, fix }));
+  const placed = errors.map(({ line, column, message, fix }) => ({
+    // A configuration that code made has no lines.
+    message: line === 0 ? message : `${line}:${column}: ${message}`,
+    fix,
+  }));
   const subject = `The entry of the server ${JSON.stringify(name)} has errors.`;
   throw new ToolServerError("ENTRY_INVALID", { subject, ...partsOfFindings(placed) });
 }

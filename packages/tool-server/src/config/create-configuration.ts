@@ -1,0 +1,91 @@
+import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
+import type { Entry, NamedField, NetworkType, TextField } from "./entry.js";
+import { collectFindings, type Place, redactFinding } from "./finding.js";
+import { judgeHeaders } from "./judge-headers.js";
+import { judgeSecrets } from "./judge-secrets.js";
+import { judgeUrl } from "./judge-url.js";
+import type { Configuration } from "./parse-configuration.js";
+
+/** A tool server on the network, as code names it. */
+export interface RemoteToolServer {
+  /** `https://…`, or `wss://…` for a WebSocket server. `http://` and `ws://` are accepted for a loopback host only. */
+  readonly url: string | URL;
+  /** Headers of every request, such as `Authorization`. The values are sent as they are. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** The transport: Streamable HTTP, HTTP with SSE, or WebSocket. Default: by the scheme of the url, `http` or `ws`. */
+  readonly type?: NetworkType | undefined;
+}
+
+/** A tool server that runs as a child process, as code names it. */
+export interface LocalToolServer {
+  /** The program, as a path or a name on the PATH. No shell is involved. */
+  readonly command: string;
+  readonly args?: readonly string[] | undefined;
+  /** Variables of the process, in addition to the few that every child inherits (PATH, HOME and the like). */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A tool server, as code names it. */
+export type ToolServerLocation = RemoteToolServer | LocalToolServer;
+
+/** How a configuration is made. */
+export interface CreateConfigurationOptions {
+  /** Where the credentials of the servers are registered, so that no message contains them. Default: a new registry. */
+  readonly secrets?: SecretRegistry | undefined;
+}
+
+/**
+ * Makes a configuration from servers by name, without a file. Values are used as they are: `${NAME}` is not replaced. Never throws:
+ * a server whose url or headers cannot be used has an error among the findings, and opening it fails with ENTRY_INVALID.
+ */
+export function createConfiguration(
+  servers: Readonly<Record<string, ToolServerLocation>>,
+  { secrets = createSecretRegistry() }: CreateConfigurationOptions = {},
+): Configuration {
+  const { findings, report } = collectFindings();
+  const entries = Object.entries(servers).map(([name, server]) => createEntry(name, server));
+  for (const entry of entries) {
+    // Secrets are expected here: code gets them from wherever it keeps them.
+    for (const secret of judgeSecrets(entry, () => {})) if (secret.length >= 8) secrets.add(secret);
+    if (entry.type === "stdio") continue;
+    judgeUrl(entry, report);
+    judgeHeaders(entry.headers, report);
+  }
+  return { entries, findings: findings.map((finding) => redactFinding(finding, secrets)) };
+}
+
+function createEntry(name: string, server: ToolServerLocation): Entry {
+  const place: Place = { line: 0, column: 0, path: [name], server: name };
+  const field = (path: string, text: string): TextField => {
+    const parts = text === "" ? [] : [{ kind: "text" as const, text }];
+    return { ...place, field: path, template: { text, parts, malformed: [], isLiteral: true } };
+  };
+  const fields = (path: string, values: Readonly<Record<string, string>> = {}): NamedField[] =>
+    Object.entries(values).map(([key, value]) => ({ ...field(`${path}.${key}`, value), name: key }));
+  if ("command" in server) {
+    const { command, args = [], env } = server;
+    return {
+      ...place,
+      type: "stdio",
+      name,
+      command: field("command", command),
+      args: args.map((arg, index) => field(`args[${index}]`, arg)),
+      env: fields("env", env),
+      sandbox: true,
+      written: server,
+    };
+  }
+  const url = String(server.url);
+  return {
+    ...place,
+    type: server.type ?? (/^wss?:/i.test(url) ? "ws" : "http"),
+    name,
+    url: field("url", url),
+    headers: fields("headers", server.headers),
+    headersHelper: undefined,
+    sandbox: true,
+    tenants: [],
+    allowsInsecureLoopback: true,
+    written: { ...server, url },
+  };
+}

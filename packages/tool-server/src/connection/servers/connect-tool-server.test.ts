@@ -1,0 +1,157 @@
+import { once } from "node:events";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
+import { expect, onTestFinished, test } from "vitest";
+import type { ChildProcessInfo, ConnectionInfo } from "../../connection-info.js";
+import { channels } from "../../diagnostics.js";
+import { failureOf } from "../../failure-of.test.helper.js";
+import { everything, freePort, runServer } from "../transports/published-server.test.helper.js";
+import { connectToolServer } from "./connect-tool-server.js";
+
+const token = "secret-token-of-the-test";
+
+/** A real server on this machine that requires the token. */
+async function startServer(): Promise<{ url: string; server: Server }> {
+  const handler = toNodeHandler(
+    createMcpHandler(() => {
+      const tools = new McpServer({ name: "guarded", version: "1.0.0" });
+      tools.registerTool("greet", {}, async () => ({ content: [{ type: "text", text: "hello" }] }));
+      return tools;
+    }),
+  );
+  const server = createServer((request, response) => {
+    if (request.headers.authorization === `Bearer ${token}`) (handler as RequestListener)(request, response);
+    else response.writeHead(401, { "www-authenticate": "Bearer" }).end();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, server };
+}
+
+/** The connections that were opened and not closed since. */
+function watchConnections(): Set<ConnectionInfo> {
+  const open = new Set<ConnectionInfo>();
+  const onOpened = (info: unknown): void => void open.add(info as ConnectionInfo);
+  const onClosed = (message: unknown): void => void open.delete((message as { subject: ConnectionInfo }).subject);
+  channels["connection:opened"].subscribe(onOpened);
+  channels["connection:closed"].subscribe(onClosed);
+  onTestFinished(() => {
+    channels["connection:opened"].unsubscribe(onOpened);
+    channels["connection:closed"].unsubscribe(onClosed);
+  });
+  return open;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+const textOf = ({ content }: { content: readonly unknown[] }): unknown => content[0];
+
+test("connects by url with headers, lists and calls tools, and leaves no connection after close", async () => {
+  const { url, server } = await startServer();
+  const guarded = await connectToolServer({ url, headers: { Authorization: `Bearer ${token}` } });
+  expect((await guarded.listTools()).tools.map(({ name }) => name)).toEqual(["greet"]);
+  expect(textOf(await guarded.callTool({ name: "greet" }))).toEqual({ type: "text", text: "hello" });
+  await guarded.close();
+  await expect.poll(() => new Promise((resolve) => server.getConnections((_, count) => resolve(count)))).toBe(0);
+});
+
+test("closes at the end of a block that declares it with await using", async () => {
+  const { url } = await startServer();
+  const open = watchConnections();
+  {
+    await using guarded = await connectToolServer({ url, headers: { Authorization: `Bearer ${token}` } });
+    expect(guarded.state).toBe("READY");
+    expect(open.size).toBe(1);
+  }
+  expect(open.size).toBe(0);
+});
+
+test("connects to a child process by command, and ends it with close", async () => {
+  let pid = 0;
+  const onSocket = (info: unknown): void => {
+    pid = (info as ChildProcessInfo).pid;
+  };
+  channels["socket:opened"].subscribe(onSocket);
+  onTestFinished(() => void channels["socket:opened"].unsubscribe(onSocket));
+  const server = await connectToolServer(
+    { command: process.execPath, args: [everything, "stdio"], env: { GREETING: "$HOME ${HOME} %PATH%" } },
+    { name: "everything" },
+  );
+  const { content } = await server.callTool({ name: "get-env" });
+  const [environment] = content.map((part) => (part.type === "text" ? JSON.parse(part.text) : {}));
+  // Values of code are not templates.
+  expect(environment.GREETING).toBe("$HOME ${HOME} %PATH%");
+  expect(server.info.name).toBe("everything");
+  expect(process.kill(pid, 0)).toBe(true);
+  await server.close();
+  await expect.poll(() => isAlive(pid)).toBe(false);
+  expect((await failureOf(server.listTools())).code).toBe("CONNECTION_CLOSED");
+});
+
+test("falls back to HTTP with SSE if the server does not have Streamable HTTP", async () => {
+  const port = await freePort();
+  await runServer([everything, "sse"], port);
+  await using server = await connectToolServer({ url: `http://localhost:${port}/sse` });
+  expect(server.info.kind).toBe("sse");
+  const { content } = await server.callTool({ name: "echo", arguments: { message: "hi" } });
+  expect(content).toEqual([{ type: "text", text: "Echo: hi" }]);
+});
+
+test("a wrong token fails with UNAUTHORIZED, does not appear in the message, and leaves nothing open", async () => {
+  const { url } = await startServer();
+  const open = watchConnections();
+  const wrong = "another-token-that-is-wrong";
+  const error = await failureOf(connectToolServer({ url, headers: { Authorization: `Bearer ${wrong}` } }));
+  expect(error.code).toBe("UNAUTHORIZED");
+  expect(error.message).not.toContain(wrong);
+  expect(open.size).toBe(0);
+});
+
+test("a server that does not listen fails with SERVER_UNREACHABLE and names the host", async () => {
+  const open = watchConnections();
+  const port = await freePort();
+  const error = await failureOf(connectToolServer({ url: `http://127.0.0.1:${port}/mcp` }));
+  expect(error.code).toBe("SERVER_UNREACHABLE");
+  expect(error.message).toContain(`127.0.0.1:${port}`);
+  expect(open.size).toBe(0);
+});
+
+test("http:// is refused unless the host is loopback, before anything is sent", async () => {
+  const error = await failureOf(connectToolServer({ url: "http://tools.example.com/mcp" }));
+  expect(error.code).toBe("ENTRY_INVALID");
+  expect(error.message).toContain("https://");
+  expect(error.message).not.toMatch(/\d+:\d+:/);
+});
+
+test("a program that does not exist fails with CHILD_NOT_RUNNABLE", async () => {
+  const error = await failureOf(connectToolServer({ command: "/nowhere/at-all" }));
+  expect(error.code).toBe("CHILD_NOT_RUNNABLE");
+});
+
+test("an aborted signal ends the attempt to connect with CALL_CANCELLED", async () => {
+  const silent = createServer(() => {});
+  silent.listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  onTestFinished(() => {
+    silent.closeAllConnections();
+    silent.close();
+  });
+  const stop = new AbortController();
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/mcp`;
+  const failure = failureOf(connectToolServer({ url }, { signal: stop.signal }));
+  await once(silent, "request");
+  stop.abort();
+  expect((await failure).code).toBe("CALL_CANCELLED");
+});

@@ -1,0 +1,87 @@
+import { basename } from "node:path";
+import { createConfiguration, type ToolServerLocation } from "../../config/create-configuration.js";
+import { ToolServerError } from "../../errors.js";
+import { createSecretRegistry, type SecretRegistry } from "../../secrets/redactor.js";
+import { parseUrl } from "../../url.js";
+import type { ClientSettings } from "../client-settings.js";
+import type { Connection } from "../connection.js";
+import type { ToolServerSettings } from "./open-tool-server.js";
+import { openEntry } from "./tool-servers.js";
+
+/** How one tool server is connected to. */
+export interface ConnectToolServerOptions extends Omit<ToolServerSettings, "settings" | "isEager"> {
+  /** The name of the server in messages and in Channelz. Default: its host, or its program. */
+  readonly name?: string | undefined;
+  /** Who we are to the server, and what it may ask of us. Default: `wirescope`, and nothing. */
+  readonly client?: ClientSettings | undefined;
+  /** The working directory of a child process. Default: that of this process. */
+  readonly cwd?: string | undefined;
+  /** Gives up connecting. */
+  readonly signal?: AbortSignal | undefined;
+  /** Where credentials are registered, so that no message contains them. Default: a new registry. */
+  readonly secrets?: SecretRegistry | undefined;
+}
+
+/**
+ * Connects to one tool server by url or by command, and resolves once it has responded. Close the connection when it is no longer
+ * needed, or declare it with `await using`.
+ *
+ * A url without a `type` is tried over Streamable HTTP first, and over HTTP with SSE if the server does not have that. A connection
+ * that is lost is opened again at the next call. No approval is needed, because the program itself names the server; the servers of a
+ * configuration file are opened with `openToolServers`, which requires approvals.
+ *
+ * Rejects with a ToolServerError: ENTRY_INVALID for a url or header that must not be used, SERVER_UNREACHABLE, UNAUTHORIZED,
+ * CHILD_NOT_RUNNABLE, CALL_CANCELLED, and others. Nothing is left open then.
+ */
+export async function connectToolServer(
+  server: ToolServerLocation,
+  options: ConnectToolServerOptions = {},
+): Promise<Connection> {
+  try {
+    return await connect(server, options);
+  } catch (error) {
+    if (!mayNeedSse(server, error)) throw error;
+    // If that fails as well, the first failure is the one to report: it is about the transport that servers should have.
+    return connect({ ...server, type: "sse" }, options).catch(() => {
+      throw error;
+    });
+  }
+}
+
+async function connect(server: ToolServerLocation, options: ConnectToolServerOptions): Promise<Connection> {
+  const { name = nameOf(server), secrets = createSecretRegistry(), cwd = process.cwd(), signal } = options;
+  const configuration = createConfiguration({ [name]: server }, { secrets });
+  const [entry] = configuration.entries;
+  if (entry === undefined) throw new TypeError("A server has a url or a command.");
+  const { connection } = await openEntry(
+    {
+      ...options,
+      configuration,
+      variables: process.env,
+      pluginRoot: cwd,
+      secrets,
+      assertTrusted: async () => {},
+      settings: options.client ?? { info: { name: "wirescope", version: "0.1.0" } },
+    },
+    entry,
+  );
+  try {
+    await connection.connect({ signal });
+    return connection;
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+/** Whether a server refuses the request of Streamable HTTP as servers do that only have the older transport. */
+function mayNeedSse(server: ToolServerLocation, error: unknown): server is ToolServerLocation & { url: string } {
+  if (!("url" in server) || server.type !== undefined || !/^http/i.test(String(server.url))) return false;
+  return ToolServerError.is(error) && [400, 404, 405].includes(error.details.status ?? 0);
+}
+
+function nameOf(server: ToolServerLocation): string {
+  if ("command" in server) return basename(server.command) || server.command;
+  const url = String(server.url);
+  return parseUrl(url)?.host || url;
+}
