@@ -28,14 +28,14 @@ export async function ensureInstalled() {
   if (isInstalled()) return;
   await withLock(async () => {
     if (isInstalled()) return;
-    say("Installing the dependencies (npm ci). This happens once, and when package-lock.json changes.");
+    say("Installing dependencies (npm ci). This runs once, and again when package-lock.json changes.");
     const code = await run("npm", ["ci", "--loglevel=error", "--no-progress"]);
     if (code !== 0) {
       throw new SetupError(
         [
-          `npm ci ended with code ${code}; its own words are above.`,
-          "What to do: check that the npm registry can be reached (npm ping --loglevel=notice); if package.json and",
-          "package-lock.json disagree, run npm install --loglevel=notice and look at the change before you keep it.",
+          `npm ci failed with code ${code}; see its output above.`,
+          "Check that the npm registry is reachable (npm ping --loglevel=notice). If package.json and",
+          "package-lock.json disagree, run npm install --loglevel=notice and review the change before you keep it.",
         ].join("\n"),
       );
     }
@@ -49,7 +49,7 @@ export async function ensureBuilt() {
     const code = await run(process.execPath, [compiler, "-b"]);
     if (code !== 0) {
       throw new SetupError(
-        `The build (tsc -b) ended with code ${code}; the errors are above. Mend them, then run the command again.`,
+        `The build (tsc -b) failed with code ${code}; see the errors above. Fix them, then run the command again.`,
       );
     }
     const { ensureBundled } = await import("./bundle.mjs");
@@ -92,7 +92,7 @@ export function run(program, args, { stdout = 2 } = {}) {
     const done = () => process.off("SIGTERM", onSignal).off("SIGINT", onSignal);
     child.on("error", (error) => {
       done();
-      reject(new SetupError(`${program} cannot be started: ${error.message}. Is it installed and on the PATH?`));
+      reject(new SetupError(`Cannot start ${program}: ${error.message}. Check that it is installed and on the PATH.`));
     });
     child.on("close", (code, killedBy) => {
       done();
@@ -151,7 +151,7 @@ async function withLock(work) {
       breakLock(holder);
       continue;
     }
-    if (!told) say(`Waiting for another set-up of this checkout (process ${holder}); it holds ${lockFile}.`);
+    if (!told) say(`Waiting for another setup of this checkout (process ${holder}), which holds ${lockFile}.`);
     told = true;
     await sleep(100);
   }

@@ -38,14 +38,14 @@ test("[TS-D-ADMIN-9] login and logout sign the running gateway in and out: its c
   expect(await tools()).toEqual(["notes__sign_in"]);
   const before = await world.run(["auth"]);
   expect(before.stdout).toMatch(
-    new RegExp(`^As the gateway at ${originOf(up)} has it\\.\\n\\n.*\\nnotes +not signed in`, "s"),
+    new RegExp(`^Sign-ins of the gateway at ${originOf(up)}\\.\\n\\n.*\\nnotes +not signed in`, "s"),
   );
 
   const login = await world.run(["login", "notes"], { person: browsingPerson() });
   expect(login.stderr).toContain(`Sign in to notes with ${world.authorization.issuer}, as you asked.\n`);
   expect(login).toMatchObject({
     code: 0,
-    stdout: `The gateway at ${originOf(up)} is signed in to notes with ${world.authorization.issuer}.\nPermissions: notes:read.\nnotes answers: notes 3.1.0\n`,
+    stdout: `The gateway at ${originOf(up)} is signed in to notes with ${world.authorization.issuer}.\nScopes: notes:read.\nConnected to notes: notes 3.1.0\n`,
   });
   expect(await tools()).toEqual(["notes__read", "notes__write"]);
   expect((await world.run(["auth", "notes"])).stdout).toMatch(/^sign-in +signed in$/m);
@@ -57,7 +57,7 @@ test("[TS-D-ADMIN-9] login and logout sign the running gateway in and out: its c
   const logout = await world.run(["logout", "notes"]);
   expect(logout.code).toBe(0);
   expect(logout.stdout).toMatch(
-    /tokens of .* are wiped here\.[\s\S]*access token: revoked[\s\S]*notes refuses it \(401\)/,
+    /Deleted the tokens issued by .*[\s\S]*access token: revoked[\s\S]*notes rejects it \(401\)/,
   );
   await expect.poll(tools, patience).toEqual(["notes__sign_in"]);
   const why = await world.run(["why", "notes"]);
@@ -102,7 +102,7 @@ test("a sign-in whose browser cannot reach the gateway goes on with the pasted a
   expect(JSON.parse(stdout)).toMatchObject({
     server: "notes",
     isSignedIn: true,
-    answers: { name: "notes", version: "3.1.0" },
+    serverInfo: { name: "notes", version: "3.1.0" },
     gateway: originOf(up),
   });
 });
@@ -124,7 +124,7 @@ test("[TS-D-OAUTH-1] a server that names another authorization server: the perso
   const no = await world.run(["login", "notes"], { person: answer("") });
   expect(no.code).toBe(1);
   expect(no.stderr).toContain(
-    `notes wants another authorization server than before: ${quirks.other.issuer} in place of ${quirks.authorization.issuer}.`,
+    `notes now uses another authorization server: ${quirks.other.issuer} instead of ${quirks.authorization.issuer}.`,
   );
   expect(quirks.other.requests.filter(({ method }) => method === "POST")).toEqual([]);
   const yes = await world.run(["login", "notes"], { person: answer("y") });
@@ -136,7 +136,7 @@ test("[TS-D-ADMIN-9] trust approves in the running gateway what it shows, and th
   await startUp(world);
   expect(await world.run(["trust"])).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/^notes +http +new +nobody/m),
+    stdout: expect.stringMatching(/^notes +http +new +pending approval/m),
   });
   expect(await world.run(["login", "notes"])).toMatchObject({
     code: 1,
@@ -147,7 +147,7 @@ test("[TS-D-ADMIN-9] trust approves in the running gateway what it shows, and th
   expect(approved.stdout).toContain('The server "notes" (line 3) is reached over the network (http).');
   // It was tried, and now wants a sign-in.
   expect(approved.stdout).toMatch(/\nnotes is approved\.\n.*requires a sign-in/);
-  expect(await world.run(["trust", "notes"])).toMatchObject({ code: 0, stdout: "notes may act: it was approved.\n" });
+  expect(await world.run(["trust", "notes"])).toMatchObject({ code: 0, stdout: "notes is trusted: approved.\n" });
   // The entry changes, and what was approved is not what is there.
   world.configure({ notes: { type: "http", url: `${world.tool.url}?more` } });
   await expect
@@ -167,11 +167,11 @@ test("[TS-D-ADMIN-9] a gateway of another configuration is left alone, unless --
   expect(auth.stdout).toMatch(/^Tokens rest in .*\n\n.*\nnotes +not signed in/s);
   const asked = await world.run(["auth", "--endpoint"]);
   expect(asked.stdout).toMatch(
-    new RegExp(`^As the gateway at ${originOf(up)} has it\\.\n\n.*\ndiary +not signed in`, "s"),
+    new RegExp(`^Sign-ins of the gateway at ${originOf(up)}\\.\n\n.*\ndiary +not signed in`, "s"),
   );
   expect(await world.run(["auth", "notes", "--endpoint"])).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/There is no server "notes" behind the gateway at .*There are: diary\./),
+    stderr: expect.stringMatching(/The gateway at \S+ has no server "notes"\. Servers: diary\./),
   });
 });
 
@@ -180,21 +180,21 @@ test("[TS-D-ADMIN-9] what the gateway would do with other tokens or another trus
   await startUp(world, "--trust");
   for (const options of [["--profile", "other"], ["--vault", "memory"], ["--trust"]]) {
     const { stdout } = await world.run(["auth", ...options], { person: async () => "y" });
-    expect(stdout).not.toContain("As the gateway at");
+    expect(stdout).not.toContain("Sign-ins of the gateway at");
     expect(stdout).toMatch(/^notes +not signed in/m);
     expect(await world.run(["auth", "--endpoint", ...options])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`so ${options[0]} has no effect. Leave one of them out.`),
+      stderr: expect.stringContaining(`so ${options[0]} has no effect. Remove one of them.`),
     });
   }
-  expect((await world.run(["auth", "--profile", "default"])).stdout).toContain("As the gateway at");
+  expect((await world.run(["auth", "--profile", "default"])).stdout).toContain("Sign-ins of the gateway at");
 });
 
 test("[TS-D-ADMIN-9] where the gateway is gone or refuses the token, that is said", async () => {
   const world = await createLoginWorld();
   expect(await world.run(["auth", "--endpoint"])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("No gateway of yours runs on this machine. Start one: wirescope up."),
+    stderr: expect.stringContaining("No gateway is running. Start one: wirescope up."),
   });
   const up = await startUp(world, "--trust");
   const file = join(world.home, ".local/state/wirescope/gateway.json");
@@ -203,7 +203,7 @@ test("[TS-D-ADMIN-9] where the gateway is gone or refuses the token, that is sai
   for (const verb of [["auth"], ["login", "notes"], ["why", "notes"], ["trust"]]) {
     expect(await world.run(verb)).toMatchObject({
       code: 1,
-      stderr: `wirescope: The gateway at ${originOf(up)} does not take its token any more. Start it again: wirescope up.\n`,
+      stderr: `wirescope: The gateway at ${originOf(up)} no longer accepts its token. Start it again: wirescope up.\n`,
     });
   }
   up.process.kill();
@@ -216,5 +216,5 @@ test("[TS-D-ADMIN-9] where the gateway is gone or refuses the token, that is sai
   expect(alone.stderr).not.toContain("gateway");
   const asked = await world.run(["trust", "--endpoint"]);
   expect(asked).toMatchObject({ code: 2, stdout: "" });
-  expect(asked.stderr).toContain("No gateway of yours runs on this machine. Start one: wirescope up.");
+  expect(asked.stderr).toContain("No gateway is running. Start one: wirescope up.");
 });

@@ -38,7 +38,7 @@ describe("the exit code", () => {
     const file = configure(bearer);
     const { code, stdout, stderr } = await check([file], { env: { API_TOKEN: "abc-def-ghi" } });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toContain(`${file}: 1 server, nothing wrong\n`);
+    expect(stdout).toContain(`${file}: 1 server, no problems\n`);
   });
 
   test("[TS-D-CHECK-1] is 1 for errors, and for warnings only where the check is strict", async () => {
@@ -159,7 +159,7 @@ describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
         "| ------ | ---------------- | ----------- |",
         "| api    | with `API_TOKEN` | …           |",
         "| notes  | by OAuth         | …           |",
-        "… is for you to fill in. --live asks the servers.",
+        "Replace … by hand. Use --live to ask the servers.",
       ].join("\n"),
     );
   });
@@ -201,7 +201,7 @@ describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
     writeFileSync(join(plugin, "README.md"), "The permission `notes:readwrite` and then notes:write.\n");
     const { stdout } = await check(live, { env });
     expect(stdout).toContain(table);
-    expect(stdout).toContain('README.md does not name "notes:read", which the server "notes" asks for.');
+    expect(stdout).toContain('README.md does not mention "notes:read", which the server "notes" requires.');
     const { permissions, findings } = JSON.parse((await check([...live, "--json"], { env })).stdout);
     expect(permissions).toEqual([
       { server: "notes", by: "oauth", variables: [], scopes: ["notes:read", "notes:write"] },

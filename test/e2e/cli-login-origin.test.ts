@@ -51,9 +51,9 @@ test.each([
   const no = await login(deciding(""));
   expect(no.code).toBe(1);
   expect(no.stderr).toContain(
-    `notes signs in with ${quirks.authorization.issuer}, which sends you to a page of another origin: ${foreign}\n`,
+    `notes uses the authorization server ${quirks.authorization.issuer}, whose sign-in page is at another origin: ${foreign}\n`,
   );
-  expect(no.stderr).not.toContain("Open this in a browser");
+  expect(no.stderr).not.toContain("Open this URL in a browser");
   expect(quirks.authorization.count("/authorize")).toBe(0);
   const yes = await login(deciding("y"));
   expect(yes.stderr).toContain(`The sign-in page is at ${foreign}.\n`);

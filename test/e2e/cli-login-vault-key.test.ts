@@ -31,7 +31,7 @@ test("login offers a generated key before the browser opens, and what it gave ou
     return browse(question, ...rest);
   };
   await expectKept(world, await world.run(login, { env: withoutKey, person }));
-  expect(questions[0]).toBe("Generate a key and keep them? [y/N] ");
+  expect(questions[0]).toBe("Generate a key and store the tokens? [y/N] ");
 });
 
 test("login generates a key with nobody at the terminal only if the option says so", async () => {

@@ -17,7 +17,7 @@ test("(21) over SSH, the address that the browser ends at is pasted, and no brow
   };
   const { code, stderr } = await world.run(["login", "notes", "--trust"], { env, person: pastingPerson() });
   expect(code).toBe(0);
-  expect(stderr).toContain("Open this in a browser:\n");
+  expect(stderr).toContain("Open this URL in a browser:\n");
   expect(() => readFileSync(started)).toThrow("ENOENT");
   expect((await world.run(call)).code).toBe(0);
 });
@@ -54,7 +54,7 @@ test("[TS-OAUTH-3] the browser is started with the url as its one argument, and 
   const env = browserThat(world, `{ echo "$#"; echo "$1"; env; } > '${seen}.part'; mv '${seen}.part' '${seen}'`);
   const { code, stderr } = await world.run(["login", "notes", "--trust"], { env, person: browsingPerson() });
   expect(code).toBe(0);
-  expect(stderr).toContain("The browser is open; if it is not, go to:\n");
+  expect(stderr).toContain("A browser window opened. If not, open this URL:\n");
   await expect.poll(() => readFileSync(seen, "utf8"), { timeout: 10_000 }).toBeTruthy();
   const [count, url, ...variables] = readFileSync(seen, "utf8").split("\n");
   expect([count, url]).toEqual(["1", /^ {2}(http\S+)$/m.exec(stderr)?.[1]]);
@@ -66,7 +66,7 @@ test("a browser that cannot be started is no failure: the url is told", async ()
   const env = { BROWSER: join(world.folder, "nothing-here") };
   const { code, stderr } = await world.run(["login", "notes", "--trust"], { env, person: browsingPerson() });
   expect(code).toBe(0);
-  expect(stderr).toContain("Open this in a browser:\n");
+  expect(stderr).toContain("Open this URL in a browser:\n");
 });
 
 test("(21) on another device, with a code; the same registration serves a browser afterwards", async () => {

@@ -19,10 +19,8 @@ describe("a sign-in", () => {
     expect(code).toBe(0);
     const { issuer } = world.authorization;
     expect(stderr).toContain(`Sign in to notes with ${issuer}, as you asked.\n`);
-    expect(stderr).toContain(
-      "It will be asked for these permissions:\n  notes:read\n  offline_access\nTokens rest in ",
-    );
-    expect(stdout).toBe(`Signed in to notes with ${issuer}.\nPermissions: notes:read.\nnotes answers: notes 3.1.0\n`);
+    expect(stderr).toContain("Requested scopes:\n  notes:read\n  offline_access\nTokens rest in ");
+    expect(stdout).toBe(`Signed in to notes with ${issuer}.\nScopes: notes:read.\nConnected to notes: notes 3.1.0\n`);
   });
 
   test("[TS-OAUTH-5] leaves its tokens encrypted, and other processes use them without asking", async () => {
@@ -56,13 +54,13 @@ describe("a sign-in", () => {
     const { issuer } = world.authorization;
     const { stdout } = await world.run(["auth", "--trust"]);
     expect(stdout).toMatch(/^Tokens rest in .*, encrypted with AES-256-GCM; the key comes from the variable/);
-    expect(stdout).toMatch(/^SERVER +SIGN-IN +AS +EXPIRES +RENEWED +PERMISSIONS +WITH$/m);
+    expect(stdout).toMatch(/^SERVER +SIGN-IN +ACCOUNT +EXPIRES +OBTAINED +SCOPES +ISSUER$/m);
     expect(stdout).toMatch(/^notes +signed in +ada +in 59 min +(just now|\d+ s ago) +notes:read/m);
     expect(stdout).toContain(issuer);
     const one = await world.run(["auth", "notes", "--trust"]);
-    expect(one.stdout).toMatch(/^as +ada$/m);
+    expect(one.stdout).toMatch(/^account +ada$/m);
     expect(one.stdout).toMatch(/^expires +in 59 min \(20.*Z\)$/m);
-    expect(one.stdout).toMatch(/^renews itself +yes$/m);
+    expect(one.stdout).toMatch(/^refresh token +yes$/m);
     const { servers, vault } = JSON.parse((await world.run(["auth", "--json", "--trust"])).stdout);
     expect(vault.kind).toBe("file");
     // Every part of the output agrees on the sign-in.
@@ -73,7 +71,7 @@ describe("a sign-in", () => {
   test("as JSON is one object, and what a person reads is on standard error", async () => {
     const world = await createLoginWorld();
     const { stdout } = await login(world, "--json");
-    expect(JSON.parse(stdout)).toMatchObject({ server: "notes", isSignedIn: true, answers: { name: "notes" } });
+    expect(JSON.parse(stdout)).toMatchObject({ server: "notes", isSignedIn: true, serverInfo: { name: "notes" } });
   });
 
   test("[TS-DIAG-1] is told by --debug step by step, without secrets", async () => {
@@ -95,7 +93,7 @@ describe("a sign-in", () => {
     const { code, stdout, stderr } = await world.run(["tools", "notes"], { person: browsingPerson() });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^notes +read +Reads a note\.$/m);
-    expect(stderr).toContain("for nobody has signed in yet.");
+    expect(stderr).toContain("because nobody has signed in yet.");
     expect(await world.run(["call", "notes", "read"])).toMatchObject({ code: 0, stdout: "milk, eggs\n" });
   });
 
@@ -142,7 +140,7 @@ describe("a sign-in", () => {
       const env = { NOTES_TOKEN: "a-token-of-my-own" };
       expect(await world.run([verb, "notes", "--trust"], { env })).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining("notes brings its own credential"),
+        stderr: expect.stringContaining("notes has its own credential"),
       });
     }
   });

@@ -105,7 +105,7 @@ describe("a client of the user's file", () => {
     });
     const { code, stderr } = await world.run(call);
     expect(code).toBe(1);
-    expect(stderr).toContain("has an entry for notes, but of another url, so it is not used here.");
+    expect(stderr).toContain("has an entry for notes with a different url, so it is not used here.");
     expect(stderr).toContain("Sign in with: wirescope login notes");
     expect(world.authorization.count("/token")).toBe(0);
   });
@@ -127,35 +127,47 @@ describe("the user's file is told wrong where", () => {
       '{\n "notes": {"clientSecret": "se-cr-et" x}}',
       "oauth.json:2:39: A comma, or }, is missing here.",
     ],
-    ["it is no object", "[]", "holds no object of servers by name"],
-    ["an entry is none", { notes: "x" }, "notes is no object"],
-    ["a field is unknown", { notes: { clientID: "x" } }, "notes has no field clientID. Fields: url, issuer, clientId,"],
-    ["a field is of another kind", { notes: { redirectPort: "80" } }, "redirectPort of notes is no number"],
-    ["a list is none", { notes: { scopes: "a b" } }, "scopes of notes is no list of strings"],
-    ["a port is none", { notes: { redirectPort: 70000 } }, "redirectPort is a whole number from 1 to 65535"],
-    ["a host is not of this machine", { notes: { redirectHost: "0.0.0.0" } }, "redirectHost is 127.0.0.1 or localhost"],
+    ["it is no object", "[]", "must contain an object with one entry per server"],
+    ["an entry is none", { notes: "x" }, "notes must be an object"],
+    [
+      "a field is unknown",
+      { notes: { clientID: "x" } },
+      "notes has the unknown field clientID. Known fields: url, issuer, clientId,",
+    ],
+    ["a field is of another kind", { notes: { redirectPort: "80" } }, "redirectPort of notes must be a number"],
+    ["a list is none", { notes: { scopes: "a b" } }, "scopes of notes must be a list of strings"],
+    ["a port is none", { notes: { redirectPort: 70000 } }, "redirectPort must be an integer from 1 to 65535"],
+    [
+      "a host is not of this machine",
+      { notes: { redirectHost: "0.0.0.0" } },
+      "redirectHost must be 127.0.0.1 or localhost",
+    ],
     ["a variable is not set", { notes: { clientId: "${NOT_SET}" } }, "NOT_SET is not set"],
-    ["an issuer is no url", { notes: { issuer: "as.example" } }, "issuer is no url of https"],
+    ["an issuer is no url", { notes: { issuer: "as.example" } }, "issuer must be an https:// URL"],
     [
       "a document is not of https",
       { notes: { clientMetadataUrl: "http://x/y" } },
-      "clientMetadataUrl is a url of https",
+      "clientMetadataUrl must be an https:// URL",
     ],
-    ["a secret has no client", { notes: { url: "URL", clientSecret: "se-cr-et" } }, "clientSecret needs clientId"],
-    ["a secret has no url", { notes: { clientId: "x", clientSecret: "se-cr-et" } }, "clientSecret needs url"],
-    ["a grant is unknown", { notes: { url: "URL", grant: "password" } }, "grant is client-credentials, workload or"],
-    ["a grant has no client", { notes: { url: "URL", grant: "client-credentials" } }, "needs clientId, and a secret"],
-    ["a grant has no file", { notes: { url: "URL", grant: "workload" } }, "the grant workload needs assertionFile"],
-    ["a grant has no provider", { notes: { url: "URL", grant: "enterprise" } }, "needs identityTokenEndpoint and"],
+    ["a secret has no client", { notes: { url: "URL", clientSecret: "se-cr-et" } }, "clientSecret requires clientId"],
+    ["a secret has no url", { notes: { clientId: "x", clientSecret: "se-cr-et" } }, "clientSecret requires url"],
+    [
+      "a grant is unknown",
+      { notes: { url: "URL", grant: "password" } },
+      "grant must be client-credentials, workload or",
+    ],
+    ["a grant has no client", { notes: { url: "URL", grant: "client-credentials" } }, "requires clientId and a secret"],
+    ["a grant has no file", { notes: { url: "URL", grant: "workload" } }, "the grant workload requires assertionFile"],
+    ["a grant has no provider", { notes: { url: "URL", grant: "enterprise" } }, "requires identityTokenEndpoint and"],
     [
       "a key is not there",
       { notes: { url: "URL", clientId: "x", privateKeyFile: "none.pem" } },
-      "the file none.pem cannot be read (ENOENT)",
+      "cannot read the file none.pem (ENOENT)",
     ],
     [
       "a key is none",
       { notes: { url: "URL", clientId: "x", privateKeyFile: "oauth.json" } },
-      "the file oauth.json holds no private key",
+      "the file oauth.json must contain a private key",
     ],
   ])("%s", async (_, content, words) => {
     const world = await createLoginWorld();
@@ -175,11 +187,11 @@ describe("the user's file is told wrong where", () => {
     const path = keep(world, { notes: entry }, 0o644);
     expect(await world.run(call)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`others can read it. Run chmod 600 ${path}`),
+      stderr: expect.stringContaining(`other users can read it. Run chmod 600 ${path}`),
     });
     // A variable is no secret.
     keep(world, { notes: { ...entry, clientSecret: "${S}" } }, 0o644);
-    expect((await world.run(call, { env: { S: "x" } })).stderr).not.toContain("others can read it");
+    expect((await world.run(call, { env: { S: "x" } })).stderr).not.toContain("other users can read it");
   });
 
   test("it is named, and not there", async () => {

@@ -122,7 +122,7 @@ test("reconnect makes the running gateway try a server again that had refused it
   });
   expect(await run(["reconnect", "ticket"])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("There are: tickets."),
+    stderr: expect.stringContaining("Servers: tickets."),
   });
 });
 
@@ -147,6 +147,6 @@ test("reconnect without a gateway that runs says how to start one", async () => 
   const env = { PATH: process.env.PATH ?? "", HOME: home };
   expect(await runCommand(["reconnect", "--config", file], { env })).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("Start one: wirescope up"),
+    stderr: expect.stringContaining("Start one with wirescope up"),
   });
 });

@@ -30,11 +30,11 @@ test("reload makes the running gateway use the new configuration, and reports on
   writeFileSync(file, "{");
   const second = await reload();
   expect(second.code).not.toBe(0);
-  expect(second.stderr).toContain("What was there goes on.");
+  expect(second.stderr).toContain("The previous configuration stays in use.");
 
   configure("two");
   const third = await reload();
-  expect(third.stdout).toMatch(/has read its configuration again. Servers: two\.\n$/);
+  expect(third.stdout).toMatch(/reloaded its configuration. Servers: two\.\n$/);
 });
 
 test("reload without a gateway says how to start one", async () => {
@@ -42,5 +42,5 @@ test("reload without a gateway says how to start one", async () => {
   onTestFinished(() => rmSync(home, { recursive: true }));
   const { code, stderr } = await runCommand(["reload"], { env: { HOME: home, XDG_RUNTIME_DIR: home } });
   expect(code).toBe(2);
-  expect(stderr).toContain("No gateway of yours runs with this configuration. Start one: wirescope up;");
+  expect(stderr).toContain("No gateway is running with this configuration. Start one with wirescope up,");
 });

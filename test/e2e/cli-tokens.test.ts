@@ -41,7 +41,7 @@ describe("tokens", () => {
     expect((await world.run(call)).stderr).toMatch(/Sign in with: wirescope login notes\n$/);
     const { code, stderr } = await world.run(call, { person: browsingPerson() });
     expect(code).toBe(0);
-    expect(stderr.match(/^Sign in to notes .*, for the last sign-in has ended\.$/gm)).toHaveLength(1);
+    expect(stderr.match(/^Sign in to notes .*, because the last sign-in expired\.$/gm)).toHaveLength(1);
   });
 
   test("[TS-OAUTH-11] that lack a permission: it is asked for, with those of before, and named as new", async () => {
@@ -55,7 +55,7 @@ describe("tokens", () => {
     );
     const { code, stdout, stderr } = await world.run(write, { person: browsingPerson() });
     expect({ code, stdout }).toEqual({ code: 0, stdout: "written\n" });
-    expect(stderr).toContain("for it needs more permissions.");
+    expect(stderr).toContain("because it requires more scopes.");
     expect(stderr).toContain("  notes:read\n  offline_access\n  notes:write  (new)\n");
     expect(await world.run(call)).toMatchObject({ code: 0, stderr: "" });
   });
@@ -107,7 +107,7 @@ describe("tokens", () => {
     const world = await createLoginWorld();
     expect(await world.run(["auth"], { env: { WIRESCOPE_VAULT: "cupboard" } })).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('is one of auto, keychain, file, memory, not "cupboard"'),
+      stderr: expect.stringContaining('must be one of auto, keychain, file, memory, not "cupboard"'),
     });
     expect(await world.run(["auth"], { env: { WIRESCOPE_VAULT_KEY: undefined } })).toMatchObject({ code: 1 });
   });
@@ -121,17 +121,17 @@ describe("a sign-out", () => {
     expect(await world.spawn(["logout", "notes", "--trust"])).toEqual({
       code: 0,
       stdout: [
-        `The tokens of ${world.authorization.issuer} are wiped here.`,
+        `Deleted the tokens issued by ${world.authorization.issuer}.`,
         "  refresh token: revoked",
         "  access token: revoked",
-        "The old token was tried once more: notes refuses it (401).",
+        "Tried the old token again: notes rejects it (401).",
         "",
       ].join("\n"),
       stderr: "",
     });
     expect(await world.authorization.find(token)).toBeUndefined();
     expect((await world.run(call)).stderr).toMatch(nobodySignedIn);
-    expect((await world.run(["logout", "notes", "--trust"])).stdout).toBe("Nobody was signed in to notes.\n");
+    expect((await world.run(["logout", "notes", "--trust"])).stdout).toBe("You were not signed in to notes.\n");
     // The registration is kept for the next time.
     await login(world);
     expect(world.authorization.count("/reg")).toBe(1);

@@ -72,7 +72,7 @@ describe("somebody in trouble", () => {
     user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
     const auth = startIn(user, "auth", "--trust");
     expect(await auth.ended, auth.stderr).toBe(0);
-    expect(auth.stdout).toMatch(/^No server here is signed in to by OAuth, so no tokens are kept\.\n\nSERVER/);
+    expect(auth.stdout).toMatch(/^No server here uses OAuth, so no tokens are stored\.\n\nSERVER/);
   });
 
   test("is told of an entry that cannot be understood, and the others are used", async () => {
@@ -109,7 +109,7 @@ describe("somebody in trouble", () => {
     const script = `exec "${process.execPath}" "$0" check > /dev/full`;
     const run = startProcess("/bin/sh", ["-c", script, program], { cwd: user.folder, env: { HOME: user.home } });
     expect(await run.ended).toBe(1);
-    expect(run.stderr).toBe("wirescope: Standard output cannot be written (ENOSPC). Nothing more is done.\n");
+    expect(run.stderr).toBe("wirescope: Cannot write to standard output (ENOSPC).\n");
   });
 
   test.runIf(hasTerminals)(
@@ -122,12 +122,12 @@ describe("somebody in trouble", () => {
       const child = spawn("script", ["-qec", `exec ${command}`, "/dev/null"], { cwd: user.folder, env });
       let shown = "";
       child.stdout.on("data", (chunk) => {
-        const wasUp = shown.includes("Ctrl-C ends it.");
+        const wasUp = shown.includes("Press Ctrl-C to stop.");
         shown += String(chunk);
-        if (!wasUp && shown.includes("Ctrl-C ends it.")) child.stdin.write("\x03");
+        if (!wasUp && shown.includes("Press Ctrl-C to stop.")) child.stdin.write("\x03");
       });
       expect(await new Promise((resolve) => child.once("close", resolve)), shown).toBe(0);
-      expect(shown).toContain("Stopping, once calls in flight have ended. Another Ctrl-C ends it at once.");
+      expect(shown).toContain("Stopping after calls in flight. Press Ctrl-C again to stop now.");
     },
   );
 
@@ -137,7 +137,7 @@ describe("somebody in trouble", () => {
     const up = startIn(user, "up", "--port", "0", "--trust", "--json", "--log", "json");
     await expect.poll(() => up.stdout, patience).toContain("\n");
     writeFileSync(user.file, '{ "mcpServers": {');
-    await expect.poll(() => up.stderr, patience).toContain("What was there goes on.");
+    await expect.poll(() => up.stderr, patience).toContain("The previous configuration stays in use.");
     user.configure({ text: "node server.js" });
     await expect.poll(() => up.stderr, patience).toContain("The entry is a string");
     up.process.kill("SIGTERM");

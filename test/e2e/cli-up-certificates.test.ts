@@ -76,7 +76,7 @@ test("a command that does not trust the gateway's certificate advises --ca, whic
   const distrusting = await auth();
   expect(distrusting.stderr).toContain("give the authority's certificate with --ca <file>.");
   expect(distrusting.stderr).not.toContain("Start it again");
-  expect((await auth("--ca", certificate("ca"))).stdout).toContain("As the gateway at https://");
+  expect((await auth("--ca", certificate("ca"))).stdout).toContain("Sign-ins of the gateway at https://");
   gateway.process.kill("SIGTERM");
   expect(await gateway.ended).toBe(0);
 });

@@ -83,7 +83,7 @@ test("[TS-D-DEBUG-2] debug on shows how each server is and what happens from the
   const off = ["debug", "off", "--config", world.shared[1] ?? ""];
   expect(await runAlone(world, on)).toMatchObject({ code: 0, stdout: expect.stringContaining("is on. Its log") });
   await expect.poll(lines, patience).toContain("notes: sends Authorization: Bearer [redacted] (oauth)");
-  expect(lines()).toContainEqual(expect.stringMatching(/^notes: connected; http.*; signs in with OAuth, signed in/));
+  expect(lines()).toContainEqual(expect.stringMatching(/^notes: connected; http.*; auth: OAuth, signed in/));
   expect(JSON.parse((await runAlone(world, [...on, "--json"])).stdout)).toMatchObject({ debug: true, before: true });
 
   expect(await runAlone(world, off)).toMatchObject({ code: 0, stdout: expect.stringMatching(/ is off\.\n$/) });

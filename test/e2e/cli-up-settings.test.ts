@@ -65,8 +65,8 @@ test("on every address: TLS, a token, the tools that the user's file allows, a l
   ]);
 
   configure('{"tools": {"everything": {"alow": []}}}');
-  await expect.poll(() => up.stderr, patience).toContain(`${settings}:1:27: There is no list of tools \\"alow\\"`);
-  expect(up.stderr).toContain("What was there goes on.");
+  await expect.poll(() => up.stderr, patience).toContain(`${settings}:1:27: Unknown list of tools \\"alow\\"`);
+  expect(up.stderr).toContain("The previous configuration stays in use.");
   configure('{"tools": {"everything": {"deny": ["echo", "nothing"]}}}');
   await expect.poll(() => up.stderr, patience).toContain('has no tool \\"nothing\\"');
   const words = ["everything__get-sum", "a=20", "b=22", "--endpoint", "--ca", certificate("ca")];
@@ -99,7 +99,7 @@ test("a variable that is set in the environment file reaches the running gateway
   const why = wirescope("why", "everything", "--endpoint");
   await why.ended;
   expect(why.stdout.replace(/\s+/g, " ")).toContain(
-    `Set SOME_NAME=… in ${file}. The gateway reads the file again when it changes.`,
+    `Set SOME_NAME=… in ${file}. The gateway reloads the file when it changes.`,
   );
   writeFileSync(file, "SOME_NAME=ada\n");
   await expect.poll(() => up.stderr, patience).toContain('"state":"READY"');

@@ -112,7 +112,7 @@ test("[TS-D-SIGNIN-5] with --no-browser none opens: the error has a link, which 
   await expect
     .poll(async () => (await client.callTool(readNote).catch(() => undefined))?.content, patience)
     .toEqual(note);
-  expect(await follow(link)).toContain("This link was used before");
+  expect(await follow(link)).toContain("This link is invalid, expired or already used");
   expect(await pageFor(link, "evil.example")).toContain("This host is not served here.");
   expect(browser.opened()).toEqual([]);
 });

@@ -260,7 +260,7 @@ describe("check --live", () => {
     expect(untrusted.stdout).toContain(`wirescope trust everything --config ${user.file}`);
     expect(await run(["check", user.file, "--live", "--file-only"])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("--live needs the variables"),
+      stderr: expect.stringContaining("--live cannot be used with --file-only"),
     });
   });
 });

@@ -53,10 +53,10 @@ function withoutChance(text: string): string {
       .replaceAll(/(Token +)\S+/g, "$1token")
       // A terminal, as in the README, gets links.
       .replaceAll(/(Page +).+/g, "$1page")
-      .replaceAll(/(wants you to sign in\n +).+/g, "$1link")
+      .replaceAll(/(sign-in required\n +).+/g, "$1link")
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, "time")
       .replaceAll(/ +/g, " ")
-      .replaceAll(/stdio:\S+ \S+clock-server\.js|headers of the helper \S+/g, "…")
+      .replaceAll(/stdio:\S+ \S+clock-server\.js|headers helper \(\S+\)/g, "…")
   );
 }
 
@@ -65,7 +65,7 @@ test("npm start tells a person what is where, as the README shows it; what it pr
   try {
     const env = { ...process.env, HOME: home, XDG_RUNTIME_DIR: "" };
     const run = npmStart(["--port", "0"], { env: { HOME: home, XDG_RUNTIME_DIR: "" } });
-    const notice = await untilPrinted(run, /Ctrl-C ends it\.\n/);
+    const notice = await untilPrinted(run, /Press Ctrl-C to stop\.\n/);
     const readme = await readFile(join(root, "README.md"), "utf8");
     expect(withoutChance(readme)).toContain(withoutChance(`$ npm start\n${notice}`));
 
@@ -117,7 +117,7 @@ test("a port that is taken ends npm start with code 2 and says what to do", asyn
   expect(await run.ended).toBe(2);
   expect(run.stdout).toBe("");
   expect(run.stderr).toContain(String(port));
-  expect(run.stderr).toContain("--port 0 takes a free one");
+  expect(run.stderr).toContain("a free one with --port 0");
   other.close();
 });
 

@@ -49,7 +49,7 @@ test("[TS-D-OAUTH-1] a tool server that names another authorization server: the 
   const no = await world.run(call, { person: answer("") });
   expect(no.code).toBe(1);
   expect(no.stderr).toContain(
-    `notes wants another authorization server than before: ${quirks.other.issuer} in place of ${quirks.authorization.issuer}.`,
+    `notes now uses another authorization server: ${quirks.other.issuer} instead of ${quirks.authorization.issuer}.`,
   );
   expect(quirks.other.requests.filter(({ method }) => method === "POST")).toEqual([]);
   const yes = await world.run(call, { person: answer("y") });

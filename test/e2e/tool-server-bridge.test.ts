@@ -126,7 +126,11 @@ describe("[TS-MTLS-3] a bridge that is refused", () => {
   });
 
   test.each([
-    ["a file that is not there", { ...variables(), CLIENT_CERT: "/no/such/file.pem" }, /--cert.*cannot be read/],
+    [
+      "a file that is not there",
+      { ...variables(), CLIENT_CERT: "/no/such/file.pem" },
+      /Cannot read the file .* \(--cert\)/,
+    ],
     ["a key of another certificate", { ...variables(), CLIENT_KEY: certificate("other-client-key") }, /cannot be used/],
   ])("because of %s ends at once and says so", async (_, given, expected) => {
     const connection = await openConnection(entryOf("https://localhost:1/mcp"), { variables: given });
@@ -209,21 +213,25 @@ describe("wirescope bridge", () => {
   });
 
   test.each<[string, readonly string[], RegExp]>([
-    ["no url", [], /bridge needs <url>/],
+    ["no url", [], /bridge requires <url>/],
     [
       "two urls, of which neither is repeated",
       ["https://a.example/", "Authorization: Bearer s3cr3t"],
       /takes one <url>/,
     ],
-    ["a certificate alone", ["--cert", "a.pem", "https://a.example/"], /--cert and --key go together/],
-    ["what is no url", ["nonsense"], /not an absolute URL/],
+    ["a certificate alone", ["--cert", "a.pem", "https://a.example/"], /--cert and --key must be used together/],
+    ["what is no url", ["nonsense"], /The URL is not absolute/],
     ["a user in the url", ["https://me:s3cr3t@a.example/"], /user name or password/],
-    ["a type that is not the url's", ["--type", "ws", "https://a.example/"], /another kind of url/],
-    ["an unknown type", ["--type", "x", "https://a.example/"], /--type is one of/],
-    ["a header without a name", ["--header", "s3cr3t", "https://a.example/"], /--header takes a header like/],
-    ["a variable that is not set", ["--header", "X: ${NOT_SET}", "https://a.example/"], /NOT_SET is not set/],
-    ["a reference that is none", ["--header", "X: ${s3cr3t", "https://a.example/"], /refers to nothing/],
-    ["an option that is not there", ["--certificate", "a.pem", "https://a.example/"], /There is no option/],
+    ["a type that is not the url's", ["--type", "ws", "https://a.example/"], /does not match the scheme of the URL/],
+    ["an unknown type", ["--type", "x", "https://a.example/"], /--type must be one of/],
+    ["a header without a name", ["--header", "s3cr3t", "https://a.example/"], /--header requires a header such as/],
+    [
+      "a variable that is not set",
+      ["--header", "X: ${NOT_SET}", "https://a.example/"],
+      /requires NOT_SET, which is not set/,
+    ],
+    ["a reference that is none", ["--header", "X: ${s3cr3t", "https://a.example/"], /is not a variable reference/],
+    ["an option that is not there", ["--certificate", "a.pem", "https://a.example/"], /Unknown option/],
   ])("refuses %s with exit code 2", async (_, args, expected) => {
     const { code, stdout, stderr } = await runCommand(["bridge", ...args]);
     const said = stdout + stderr;
@@ -239,7 +247,7 @@ describe("wirescope bridge", () => {
   ])("[TS-SEC-3] refuses %s, because only https and wss are used", async (...args) => {
     expect(await runCommand(["bridge", ...args])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("https and wss alone"),
+      stderr: expect.stringContaining("https and wss only"),
     });
   });
 });

@@ -59,7 +59,7 @@ test("[TS-DIAG-1] --debug shows the headers without their values, the runs of th
   const { code, stderr } = await ping(entry, { API_KEY: "k3y-of-the-test" }, "--debug");
   expect(code).toBe(1);
   const lines = stderr.split("\n").map((line) => line.replace(/^ *[\d.]+s /, ""));
-  expect(lines).toContain(`api: http ${server.url}; signs in with headers of the helper ${helper}`);
+  expect(lines).toContain(`api: http ${server.url}; auth: headers helper (${helper})`);
   expect(lines).toContain("api: sends X-API-Key: [redacted] (API_KEY)");
   expect(lines).toContain(
     "api: sends X-API-Key: [redacted] (API_KEY); Authorization: Bearer [redacted] (helper); X-Signature: [redacted] (helper)",

@@ -47,7 +47,7 @@ export async function connectByOptions(
 
 function tlsOf(values: OptionValues<typeof connectionOptions>): ConnectChannelzOptions["tls"] {
   const { ca, cert, key, "server-name": serverName } = values;
-  if ((cert === undefined) !== (key === undefined)) throw new UsageError("--cert and --key go together.");
+  if ((cert === undefined) !== (key === undefined)) throw new UsageError("--cert and --key must be used together.");
   if (!values.tls && ca === undefined && cert === undefined && serverName === undefined) return undefined;
   return {
     ...(ca === undefined ? {} : { ca: readFile(ca, "--ca") }),
@@ -62,7 +62,7 @@ function tokenOf(values: OptionValues<typeof connectionOptions>, env: Io["env"])
   const file = values["token-file"];
   if (file === undefined) return env.WIRESCOPE_TOKEN || undefined;
   const token = readFile(file, "--token-file").trim();
-  if (token === "") throw new UsageError(`The file of --token-file, ${file}, is empty.`);
+  if (token === "") throw new UsageError(`The file ${file} (--token-file) is empty.`);
   return token;
 }
 
@@ -78,7 +78,7 @@ function parseHeader(text: string): [string, string] {
     new Headers([[name, value]]);
   } catch {
     // The text is not repeated: it may hold a secret.
-    throw new UsageError("--header takes a header like 'name: value', in visible ASCII.");
+    throw new UsageError("--header requires a header such as 'name: value' in printable ASCII.");
   }
   return [name, value];
 }
@@ -88,6 +88,6 @@ function readFile(path: string, option: string): string {
     return readFileSync(path, "utf8");
   } catch (error) {
     const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-    throw new UsageError(`The file of ${option}, ${path}, cannot be read${why}.`);
+    throw new UsageError(`Cannot read the file ${path} (${option})${why}.`);
   }
 }

@@ -8,7 +8,7 @@ export function parseDuration(text: string, option: string): number {
   const ms = match ? Number(match[1]) * (unitMs[match[2] ?? "s"] ?? 0) : 0;
   // What a timer of Node can hold.
   if (ms < 1 || ms > 2 ** 31 - 1) {
-    throw new UsageError(`${option} "${text}" is not a duration. Use a form like 500ms, 5s or 1m.`);
+    throw new UsageError(`${option} "${text}" is not a duration. Use a value such as 500ms, 5s or 1m.`);
   }
   return Math.round(ms);
 }

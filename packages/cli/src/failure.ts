@@ -37,8 +37,8 @@ export function reportFailure(error: unknown, io: Io, verb: string | undefined):
   } else if (known !== undefined) {
     say([known.message, inTheShell[known.code]].filter(Boolean).join(" "));
   } else {
-    say(`This should not have happened: ${error instanceof Error ? error.message : String(error)}`);
-    if (!io.env.WIRESCOPE_DEBUG) io.stderr.write("Run it again with WIRESCOPE_DEBUG=1 for a report.\n");
+    say(`Unexpected error: ${error instanceof Error ? error.message : String(error)}`);
+    if (!io.env.WIRESCOPE_DEBUG) io.stderr.write("Run the command again with WIRESCOPE_DEBUG=1 for a stack trace.\n");
   }
   if (io.env.WIRESCOPE_DEBUG) io.stderr.write(`${describeCauses(error)}\n`);
   if (error instanceof UsageError || (known !== undefined && usageCodes.includes(known.code))) return exitCode.usage;

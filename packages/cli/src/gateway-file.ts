@@ -88,7 +88,7 @@ export async function findGateway(
 export async function requireGateway(env: Io["env"]): Promise<RunningGateway> {
   const running = await findGateway(env);
   if (running !== undefined) return running;
-  throw new UsageError(`No gateway of yours runs on this machine. Start one: ${commandLine("up")}.`);
+  throw new UsageError(`No gateway is running. Start one: ${commandLine("up")}.`);
 }
 
 function readGatewayFile(env: Io["env"]): RunningGateway | undefined {

@@ -18,7 +18,7 @@ export function createProofPage(key: string): HttpHandler {
   return (request, response) => {
     const challenge = new URL(request.url ?? "/", "http://gateway").searchParams.get("challenge") ?? "";
     if (request.method !== "GET" || challenge === "" || challenge.length > maxLength) {
-      response.writeHead(400, { "content-type": "text/plain" }).end("GET, with a challenge.\n");
+      response.writeHead(400, { "content-type": "text/plain" }).end("Send GET with a challenge.\n");
       return;
     }
     response.writeHead(200, { "content-type": "text/plain", "cache-control": "no-store" }).end(proofOf(key, challenge));

@@ -6,9 +6,9 @@ import { type Meaning, twoColumns } from "./output/two-columns.js";
 import { wrap } from "./output/wrap.js";
 
 const exitCodes: readonly Meaning[] = [
-  ["0", "all went well"],
-  ["1", "the peer, a server or a tool failed or refused; check found errors; a server is not trusted"],
-  ["2", "the command was used wrongly"],
+  ["0", "success"],
+  ["1", "a server, tool or peer failed; check found errors; a server is not trusted"],
+  ["2", "invalid usage or configuration"],
 ];
 
 const environment: readonly Meaning[] = environmentVariables
@@ -16,20 +16,20 @@ const environment: readonly Meaning[] = environmentVariables
   .map(({ name, help }) => [name, help]);
 
 const examples: readonly Meaning[] = [
-  ["wirescope tree", "what the process of npm start holds"],
-  ["wirescope channels --target 10.0.0.7:50051", "the channels of another process"],
-  ["wirescope sockets --target unix:/run/app.sock", "its connections, over a Unix socket"],
-  ["wirescope check .mcp.json", "all that is wrong with a configuration"],
-  ["wirescope tools", "the tools of its servers"],
-  ["wirescope call tickets search text=refund", "call one"],
-  ["wirescope install cursor", "put the gateway into the configuration of a client"],
+  ["wirescope tree", "show the connections of the running gateway"],
+  ["wirescope channels --target 10.0.0.7:50051", "list the channels of another process"],
+  ["wirescope sockets --target unix:/run/app.sock", "list its connections, over a Unix socket"],
+  ["wirescope check .mcp.json", "validate a configuration file"],
+  ["wirescope tools", "list the tools of its servers"],
+  ["wirescope call tickets search text=refund", "call a tool"],
+  ["wirescope install cursor", "add the gateway to the configuration of Cursor"],
 ];
 
 /** The help of the whole command, in this width. */
 export function overviewText(width?: number): string {
   return lines(
     ...wrap(
-      "Uses tool servers, and looks into any process that speaks Channelz: its channels, servers and sockets.",
+      "Connects MCP clients to MCP servers, diagnoses failing servers, and shows the connections of any process that speaks Channelz.",
       width,
       "",
     ),
@@ -51,7 +51,11 @@ export function overviewText(width?: number): string {
     "Exit codes:",
     ...twoColumns(exitCodes, width),
     "",
-    ...wrap("wirescope <command> --help shows the options of a command; wirescope --version the version.", width, ""),
+    ...wrap(
+      "Run wirescope <command> --help for the options of a command, wirescope --version for the version.",
+      width,
+      "",
+    ),
   );
 }
 

@@ -37,7 +37,7 @@ export async function runProcess(): Promise<void> {
   // Who reads our output may stop early, as `head` does. That is no failure, but there is nobody left to write for.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(exitCode.ok);
-    process.stderr.write(`wirescope: Standard output cannot be written (${error.code}). Nothing more is done.\n`);
+    process.stderr.write(`wirescope: Cannot write to standard output (${error.code}).\n`);
     process.exit(exitCode.failure);
   });
   // What is said to nobody is not worth ending for: a gateway goes on without its log.
@@ -79,6 +79,6 @@ function findCommand(verb: string): Command {
   const names = commands.map(({ name }) => name);
   const near = suggest(verb, names);
   throw new UsageError(
-    `There is no command "${verb}". ${near === undefined ? `Commands: ${names.join(", ")}.` : `Did you mean ${near}?`}`,
+    `Unknown command "${verb}". ${near === undefined ? `Commands: ${names.join(", ")}.` : `Did you mean ${near}?`}`,
   );
 }

@@ -22,15 +22,15 @@ describe("parseOptions", () => {
   });
 
   test.each([
-    [["--taget", "x"], "There is no option --taget. Did you mean --target?"],
-    [["--zzz"], "There is no option --zzz."],
-    [["--kind", "server"], '--kind is one of channel, socket, not "server".'],
+    [["--taget", "x"], "Unknown option --taget. Did you mean --target?"],
+    [["--zzz"], "Unknown option --zzz."],
+    [["--kind", "server"], '--kind must be one of channel, socket, not "server".'],
     [["--json=1"], "--json takes no value."],
-    [["--target", "a", "-j", "--target=b"], "--target is given twice, and only one can count."],
-    [["--target"], "--target needs a value: --target <host:port>."],
+    [["--target", "a", "-j", "--target=b"], "--target is given more than once."],
+    [["--target"], "--target requires a value: --target <host:port>."],
     [
       ["--kind", "--json"],
-      "--kind needs a value: --kind <channel|socket>. One that begins with a dash is written --kind=-….",
+      "--kind requires a value: --kind <channel|socket>. Write a value that begins with a dash as --kind=-….",
     ],
   ])("refuses %j", (args, message) => {
     expect(() => parseOptions(table, args)).toThrow(UsageError);

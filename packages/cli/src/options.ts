@@ -31,7 +31,7 @@ export type OptionValues<T extends OptionTable> = {
 /** Options that every command has. */
 export const commonOptions = {
   help: { type: "boolean", short: "h", help: "show this help" },
-  "no-color": { type: "boolean", help: "no colours (also NO_COLOR=1; FORCE_COLOR=1 forces them)" },
+  "no-color": { type: "boolean", help: "disable colors (also NO_COLOR=1; FORCE_COLOR=1 enables them)" },
 } as const;
 
 /** Parses the arguments of a command by its table. Throws a UsageError. */
@@ -52,7 +52,7 @@ export function parseOptions<T extends OptionTable>(
   for (const [name, spec] of Object.entries(table)) {
     const value = parsed.values[name] ?? (spec.type === "boolean" ? false : spec.multiple ? [] : undefined);
     if (spec.choices !== undefined && typeof value === "string" && !spec.choices.includes(value)) {
-      throw new UsageError(`--${name} is one of ${spec.choices.join(", ")}, not "${value}".`);
+      throw new UsageError(`--${name} must be one of ${spec.choices.join(", ")}, not "${value}".`);
     }
     values[name] = value;
   }
@@ -65,7 +65,7 @@ function assertGivenOnce(table: OptionTable, given: readonly string[]): void {
     const spec = table[name];
     return spec?.type === "string" && !spec.multiple && given.indexOf(name) !== at;
   });
-  if (twice !== undefined) throw new UsageError(`--${twice} is given twice, and only one can count.`);
+  if (twice !== undefined) throw new UsageError(`--${twice} is given more than once.`);
 }
 
 /** The form in which node:util takes a table. */
@@ -103,7 +103,7 @@ function assertUsable(table: OptionTable, { name, rawName, value, inlineValue }:
   const spec = Object.hasOwn(table, name) ? table[name] : undefined;
   if (spec === undefined) {
     const near = suggest(name, Object.keys(table));
-    throw new UsageError(`There is no option ${rawName}.${near === undefined ? "" : ` Did you mean --${near}?`}`);
+    throw new UsageError(`Unknown option ${rawName}.${near === undefined ? "" : ` Did you mean --${near}?`}`);
   }
   if (spec.type === "boolean") {
     if (value !== undefined) throw new UsageError(`--${name} takes no value.`);
@@ -111,6 +111,6 @@ function assertUsable(table: OptionTable, { name, rawName, value, inlineValue }:
   }
   const isAmbiguous = value !== undefined && !inlineValue && value.length > 1 && value.startsWith("-");
   if (value !== undefined && !isAmbiguous) return;
-  const dash = isAmbiguous ? ` One that begins with a dash is written --${name}=-….` : "";
-  throw new UsageError(`--${name} needs a value: ${written(name, spec)}.${dash}`);
+  const dash = isAmbiguous ? ` Write a value that begins with a dash as --${name}=-….` : "";
+  throw new UsageError(`--${name} requires a value: ${written(name, spec)}.${dash}`);
 }

@@ -3,7 +3,7 @@ import { UsageError } from "./usage-error.js";
 /** An id from the command line: a positive integer of 64 bits. */
 export function parseId(text: string, what: string): bigint {
   const id = /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
-  if (id < 1n || id >= 2n ** 63n) throw new UsageError(`${what} "${text}" is not an id. Ids are positive integers.`);
+  if (id < 1n || id >= 2n ** 63n) throw new UsageError(`${what} "${text}" is not an id. Use a positive integer.`);
   return id;
 }
 
@@ -11,6 +11,6 @@ export function parseId(text: string, what: string): bigint {
 export function parseLimit(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const limit = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (limit < 1) throw new UsageError(`--limit "${text}" is not a number of objects. Use a positive integer.`);
+  if (limit < 1) throw new UsageError(`--limit "${text}" is not a valid limit. Use a positive integer.`);
   return limit;
 }

@@ -13,5 +13,5 @@ test.each([
 
 test("[TS-OAUTH-5] a kernel that refuses is reported", () => {
   const refusing = { load: () => ({ func: () => () => -1 }) };
-  expect(closeToKernel(() => refusing)).toBe("The kernel refused to close this process (prctl).");
+  expect(closeToKernel(() => refusing)).toBe("The kernel refused to protect the memory of this process (prctl).");
 });

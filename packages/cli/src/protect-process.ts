@@ -55,9 +55,11 @@ export function closeToKernel(require: (name: string) => unknown): string | unde
       if (descriptor > 2) fcntl(descriptor, setDescriptorFlags, "int", closeOnExec);
     }
     const prctl = library.func("int prctl(int, unsigned long, unsigned long, unsigned long, unsigned long)");
-    return prctl(setDumpable, 0, 0, 0, 0) === 0 ? undefined : "The kernel refused to close this process (prctl).";
+    return prctl(setDumpable, 0, 0, 0, 0) === 0
+      ? undefined
+      : "The kernel refused to protect the memory of this process (prctl).";
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException | undefined)?.code === "MODULE_NOT_FOUND";
-    return `Other programs of this user can read the memory of this process, because the optional package koffi ${isMissing ? "is not installed" : "cannot be loaded"}. Install it for this platform (npm install koffi).`;
+    return `Other programs of this user can read the memory of this process because the optional package koffi ${isMissing ? "is not installed" : "cannot be loaded"}. Install it for this platform (npm install koffi).`;
   }
 }

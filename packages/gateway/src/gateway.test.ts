@@ -101,6 +101,6 @@ test("each server gets its own secrets, and none of another", async () => {
     expect(seen[name]).toContain(`secret-of-${name}-0123`);
     expect(seen[name]).not.toContain(`secret-of-${other}`);
   }
-  expect(gateway.gateway.servers()[0]?.credential).toBe("headers of the configuration: Authorization");
+  expect(gateway.gateway.servers()[0]?.credential).toBe("static header (Authorization)");
   expect(JSON.stringify(gateway.gateway.servers())).not.toContain("secret-of-one");
 });

@@ -35,8 +35,8 @@ export async function askGateway(
     if (status === "Unauthenticated") throw failureFrom(error, url);
     const what =
       status === "Unimplemented"
-        ? `The gateway at ${url} is of a version that cannot be administered.`
-        : `The gateway at ${url} does not answer (${message}).`;
+        ? `The gateway at ${url} is too old to be administered.`
+        : `The gateway at ${url} does not respond (${message}).`;
     if (!values.endpoint) {
       const advice = isUnknownAuthority(error) ? ` ${adviceFor(error)}` : "";
       io.stderr.write(`wirescope: ${what}${advice} Continuing without it.\n`);
@@ -49,7 +49,7 @@ export async function askGateway(
 /** A gateway whose certificate is of a private authority runs well: starting it again would not help. */
 function adviceFor(error: unknown): string {
   return isUnknownAuthority(error)
-    ? "Its certificate is not signed by a known authority: give the authority's certificate with --ca <file>."
+    ? "Its certificate is not signed by a known CA. Pass the CA certificate with --ca <file>."
     : `Start it again: ${commandLine("up")}.`;
 }
 
@@ -73,13 +73,13 @@ export function failureFrom(error: unknown, url: string): Error {
     case "Unauthenticated":
       return new ToolServerError(
         "UNAUTHORIZED",
-        { problem: `The gateway at ${url} does not take its token any more.`, advice },
+        { problem: `The gateway at ${url} no longer accepts its token.`, advice },
         { cause: error },
       );
     case "Unavailable":
       return new ToolServerError(
         "SERVER_UNREACHABLE",
-        { problem: `The gateway at ${url} is gone (${message}).`, advice },
+        { problem: `The gateway at ${url} is not reachable (${message}).`, advice },
         { cause: error },
       );
     case "FailedPrecondition":

@@ -76,7 +76,7 @@ export function createLocalAdmin(
       const session = await servers.oauth(server);
       if (session === undefined) {
         throw new UsageError(
-          `${server} brings its own credential, so there is nothing to sign in to. See ${commandLine("auth")}.`,
+          `${server} has its own credential in the configuration and does not use OAuth. See ${commandLine("auth")}.`,
         );
       }
       if (session.isMachine) {
@@ -91,7 +91,7 @@ export function createLocalAdmin(
     async signOut(server) {
       const session = await (await open()).oauth(server);
       if (session === undefined)
-        throw new UsageError(`${server} brings its own credential: there is nothing to sign out of.`);
+        throw new UsageError(`${server} has its own credential in the configuration and does not use OAuth.`);
       return session.signOut();
     },
     async approvals() {
@@ -105,7 +105,7 @@ export function createLocalAdmin(
       const entry = entries.find((each) => each.name === server);
       if (entry === undefined) {
         const names = entries.map((each) => each.name).join(", ");
-        throw new UsageError(`There is no server "${server}". There are: ${names || "none"}.`);
+        throw new UsageError(`Unknown server "${server}". Servers: ${names || "none"}.`);
       }
       const judgement = await judge(entry);
       return {
@@ -144,7 +144,7 @@ export function createLocalAdmin(
 
 function notWithoutGateway(...start: readonly string[]): never {
   throw new UsageError(
-    `No gateway of yours runs with this configuration. Start one: ${commandLine(...start)}; or use the one that runs: --endpoint.`,
+    `No gateway is running with this configuration. Start one with ${commandLine(...start)}, or use the running one with --endpoint.`,
   );
 }
 
@@ -190,12 +190,12 @@ async function openJudging(values: OptionValues<typeof serverOptions>, io: Io): 
 }
 
 const reasons = {
-  approval: "you approved it",
-  policy: "the policy allows it",
-  flag: "--trust was given",
-  new: "nobody approved it yet",
-  changed: "it is not what was approved",
-  denied: "the policy denies it",
+  approval: "approved",
+  policy: "allowed by the policy",
+  flag: "allowed by --trust",
+  new: "pending approval",
+  changed: "changed since approval",
+  denied: "denied by the policy",
 } as const;
 
 function wordsOf(judgement: TrustJudgement): Pick<TrustRow, "state" | "reason"> {

@@ -31,7 +31,7 @@ export async function openAdmin(
     const given = ownOptions(values)[0];
     if (given !== undefined) {
       throw new UsageError(
-        `--endpoint uses the gateway as it was started, so ${given} has no effect. Leave one of them out.`,
+        `--endpoint uses the gateway as it was started, so ${given} has no effect. Remove one of them.`,
       );
     }
   }

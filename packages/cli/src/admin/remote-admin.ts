@@ -30,8 +30,8 @@ export function createRemoteAdmin({ client, url, close }: AdminAtHand, io: Io): 
     if (name === undefined || found.length > 0) return found;
     const names = all.map((server) => server.name).join(", ") || "none";
     throw new ToolServerError("SERVER_UNKNOWN", {
-      problem: `There is no server ${JSON.stringify(name)} behind the gateway at ${url}.`,
-      advice: `There are: ${names}.`,
+      problem: `The gateway at ${url} has no server ${JSON.stringify(name)}.`,
+      advice: `Servers: ${names}.`,
     });
   };
 
@@ -160,7 +160,7 @@ async function attempt(
     over.abort(new DOMException("The sign-in is over.", "AbortError"));
   }
   throw new ToolServerError("SIGN_IN_FAILED", {
-    problem: `The gateway does not say how the sign-in to ${server} ended.`,
+    problem: `The gateway did not report the result of the sign-in to ${server}.`,
     advice: "Try again.",
   });
 }

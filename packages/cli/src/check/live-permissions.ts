@@ -35,8 +35,8 @@ export function judgeScopes(
       {
         code: "permissions-undocumented",
         severity: "note",
-        message: `README.md does not name ${missing.join(", ")}, which the server ${JSON.stringify(name)} asks for.`,
-        fix: "Put the table of permissions into the README.",
+        message: `README.md does not mention ${missing.join(", ")}, which the server ${JSON.stringify(name)} requires.`,
+        fix: "Add the table of permissions to the README.",
         path,
         line,
         column,

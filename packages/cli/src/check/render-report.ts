@@ -28,10 +28,10 @@ export function renderReport(
   const lines = renderFindings(report.findings, file, nameOf, screen);
   const variables = neededVariables(report.uses);
   if (variables.length > 0) {
-    lines.push(palette.strong("Variables that the plugin needs, for its README:"), "");
+    lines.push(palette.strong("Required variables, as a table for the README:"), "");
     lines.push(...variablesToMarkdown(variables).map((line) => printableText(line)), "");
   }
-  if (!isLive) lines.push(...renderPermissions(report.permissions, screen, "--live asks the servers."));
+  if (!isLive) lines.push(...renderPermissions(report.permissions, screen, "Use --live to ask the servers."));
   return [...lines, summary(report, nameOf(file), screen)];
 }
 
@@ -49,10 +49,10 @@ export function renderPermissions(
   if (permissions.length === 0) return [];
   const isOpen = permissions.some(({ scopes = [] }) => scopes.length === 0);
   return [
-    palette.strong("Permissions that the plugin needs, for its README:"),
+    palette.strong("Required permissions, as a table for the README:"),
     "",
     ...permissionsToMarkdown(permissions).map((line) => printableText(line)),
-    ...(isOpen ? [palette.faint(`… is for you to fill in. ${advice}`)] : []),
+    ...(isOpen ? [palette.faint(`Replace … by hand. ${advice}`)] : []),
     "",
   ];
 }
@@ -79,6 +79,6 @@ function summary({ servers, findings }: CheckReport, file: string, { palette }: 
     const paint = { error: palette.bad, warning: palette.warning, note: palette.faint }[severity];
     return [paint(`${number} ${severity}${number === 1 ? "" : "s"}`)];
   });
-  const verdict = parts.length === 0 ? palette.good("nothing wrong") : parts.join(", ");
+  const verdict = parts.length === 0 ? palette.good("no problems") : parts.join(", ");
   return `${printableText(file)}: ${count}, ${verdict}`;
 }

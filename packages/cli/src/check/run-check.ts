@@ -37,7 +37,8 @@ export async function runCheck(
     const short = relative(here, path);
     return short.startsWith("..") ? path : short;
   };
-  if (values.live && values["file-only"]) throw new UsageError("--live needs the variables, and --file-only has none.");
+  if (values.live && values["file-only"])
+    throw new UsageError("--live cannot be used with --file-only, because it needs the values of variables.");
   if (!values.json) screen.printAll(renderReport(report, file, nameOf, screen, values.live));
   const live = values.live ? await checkLive(file, report, nameOf, values, io) : undefined;
   if (values.json)
@@ -77,7 +78,7 @@ async function checkLive(
       screen.printAll([
         ...renderLive(explanations, screen),
         "",
-        ...renderPermissions(permissions, screen, "The server does not name it."),
+        ...renderPermissions(permissions, screen, "The server does not report it."),
         ...renderFindings(notes, file, nameOf, screen),
       ]);
     }

@@ -15,10 +15,10 @@ import { defineAdminCommand } from "./define-admin-command.js";
 /** Shows how servers are signed in to. */
 export const authCommand: Command = defineAdminCommand({
   name: "auth",
-  summary: "show how the servers are signed in to: as whom, with which permissions, until when",
+  summary: "show the sign-in status of the servers: account, scopes, expiry",
   parameters: ["[server]"],
   options: { ...serverOptions, ...adminOptions },
-  notes: ["Nothing is connected to, and no token is ever shown."],
+  notes: ["It connects to no server and never prints a token."],
   isChange: () => false,
   async use({ admin, screen, values, positionals }) {
     const rows = (await admin.list(positionals[0])).map(rowOf);
@@ -33,7 +33,7 @@ export const authCommand: Command = defineAdminCommand({
     } else {
       const line =
         "gateway" in whose
-          ? `As the gateway at ${whose.gateway} has it.`
+          ? `Sign-ins of the gateway at ${whose.gateway}.`
           : (whose.vault.warning ?? whose.vault.summary);
       screen.print(printableText(line));
       screen.print("");
@@ -74,11 +74,11 @@ function columns({ palette, now }: Screen): Column<AuthRow>[] {
       text: (row) => signInText(row, now),
       paint: (row) => (isWell(row) ? palette.good : palette.warning),
     },
-    { title: "AS", least: 8, text: ({ oauth }) => oauth?.account ?? "-" },
+    { title: "ACCOUNT", least: 8, text: ({ oauth }) => oauth?.account ?? "-" },
     { title: "EXPIRES", text: ({ oauth }) => ago(oauth?.expiresAt) },
-    { title: "RENEWED", text: ({ oauth }) => ago(oauth?.obtainedAt) },
-    { title: "PERMISSIONS", least: 10, text: ({ oauth }) => oauth?.scopes?.join(" ") || "-" },
-    { title: "WITH", least: 12, text: ({ oauth }) => oauth?.issuer ?? "-" },
+    { title: "OBTAINED", text: ({ oauth }) => ago(oauth?.obtainedAt) },
+    { title: "SCOPES", least: 10, text: ({ oauth }) => oauth?.scopes?.join(" ") || "-" },
+    { title: "ISSUER", least: 12, text: ({ oauth }) => oauth?.issuer ?? "-" },
   ];
 }
 
@@ -92,14 +92,14 @@ function fieldsOf(row: AuthRow, { now }: Screen): Field[] {
     ["sign-in", signInText(row, now)],
   ];
   if (oauth === undefined) return fields;
-  fields.push(["with", oauth.issuer ?? "not known yet"]);
+  fields.push(["issuer", oauth.issuer ?? "not known yet"]);
   if (!oauth.isSignedIn) return fields;
   fields.push(
-    ["as", oauth.account ?? "the authorization server does not say"],
-    ["permissions", oauth.scopes?.join(" ") || "not told"],
-    ["expires", time(oauth.expiresAt, "not told: it is used until it is refused")],
-    ["renewed", time(oauth.obtainedAt, "-")],
-    ["renews itself", oauth.canRefresh ? "yes" : "no: then you sign in again"],
+    ["account", oauth.account ?? "not disclosed by the authorization server"],
+    ["scopes", oauth.scopes?.join(" ") || "unknown"],
+    ["expires", time(oauth.expiresAt, "unknown: used until the server rejects it")],
+    ["obtained", time(oauth.obtainedAt, "-")],
+    ["refresh token", oauth.canRefresh ? "yes" : "no: sign in again when the token expires"],
     ["token", oauth.tokenType === "DPoP" ? "bound to a key (DPoP)" : "Bearer"],
   );
   return fields;

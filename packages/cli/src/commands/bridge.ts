@@ -7,20 +7,20 @@ import type { Command } from "./command.js";
 const options = {
   cert: { type: "string", placeholder: "file", help: "client certificate (PEM), with --key" },
   key: { type: "string", placeholder: "file", help: "private key of the client certificate (PEM)" },
-  ca: { type: "string", placeholder: "file", help: "trust this authority (PEM) besides the usual ones" },
+  ca: { type: "string", placeholder: "file", help: "also trust this CA certificate (PEM)" },
   type: {
     type: "string",
     choices: ["http", "sse", "ws"],
-    help: "the kind of server; default: http, or ws for a wss url",
+    help: "transport; default: http, or ws for a wss:// URL",
   },
   header: {
     type: "string",
     multiple: true,
     placeholder: "'name: value'",
-    help: "send this header; $NAME and ${NAME} in it are taken from the environment",
+    help: "send this header; $NAME and ${NAME} are replaced by environment variables",
   },
-  "allow-insecure-loopback": { type: "boolean", help: "accept http and ws to this machine" },
-  debug: { type: "boolean", help: "tell on standard error what happens; no secrets" },
+  "allow-insecure-loopback": { type: "boolean", help: "allow http:// and ws:// URLs to localhost" },
+  debug: { type: "boolean", help: "log headers, retries and errors to standard error, without secrets" },
   ...commonOptions,
 } as const;
 
@@ -31,20 +31,20 @@ export const bridgeCommand: Command = {
   parameters: ["<url>"],
   options,
   notes: [
-    "Name it as the command of an entry, which has no fields for certificates of its own:",
+    "Use it as the command of an entry, because entries have no fields for client certificates:",
     '  {"command": "wirescope", "args": ["bridge", "--cert", "${CLIENT_CERT}", "--key", "${CLIENT_KEY}", "https://…"]}',
-    "It speaks the protocol on standard input and output, and ends when its input does. A server that is away, or forgets",
-    "the session, is tried again with the next request. For a header that is secret, write $NAME into the args and give NAME",
-    "in env: others on this machine can read arguments.",
+    "It speaks MCP on standard input and output and ends at the end of input. If the server is down or loses the session,",
+    "the next request reconnects. For a secret header, write $NAME in args and set NAME in env: other users of this",
+    "machine can read arguments.",
   ],
   async run(args, io) {
     const { values, positionals } = parseOptions(options, args);
     const [address, ...rest] = positionals;
-    if (address === undefined) throw new UsageError("bridge needs <url>.");
+    if (address === undefined) throw new UsageError("bridge requires <url>.");
     // What was given too much is not repeated: it may be a header that lost its option.
-    if (rest.length > 0) throw new UsageError("bridge takes one <url>, and no more arguments.");
+    if (rest.length > 0) throw new UsageError("bridge takes one <url> and no other arguments.");
     if ((values.cert === undefined) !== (values.key === undefined)) {
-      throw new UsageError("--cert and --key go together.");
+      throw new UsageError("--cert and --key must be used together.");
     }
     // Loaded late: the commands that read Channelz start without it.
     const { channelPrefix, createSecretRegistry, runBridge } = await import("@wirescope/tool-server");
@@ -86,15 +86,16 @@ function endpointOf(
   allowsLoopback: boolean,
 ): { readonly url: URL; readonly type: "http" | "sse" | "ws" } {
   const url = parseUrl(address);
-  if (url === undefined) throw new UsageError("The url is not an absolute URL. Write https://host/path.");
+  if (url === undefined) throw new UsageError("The URL is not absolute. Write https://host/path.");
   if (url.username !== "" || url.password !== "") {
-    throw new UsageError("The url has a user name or password in it. Send them with --header, as Authorization.");
+    throw new UsageError("The URL contains a user name or password. Send them with --header as Authorization.");
   }
   const isWebSocket = url.protocol === "wss:" || url.protocol === "ws:";
   const type = isWebSocket ? "ws" : given === "sse" ? "sse" : "http";
-  if (given !== undefined && given !== type) throw new UsageError(`A server of type ${given} has another kind of url.`);
+  if (given !== undefined && given !== type)
+    throw new UsageError(`--type ${given} does not match the scheme of the URL.`);
   const isLoopback = ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
   if (url.protocol === "https:" || url.protocol === "wss:") return { url, type };
   if ((url.protocol === "http:" || isWebSocket) && isLoopback && allowsLoopback) return { url, type };
-  throw new UsageError(`The url is of ${url.protocol.slice(0, -1)}, and credentials go over https and wss alone.`);
+  throw new UsageError(`${url.protocol}// URLs are not allowed, because credentials are sent over https and wss only.`);
 }

@@ -11,15 +11,19 @@ import { findTool } from "./tools.js";
 /** Calls a tool. */
 export const callCommand: Command = defineServerCommand({
   name: "call",
-  summary: "call a tool and show what it gives",
+  summary: "call a tool and print its result",
   parameters: ["<server>", "<tool>", "[json | key=value …]"],
   options: {
-    save: { type: "string", placeholder: "directory", help: "where images and other bytes are saved; default: here" },
+    save: {
+      type: "string",
+      placeholder: "directory",
+      help: "folder for images and other binary results; default: the current folder",
+    },
   },
   notes: [
-    "Arguments are one JSON object, or words of key=value, which are read as the tool's schema says.",
-    "key:=json takes JSON as it is, key=@file the text of a file, and a key that stands several times makes a list.",
-    "A tool that reports a failure makes the exit code 1.",
+    "Arguments are one JSON object, or key=value pairs, which are converted to the types in the schema of the tool.",
+    "key:=json passes JSON, key=@file passes the content of a file, and a repeated key makes a list.",
+    "If the tool reports an error, the exit code is 1.",
   ],
   async use({ servers, screen, io, values, positionals }) {
     const [server = "", name = "", ...words] = positionals;

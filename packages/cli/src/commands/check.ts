@@ -6,18 +6,18 @@ import type { Command } from "./command.js";
 /** Reads a configuration of tool servers and says all that is wrong with it. */
 export const checkCommand: Command = {
   name: "check",
-  summary: "say all that is wrong with a configuration of tool servers",
+  summary: "validate an MCP configuration file",
   parameters: ["[file]"],
   options: checkOptions,
   notes: [
-    "Without a file, it is .mcp.json here or, in a git repository, in a directory above.",
-    "Without --live nothing of it is run, and nothing is connected to. Secrets are never printed.",
-    "It exits with 1 where there are errors; warnings and notes alone are 0, unless --strict says otherwise.",
-    "With --live it also exits with 1 where a server does not meet what the protocol demands.",
+    "The default file is .mcp.json in this folder or, in a git repository, in a parent folder.",
+    "Without --live, check runs no program and makes no connection. It never prints secrets.",
+    "The exit code is 1 if there are errors, or warnings with --strict.",
+    "With --live it is also 1 if a server violates the protocol.",
   ],
   async run(args, io) {
     const { values, positionals } = parseOptions(checkOptions, args);
-    if (positionals.length > 1) throw new UsageError(`check takes no argument "${positionals[1]}".`);
+    if (positionals.length > 1) throw new UsageError(`check does not take the argument "${positionals[1]}".`);
     // Loaded late: the commands that read Channelz start without it.
     const { runCheck } = await import("../check/run-check.js");
     return runCheck(positionals[0], values, io);

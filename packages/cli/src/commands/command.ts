@@ -21,11 +21,11 @@ export interface Command {
   run(args: readonly string[], io: Io): Promise<number>;
 }
 
-const jsonOption = { json: { type: "boolean", help: "print JSON in place of text" } } as const;
+const jsonOption = { json: { type: "boolean", help: "print JSON instead of text" } } as const;
 
 /** The option of the commands that list objects. */
 export const limitOption = {
-  limit: { type: "string", placeholder: "n", help: "read at most this many objects of each kind; default 100000" },
+  limit: { type: "string", placeholder: "n", help: "read at most this many objects of each kind; default: 100000" },
 } as const;
 
 /** The options that every command which reads a peer has. */
@@ -54,9 +54,9 @@ export function defineReadCommand<T extends OptionTable>(spec: {
     async run(args, io) {
       const { values, positionals } = parseOptions(options, args);
       if (positionals.length > parameters.length) {
-        throw new UsageError(`${name} takes no argument "${positionals[parameters.length]}".`);
+        throw new UsageError(`${name} does not take the argument "${positionals[parameters.length]}".`);
       }
-      if (positionals.length < parameters.length) throw new UsageError(`${name} needs ${parameters.join(" ")}.`);
+      if (positionals.length < parameters.length) throw new UsageError(`${name} requires ${parameters.join(" ")}.`);
       // Within the generic table the compiler no longer sees the part that every such command has.
       const common: OptionValues<ReadOptions> = values;
       const screen = createScreen(io, common["no-color"]);

@@ -12,24 +12,23 @@ const options = { config, ...adminOptions, profile, ca, json, "no-color": noColo
 /** Turns the debug mode of the running gateway on or off. */
 export const debugCommand: Command = defineAdminCommand({
   name: "debug",
-  summary: "turn the debug mode of the running gateway on or off",
+  summary: "turn debug logging of the running gateway on or off",
   parameters: ["<on|off>"],
   options,
   notes: [
-    "In debug mode the log of the gateway, on its standard error, shows the headers that servers are sent, without their values,",
-    "each step of OAuth, refreshes, sockets and errors. It holds no secrets. To start with it: wirescope up --debug.",
+    "With debug logging, the gateway logs to its standard error: headers sent to servers (without values), OAuth steps,",
+    "token refreshes, sockets and errors. The log contains no secrets. To enable it from the start: wirescope up --debug.",
   ],
   isChange: () => true,
   check(_, [given]) {
-    if (given !== "on" && given !== "off") throw new UsageError("debug needs on or off.");
+    if (given !== "on" && given !== "off") throw new UsageError("debug requires on or off.");
   },
   async use({ admin, screen, values, positionals }) {
     const isOn = positionals[0] === "on";
     const before = await admin.setDebug(isOn);
-    const where =
-      "Its log, on its standard error, shows headers without their values, each step of OAuth and refreshes.";
+    const where = "It logs headers (without values), OAuth steps and token refreshes to its standard error.";
     if (values.json) screen.print(formatJson(jsonOf({ gateway: admin.gateway, debug: isOn, before })));
-    else screen.print(`Debug mode of the gateway at ${admin.gateway} is ${isOn ? `on. ${where}` : "off."}`);
+    else screen.print(`Debug logging of the gateway at ${admin.gateway} is ${isOn ? `on. ${where}` : "off."}`);
     return exitCode.ok;
   },
 });

@@ -61,8 +61,8 @@ export function defineServerCommand<T extends OptionTable>(spec: {
 export function assertPositionals(name: string, parameters: readonly string[], positionals: readonly string[]): void {
   const isOpen = parameters.at(-1)?.includes("…");
   if (positionals.length > parameters.length && !isOpen) {
-    throw new UsageError(`${name} takes no argument "${positionals[parameters.length]}".`);
+    throw new UsageError(`${name} does not take the argument "${positionals[parameters.length]}".`);
   }
   const needed = parameters.filter((parameter) => !parameter.startsWith("["));
-  if (positionals.length < needed.length) throw new UsageError(`${name} needs ${needed.join(" ")}.`);
+  if (positionals.length < needed.length) throw new UsageError(`${name} requires ${needed.join(" ")}.`);
 }

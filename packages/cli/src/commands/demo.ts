@@ -6,12 +6,12 @@ import type { Command } from "./command.js";
 /** Runs the gateway on the demonstration. */
 export const demoCommand: Command = {
   name: "demo",
-  summary: "run the gateway with a demonstration behind it, as npm start does if there is no configuration",
+  summary: "run the gateway with demonstration servers",
   parameters: [],
   options: upOptions,
   async run(args, io) {
     const { values, positionals } = parseOptions(upOptions, args);
-    if (positionals.length > 0) throw new UsageError(`demo takes no argument "${positionals[0]}".`);
+    if (positionals.length > 0) throw new UsageError(`demo does not take the argument "${positionals[0]}".`);
     const { runUp } = await import("../up/run-up.js");
     return runUp({ ...values, demo: true }, io);
   },

@@ -10,28 +10,31 @@ import { defineAdminCommand } from "./define-admin-command.js";
 /** Signs in to a server. */
 export const loginCommand: Command = defineAdminCommand({
   name: "login",
-  summary: "sign in to a server that asks for OAuth",
+  summary: "sign in to a server with OAuth",
   parameters: ["<server>"],
   options: {
-    scope: { type: "string", multiple: true, placeholder: "name", help: "ask for this permission too" },
-    device: { type: "boolean", help: "sign in on another device, with a code, where the server has that" },
+    scope: { type: "string", multiple: true, placeholder: "name", help: "also request this scope" },
+    device: {
+      type: "boolean",
+      help: "sign in on another device with a code (device flow), if the authorization server supports it",
+    },
     "create-vault-key": {
       type: "boolean",
-      help: "if there is no keychain and no key, generate a key and keep the tokens in an encrypted file",
+      help: "if there is no keychain and no key, generate a key and store the tokens in an encrypted file",
     },
     "authorization-origin": {
       type: "string",
       placeholder: "origin",
-      help: "accept a sign-in page at this origin, such as https://login.example.com, instead of the origin of the authorization server",
+      help: "accept a sign-in page at this origin, such as https://login.example.com, that differs from the authorization server",
     },
     ...serverOptions,
     ...adminOptions,
   },
   notes: [
-    "It shows the permissions that will be asked for, opens the browser and waits for its answer on this machine.",
-    "Where a gateway runs with the same configuration, it is signed in, and its clients get the tools at once.",
-    "Over SSH, paste the address that the browser ends at, or give --device.",
-    "A client that was registered by hand, scopes and more: wirescope/oauth.json of your configuration folder.",
+    "It lists the requested scopes, opens the browser and waits for the redirect to this machine.",
+    "If a gateway is running with the same configuration, the gateway is signed in and offers the tools at once.",
+    "Over SSH, paste the address of the page that the browser shows last, or use --device.",
+    "To use a pre-registered client, or fixed scopes, edit wirescope/oauth.json in your configuration folder.",
   ],
   keyCreation: (values) => (values["create-vault-key"] ? "always" : "ask"),
   isChange: () => true,
@@ -64,11 +67,16 @@ export const loginCommand: Command = defineAdminCommand({
       const who = account === undefined ? "" : ` as ${account}`;
       const subject = admin.gateway === undefined ? "Signed in" : `The gateway at ${admin.gateway} is signed in`;
       screen.print(printableText(`${subject} to ${name}${who} with ${issuer ?? "its authorization server"}.`));
-      if (scopes.length > 0) screen.print(printableText(`Permissions: ${scopes.join(", ")}.`));
+      if (scopes.length > 0) screen.print(printableText(`Scopes: ${scopes.join(", ")}.`));
     }
-    const answers = await connect();
-    if (values.json) screen.print(formatJson(jsonOf({ server: name, ...oauth, answers, gateway: admin.gateway })));
-    else screen.print(printableText(`${name} answers: ${answers.name || "a server"} ${answers.version ?? ""}`.trim()));
+    const serverInfo = await connect();
+    if (values.json) screen.print(formatJson(jsonOf({ server: name, ...oauth, serverInfo, gateway: admin.gateway })));
+    else
+      screen.print(
+        printableText(
+          `Connected to ${name}: ${serverInfo.name || "unnamed server"} ${serverInfo.version ?? ""}`.trim(),
+        ),
+      );
     return 0;
   },
 });
@@ -77,6 +85,6 @@ function readOrigin(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const origin = parseUrl(text)?.origin ?? "null";
   if (origin === "null")
-    throw new UsageError("--authorization-origin takes an origin, such as https://login.example.com.");
+    throw new UsageError("--authorization-origin requires an origin such as https://login.example.com.");
   return origin;
 }

@@ -9,11 +9,11 @@ import { defineAdminCommand } from "./define-admin-command.js";
 /** Signs out of a server. */
 export const logoutCommand: Command = defineAdminCommand({
   name: "logout",
-  summary: "sign out: revoke the tokens, wipe them, and prove that the old one is refused",
+  summary: "sign out: revoke and delete the tokens, then check that the server rejects the old one",
   parameters: ["<server>"],
   options: { ...serverOptions, ...adminOptions },
   notes: [
-    "Where a gateway runs with the same configuration, it is signed out, and its clients lose the tools at once.",
+    "If a gateway is running with the same configuration, the gateway is signed out and removes the tools at once.",
   ],
   isChange: () => true,
   async use({ admin, screen, values, positionals }) {
@@ -26,25 +26,23 @@ export const logoutCommand: Command = defineAdminCommand({
 });
 
 function linesOf({ server, wiped, proof, problems }: SignOutReport): string[] {
-  const lines = wiped.length === 0 ? [`Nobody was signed in to ${server}.`] : [];
+  const lines = wiped.length === 0 ? [`You were not signed in to ${server}.`] : [];
   for (const { issuer, refreshToken, accessToken } of wiped) {
-    lines.push(`The tokens of ${issuer} are wiped here.`);
+    lines.push(`Deleted the tokens issued by ${issuer}.`);
     if (refreshToken !== undefined) lines.push(`  refresh token: ${revocationText(refreshToken)}`);
     lines.push(`  access token: ${revocationText(accessToken)}`);
   }
   switch (proof.kind) {
     case "refused":
-      lines.push(`The old token was tried once more: ${server} refuses it (${proof.status}).`);
+      lines.push(`Tried the old token again: ${server} rejects it (${proof.status}).`);
       break;
     case "accepted": {
       const until = proof.until === undefined ? "" : ` until ${new Date(proof.until).toISOString()}`;
-      lines.push(
-        `The old token was tried once more, and ${server} still accepts it${until}. Whoever has it can use it.`,
-      );
+      lines.push(`Tried the old token again: ${server} still accepts it${until}. Anyone who has it can use it.`);
       break;
     }
     case "unclear":
-      lines.push(`Whether the old token is refused could not be seen: ${proof.reason}`);
+      lines.push(`Could not check whether the old token is rejected: ${proof.reason}`);
       break;
     case "nothing":
       break;
@@ -57,7 +55,7 @@ function revocationText(result: WipedTokens["accessToken"]): string {
     case "revoked":
       return "revoked";
     case "unsupported":
-      return "the authorization server revokes none; it ends when it expires";
+      return "not revoked: the authorization server does not support it; the token is valid until it expires";
     case "failed":
       return `not revoked: ${result.reason}`;
   }

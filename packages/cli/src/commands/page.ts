@@ -6,22 +6,22 @@ import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
 
 const options = {
-  ca: { type: "string", placeholder: "file", help: "trust this authority (PEM) in addition to the usual ones" },
-  json: { type: "boolean", help: "print JSON in place of text" },
+  ca: { type: "string", placeholder: "file", help: "also trust this CA certificate (PEM)" },
+  json: { type: "boolean", help: "print JSON instead of text" },
   ...commonOptions,
 } as const;
 
 /** Prints a fresh link to the page of the running gateway. */
 export const pageCommand: Command = {
   name: "page",
-  summary: "print a fresh link to the page of the running gateway, or to the sign-in of a server",
+  summary: "print a new link to the status page of the running gateway, or to the sign-in of a server",
   parameters: ["[server]"],
   options,
-  notes: ["The link works once, for 10 minutes. The browser that opens it sees the page for 12 hours."],
+  notes: ["The link works once, within 10 minutes. The browser that opens it keeps access for 12 hours."],
   async run(args, io) {
     const { values, positionals } = parseOptions(options, args);
     const [server, ...more] = positionals;
-    if (more.length > 0) throw new UsageError(`page takes no argument "${more[0]}".`);
+    if (more.length > 0) throw new UsageError(`page does not take the argument "${more[0]}".`);
     const { requireGateway } = await import("../gateway-file.js");
     const running = await requireGateway(io.env);
     const { readPem } = await import("../tool-server/read-pem.js");

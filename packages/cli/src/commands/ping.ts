@@ -17,7 +17,7 @@ interface Pong {
 /** Connects to servers and pings them. */
 export const pingCommand: Command = defineServerCommand({
   name: "ping",
-  summary: "connect to the servers and say how they answer",
+  summary: "connect to servers and measure their response time",
   parameters: ["[server]"],
   options: {},
   async use({ servers, screen, io, values, positionals }) {

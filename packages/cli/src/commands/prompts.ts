@@ -12,10 +12,14 @@ import { defineServerCommand } from "./define-server-command.js";
 /** Lists prompts, or gets one. */
 export const promptsCommand: Command = defineServerCommand({
   name: "prompts",
-  summary: "list the prompts of the servers, or get one",
+  summary: "list the prompts of all servers or of one, or get a prompt",
   parameters: ["[server]", "[prompt]", "[key=value …]"],
   options: {
-    save: { type: "string", placeholder: "directory", help: "where images and other bytes are saved; default: here" },
+    save: {
+      type: "string",
+      placeholder: "directory",
+      help: "folder for images and other binary results; default: the current folder",
+    },
   },
   async use({ servers, screen, io, values, positionals }) {
     const [server, name, ...words] = positionals;

@@ -14,12 +14,12 @@ const options = { config, ...adminOptions, profile, ca, json, "no-color": noColo
 /** Makes the running gateway connect to servers now. */
 export const reconnectCommand: Command = defineAdminCommand({
   name: "reconnect",
-  summary: "make the running gateway connect to a server now, or to all servers that are not connected",
+  summary: "make the running gateway connect now to one server, or to all that are not connected",
   parameters: ["[server]"],
   options,
   notes: [
-    "The gateway tries by itself too, after delays that grow to 30 s, and to 5 minutes after a refusal.",
-    "It exits with 0 if all these servers are connected, else with 1.",
+    "The gateway also retries by itself, with a backoff of up to 30 s, or 5 minutes if the server refused the connection.",
+    "The exit code is 0 if all these servers are connected, else 1.",
   ],
   isChange: () => true,
   async use({ admin, screen, values, positionals }) {

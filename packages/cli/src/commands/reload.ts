@@ -12,12 +12,12 @@ const options = { config, ...adminOptions, profile, ca, json, "no-color": noColo
 /** Makes the running gateway read its configuration again. */
 export const reloadCommand: Command = defineAdminCommand({
   name: "reload",
-  summary: "make the running gateway read its configuration again",
+  summary: "make the running gateway reload its configuration",
   parameters: [],
   options,
   notes: [
-    "The gateway does that by itself when a file changes; this helps if the file system does not report changes, and in scripts:",
-    "it ends when the new configuration is in use, and exits with 1 or 2 if that cannot be read. The servers stay then as they are.",
+    "The gateway reloads by itself when a file changes. Use this in scripts, or if the file system does not report changes.",
+    "It waits until the new configuration is in use. If that is invalid, the exit code is 1 or 2 and nothing changes.",
   ],
   isChange: () => true,
   async use({ admin, screen, values }) {
@@ -25,9 +25,7 @@ export const reloadCommand: Command = defineAdminCommand({
     if (values.json) screen.print(formatJson(jsonOf({ gateway: admin.gateway, servers })));
     else {
       const list = servers.length === 0 ? "none" : servers.join(", ");
-      screen.print(
-        printableText(`The gateway at ${admin.gateway} has read its configuration again. Servers: ${list}.`),
-      );
+      screen.print(printableText(`The gateway at ${admin.gateway} reloaded its configuration. Servers: ${list}.`));
     }
     return exitCode.ok;
   },

@@ -17,12 +17,12 @@ interface Row {
 /** Lists resources, or reads one. */
 export const resourcesCommand: Command = defineServerCommand({
   name: "resources",
-  summary: "list the resources of the servers, or read one",
+  summary: "list the resources of all servers or of one, or read a resource",
   parameters: ["[server]", "[uri]"],
   options: {
-    save: { type: "string", placeholder: "directory", help: "where bytes are saved; default: here" },
+    save: { type: "string", placeholder: "directory", help: "folder for binary results; default: the current folder" },
   },
-  notes: ["Templates, whose uri has parts in braces to be filled in, are listed too."],
+  notes: ["The list includes templates: URIs with placeholders in braces."],
   async use({ servers, screen, io, values, positionals }) {
     const [server, uri] = positionals;
     if (server !== undefined && uri !== undefined) {

@@ -17,10 +17,10 @@ interface Row {
 /** Lists tools, or shows one. */
 export const toolsCommand: Command = defineServerCommand({
   name: "tools",
-  summary: "list the tools of the servers, or show one tool with its arguments",
+  summary: "list the tools of all servers or of one, or show the arguments of a tool",
   parameters: ["[server]", "[tool]"],
   options: {},
-  notes: ["A server that fails is reported on standard error, the others are listed, and the exit code is 1."],
+  notes: ["If a server fails, the error goes to standard error, the other servers are listed, and the exit code is 1."],
   async use({ servers, screen, io, values, positionals }) {
     const { outcomeToJson, reportFailedServers, withEachServer } = await import("../tool-server/each-server.js");
     const [server, name] = positionals;
@@ -53,8 +53,8 @@ export function findTool(tools: readonly Tool[], name: string): Tool {
   if (found !== undefined) return found;
   const names = tools.map((tool) => tool.name);
   const near = suggest(name, names);
-  const list = names.length === 0 ? "The server has none." : `There are: ${names.join(", ")}.`;
-  throw new UsageError(`There is no tool "${name}". ${near === undefined ? list : `Did you mean ${near}?`}`);
+  const list = names.length === 0 ? "The server has no tools." : `Available tools: ${names.join(", ")}.`;
+  throw new UsageError(`Unknown tool "${name}". ${near === undefined ? list : `Did you mean ${near}?`}`);
 }
 
 function columns({ palette }: Screen): Column<Row>[] {

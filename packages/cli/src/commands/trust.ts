@@ -11,9 +11,9 @@ import type { Command } from "./command.js";
 import { defineAdminCommand } from "./define-admin-command.js";
 
 const options = {
-  yes: { type: "boolean", help: "approve what is shown without asking" },
-  revoke: { type: "boolean", help: "take the approval back" },
-  json: { type: "boolean", help: "print JSON in place of text" },
+  yes: { type: "boolean", help: "approve without asking" },
+  revoke: { type: "boolean", help: "revoke the approval" },
+  json: { type: "boolean", help: "print JSON instead of text" },
   ...configurationOptions,
   "env-file": serverOptions["env-file"],
   ...adminOptions,
@@ -23,31 +23,31 @@ const options = {
 /** Shows which entries may act, and approves one. */
 export const trustCommand: Command = defineAdminCommand({
   name: "trust",
-  summary: "show which servers of a configuration may act, and approve one",
+  summary: "list which servers are approved, or approve one",
   parameters: ["[server]"],
   options,
   notes: [
-    "Where a gateway runs with the same configuration, it is asked, and tries the server at once.",
-    "An approval is of the whole entry, of the files that it runs, and of the origin that its url leads to with your variables;",
-    "a change asks again.",
-    "It rests in wirescope/approvals.json of the user's configuration folder. A policy, of WIRESCOPE_POLICY or",
-    "/etc/wirescope/policy.json, may allow or deny more. It exits with 1 where a server may not act.",
+    "If a gateway is running with the same configuration, it is used, and it connects to the approved server at once.",
+    "An approval covers the entry, the files it runs, and the origin of its url with your variables filled in; if any of",
+    "them changes, you have to approve it again.",
+    "Approvals are stored in wirescope/approvals.json in your configuration folder. A policy file (WIRESCOPE_POLICY or",
+    "/etc/wirescope/policy.json) can allow or deny servers. The exit code is 1 if a server is not trusted.",
   ],
   isChange: ([name]) => name !== undefined,
   // An approval is taken back in the file that holds it; what a gateway has opened by then stays open.
   isLocal: ({ revoke }) => revoke,
   check(values, [name]) {
     if (name === undefined && (values.yes || values.revoke))
-      throw new UsageError("trust needs the name of a server with --yes and --revoke.");
+      throw new UsageError("--yes and --revoke require the name of a server.");
     if (values.revoke && values.endpoint)
-      throw new UsageError("--revoke works on a configuration. Give --config in place of --endpoint.");
+      throw new UsageError("--revoke requires a configuration file. Use --config instead of --endpoint.");
   },
   async use({ admin, screen, values, positionals, local }) {
     const [name] = positionals;
     if (name === undefined) return tell(await admin.approvals(), screen, values.json);
     if (values.revoke) {
       const had = await (await local()).revoke(name);
-      const reason = had ? `${name} is not approved any more.` : `${name} was not approved.`;
+      const reason = had ? `${name} is no longer approved.` : `${name} was not approved.`;
       screen.print(values.json ? formatJson({ [name]: { state: "new", reason } }) : reason);
       return 0;
     }
@@ -76,19 +76,19 @@ async function decide(
     // A program is not asked.
     const isApproved = isYes && state !== "trusted" && state !== "denied";
     if (isApproved) await approval.approve();
-    const now = isApproved ? { state: "trusted", reason: "you approved it" } : { state, reason };
+    const now = isApproved ? { state: "trusted", reason: "approved" } : { state, reason };
     screen.print(formatJson({ [name]: now }));
     return now.state === "trusted" ? 0 : 1;
   }
   if (state === "trusted") {
-    screen.print(`${name} may act: ${reason}.`);
+    screen.print(`${name} is trusted: ${reason}.`);
     return 0;
   }
   screen.printAll(lines);
   if (state === "denied") return 1;
-  const answer = isYes ? "y" : await io.ask?.("Approve it? It will not be asked again until it changes. [y/N] ");
+  const answer = isYes ? "y" : await io.ask?.("Approve this server? You are asked again only if it changes. [y/N] ");
   if (answer === undefined || !/^y(?:es)?$/i.test(answer.trim())) {
-    screen.print(`${name} is not approved.${answer === undefined ? " Give --yes where nobody can be asked." : ""}`);
+    screen.print(`${name} is not approved.${answer === undefined ? " Use --yes to approve without a prompt." : ""}`);
     return 1;
   }
   const problem = await approval.approve();

@@ -8,14 +8,14 @@ import { defineAdminCommand } from "./define-admin-command.js";
 /** Says why a server does not work, and how to fix it. */
 export const whyCommand: Command = defineAdminCommand({
   name: "why",
-  summary: "say why a server does not work, and how to fix it",
+  summary: "diagnose a failing server and suggest a fix",
   parameters: ["<server>"],
   options: { ...serverOptions, ...adminOptions },
   notes: [
-    "It walks from the entry to the last refusal: variables, trust, helper, network, TLS, credential, sign-in, protocol.",
-    "Nothing is changed: it connects, asks for the list of tools, and looks at metadata; an expired token is renewed.",
-    "Where a gateway runs with the same configuration, it walks, with its values, its tokens and what it saw last.",
-    "Nothing of an entry that is not trusted runs or connects. It exits with 0 where all is well, else with 1.",
+    "It checks each step of the connection: variables, trust, helper, network, TLS, credential, sign-in, protocol.",
+    "It changes nothing: it connects, lists the tools and reads metadata. An expired token is refreshed.",
+    "If a gateway is running with the same configuration, the gateway runs the checks, with its variables and tokens.",
+    "It neither runs nor connects to a server that is not trusted. The exit code is 0 if the server works, else 1.",
   ],
   // An explanation may start a program, so the gateway requires the administrator's token for it.
   isChange: () => true,

@@ -42,8 +42,7 @@ export async function changeClientFile(
 ): Promise<number> {
   const scope: Scope = values.scope === "project" ? "project" : "user";
   const named = client.files(place)[scope];
-  if (named === undefined)
-    throw new UsageError(`${client.title} has no file of a project that is known. Use --scope user.`);
+  if (named === undefined) throw new UsageError(`${client.title} has no known project file. Use --scope user.`);
   const path = [client.container, name];
   const project = scope === "project" ? place.directory : undefined;
   const { path: target } = await readClientFile(named, project);
@@ -68,39 +67,37 @@ export async function changeClientFile(
       say(
         wish.entry === undefined
           ? `${name} is not in ${file.path}. Nothing to change.`
-          : `${name} is in ${file.path} already. Nothing to change.`,
+          : `${name} is already in ${file.path}. Nothing to change.`,
       );
       for (const note of missingVariablesNotes(wish.missing)) say(note);
       if (wish.hasToken && !values["dry-run"] && (await makePrivate(file.path))) {
-        say("It holds a token, so now only you can read it.");
+        say("It contains a token, so its mode was changed: only you can read it now.");
       }
       finish(false);
       return 0;
     }
     show(file, preview, screen, print);
     if (values["dry-run"]) {
-      say("Nothing is written: --dry-run was given.");
+      say("Nothing was written (--dry-run).");
       finish(false);
       return 0;
     }
-    const answer = values.yes ? "y" : await io.ask?.("Write it? [y/N] ");
+    const answer = values.yes ? "y" : await io.ask?.("Write this change? [y/N] ");
     if (answer === undefined || !/^y(?:es)?$/i.test(answer.trim())) {
-      say(`Nothing is written.${answer === undefined ? " Give --yes where nobody can be asked." : ""}`);
+      say(`Nothing was written.${answer === undefined ? " Use --yes to write without a prompt." : ""}`);
       finish(false);
       return 1;
     }
     if (await replaceClientFile(file, after, wish.hasToken)) {
-      say(wish.entry === undefined ? `${name} is taken out of ${file.path}.` : `${name} is in ${file.path}.`);
+      say(wish.entry === undefined ? `Removed ${name} from ${file.path}.` : `Wrote ${name} to ${file.path}.`);
       for (const note of [...wish.notes, ...missingVariablesNotes(wish.missing)]) say(note);
-      say(wish.entry === undefined ? `Restart ${client.title} if it still shows it.` : client.next);
+      say(wish.entry === undefined ? `Restart ${client.title} if it still shows the entry.` : client.next);
       finish(true);
       return 0;
     }
-    say(`${file.path} has changed meanwhile. Look again.`);
+    say(`${file.path} changed in the meantime. Check the new change.`);
   }
-  io.stderr.write(
-    `wirescope: ${printableText(`${target} does not stop changing. Quit ${client.title}, and try again.`)}\n`,
-  );
+  io.stderr.write(`wirescope: ${printableText(`${target} keeps changing. Quit ${client.title} and try again.`)}\n`);
   return 1;
 }
 
@@ -120,33 +117,32 @@ async function wishOf(
     const asConfigured = gateway.configurations.map((file) => `--config ${shellWord(file)}`).join(" ");
     const notes = [
       ...(scope === "project"
-        ? ["The entry holds paths of this machine: others who use the project need their own."]
+        ? ["The entry contains paths of this machine, so other users of the project need their own."]
         : []),
       ...twice.map(
         (file) =>
-          `${client.title} reads ${file} itself, so its servers are there twice. Move them to another file, and name that by --config.`,
+          `${client.title} also reads ${file}, so its servers appear twice. Move them to another file and pass it with --config.`,
       ),
-      `Servers that you have not approved stay out; ${commandLine("trust")} ${asConfigured} shows them.`,
+      `Servers that you have not approved are not started. To list them: ${commandLine("trust")} ${asConfigured}`,
     ];
     const missing = await findMissingVariables(gateway.configurations, values["env-file"], io.env);
     return { entry: stdioEntry(client, gateway), hasToken: false, notes, missing };
   }
   if (client.http === undefined) {
     throw new UsageError(
-      `${client.title} takes no url with headers that we know of. Leave --http out: it then starts the gateway itself.`,
+      `${client.title} has no known way to send headers to a URL. Remove --http, so that it starts the gateway itself.`,
     );
   }
   const running = await requireGateway(io.env);
   const { token } = running;
   if (token !== undefined && scope === "project") {
-    throw new UsageError(
-      "A token has no place in a file of the project, which others read. Use --scope user, or leave --http out.",
-    );
+    throw new UsageError("A project file is shared and must not contain a token. Use --scope user, or remove --http.");
   }
-  const notes = token === undefined ? [] : ["It holds the token of the gateway now, and only you can read it."];
+  const notes =
+    token === undefined ? [] : ["The file now contains the token of the gateway, and only you can read it."];
   if (token !== undefined && running.tokenFile === undefined) {
     notes.push(
-      "The token is a new one at each start of the gateway. Start it with --token-file <file>, and install once more, to keep one.",
+      "The token changes at each start of the gateway. To keep it, start the gateway with --token-file <file> and install again.",
     );
   }
   return { entry: httpEntry(client.http(running.endpoint), token), hasToken: token !== undefined, notes, missing: [] };
@@ -158,7 +154,7 @@ function show(
   { palette }: Screen,
   print: (line: string) => unknown,
 ): void {
-  print(printableText(isThere ? `${path}, from line ${line}:` : `${path}, a new file:`));
+  print(printableText(isThere ? `${path}, from line ${line}:` : `${path} (new file):`));
   print("");
   const paints = { "+": palette.good, "-": palette.bad, " ": palette.faint };
   for (const { sign, text } of lines) print(paints[sign](`${sign} ${printableText(text.replaceAll("\t", "    "))}`));

@@ -13,7 +13,7 @@ export interface ClientFile {
   readonly isThere: boolean;
 }
 
-/** The file of a client cannot be used. It was left alone. */
+/** The file of a client cannot be used. It was not changed. */
 export class ClientFileError extends Error {
   override readonly name = "ClientFileError";
 }
@@ -130,7 +130,7 @@ async function readIfThere(path: string): Promise<Buffer | undefined> {
   } catch (error) {
     const code = codeOf(error);
     if (code === "ENOENT") return undefined;
-    if (code === "ERR_NOT_A_FILE") throw new ClientFileError(`${path} is not a regular file. It was left alone.`);
+    if (code === "ERR_NOT_A_FILE") throw new ClientFileError(`${path} is not a regular file. It was not changed.`);
     if (code === "ERR_FILE_TOO_LARGE") throw new ClientFileError(`${path} exceeds the limit of ${maxBytes} bytes.`);
     throw error;
   }
@@ -141,7 +141,7 @@ function failure(path: string, verb: "read" | "written", error: unknown): unknow
   const code = codeOf(error);
   if (code === undefined) return error;
   const reason = code === "ERR_ENCODING_INVALID_ENCODED_DATA" ? "it is not UTF-8" : code;
-  return new ClientFileError(`${path} cannot be ${verb} (${reason}). It was left alone.`, { cause: error });
+  return new ClientFileError(`${path} cannot be ${verb} (${reason}). It was not changed.`, { cause: error });
 }
 
 function codeOf(error: unknown): string | undefined {

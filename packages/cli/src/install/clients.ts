@@ -46,7 +46,7 @@ export const mcpClients: readonly McpClient[] = [
     commands: ["claude"],
     saysType: true,
     http: (url) => ({ type: "http", url }),
-    next: "Start a new session of Claude Code; /mcp shows it.",
+    next: "Start a new Claude Code session; /mcp shows it.",
   },
   {
     id: "claude-desktop",
@@ -68,7 +68,7 @@ export const mcpClients: readonly McpClient[] = [
     traces: ({ home }) => [join(home, ".cursor")],
     commands: ["cursor"],
     http: (url) => ({ url }),
-    next: "Restart Cursor, or switch the server on in its settings.",
+    next: "Restart Cursor, or enable the server in its settings.",
   },
   {
     id: "vscode",
@@ -82,7 +82,7 @@ export const mcpClients: readonly McpClient[] = [
     commands: ["code"],
     saysType: true,
     http: (url) => ({ type: "http", url }),
-    next: 'Run "MCP: List Servers" in VS Code, and start it there.',
+    next: 'Run "MCP: List Servers" in VS Code and start it there.',
   },
   {
     id: "windsurf",
@@ -102,7 +102,7 @@ export const mcpClients: readonly McpClient[] = [
     traces: (place) => [zedFolder(place)],
     commands: ["zed", "zeditor"],
     http: (url) => ({ url }),
-    next: "Zed takes it up by itself.",
+    next: "Zed reloads the file by itself.",
   },
   {
     id: "gemini",

@@ -19,7 +19,7 @@ export async function gatewayCommand(values: InstallValues, place: Place): Promi
   const envFiles = values["env-file"].map((file) => resolve(file));
   for (const file of [...configurations, ...envFiles]) {
     await access(file).catch(() => {
-      throw new UsageError(`${file} is not there.`);
+      throw new UsageError(`${file} does not exist.`);
     });
   }
   const { command, args } = ownCommand(place);
@@ -44,7 +44,7 @@ export async function assertNotItself(target: string, configurations: readonly s
   const places = await Promise.all(configurations.map((file) => realpath(file).catch(() => file)));
   if (!places.includes(target)) return;
   throw new UsageError(
-    `${target} is what the gateway reads itself, so it would start itself. Move its servers to another file, such as ` +
-      `${resolve(dirname(target), "servers.mcp.json")}, and name that by --config; or use --scope user.`,
+    `${target} is the configuration of the gateway, so the gateway would start itself. Move its servers to another file, such as ` +
+      `${resolve(dirname(target), "servers.mcp.json")}, and pass it with --config; or use --scope user.`,
   );
 }

@@ -4,33 +4,36 @@ const ownOptions = {
   scope: {
     type: "string",
     choices: ["user", "project"],
-    help: "whose file: the user's (default), or that of the project here",
+    help: "which file to change: that of the user (default) or of the project in this folder",
   },
-  name: { type: "string", placeholder: "name", help: "what the entry is called; default wirescope" },
-  http: { type: "boolean", help: "reach the gateway that runs, by its url and token, in place of starting one" },
-  remove: { type: "boolean", help: "take the entry out again" },
-  "dry-run": { type: "boolean", help: "show the change, and write nothing" },
-  yes: { type: "boolean", help: "write it without asking" },
-  json: { type: "boolean", help: "print JSON in place of text" },
+  name: { type: "string", placeholder: "name", help: "name of the entry; default: wirescope" },
+  http: { type: "boolean", help: "connect to the running gateway by url and token instead of starting one" },
+  remove: { type: "boolean", help: "remove the entry" },
+  "dry-run": { type: "boolean", help: "show the change without writing it" },
+  yes: { type: "boolean", help: "write without asking" },
+  json: { type: "boolean", help: "print JSON instead of text" },
   config: {
     type: "string",
     multiple: true,
     placeholder: "file",
-    help: "the configuration of the gateway; default: .mcp.json here or, in a git repository, above",
+    help: "configuration file of the gateway; default: .mcp.json in this folder or, in a git repository, in a parent folder",
   },
   "env-file": {
     type: "string",
     multiple: true,
     placeholder: "file",
-    help: "handed on to the gateway: take variables from this file too",
+    help: "passed on to the gateway: also read variables from this file",
   },
-  profile: { type: "string", placeholder: "name", help: "handed on to the gateway: whose tokens to use" },
+  profile: { type: "string", placeholder: "name", help: "passed on to the gateway: profile of stored tokens" },
   vault: {
     type: "string",
     choices: ["auto", "keychain", "file", "memory"],
-    help: "handed on to the gateway: where to store tokens",
+    help: "passed on to the gateway: token storage",
   },
-  "allow-insecure-loopback": { type: "boolean", help: "handed on to the gateway: accept http and ws to this machine" },
+  "allow-insecure-loopback": {
+    type: "boolean",
+    help: "passed on to the gateway: allow http:// and ws:// URLs to localhost",
+  },
 } as const;
 
 /** Options of `install`. */

@@ -40,11 +40,11 @@ export async function findMissingVariables(
 export function missingVariablesNotes(missing: readonly MissingVariable[]): string[] {
   if (missing.length === 0) return [];
   return [
-    "These variables are needed and not set by --env-file:",
+    "These variables are required and not set by --env-file:",
     ...missing.map(({ name, servers, isSetHere }) => {
       const where = isSetHere ? "set in this shell only" : "not set";
       return `  ${name} (${servers.join(", ")}): ${where}`;
     }),
-    `Keep a gateway running in a shell that sets them (${commandLine("up")}), or write them into a file and install again with --env-file <file>.`,
+    `Keep a gateway running in a shell that sets them (${commandLine("up")}), or write them to a file and install again with --env-file <file>.`,
   ];
 }

@@ -151,7 +151,7 @@ describe("the file", () => {
     expect(read(cursor)).toBe(again);
     expect(await install(["cursor", "--remove", "--yes"])).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining("Restart Cursor if it still shows it."),
+      stdout: expect.stringContaining("Restart Cursor if it still shows the entry."),
     });
     expect(read(cursor)).toBe(text);
     expect(await install(["cursor", "--remove", "--yes"])).toMatchObject({
@@ -206,7 +206,7 @@ describe("the file", () => {
     ],
     ['{"mcpServers": "none"}', 'mcp.json:1:16: "mcpServers" is no object.'],
     [new Uint8Array([0xff, 0xfe, 0x7b, 0x00]), "it is not UTF-8"],
-  ])("is left alone where it is broken", async (broken, message) => {
+  ])("is not changed if it is invalid", async (broken, message) => {
     write(cursor, broken);
     const before = readFileSync(cursor);
     const { code, stderr, stdout } = await install(["cursor", "--yes"]);
@@ -232,7 +232,7 @@ describe("the file", () => {
     };
     const { code, stdout } = await install(["cursor"], { ask });
     expect({ code, asked }).toEqual({ code: 0, asked: 2 });
-    expect(stdout).toContain("has changed meanwhile");
+    expect(stdout).toContain("changed in the meantime");
     expect(JSON.parse(read(cursor))).toMatchObject({ theirs: 1, mcpServers: { wirescope: {} } });
   });
 
@@ -247,10 +247,10 @@ describe("the file", () => {
 });
 
 test("nothing is written without a yes", async () => {
-  const none = { code: 1, stdout: expect.stringMatching(/^Nothing is written\.$/m) };
+  const none = { code: 1, stdout: expect.stringMatching(/^Nothing was written\.$/m) };
   expect(await install(["cursor"], { ask: async () => "n" })).toMatchObject(none);
   expect(await install(["cursor"], { ask: async () => "" })).toMatchObject(none);
-  expect(await install(["cursor"])).toMatchObject({ code: 1, stdout: expect.stringContaining("Give --yes") });
+  expect(await install(["cursor"])).toMatchObject({ code: 1, stdout: expect.stringContaining("Use --yes") });
   expect((await install(["cursor", "--dry-run"])).code).toBe(0);
   expect(existsSync(dirname(cursor))).toBe(false);
   expect((await install(["cursor"], { ask: async () => " Yes " })).code).toBe(0);
@@ -265,18 +265,18 @@ test("a gateway is not told to read the file that starts it", async () => {
   expect(read(configuration)).toBe(before);
 });
 
-test("who reads the same configuration is told that its servers are there twice", async () => {
-  expect((await install(["claude-code", "--yes"])).stdout).toContain("its servers are there twice");
+test("who reads the same configuration is told that its servers appear twice", async () => {
+  expect((await install(["claude-code", "--yes"])).stdout).toContain("its servers appear twice");
 });
 
 test.each([
-  [["cursor", "--config", "/nonexistent/.mcp.json"], "is not there"],
+  [["cursor", "--config", "/nonexistent/.mcp.json"], "does not exist"],
   [["windsurf", "--scope", "project"], "Use --scope user"],
-  [["claude-desktop", "--http"], "Leave --http out"],
-  [["cursor", "--http"], "No gateway of yours runs"],
-  [["cursor", "--name", "a\u001b[31m"], "--name is a name that can be printed"],
-  [["--yes"], "needs the name of a client"],
-  [["codex", "--remove"], "--http and --remove are for"],
+  [["claude-desktop", "--http"], "Remove --http"],
+  [["cursor", "--http"], "No gateway is running"],
+  [["cursor", "--name", "a\u001b[31m"], "--name must be a printable name"],
+  [["--yes"], "--yes requires the name of a client"],
+  [["codex", "--remove"], "--http and --remove work only for"],
 ])("wrong usage: %j", async (argv, message) => {
   await expect(install(argv)).rejects.toThrow(UsageError);
   await expect(install(argv)).rejects.toThrow(message);
@@ -317,16 +317,18 @@ describe("with --http", () => {
 
   test("a token goes into no file of the project", async () => {
     announceGateway(place.env, { ...running, token });
-    await expect(install(["cursor", "--http", "--scope", "project", "--yes"])).rejects.toThrow("no place in a file");
+    await expect(install(["cursor", "--http", "--scope", "project", "--yes"])).rejects.toThrow(
+      "must not contain a token",
+    );
   });
 
   test("the token of a file stays, and of a new one it is said that it does not", async () => {
     const tokenFile = write(join(folder, "token"), `${token}\n`);
     announceGateway(place.env, { ...running, tokenFile });
-    expect((await install(["cursor", "--http", "--yes"])).stdout).not.toContain("new one at each start");
+    expect((await install(["cursor", "--http", "--yes"])).stdout).not.toContain("The token changes at each start");
     expect(JSON.parse(read(cursor)).mcpServers.wirescope.headers).toEqual(headers);
     announceGateway(place.env, { ...running, token: "another" });
-    expect((await install(["cursor", "--http", "--yes"])).stdout).toContain("new one at each start");
+    expect((await install(["cursor", "--http", "--yes"])).stdout).toContain("The token changes at each start");
   });
 
   test("and back again, the other way leaves nothing of it", async () => {
@@ -344,7 +346,7 @@ test("a list says which clients are here, and where the entry is", async () => {
   const { code, stdout } = await install([]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^cursor +Cursor +found +installed \(user, project\) +.*\.cursor/m);
-  expect(stdout).toMatch(/^gemini +Gemini CLI +found +file is broken/m);
+  expect(stdout).toMatch(/^gemini +Gemini CLI +found +file is invalid/m);
   expect(stdout).toMatch(/^vscode +VS Code +not found +- /m);
   expect(JSON.parse((await install(["--json"])).stdout)).toMatchObject({
     cursor: { isFound: true, installed: ["user", "project"] },
@@ -355,7 +357,7 @@ test("a list says which clients are here, and where the entry is", async () => {
 test("what is not known is printed to be put in by hand", async () => {
   const { code, stdout, stderr } = await install(["cursr"]);
   expect(code).toBe(2);
-  expect(stderr).toContain("Did you mean cursor? There are: claude-code, claude-desktop, cursor");
+  expect(stderr).toContain("Did you mean cursor? Clients: claude-code, claude-desktop, cursor");
   expect(JSON.parse(stdout.slice(stdout.indexOf("{"))).mcpServers.wirescope.args.slice(1, 3)).toEqual([
     "up",
     "--stdio",

@@ -28,7 +28,7 @@ export async function runInstall(
 ): Promise<number> {
   const screen = createScreen(io, values["no-color"]);
   const name = values.name ?? "wirescope";
-  if (name === "" || name !== printableText(name)) throw new UsageError("--name is a name that can be printed.");
+  if (name === "" || name !== printableText(name)) throw new UsageError("--name must be a printable name.");
   if (named === undefined) return list(name, values, screen, place);
   const client = mcpClients.find(({ id }) => id === named);
   if (client === undefined) return showByHand(named, name, values, { io, screen, place });
@@ -48,12 +48,12 @@ function placeOf({ env }: Io): Place {
 
 function brokenText(client: McpClient, { scope = "user" }: InstallValues, place: Place, error: JsoncError): string {
   const { user, project } = client.files(place);
-  return `${scope === "project" ? project : user}:${error.message} Fix the file first. It was left alone.`;
+  return `${scope === "project" ? project : user}:${error.message} Fix the file first. It was not changed.`;
 }
 
 async function list(name: string, values: InstallValues, screen: Screen, place: Place): Promise<number> {
   const given = (["http", "remove", "dry-run", "yes"] as const).find((option) => values[option]);
-  if (given !== undefined) throw new UsageError(`install needs the name of a client with --${given}.`);
+  if (given !== undefined) throw new UsageError(`--${given} requires the name of a client.`);
   const rows = await listClients(name, place);
   if (values.json) {
     const all = rows.map(({ client, isFound, installed, problem }) => [
@@ -68,9 +68,9 @@ async function list(name: string, values: InstallValues, screen: Screen, place: 
     renderTable<ClientRow>(
       [
         { title: "CLIENT", text: ({ client }) => client.id, paint: () => palette.strong },
-        { title: "IS", text: ({ client }) => client.title },
+        { title: "NAME", text: ({ client }) => client.title },
         {
-          title: "HERE",
+          title: "INSTALLED",
           text: ({ isFound }) => (isFound ? "found" : "not found"),
           paint: ({ isFound }) => (isFound ? palette.good : palette.faint),
         },
@@ -81,7 +81,7 @@ async function list(name: string, values: InstallValues, screen: Screen, place: 
               ? `installed (${installed.join(", ")})`
               : problem === undefined
                 ? "-"
-                : "file is broken",
+                : "file is invalid",
         },
         { title: "FILE", least: 16, text: ({ client }) => client.files(place).user, paint: () => palette.faint },
       ],
@@ -89,7 +89,7 @@ async function list(name: string, values: InstallValues, screen: Screen, place: 
       screen.width,
     ),
   );
-  const note = `${commandLine("install")} <client> shows the change, and asks before it writes. Also: codex, other.`;
+  const note = `${commandLine("install")} <client> shows the change and asks before it writes. Also: codex, other.`;
   screen.printAll(["", ...wrap(note, screen.width, "")]);
   return 0;
 }
@@ -108,14 +108,14 @@ async function showByHand(
 ): Promise<number> {
   const isKnown = (byHand as readonly string[]).includes(named);
   if (values.http || values.remove) {
-    throw new UsageError(`--http and --remove are for clients whose file is changed: ${known()}.`);
+    throw new UsageError(`--http and --remove work only for clients whose file is changed: ${known()}.`);
   }
   const gateway = await gatewayCommand(values, place);
   const missing = await findMissingVariables(gateway.configurations, values["env-file"], io.env);
   if (!isKnown) {
     const near = suggest(named, [...mcpClients.map(({ id }) => id), ...byHand]);
     const hint = near === undefined ? "" : ` Did you mean ${near}?`;
-    const text = `There is no client ${JSON.stringify(named)} that is known.${hint} There are: ${known()}; codex, other.`;
+    const text = `Unknown client ${JSON.stringify(named)}.${hint} Clients: ${known()}, codex, other.`;
     io.stderr.write(`wirescope: ${printableText(text)}\n`);
   }
   if (values.json) {

@@ -13,7 +13,7 @@ export function snippetFor(client: string, name: string, gateway: CommandLine, p
     const words = [gateway.command, ...gateway.args].map(shellWord).join(" ");
     const quoted = /^[\w-]+$/.test(name) ? name : JSON.stringify(name);
     return [
-      `Put this into ${join(place.env.CODEX_HOME || join(place.home, ".codex"), "config.toml")}:`,
+      `Add this to ${join(place.env.CODEX_HOME || join(place.home, ".codex"), "config.toml")}:`,
       "",
       `[mcp_servers.${quoted}]`,
       `command = ${JSON.stringify(gateway.command)}`,
@@ -25,5 +25,9 @@ export function snippetFor(client: string, name: string, gateway: CommandLine, p
     ];
   }
   const entry = { mcpServers: { [name]: stdioEntry({}, gateway) } };
-  return ["Most clients take this in their file of servers:", "", ...JSON.stringify(entry, null, 2).split("\n")];
+  return [
+    "Most clients accept this entry in their configuration file:",
+    "",
+    ...JSON.stringify(entry, null, 2).split("\n"),
+  ];
 }

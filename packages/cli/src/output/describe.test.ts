@@ -56,8 +56,8 @@ describe("a socket", () => {
     }
   });
 
-  test("survives bytes that are no certificate", () => {
-    expect(socketText({ security: tls(Uint8Array.of(1, 2, 3)) })).toContain("3 bytes that are no certificate");
+  test("survives bytes that are not a certificate", () => {
+    expect(socketText({ security: tls(Uint8Array.of(1, 2, 3)) })).toContain("3 bytes that are not a certificate");
   });
 
   test("[CZ-SOCKET-15] tells a window of 0 from one that is not known", () => {
@@ -95,11 +95,11 @@ describe("a socket", () => {
         ],
       },
     });
-    expect(text).toMatch(/SO_RCVTIMEO +time-out 3 s/);
-    expect(text).toMatch(/SO_LINGER +on {2}lingers 3 s/);
+    expect(text).toMatch(/SO_RCVTIMEO +timeout 3 s/);
+    expect(text).toMatch(/SO_LINGER +on {2}linger 3 s/);
     expect(text).toMatch(/SO_KEEPALIVE +true/);
     expect(text).toMatch(/ODD +\(example\.com\/a\.Thing, 2 bytes\)/);
-    expect(text).toMatch(/BROKEN +\(SocketOptionTcpInfo: bytes that cannot be read\)/);
+    expect(text).toMatch(/BROKEN +\(SocketOptionTcpInfo: unreadable bytes\)/);
   });
 });
 

@@ -35,7 +35,7 @@ function certificateFields(title: string, bytes: Uint8Array, screen: Screen): Fi
     // DER as it should be, or PEM as some peers send it.
     certificate = new X509Certificate(bytes);
   } catch {
-    return [[title, `${bytes.length} bytes that are no certificate`, screen.palette.bad]];
+    return [[title, `${bytes.length} bytes that are not a certificate`, screen.palette.bad]];
   }
   const expiry = new Date(certificate.validTo);
   return [

@@ -44,18 +44,18 @@ export function optionFields(option: SocketOption): Field[] {
     }
     return [[option.name, [option.value, describePayload(type, payload)].filter(Boolean).join("  ")]];
   } catch {
-    return [[option.name, `${option.value}  (${type}: bytes that cannot be read)`.trimStart()]];
+    return [[option.name, `${option.value}  (${type}: unreadable bytes)`.trimStart()]];
   }
 }
 
 function describePayload(type: string, payload: Any | undefined): string {
   if (payload === undefined) return "";
   if (type === "SocketOptionTimeout") {
-    return `time-out ${formatDuration(fromBinary(SocketOptionTimeoutSchema, payload.value).duration)}`;
+    return `timeout ${formatDuration(fromBinary(SocketOptionTimeoutSchema, payload.value).duration)}`;
   }
   if (type === "SocketOptionLinger") {
     const { active, duration } = fromBinary(SocketOptionLingerSchema, payload.value);
-    return active ? `lingers ${formatDuration(duration)}` : "does not linger";
+    return active ? `linger ${formatDuration(duration)}` : "linger off";
   }
   return `(${payload.typeUrl}, ${payload.value.length} bytes)`;
 }

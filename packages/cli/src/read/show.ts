@@ -72,9 +72,9 @@ function notFound(target: string, id: bigint, kind: ObjectKind | undefined): Cha
   return new ChannelzError(
     "NOT_FOUND",
     kind === undefined
-      ? `${peer} has no live object ${id}; ${commandLine("tree")} shows those that it has. If it closed, ask for it with its kind: ` +
+      ? `${peer} has no open object ${id}; ${commandLine("tree")} lists them. To look up a closed object, pass its kind: ` +
           `${commandLine("show", String(id), "--kind", "socket")}.`
-      : `${peer} has no ${kind} ${id}. It may have closed; ${commandLine("tree")} shows what is alive.`,
+      : `${peer} has no ${kind} ${id}. It may have closed; ${commandLine("tree")} lists open objects.`,
   );
 }
 

@@ -15,13 +15,13 @@ const tellWith = (error: Error | undefined): string => {
 
 test.each([
   [Object.assign(new Error("connect"), { code: "ECONNREFUSED" }), ": ECONNREFUSED. ", "Start the collector"],
-  [Object.assign(new Error("Unauthorized"), { code: 401 }), ": it answered 401. ", "OTEL_EXPORTER_OTLP_HEADERS"],
-  [Object.assign(new Error("Not found"), { code: 404 }), ": it answered 404. ", "the path of"],
-  [new Error("Request timed out"), ": it did not answer in time. ", "Start the collector"],
-  [undefined, ": it was not taken. ", "Start the collector"],
+  [Object.assign(new Error("Unauthorized"), { code: 401 }), ": it responded 401. ", "OTEL_EXPORTER_OTLP_HEADERS"],
+  [Object.assign(new Error("Not found"), { code: 404 }), ": it responded 404. ", "the path of"],
+  [new Error("Request timed out"), ": it did not respond in time. ", "Start the collector"],
+  [undefined, ": the export failed. ", "Start the collector"],
 ])("an export that fails is told once for a collector, with what to do: %s", (error, reason, advice) => {
   const said = tellWith(error);
-  expect(said).toContain(`The traces cannot be exported to "https://collector:4318/v1/traces"${reason}`);
+  expect(said).toContain(`Cannot export traces to "https://collector:4318/v1/traces"${reason}`);
   expect(said).toContain(advice);
   expect(said).toMatch(/\.$/);
 });

@@ -29,8 +29,8 @@ export function createTroubleTeller(
     if (told.has(origin)) return;
     told.add(origin);
     log(
-      `The ${signal} cannot be exported to ${JSON.stringify(shownUrl(url))}: ${reasonOf(error)} Calls are not affected. ` +
-        `${adviceFor(error)} Exports go on being tried, and this is told once.`,
+      `Cannot export ${signal} to ${JSON.stringify(shownUrl(url))}: ${reasonOf(error)} Calls are not affected. ` +
+        `${adviceFor(error)} Exports are retried; this is reported once.`,
     );
   };
 }
@@ -38,14 +38,14 @@ export function createTroubleTeller(
 /** In words of ours: what a collector says may hold what was sent to it. */
 function reasonOf(error: Error | undefined): string {
   const code: unknown = error !== undefined && "code" in error ? error.code : undefined;
-  if (typeof code === "number") return `it answered ${code}.`;
+  if (typeof code === "number") return `it responded ${code}.`;
   if (typeof code === "string" && /^[A-Z0-9_]+$/.test(code)) return `${code}.`;
-  return error?.message === "Request timed out" ? "it did not answer in time." : "it was not taken.";
+  return error?.message === "Request timed out" ? "it did not respond in time." : "the export failed.";
 }
 
 function adviceFor(error: Error | undefined): string {
   const code: unknown = error !== undefined && "code" in error ? error.code : undefined;
-  if (code === 401 || code === 403) return "Look at OTEL_EXPORTER_OTLP_HEADERS.";
-  if (code === 404) return "Look at the path of OTEL_EXPORTER_OTLP_ENDPOINT.";
+  if (code === 401 || code === 403) return "Check OTEL_EXPORTER_OTLP_HEADERS.";
+  if (code === 404) return "Check the path of OTEL_EXPORTER_OTLP_ENDPOINT.";
   return "Start the collector, fix OTEL_EXPORTER_OTLP_ENDPOINT, or set OTEL_SDK_DISABLED=true.";
 }

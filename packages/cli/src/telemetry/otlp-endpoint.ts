@@ -15,7 +15,7 @@ export function readEndpoint(env: Env, signal: "TRACES" | "METRICS", problems: s
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) {
     const name = own === undefined ? "OTEL_EXPORTER_OTLP_ENDPOINT" : `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`;
     const what = own === undefined ? "Nothing is exported to it" : `No ${signal.toLowerCase()} are exported`;
-    problems.push(`${name} is no url of http or https. ${what}. Set it as "http://localhost:4318".`);
+    problems.push(`${name} is not an http or https URL. ${what}. Use a value such as "http://localhost:4318".`);
     return undefined;
   }
   if (own === undefined) url.pathname = `${url.pathname.replace(/\/+$/, "")}/${path}`;

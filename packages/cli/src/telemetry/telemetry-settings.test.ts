@@ -45,15 +45,15 @@ describe("the variables of OpenTelemetry", () => {
 
   test.each([
     [{ OTEL_TRACES_EXPORTER: "zipkin" }, "Use otlp or none."],
-    [{ OTEL_METRICS_EXPORTER: "prometheus" }, '"/metrics" of the gateway'],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" }, "is no url of http or https"],
+    [{ OTEL_METRICS_EXPORTER: "prometheus" }, 'serves "/metrics" for Prometheus'],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" }, "is not an http or https URL"],
     [
       { ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" },
       '"grpc", which is not supported. Nothing is exported by it.',
     ],
     [{ ...endpoint, OTEL_TRACES_SAMPLER: "sometimes" }, "OTEL_TRACES_SAMPLER is"],
-    [{ ...endpoint, OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "2" }, "no number from 0 to 1"],
-    [{ ...endpoint, OTEL_METRIC_EXPORT_INTERVAL: "soon" }, "is taken as 60000"],
+    [{ ...endpoint, OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "2" }, "not a number from 0 to 1"],
+    [{ ...endpoint, OTEL_METRIC_EXPORT_INTERVAL: "soon" }, "60000 is used instead"],
     [{ OTEL_PROPAGATORS: "tracecontext,b3" }, 'names "b3"'],
   ])("that cannot be followed are told once, with what to do: %j", (env, words) => {
     const { problems } = readTelemetrySettings(env);

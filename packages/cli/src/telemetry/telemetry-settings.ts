@@ -66,7 +66,7 @@ function isExported(env: Env, signal: "TRACES" | "METRICS", problems: string[]):
   const what = signal.toLowerCase();
   if (asked === "none") return false;
   if (asked !== undefined && asked !== "otlp") {
-    const instead = asked === "prometheus" ? ' Prometheus reads "/metrics" of the gateway, always.' : "";
+    const instead = asked === "prometheus" ? ' The gateway always serves "/metrics" for Prometheus.' : "";
     problems.push(
       `${name} is ${JSON.stringify(asked)}, which is not supported. No ${what} are exported. Use otlp or none.${instead}`,
     );
@@ -96,14 +96,16 @@ function checkSampler(env: Env, problems: string[]): void {
   if (!samplers.includes(sampler)) {
     const list = samplers.join(", ");
     problems.push(
-      `OTEL_TRACES_SAMPLER is ${JSON.stringify(sampler)}, which is not known. All is sampled. Use ${list}.`,
+      `OTEL_TRACES_SAMPLER is ${JSON.stringify(sampler)}, which is unknown. All traces are sampled. Use ${list}.`,
     );
     return;
   }
   const share = textOf(env, "OTEL_TRACES_SAMPLER_ARG");
   const isShare = share !== undefined && Number(share) >= 0 && Number(share) <= 1;
   if (sampler.endsWith("traceidratio") && !isShare) {
-    problems.push(`OTEL_TRACES_SAMPLER_ARG is no number from 0 to 1. All is sampled. Set it, or another sampler.`);
+    problems.push(
+      `OTEL_TRACES_SAMPLER_ARG is not a number from 0 to 1. All traces are sampled. Set it, or use another sampler.`,
+    );
   }
 }
 
@@ -116,7 +118,7 @@ function propagatorsOf(env: Env, problems: string[]): readonly Propagator[] {
   if (unknown.length > 0) {
     problems.push(
       `OTEL_PROPAGATORS names ${unknown.map((name) => JSON.stringify(name)).join(", ")}, which is not supported. ` +
-        "It is left out. Use tracecontext, baggage or none.",
+        "It is ignored. Use tracecontext, baggage or none.",
     );
   }
   return (["tracecontext", "baggage"] as const).filter((name) => list.includes(name));
@@ -132,7 +134,7 @@ function numberOf(env: Env, names: readonly string[], fallback: number, problems
   if (name === undefined) return fallback;
   const value = Number(textOf(env, name));
   if (Number.isSafeInteger(value) && value > 0 && value < 2 ** 31) return value;
-  problems.push(`${name} is no number of milliseconds above 0. It is taken as ${fallback}. Set it to a whole number.`);
+  problems.push(`${name} is not a positive number of milliseconds. ${fallback} is used instead. Set it to an integer.`);
   return fallback;
 }
 

@@ -7,6 +7,6 @@ export function assertReadable({ findings }: Configuration, file: string): void 
   const broken = findings.find(({ server, severity }) => severity === "error" && server === undefined);
   if (broken === undefined) return;
   const { line, column, message, fix } = broken;
-  const next = `All that is wrong with it: ${commandLine("check", file)}`;
+  const next = `For all problems: ${commandLine("check", file)}`;
   throw new UsageError(`${file}:${line}:${column}: ${message} ${fix}`, { next });
 }

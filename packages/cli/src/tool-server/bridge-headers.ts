@@ -10,14 +10,15 @@ export function bridgeHeaders(texts: readonly string[], env: Variables): HeaderS
   return texts.map((text) => {
     const colon = text.indexOf(":");
     const name = text.slice(0, Math.max(0, colon)).trim();
-    if (name === "") throw new UsageError("--header takes a header like 'name: value'.");
+    if (name === "") throw new UsageError("--header requires a header such as 'name: value'.");
     const { parts, malformed } = parseTemplate(text.slice(colon + 1).trim());
-    if (malformed.length > 0) throw new UsageError(`The header ${name} has a ${"${"} that refers to nothing.`);
+    if (malformed.length > 0)
+      throw new UsageError(`The header ${name} contains a ${"${"} that is not a variable reference.`);
     const variables: string[] = [];
     const lookUp = (variable: string, fallback?: string): string => {
       variables.push(variable);
       const found = env[variable] || fallback;
-      if (!found) throw new UsageError(`${variable} is not set, and the header ${name} needs it.`);
+      if (!found) throw new UsageError(`The header ${name} requires ${variable}, which is not set.`);
       return found;
     };
     const values = parts.map((part) =>
@@ -26,7 +27,7 @@ export function bridgeHeaders(texts: readonly string[], env: Variables): HeaderS
         : part.text.replace(/\$([A-Za-z_]\w*)/g, (_, variable: string) => lookUp(variable)),
     );
     const value = values.join("");
-    if (value.includes("${")) throw new UsageError(`The header ${name} would hold a ${"${"}, which is never sent.`);
+    if (value.includes("${")) throw new UsageError(`The header ${name} would contain ${"${"}, which is never sent.`);
     return { name, value, variables };
   });
 }

@@ -26,7 +26,7 @@ export function parseCallArguments(words: readonly string[], schema: unknown): R
   for (const word of words) {
     const match = /^([^=]+?)(:?=)(.*)$/s.exec(word);
     if (match === null) {
-      throw new UsageError(`"${word}" is no argument. Write key=value, key:=json, or one JSON object.`);
+      throw new UsageError(`"${word}" is not a valid argument. Write key=value, key:=json, or one JSON object.`);
     }
     const [, key = "", sign, text = ""] = match;
     const property = objectOf(properties[key]);
@@ -36,7 +36,7 @@ export function parseCallArguments(words: readonly string[], schema: unknown): R
     const isWhole = isList && Array.isArray(value);
     if (!Object.hasOwn(result, key)) result[key] = isList && !isWhole ? [value] : value;
     else if (isList && Array.isArray(result[key])) result[key].push(value);
-    else throw new UsageError(`${key} stands twice, and the tool takes no list there.`);
+    else throw new UsageError(`${key} is given more than once, but the tool does not take a list there.`);
   }
   return { ...result };
 }
@@ -53,7 +53,7 @@ function readValue(key: string, text: string, schema: Schema): unknown {
   }
   if (kinds.has("array") && !text.trimStart().startsWith("[")) return text === "" ? [] : text.split(",");
   if (kinds.has("object") || kinds.has("array")) return parseJson(text, key);
-  throw new UsageError(`${key} takes ${[...kinds].join(" or ")}, and "${text}" is none.`);
+  throw new UsageError(`${key} must be of type ${[...kinds].join(" or ")}, not "${text}".`);
 }
 
 /** The kinds that a schema allows; none where it does not say. */
@@ -75,10 +75,10 @@ function parseObject(text: string): Record<string, unknown> {
     value = JSON.parse(text);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`The arguments are no valid JSON: ${why}. Mind the quotes of the shell: '{"key": "value"}'.`);
+    throw new UsageError(`The arguments are not valid JSON: ${why}. Check the shell quoting: '{"key": "value"}'.`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new UsageError("The arguments are no JSON object.");
+    throw new UsageError("The arguments are not a JSON object.");
   }
   return value as Record<string, unknown>;
 }
@@ -87,7 +87,7 @@ function parseJson(text: string, key: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new UsageError(`The value of ${key} is no valid JSON.`);
+    throw new UsageError(`The value of ${key} is not valid JSON.`);
   }
 }
 
@@ -96,7 +96,7 @@ function readText(path: string, key: string): string {
     return readFileSync(path, "utf8");
   } catch (error) {
     const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-    throw new UsageError(`The file of ${key}, ${path}, cannot be read${why}.`);
+    throw new UsageError(`Cannot read the file ${path} (argument ${key})${why}.`);
   }
 }
 

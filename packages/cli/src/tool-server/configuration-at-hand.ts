@@ -25,7 +25,7 @@ export async function readConfigurationAtHand(
 ): Promise<ConfigurationAtHand> {
   const root = values["plugin-root"];
   const named = values.config;
-  const next = "Options: --config <file>; --endpoint for the gateway that runs.";
+  const next = "Options: --config <file>; --endpoint for the running gateway.";
   const file = await (named === undefined
     ? readable(() => findConfigurationFile(process.cwd(), root), next)
     : fileOf(named));

@@ -85,7 +85,7 @@ export async function openConfiguredServers(
   const lost = lostEntries(configuration).map(({ server }) => server);
   const all = [...configuration.entries.map((entry) => entry.name), ...lost];
   if (all.length === 0) {
-    io.stderr.write(`wirescope: ${file} names no server. Add one, or name another file: --config <file>.\n`);
+    io.stderr.write(`wirescope: ${file} has no servers. Add one, or use another file: --config <file>.\n`);
   }
   return {
     file,
@@ -105,7 +105,7 @@ export async function openConfiguredServers(
 
 /** Where nobody signs in there is nothing to warn of. */
 function unneededVault(): Vault {
-  const summary = "No server here is signed in to by OAuth, so no tokens are kept.";
+  const summary = "No server here uses OAuth, so no tokens are stored.";
   return { ...createMemoryVault(), describe: () => ({ kind: "memory", summary }) };
 }
 

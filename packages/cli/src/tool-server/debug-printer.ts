@@ -40,7 +40,7 @@ export function followDebug(prefix: string, onLine: (server: string, line: strin
   const handlers: Record<string, (message: unknown) => void> = {
     "connection:opened": (message) => {
       const info = message as ConnectionInfo;
-      say(info.name, `${info.kind} ${info.target}; signs in with ${info.credential().summary}`);
+      say(info.name, `${info.kind} ${info.target}; auth: ${info.credential().summary}`);
       sayHeaders(info);
     },
     "connection:state": (message) => {

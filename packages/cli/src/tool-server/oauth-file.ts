@@ -36,7 +36,7 @@ export function readOAuthFile(io: Io, variables: Variables = io.env): (server: s
     const meant = reader.text(entry.url);
     if (meant === undefined || isSameUrl(meant, url)) return reader.overridesOf(entry);
     // Any project can give its server that name.
-    const note = `${path} has an entry for ${server}, but of another url, so it is not used here.`;
+    const note = `${path} has an entry for ${server} with a different url, so it is not used here.`;
     if (!told.has(note)) io.stderr.write(`wirescope: ${printableText(note)}\n`);
     told.add(note);
     return {};
@@ -56,7 +56,7 @@ function readFile(path: string, isNamed: boolean): string | undefined {
 
 function parseEntries(text: string, path: string): ReadonlyMap<string, OAuthEntry> {
   const all = parseText(text, path);
-  if (!isObject(all)) throw new UsageError(`${path} holds no object of servers by name.`);
+  if (!isObject(all)) throw new UsageError(`${path} must contain an object with one entry per server.`);
   return new Map(Object.entries(all).map(([server, entry]) => [server, checkEntry(entry, server, path)]));
 }
 
@@ -71,16 +71,18 @@ function parseText(text: string, path: string): unknown {
 }
 
 function checkEntry(entry: unknown, server: string, path: string): OAuthEntry {
-  if (!isObject(entry)) throw new UsageError(`${path}: ${server} is no object.`);
+  if (!isObject(entry)) throw new UsageError(`${path}: ${server} must be an object.`);
   for (const [name, value] of Object.entries(entry)) {
     const kind = Object.hasOwn(oauthFields, name) ? oauthFields[name as keyof OAuthEntry].kind : undefined;
     if (kind === undefined) {
-      throw new UsageError(`${path}: ${server} has no field ${name}. Fields: ${Object.keys(oauthFields).join(", ")}.`);
+      throw new UsageError(
+        `${path}: ${server} has the unknown field ${name}. Known fields: ${Object.keys(oauthFields).join(", ")}.`,
+      );
     }
     const fits =
       kind === "list" ? Array.isArray(value) && value.every((each) => typeof each === "string") : typeof value === kind;
     if (!fits) {
-      throw new UsageError(`${path}: ${name} of ${server} is no ${kind === "list" ? "list of strings" : kind}.`);
+      throw new UsageError(`${path}: ${name} of ${server} must be a ${kind === "list" ? "list of strings" : kind}.`);
     }
   }
   return entry;
@@ -90,7 +92,9 @@ function checkEntry(entry: unknown, server: string, path: string): OAuthEntry {
 function assertPrivate(path: string, entries: ReadonlyMap<string, OAuthEntry>): void {
   const holdsSecret = [...entries.values()].some(({ clientSecret }) => clientSecret && !clientSecret.includes("${"));
   if (!holdsSecret || process.platform === "win32" || (statSync(path).mode & 0o077) === 0) return;
-  throw new UsageError(`${path} holds a secret, and others can read it. Run chmod 600 ${path}, or write \${NAME}.`);
+  throw new UsageError(
+    `${path} contains a secret, but other users can read it. Run chmod 600 ${path}, or write \${NAME}.`,
+  );
 }
 
 function isSameUrl(meant: string, url: string): boolean {

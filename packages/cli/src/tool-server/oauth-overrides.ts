@@ -44,13 +44,13 @@ export function createEntryReader({ variables, folder, where }: EntryReaderOptio
       return readFileSync(resolve(folder, path), "utf8");
     } catch (error) {
       const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-      throw wrong(`the file ${path} cannot be read${why}.`);
+      throw wrong(`cannot read the file ${path}${why}.`);
     }
   };
 
   const url = (name: keyof OAuthEntry, value: string | undefined): string | undefined => {
     const found = text(value);
-    if (found !== undefined && !/^https?:\/\/[^/]/.test(found)) throw wrong(`${name} is no url of https.`);
+    if (found !== undefined && !/^https?:\/\/[^/]/.test(found)) throw wrong(`${name} must be an https:// URL.`);
     return found;
   };
 
@@ -58,13 +58,13 @@ export function createEntryReader({ variables, folder, where }: EntryReaderOptio
     const clientId = text(entry.clientId);
     if (clientId === undefined) {
       const field = entry.clientSecret ? "clientSecret" : entry.privateKeyFile ? "privateKeyFile" : undefined;
-      if (field !== undefined) throw wrong(`${field} needs clientId.`);
+      if (field !== undefined) throw wrong(`${field} requires clientId.`);
       return undefined;
     }
     const keyFile = text(entry.privateKeyFile);
     const privateKey = keyFile === undefined ? undefined : readText(keyFile);
     if (privateKey !== undefined && !isPrivateKey(privateKey)) {
-      throw wrong(`the file ${keyFile} holds no private key in PEM (PKCS #8), or one with a passphrase.`);
+      throw wrong(`the file ${keyFile} must contain a private key in PEM (PKCS #8) without a passphrase.`);
     }
     const { keyId, algorithm } = entry;
     return { clientId, clientSecret: text(entry.clientSecret), privateKey, keyId, algorithm };
@@ -73,7 +73,7 @@ export function createEntryReader({ variables, folder, where }: EntryReaderOptio
   const grantOf = (entry: OAuthEntry): MachineGrant | undefined => {
     const file = (name: "assertionFile" | "identityTokenFile"): (() => Promise<string>) => {
       const path = text(entry[name]);
-      if (path === undefined) throw wrong(`the grant ${entry.grant} needs ${name}.`);
+      if (path === undefined) throw wrong(`the grant ${entry.grant} requires ${name}.`);
       // Read each time: platforms renew such tokens in place.
       return async () => readText(path).trim();
     };
@@ -81,7 +81,7 @@ export function createEntryReader({ variables, folder, where }: EntryReaderOptio
       case undefined:
         return undefined;
       case "client-credentials":
-        if (!entry.clientId) throw wrong("the grant client-credentials needs clientId, and a secret or a key.");
+        if (!entry.clientId) throw wrong("the grant client-credentials requires clientId and a secret or key.");
         return { kind: "client-credentials" };
       case "workload":
         return { kind: "workload", assertion: file("assertionFile") };
@@ -89,22 +89,22 @@ export function createEntryReader({ variables, folder, where }: EntryReaderOptio
         const tokenEndpoint = url("identityTokenEndpoint", entry.identityTokenEndpoint);
         const clientId = text(entry.identityClientId);
         if (tokenEndpoint === undefined || clientId === undefined) {
-          throw wrong("the grant enterprise needs identityTokenEndpoint and identityClientId.");
+          throw wrong("the grant enterprise requires identityTokenEndpoint and identityClientId.");
         }
         const provider = { tokenEndpoint, client: { clientId } };
         return { kind: "enterprise", provider, idToken: file("identityTokenFile") };
       }
       default:
-        throw wrong("grant is client-credentials, workload or enterprise.");
+        throw wrong("grant must be client-credentials, workload or enterprise.");
     }
   };
 
   const redirectOf = ({ redirectHost: host, redirectPort: port }: OAuthEntry): OAuthOverrides["redirect"] => {
     if (host !== undefined && host !== "127.0.0.1" && host !== "localhost") {
-      throw wrong("redirectHost is 127.0.0.1 or localhost.");
+      throw wrong("redirectHost must be 127.0.0.1 or localhost.");
     }
     if (port !== undefined && !(Number.isInteger(port) && port > 0 && port < 65_536)) {
-      throw wrong("redirectPort is a whole number from 1 to 65535.");
+      throw wrong("redirectPort must be an integer from 1 to 65535.");
     }
     return { host, port };
   };
@@ -115,12 +115,12 @@ export function createEntryReader({ variables, folder, where }: EntryReaderOptio
       const proving = provingFields.find((name) => entry[name]);
       if (proving !== undefined && !entry.url) {
         throw wrong(
-          `${proving} needs url, the url of the server: else any project could name its server so and use it.`,
+          `${proving} requires url, the URL of the server. Without it, any project could use it for a server of the same name.`,
         );
       }
       const clientMetadataUrl = text(entry.clientMetadataUrl);
       if (clientMetadataUrl !== undefined && !/^https:\/\/[^/]+\/./.test(clientMetadataUrl)) {
-        throw wrong("clientMetadataUrl is a url of https with a path.");
+        throw wrong("clientMetadataUrl must be an https:// URL with a path.");
       }
       const { scopes, bindsTokens } = entry;
       return {

@@ -28,7 +28,7 @@ export async function openVault(
 ): Promise<Vault> {
   const named = option ?? (io.env.WIRESCOPE_VAULT || "auto");
   const kind = kinds.find((each) => each === named);
-  if (kind === undefined) throw new UsageError(`WIRESCOPE_VAULT is one of ${kinds.join(", ")}, not "${named}".`);
+  if (kind === undefined) throw new UsageError(`WIRESCOPE_VAULT must be one of ${kinds.join(", ")}, not "${named}".`);
   const open = async (key: KeySource | undefined): Promise<Vault> => {
     const directory = defaultVaultDirectory(io.env);
     const vault = await chooseVault({ kind, directory, secrets, ...(key === undefined ? {} : { key }) });
@@ -42,7 +42,7 @@ export async function openVault(
     if (vault.kind !== "memory" || !(await mayCreate(io, creation))) return vault;
     await vault.dispose();
   } else if (!(await mayCreate(io, creation))) return open(undefined);
-  io.stderr.write(`A key for the encrypted file was generated: ${createVaultKey(io)}\n`);
+  io.stderr.write(`Generated a key for the encrypted file: ${createVaultKey(io)}\n`);
   return open(generatedKey(io, secrets));
 }
 
@@ -56,12 +56,12 @@ async function mayCreate(io: Io, creation: KeyCreation): Promise<boolean> {
   const path = vaultKeyPath(io);
   if (io.ask === undefined) {
     io.stderr.write(
-      `wirescope: There is no keychain and no key, so tokens last only as long as this process. To keep them in an encrypted file, with a new key in ${path}: --create-vault-key\n`,
+      `wirescope: There is no keychain and no key, so tokens are lost when this process ends. To store them in an encrypted file, with a new key in ${path}, use --create-vault-key.\n`,
     );
     return false;
   }
   io.stderr.write(
-    `There is no keychain and no key, so tokens would last only as long as this process. They can be kept in an encrypted file, with a new key in ${path}. That protects them in a copy of only one of the two, not from a program that can read all your files.\n`,
+    `There is no keychain and no key, so tokens would be lost when this process ends. They can be stored in an encrypted file, with a new key in ${path}. This protects a copy of either file alone, but not against a program that can read all your files.\n`,
   );
-  return /^(?:y|yes)$/i.test((await io.ask("Generate a key and keep them? [y/N] ")).trim());
+  return /^(?:y|yes)$/i.test((await io.ask("Generate a key and store the tokens? [y/N] ")).trim());
 }

@@ -5,9 +5,9 @@ import { hasBrowser, openBrowser } from "./open-browser.js";
 
 const reasons: Readonly<Record<SignInRequest["reason"], string>> = {
   asked: "as you asked",
-  first: "for nobody has signed in yet",
-  dead: "for the last sign-in has ended",
-  "step-up": "for it needs more permissions",
+  first: "because nobody has signed in yet",
+  dead: "because the last sign-in expired",
+  "step-up": "because it requires more scopes",
 };
 
 /**
@@ -30,11 +30,11 @@ export function personAtTerminal(io: Io, confirmedOrigin?: string): SignIn {
     const { origin } = new URL(way.url);
     if (origin !== new URL(issuer).origin) say(`The sign-in page is at ${origin}.`);
     if (scopes.length > 0) {
-      say("It will be asked for these permissions:");
+      say("Requested scopes:");
       // At a first sign-in all of them are.
       const isTold = reason === "step-up" || newScopes.length < scopes.length;
       for (const scope of scopes) say(`  ${scope}${isTold && newScopes.includes(scope) ? "  (new)" : ""}`);
-    } else say("Which permissions it gets, the authorization server says.");
+    } else say("The authorization server decides which scopes are granted.");
     say(vault.warning ?? vault.summary);
   };
 
@@ -50,29 +50,31 @@ export function personAtTerminal(io: Io, confirmedOrigin?: string): SignIn {
       if (way.kind === "device") {
         say(`Open ${way.url} on any device and enter the code ${way.userCode}`);
         if (way.completeUrl !== undefined) say(`or open ${way.completeUrl}`);
-        say("Waiting until that is done.");
+        say("Waiting for the sign-in.");
         return undefined;
       }
       const isOpened = hasBrowser(io) && (await openBrowser(way.url, io));
-      say(isOpened ? "The browser is open; if it is not, go to:" : "Open this in a browser:");
+      say(isOpened ? "A browser window opened. If not, open this URL:" : "Open this URL in a browser:");
       // Not escaped by the terminal's rules for text: it is a url that was parsed and written anew.
       io.stderr.write(`  ${way.url}\n`);
       if (io.ask === undefined) return undefined;
       const question = isOpened
-        ? "Waiting for the browser. Where it cannot reach this machine, paste the address that it ends at: "
-        : "Then paste the address that the browser ends at, or wait: ";
+        ? "Waiting for the browser. If it cannot reach this machine, paste the address of the page it shows last: "
+        : "Then paste the address of the page that the browser shows last, or wait: ";
       const pasted = (await io.ask(question, signal)).trim();
       return pasted === "" ? undefined : { pasted };
     },
     async confirmIssuer({ server, from, to }, signal) {
-      say(`${server} wants another authorization server than before: ${to} in place of ${from}.`);
-      say("That is a move of its operator, or somebody who wants your credentials.");
+      say(`${server} now uses another authorization server: ${to} instead of ${from}.`);
+      say("Either its operator has moved it, or somebody is trying to get your credentials.");
       return confirm("Sign in there? [y/N] ", signal);
     },
     async confirmOrigin({ server, issuer, origin }, signal) {
       if (origin === confirmedOrigin) return true;
-      say(`${server} signs in with ${issuer}, which sends you to a page of another origin: ${origin}`);
-      say("Many services use two hosts. A hostile server does the same to get at your account at the other one.");
+      say(`${server} uses the authorization server ${issuer}, whose sign-in page is at another origin: ${origin}`);
+      say(
+        "Many services use two hosts, but a hostile server can do the same to get access to your account on the other one.",
+      );
       return confirm(`Do ${new URL(issuer).host} and ${new URL(origin).host} belong together? [y/N] `, signal);
     },
   };

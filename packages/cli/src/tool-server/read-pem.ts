@@ -28,5 +28,5 @@ export function pemFileOf(path: string | undefined, option: string): { readonly 
 
 function unreadable(path: string, option: string, error: unknown): UsageError {
   const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-  return new UsageError(`The file of ${option}, ${path}, cannot be read${why}.`);
+  return new UsageError(`Cannot read the file ${path} (${option})${why}.`);
 }

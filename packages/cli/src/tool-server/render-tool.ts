@@ -59,12 +59,12 @@ function hintsOf({ annotations }: Tool): string {
   if (annotations === undefined) return "";
   const { readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = annotations;
   const hints = [
-    readOnlyHint ? "only reads" : undefined,
-    destructiveHint && !readOnlyHint ? "may destroy" : undefined,
-    idempotentHint ? "may be repeated" : undefined,
-    openWorldHint ? "reaches beyond the server" : undefined,
+    readOnlyHint ? "read-only" : undefined,
+    destructiveHint && !readOnlyHint ? "destructive" : undefined,
+    idempotentHint ? "idempotent" : undefined,
+    openWorldHint ? "accesses external systems" : undefined,
   ].filter((hint) => hint !== undefined);
-  return hints.length === 0 ? "" : `The server says of it: ${hints.join(", ")}.`;
+  return hints.length === 0 ? "" : `Hints from the server: ${hints.join(", ")}.`;
 }
 
 function placeholder(property: Property): string {

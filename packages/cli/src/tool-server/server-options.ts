@@ -5,14 +5,14 @@ export const configurationOptions = {
   config: {
     type: "string",
     placeholder: "file",
-    help: "the configuration; default: .mcp.json here or, in a git repository, above",
+    help: "configuration file; default: .mcp.json in this folder or, in a git repository, in a parent folder",
   },
   "plugin-root": {
     type: "string",
     placeholder: "directory",
-    help: "the value of HOST_PLUGIN_ROOT; default: where the configuration is",
+    help: "value of HOST_PLUGIN_ROOT; default: the folder of the configuration file",
   },
-  "allow-insecure-loopback": { type: "boolean", help: "accept http and ws to this machine" },
+  "allow-insecure-loopback": { type: "boolean", help: "allow http:// and ws:// URLs to localhost" },
 } as const;
 
 const ownOptions = {
@@ -20,36 +20,39 @@ const ownOptions = {
     type: "string",
     multiple: true,
     placeholder: "file",
-    help: "take variables from this file too; what the environment sets counts before it",
+    help: "also read variables from this file; existing environment variables take precedence",
   },
-  endpoint: { type: "boolean", help: "use the gateway that runs in place of a configuration, as the server gateway" },
-  trust: { type: "boolean", help: "trust the entry for this run, without asking and without remembering" },
+  endpoint: {
+    type: "boolean",
+    help: "use the running gateway, as a server named gateway, instead of a configuration file",
+  },
+  trust: { type: "boolean", help: "trust the servers for this run, without asking and without saving the approval" },
   profile: {
     type: "string",
     placeholder: "name",
-    help: "whose tokens to use, as development or production; default WIRESCOPE_PROFILE, else default",
+    help: 'profile of stored tokens, such as development or production; default: WIRESCOPE_PROFILE, else "default"',
   },
   vault: {
     type: "string",
     choices: ["auto", "keychain", "file", "memory"],
-    help: "where to store tokens; default WIRESCOPE_VAULT, else the best that can be had",
+    help: "token storage; default: WIRESCOPE_VAULT, else the most secure that is available",
   },
-  ca: { type: "string", placeholder: "file", help: "trust this authority (PEM) besides the usual ones" },
+  ca: { type: "string", placeholder: "file", help: "also trust this CA certificate (PEM)" },
   timeout: {
     type: "string",
     placeholder: "duration",
-    help: "how long a server may be silent, like 500ms or 5s; progress begins it anew; default 60s, and 30s to connect",
+    help: "timeout, such as 500ms or 5s; restarts with each progress message; default: 60s for calls, 30s to connect",
   },
   debug: {
     type: "boolean",
-    help: "tell on standard error what happens: headers, helpers, retries, errors; no secrets",
+    help: "log headers, helpers, retries and errors to standard error, without secrets",
   },
-  json: { type: "boolean", help: "print JSON in place of text" },
+  json: { type: "boolean", help: "print JSON instead of text" },
 } as const;
 
 /** What `--endpoint` means to commands that look after the servers of a gateway. */
 export const adminOptions = {
-  endpoint: { type: "boolean", help: "use the gateway that runs in place of a configuration, with its servers" },
+  endpoint: { type: "boolean", help: "use the servers of the running gateway instead of a configuration file" },
 } as const;
 
 /** Options of every command that uses the servers of a configuration. */

@@ -6,6 +6,6 @@ import type { Io } from "../io.js";
 export function tellEnvFindings(findings: readonly Finding[], { stderr }: Pick<Io, "stderr">): void {
   for (const { severity, file = "", line, column, message, fix } of findings) {
     if (severity !== "error") continue;
-    stderr.write(`wirescope: ${printableText(`${file}:${line}:${column}: ${message} ${fix} It is passed over.`)}\n`);
+    stderr.write(`wirescope: ${printableText(`${file}:${line}:${column}: ${message} ${fix} The line is ignored.`)}\n`);
   }
 }

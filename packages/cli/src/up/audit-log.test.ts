@@ -107,14 +107,14 @@ test("what cannot be opened again is told once, and written on where it was", as
     audit.listener(call(name));
   }
   await audit.close();
-  expect(stderr).toBe(`wirescope: The audit log ${file} cannot be written (EISDIR).\n`);
+  expect(stderr).toBe(`wirescope: Cannot write the audit log ${file} (EISDIR).\n`);
   expect(linesOf(`${file}.1`)).toMatchObject([{ name: "a" }, { name: "b" }]);
 });
 
 test("without a file there is no audit, and one that cannot be written is a mistake", () => {
   expect(openAuditLog(parseOptions(upOptions, []).values, io)).toBeUndefined();
-  expect(() => open("--audit-arguments")).toThrow("needs --audit-file");
+  expect(() => open("--audit-arguments")).toThrow("requires --audit-file");
   writeFileSync(file, "");
   expect(() => open("--audit-file", join(file, "x"))).toThrow(UsageError);
-  expect(() => open("--audit-file", folder)).toThrow("cannot be written (EISDIR)");
+  expect(() => open("--audit-file", folder)).toThrow("Cannot write the file");
 });

@@ -24,14 +24,14 @@ const lookEveryMs = 1000;
 export function openAuditLog(values: OptionValues<typeof upOptions>, io: Io): AuditLog | undefined {
   const named = values["audit-file"];
   if (named !== undefined) return openFile(resolve(named), io);
-  if (values["audit-arguments"]) throw new UsageError("--audit-arguments needs --audit-file.");
+  if (values["audit-arguments"]) throw new UsageError("--audit-arguments requires --audit-file.");
   return undefined;
 }
 
 function openFile(path: string, io: Io): AuditLog {
   let hasFailed = false;
   const tellFailure = (error: unknown): void => {
-    if (!hasFailed) io.stderr.write(`wirescope: The audit log ${path} cannot be written (${codeOf(error)}).\n`);
+    if (!hasFailed) io.stderr.write(`wirescope: Cannot write the audit log ${path} (${codeOf(error)}).\n`);
     hasFailed = true;
   };
   const open = (): { stream: WriteStream; inode: number } => {
@@ -45,7 +45,7 @@ function openFile(path: string, io: Io): AuditLog {
   try {
     current = open();
   } catch (error) {
-    throw new UsageError(`The file of --audit-file, ${path}, cannot be written (${codeOf(error)}).`);
+    throw new UsageError(`Cannot write the file ${path} (--audit-file): ${codeOf(error)}.`);
   }
   const ended: Promise<void>[] = [];
   let lookedAt = Date.now();

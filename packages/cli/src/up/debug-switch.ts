@@ -24,8 +24,8 @@ export function createDebugSwitch({ write, redact, servers }: DebugSwitchOptions
       stop?.();
       stop = undefined;
       if (!isOn) return;
-      for (const { name, state, target = "no target", credential = "nothing", authentication } of servers()) {
-        say(name, `${stateText(state)}; ${target}; signs in with ${credential}`);
+      for (const { name, state, target = "no target", credential = "none", authentication } of servers()) {
+        say(name, `${stateText(state)}; ${target}; auth: ${credential}`);
         const headers = authentication && describeHeaders(authentication);
         if (headers !== undefined) say(name, headers);
       }

@@ -45,7 +45,7 @@ test("[TS-D-LOG-1] the reason of a server that fails is logged once, until it ch
       "00:00:00.000 b: connecting",
       "00:00:00.000 b: failed: b is down.",
       "00:00:00.000 a: failed: a is busy.",
-      "00:00:00.000 b is left out of tools/list: It is late.",
+      "00:00:00.000 b omitted from tools/list: It is late.",
       "00:00:00.000 a: connected",
       "00:00:00.000 a: failed: a is busy.",
     ]);

@@ -74,11 +74,11 @@ function describe(event: LogEvent): string {
     }
     case "session-opened":
     case "session-closed":
-      return `${event.client} ${event.kind === "session-opened" ? "came" : "left"}: ${event.reason}`;
+      return `${event.client} ${event.kind === "session-opened" ? "connected" : "disconnected"}: ${event.reason}`;
     case "server-state":
       return `${event.server}: ${stateText(event.state)}${event.reason === undefined ? "" : `: ${event.reason}`}`;
     case "left-out":
-      return `${event.server} is left out of ${event.list}: ${event.reason}`;
+      return `${event.server} omitted from ${event.list}: ${event.reason}`;
     case "debug":
       return `${event.server}: ${event.text}`;
     case "sign-in":
@@ -91,7 +91,7 @@ function describe(event: LogEvent): string {
         event.changed.length > 0 ? `changed ${event.changed.join(", ")}` : "",
         event.removed.length > 0 ? `removed ${event.removed.join(", ")}` : "",
       ].filter((part) => part !== "");
-      return `configuration taken up: ${parts.join("; ") || "nothing changed"}`;
+      return `configuration reloaded: ${parts.join("; ") || "nothing changed"}`;
     }
     case "certificates":
     case "defect":

@@ -43,18 +43,18 @@ test("no file is no settings, unless one was named", () => {
 
 test.each([
   ["{", "1:2: A key in double quotes, or }, is missing here."],
-  ["[]", "1:1: The file is no object."],
-  ['{\n  "tool": {}\n}', '2:3: There is no setting "tool". Did you mean tools?'],
-  ['{"tools": []}', "1:11: tools is no object."],
-  ['{"tools": {"a": ["x"]}}', '1:17: tools of "a" is no object.'],
-  ['{"tools": {"a": {"alow": ["x"]}}}', '1:18: There is no list of tools "alow". Did you mean allow?'],
-  ['{"tools": {"a": {"allow": "x"}}}', "1:27: allow is no list of names of tools."],
-  ['{"tools": {"a": {"deny": ["x", 1]}}}', "1:32: deny has an item that is no name of a tool."],
-  ['{"tools": {"a": {"deny": [""]}}}', "1:27: deny has an item"],
-  ['{"tools": {"a": {}, "a": {}}}', '1:21: The key "a" stands twice.'],
-  ['{"limits": {"session": 1}}', '1:13: There is no limit "session". Did you mean sessions?'],
-  ['{"limits": {"sessions": 0}}', "1:25: sessions is no number above 0."],
-  ['{"limits": {"sessions": "5"}}', "1:25: sessions is no number above 0."],
+  ["[]", "1:1: The file must be an object."],
+  ['{\n  "tool": {}\n}', '2:3: Unknown setting "tool". Did you mean tools?'],
+  ['{"tools": []}', "1:11: tools must be an object."],
+  ['{"tools": {"a": ["x"]}}', '1:17: tools of "a" must be an object.'],
+  ['{"tools": {"a": {"alow": ["x"]}}}', '1:18: Unknown list of tools "alow". Did you mean allow?'],
+  ['{"tools": {"a": {"allow": "x"}}}', "1:27: allow must be a list of tool names."],
+  ['{"tools": {"a": {"deny": ["x", 1]}}}', "1:32: deny must contain only tool names."],
+  ['{"tools": {"a": {"deny": [""]}}}', "1:27: deny must contain only tool names"],
+  ['{"tools": {"a": {}, "a": {}}}', '1:21: Duplicate key "a".'],
+  ['{"limits": {"session": 1}}', '1:13: Unknown limit "session". Did you mean sessions?'],
+  ['{"limits": {"sessions": 0}}', "1:25: sessions must be a number greater than 0."],
+  ['{"limits": {"sessions": "5"}}', "1:25: sessions must be a number greater than 0."],
 ])("%j is refused with the place where it is wrong", (text, message) => {
   expect(() => read(text)).toThrow(UsageError);
   expect(() => read(text)).toThrow(`${file}:${message}`);
@@ -68,7 +68,7 @@ test("every limit is explained", () => {
   } catch (error) {
     told = String(error);
   }
-  const names = /There are: (.+)\./.exec(told)?.[1]?.split(", ") ?? [];
+  const names = /Known: (.+)\./.exec(told)?.[1]?.split(", ") ?? [];
   expect(names.length).toBeGreaterThan(5);
   for (const name of names) expect(docs).toContain(`| \`${name}\` |`);
 });

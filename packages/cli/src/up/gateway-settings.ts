@@ -66,24 +66,24 @@ function parseSettings(text: string): GatewaySettings {
     throw new JsoncError(text, at, problem);
   };
   const membersOf = (node: JsoncNode, what: string): readonly JsoncMember[] => {
-    if (node.kind !== "object") return fail(node.start, `${what} is no object.`);
+    if (node.kind !== "object") return fail(node.start, `${what} must be an object.`);
     const seen = new Set<string>();
     for (const { key, start } of node.members) {
-      if (seen.has(key)) fail(start, `The key ${JSON.stringify(key)} stands twice.`);
+      if (seen.has(key)) fail(start, `Duplicate key ${JSON.stringify(key)}.`);
       seen.add(key);
     }
     return node.members;
   };
   const unknown = ({ key, start }: JsoncMember, what: string, names: readonly string[]): never => {
     const near = suggest(key, names);
-    const hint = near === undefined ? `There are: ${names.join(", ")}.` : `Did you mean ${near}?`;
-    return fail(start, `There is no ${what} ${JSON.stringify(key)}. ${hint}`);
+    const hint = near === undefined ? `Known: ${names.join(", ")}.` : `Did you mean ${near}?`;
+    return fail(start, `Unknown ${what} ${JSON.stringify(key)}. ${hint}`);
   };
   const patternsOf = ({ key, value }: JsoncMember): string[] => {
-    if (value.kind !== "array") return fail(value.start, `${key} is no list of names of tools.`);
+    if (value.kind !== "array") return fail(value.start, `${key} must be a list of tool names.`);
     return value.items.map((item) => {
       if (item.kind === "string" && item.value !== "") return item.value;
-      return fail(item.start, `${key} has an item that is no name of a tool.`);
+      return fail(item.start, `${key} must contain only tool names.`);
     });
   };
   const filterOf = ({ key, value }: JsoncMember): ToolFilter => {
@@ -98,7 +98,7 @@ function parseSettings(text: string): GatewaySettings {
     const { key, value } = member;
     if (!Object.hasOwn(gatewayLimits, key)) return unknown(member, "limit", Object.keys(gatewayLimits));
     if (value.kind === "literal" && typeof value.value === "number" && value.value > 0) return value.value;
-    return fail(value.start, `${key} is no number above 0.`);
+    return fail(value.start, `${key} must be a number greater than 0.`);
   };
 
   const result: { tools: Filters; limits: Partial<GatewayLimits> } = { tools: {}, limits: {} };

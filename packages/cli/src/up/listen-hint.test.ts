@@ -35,7 +35,7 @@ async function takenPort(): Promise<{ readonly error: unknown; readonly port: nu
 
 test("where the port is taken, another is offered", async () => {
   const { error } = await takenPort();
-  expect(await listenHint(error, io())).toBe("Another port: --port <number>; --port 0 takes a free one.");
+  expect(await listenHint(error, io())).toBe("Use another port with --port <number>, or a free one with --port 0.");
 });
 
 test("where it is one's own gateway that has the port, that is said, and how to look at it", async () => {
@@ -44,7 +44,7 @@ test("where it is one's own gateway that has the port, that is said, and how to 
   const error = await listenChannelz(createRegistry(), { port }).catch((reason: unknown) => reason);
   announceGateway({ HOME: home }, gateway.running);
   expect(await listenHint(error, io())).toMatch(
-    `Your gateway runs there already, as process ${process.pid}: wirescope tree shows it. Another port:`,
+    `Your gateway is already running there as process ${process.pid}; wirescope tree shows its connections. Use another port`,
   );
 });
 

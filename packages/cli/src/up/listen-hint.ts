@@ -5,7 +5,7 @@ import type { Io } from "../io.js";
 
 /** What the library can only say in general, in the options of the command. */
 const hints: Partial<Record<ChannelzErrorCode, string>> = {
-  LISTEN_FAILED: "Another port: --port <number>; --port 0 takes a free one.",
+  LISTEN_FAILED: "Use another port with --port <number>, or a free one with --port 0.",
   LISTEN_EXPOSED: "Options: --cert <file> --key <file> with --token-file <file>, or with --client-ca <file>.",
 };
 
@@ -23,6 +23,6 @@ export async function listenHint(error: unknown, { env }: Io): Promise<string | 
   const running = await findGateway(env);
   const isOurs = running !== undefined && "port" in cause && running.channelz.endsWith(`:${String(cause.port)}`);
   return isOurs
-    ? `Your gateway runs there already, as process ${running.pid}: ${commandLine("tree")} shows it. ${hint}`
+    ? `Your gateway is already running there as process ${running.pid}; ${commandLine("tree")} shows its connections. ${hint}`
     : hint;
 }

@@ -30,14 +30,14 @@ test("the options say where it listens and who may call", () => {
 });
 
 test.each([
-  [["--port", "70000"], "--port is a number"],
-  [["--port", "x"], "--port is a number"],
-  [["--cert", "x"], "go together"],
-  [["--client-ca", pem("ca")], "needs --cert and --key"],
-  [["--cert", "nowhere.pem", "--key", pem("server-key")], "The file of --cert, nowhere.pem, cannot be read (ENOENT)."],
-  [["--no-token", "--token-file", "x"], "contradict"],
-  [["--allow-origin", "tools.example"], "--allow-origin is like"],
-  [["--allow-origin", "https://tools.example/path"], "--allow-origin is like"],
+  [["--port", "70000"], "--port must be a number"],
+  [["--port", "x"], "--port must be a number"],
+  [["--cert", "x"], "must be used together"],
+  [["--client-ca", pem("ca")], "requires --cert and --key"],
+  [["--cert", "nowhere.pem", "--key", pem("server-key")], "Cannot read the file nowhere.pem (--cert) (ENOENT)."],
+  [["--no-token", "--token-file", "x"], "cannot be used together"],
+  [["--allow-origin", "tools.example"], "--allow-origin must be an origin"],
+  [["--allow-origin", "https://tools.example/path"], "--allow-origin must be an origin"],
 ])("%j is used wrongly", (argv, message) => {
   expect(() => read(...argv)).toThrow(UsageError);
   expect(() => read(...argv)).toThrow(message);

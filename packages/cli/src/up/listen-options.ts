@@ -10,15 +10,15 @@ import { defaultPort, type upOptions } from "./up-options.js";
 export function listenOptionsOf(values: OptionValues<typeof upOptions>): GatewayListenOptions {
   const { host, cert, key, port = String(defaultPort) } = values;
   if (!/^\d+$/.test(port) || Number(port) > 65_535)
-    throw new UsageError(`--port is a number from 0 to 65535, not "${port}".`);
-  if ((cert === undefined) !== (key === undefined)) throw new UsageError("--cert and --key go together.");
+    throw new UsageError(`--port must be a number from 0 to 65535, not "${port}".`);
+  if ((cert === undefined) !== (key === undefined)) throw new UsageError("--cert and --key must be used together.");
   const ca = pemFileOf(values["client-ca"], "--client-ca");
   const certificate = pemFileOf(cert, "--cert");
   const privateKey = pemFileOf(key, "--key");
   const hasTls = certificate !== undefined && privateKey !== undefined;
-  if (ca !== undefined && !hasTls) throw new UsageError("--client-ca needs --cert and --key.");
+  if (ca !== undefined && !hasTls) throw new UsageError("--client-ca requires --cert and --key.");
   if (values["no-token"] && values["token-file"] !== undefined) {
-    throw new UsageError("--no-token and --token-file contradict each other.");
+    throw new UsageError("--no-token and --token-file cannot be used together.");
   }
   return {
     port: Number(port),
@@ -33,5 +33,5 @@ export function listenOptionsOf(values: OptionValues<typeof upOptions>): Gateway
 
 function originOf(text: string): string {
   if (parseUrl(text)?.origin === text) return text;
-  throw new UsageError(`--allow-origin is like https://tools.example.com, not "${text}".`);
+  throw new UsageError(`--allow-origin must be an origin such as https://tools.example.com, not "${text}".`);
 }

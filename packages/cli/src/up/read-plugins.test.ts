@@ -50,7 +50,7 @@ test("what no server shows is left to do: entries that cannot be understood, and
       problem: expect.stringMatching(/^1:\d+: The entry is a string and not an object\. Write /),
       command: `wirescope check ${first}`,
     },
-    { server: second, problem: "names no server", command: `wirescope check ${second}` },
+    { server: second, problem: "has no servers", command: `wirescope check ${second}` },
   ]);
   expect(reader.fileOf("other")).toBe(join(folder, "2.json"));
 });
@@ -91,10 +91,10 @@ test("a person learns how a variable reaches the gateway that runs", async () =>
     return plugin?.setVariable ?? (() => "");
   };
   expect((await adviceOf())("TOKEN")).toContain(
-    "stop it, export TOKEN, and start it again; or start it with --env-file",
+    "Stop it, export TOKEN and start it again; or start it with --env-file",
   );
   expect((await adviceOf("--env-file", file))("TOKEN")).toBe(
-    `Set TOKEN=… in ${file}. The gateway reads the file again when it changes.`,
+    `Set TOKEN=… in ${file}. The gateway reloads the file when it changes.`,
   );
   expect((await adviceOf("--env-file", file))("HOME")).toContain(`overrides ${file}`);
 });

@@ -74,7 +74,7 @@ export function createPluginReader(
       ...last.flatMap((plugin) => problemsOf(plugin, commands)),
       ...passedOver.map(({ file = "", line, column, message, fix }) => ({
         server: file,
-        problem: `${line}:${column}: ${message} ${fix} It is passed over.`,
+        problem: `${line}:${column}: ${message} ${fix} The line is ignored.`,
         command: `${commands.program} check --env-file ${shellWord(file)}`,
       })),
     ],
@@ -121,11 +121,11 @@ function variableAdvice(envFiles: readonly string[], env: Variables): (name: str
   const file = envFiles.at(-1);
   return (name) => {
     if (file === undefined) {
-      return `The gateway keeps the variables it was started with: stop it, export ${name}, and start it again; or start it with --env-file <file>, which it reads again when the file changes.`;
+      return `The gateway keeps the variables it was started with. Stop it, export ${name} and start it again; or start it with --env-file <file>, which it reloads when the file changes.`;
     }
     return env[name] === undefined
-      ? `Set ${name}=… in ${file}. The gateway reads the file again when it changes.`
-      : `The gateway was started with ${name} in its environment, which overrides ${file}: stop it, export the new value or unset it, and start it again.`;
+      ? `Set ${name}=… in ${file}. The gateway reloads the file when it changes.`
+      : `The gateway was started with ${name} in its environment, which overrides ${file}. Stop it, export the new value or unset it, and start it again.`;
   };
 }
 
@@ -133,7 +133,7 @@ function problemsOf({ configuration, configurationPath = "" }: PluginServers, co
   const lost = lostEntries(configuration);
   const command = commands.checkFile(configurationPath);
   if (configuration.entries.length === 0 && lost.length === 0) {
-    return [{ server: configurationPath, problem: "names no server", command }];
+    return [{ server: configurationPath, problem: "has no servers", command }];
   }
   return lost.map(({ server, line, column, message, fix }) => ({
     server,

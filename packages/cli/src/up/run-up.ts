@@ -56,12 +56,11 @@ const handshakeDelayMs = 2000;
 export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Promise<number> {
   const program = commandLine();
   if (values.demo && values.config.length > 0) {
-    throw new UsageError("--demo and --config contradict each other. Leave one of them out.");
+    throw new UsageError("--demo and --config cannot be used together.");
   }
   const stop = new AbortController();
   const onSignal = (): void => {
-    if (io.stderr.isTTY)
-      io.stderr.write("\nStopping, once calls in flight have ended. Another Ctrl-C ends it at once.\n");
+    if (io.stderr.isTTY) io.stderr.write("\nStopping after calls in flight. Press Ctrl-C again to stop now.\n");
     stop.abort();
   };
   // Once: who sends a second signal has lost patience, and gets the default.
@@ -126,7 +125,7 @@ async function serve(
     ...(demo && { extra: demo.variables }),
     loginCommand: (server) => commands.about("login", server),
     onNoSandbox: (reason, program) =>
-      tellDefect(`${program === "server" ? "Servers over stdio" : "Headers helpers"} run without a sandbox. ${reason}`),
+      tellDefect(`${program === "server" ? "Stdio servers" : "Headers helpers"} run without a sandbox. ${reason}`),
   });
   const isPiped = values.stdio;
   if (isPiped) assertNothingToListenTo(values);
@@ -211,7 +210,7 @@ async function serve(
     } catch (error) {
       if (!(error instanceof UsageError) && !ToolServerError.is(error)) throw error;
       const code = ToolServerError.is(error) ? error.code : "CONFIGURATION_UNREADABLE";
-      const parts = { problem: error.message, advice: "What was there goes on." };
+      const parts = { problem: error.message, advice: "The previous configuration stays in use." };
       throw new ToolServerError(code, parts, { cause: error });
     }
   };
@@ -334,7 +333,7 @@ function report(
     return;
   }
   const links = printedLinks(io, access, gateway.url ?? "", commands);
-  const title = isDemo ? "The gateway is up, with a demonstration behind it." : "The gateway is up.";
+  const title = isDemo ? "The gateway is running with demonstration servers." : "The gateway is running.";
   screen.printAll(upNotice(gateway, { commands, title, ...links, more, tokenFile: values["token-file"] }, screen));
 }
 

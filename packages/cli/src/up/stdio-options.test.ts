@@ -14,6 +14,6 @@ test("over pipes nothing is said of listening", () => {
 test.each([["--port", "5"], ["--host", "::1"], ["--no-token"], ["--token-file", "t"], ["--allow-host", "x"]])(
   "an option that would have no effect is refused: %s",
   (...args) => {
-    expect(check(...args)).toThrow(`--stdio listens nowhere, so ${args[0]} has no effect.`);
+    expect(check(...args)).toThrow(`--stdio does not listen, so ${args[0]} has no effect.`);
   },
 );

@@ -22,5 +22,5 @@ export function assertNothingToListenTo(values: OptionValues<typeof upOptions>):
     return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
   });
   if (given === undefined) return;
-  throw new UsageError(`--stdio listens nowhere, so --${given} has no effect. Leave one of them out.`);
+  throw new UsageError(`--stdio does not listen, so --${given} has no effect. Remove one of them.`);
 }

@@ -55,8 +55,8 @@ test("what is to be done follows from why a server does not work", () => {
     ),
   ];
   expect(toDoOf(servers, found, (server) => `http://gateway/${server}`)).toEqual([
-    { server: "new one", problem: "is not approved yet", command: "wirescope trust 'new one'" },
-    { server: "notes", problem: "wants you to sign in", command: "http://gateway/notes" },
+    { server: "new one", problem: "pending approval", command: "wirescope trust 'new one'" },
+    { server: "notes", problem: "sign-in required", command: "http://gateway/notes" },
     { server: "api", problem: "KEY is not set. Set it.", command: "wirescope check" },
     { server: "web", problem: "The url is of http.", command: "wirescope check" },
     {

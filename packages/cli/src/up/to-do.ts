@@ -23,9 +23,9 @@ export function toDoOf(
     if (failure === undefined || state === "READY") return [];
     switch (failure.code) {
       case "NOT_TRUSTED":
-        return [{ server: name, problem: "is not approved yet", command: commands.about("trust", name) }];
+        return [{ server: name, problem: "pending approval", command: commands.about("trust", name) }];
       case "SIGN_IN_NEEDED":
-        return [{ server: name, problem: "wants you to sign in", command: signInOf(name) }];
+        return [{ server: name, problem: "sign-in required", command: signInOf(name) }];
       case "ENTRY_INVALID":
       case "VARIABLE_UNUSABLE":
         return [{ server: name, problem: problemOf(failure), command: commands.check(name) }];

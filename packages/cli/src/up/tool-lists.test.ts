@@ -16,7 +16,7 @@ test("what the options say of a server takes the place of what the file says of 
 
 test.each(["github", ":tool", "github:"])("%j is no tool of a server", (text) => {
   expect(() => toolListsOf({}, { allow: [], deny: [text] })).toThrow(UsageError);
-  expect(() => toolListsOf({}, { allow: [text], deny: [] })).toThrow("--allow is like server:tool");
+  expect(() => toolListsOf({}, { allow: [text], deny: [] })).toThrow("--allow must be server:tool");
 });
 
 test("what does nothing stands in the list of what to do", () => {
@@ -34,12 +34,12 @@ test("what does nothing stands in the list of what to do", () => {
   expect(toolListsToDo(lists, servers, commands)).toEqual([
     {
       server: "gihtub",
-      problem: "its tools are allowed or denied, but there is no such server; there are: github, mail",
+      problem: "tools of this server are allowed or denied, but it does not exist; servers: github, mail",
       command: "wirescope check",
     },
     {
       server: "github",
-      problem: 'no tool of it is called "serach_*", which is allowed or denied; it has',
+      problem: '"serach_*", which is allowed or denied, matches none of its tools; list them',
       command: "wirescope tools github",
     },
   ]);

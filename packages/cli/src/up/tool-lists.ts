@@ -16,7 +16,7 @@ export function toolListsOf(file: Filters, options: ListOptions): Filters {
     for (const text of options[list]) {
       const colon = text.indexOf(":");
       if (colon < 1 || colon === text.length - 1) {
-        throw new UsageError(`--${list} is like server:tool, where * stands for any text, not "${text}".`);
+        throw new UsageError(`--${list} must be server:tool, where * matches any text, not "${text}".`);
       }
       const server = text.slice(0, colon);
       const filter = given.get(server) ?? {};
@@ -34,13 +34,13 @@ export function toolListsToDo(lists: Filters, servers: readonly ServerStatus[], 
   return [
     ...strangers.map((server) => ({
       server,
-      problem: `its tools are allowed or denied, but there is no such server; there are: ${names.join(", ") || "none"}`,
+      problem: `tools of this server are allowed or denied, but it does not exist; servers: ${names.join(", ") || "none"}`,
       command: commands.check(server),
     })),
     ...servers.flatMap(({ name, idlePatterns }) =>
       idlePatterns.map((pattern) => ({
         server: name,
-        problem: `no tool of it is called ${JSON.stringify(pattern)}, which is allowed or denied; it has`,
+        problem: `${JSON.stringify(pattern)}, which is allowed or denied, matches none of its tools; list them`,
         command: commands.about("tools", name),
       })),
     ),

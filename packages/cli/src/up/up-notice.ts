@@ -9,7 +9,7 @@ import { type ToDo, toDoOf } from "./to-do.js";
 
 /** The columns of sentences where there is no terminal; tables are then as wide as they are. */
 const proseWidth = 80;
-const noToken = "none: every program of this machine may call";
+const noToken = "none: any program on this machine can call";
 
 /** What the notice says besides what the gateway knows. */
 export interface NoticeWords {
@@ -33,17 +33,17 @@ export function upNotice(gateway: Gateway, words: NoticeWords, screen: Screen): 
   const servers = gateway.servers();
   const rows: [string, string][] = [
     ["Endpoint", gateway.endpoint ?? "standard input and output"],
-    ["Token", gateway.token ?? (tokenFile === undefined ? noToken : `that of ${tokenFile}`)],
+    ["Token", gateway.token ?? (tokenFile === undefined ? noToken : `(from file ${tokenFile})`)],
     ["Channelz", gateway.address ?? "-"],
     ["Page", page],
   ];
   const label = Math.max(...rows.map(([name]) => name.length));
   const lines = [title, "", ...rows.map(([name, text]) => `  ${palette.strong(name.padEnd(label))}  ${text}`), ""];
-  if (servers.length === 0) lines.push("There are no servers behind it yet.", "");
+  if (servers.length === 0) lines.push("No servers are configured.", "");
   else lines.push(...renderTable(columns(screen), servers, screen.width), "");
   const slow = servers.filter(({ state }) => state === "CONNECTING").map(({ name }) => name);
   if (slow.length > 0) {
-    const text = `Still connecting: ${slow.join(", ")}. The page and the log show what becomes of it.`;
+    const text = `Still connecting: ${slow.join(", ")}. See the page or the log for the result.`;
     lines.push(...wrap(printableText(text), width, ""), "");
   }
   const todo = [...toDoOf(servers, commands, signInOf), ...more];
@@ -58,13 +58,13 @@ export function upNotice(gateway: Gateway, words: NoticeWords, screen: Screen): 
     lines.push("");
   }
   lines.push(
-    "Look at it from another terminal:",
+    "Try from another terminal:",
     "",
     `  ${program} tree`,
     `  ${program} tools --endpoint`,
     `  ${program} channels`,
     "",
-    "Ctrl-C ends it.",
+    "Press Ctrl-C to stop.",
   );
   return lines;
 }
@@ -79,7 +79,7 @@ function columns({ palette }: Screen): Column<ServerStatus>[] {
       paint: (status) => statusPaint(status, palette),
     },
     { title: "TOOLS", align: "right", text: ({ tools }) => (tools === undefined ? "-" : String(tools)) },
-    { title: "SIGNS IN WITH", least: 12, text: signsInWith },
+    { title: "AUTH", least: 12, text: signsInWith },
     { title: "TARGET", least: 12, text: ({ target }) => target ?? "-" },
   ];
 }
@@ -87,5 +87,5 @@ function columns({ palette }: Screen): Column<ServerStatus>[] {
 /** A server that works and that nobody signed in to has not asked for it. */
 function signsInWith({ credential, authentication, state }: ServerStatus): string {
   const isUnasked = state === "READY" && authentication?.oauth?.isSignedIn === false;
-  return isUnasked ? "nothing: it did not ask" : (credential ?? "-");
+  return isUnasked ? "none" : (credential ?? "-");
 }

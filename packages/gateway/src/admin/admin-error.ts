@@ -30,7 +30,7 @@ export function adminErrorOf(error: unknown, redact: (text: string) => string): 
   if (!ToolServerError.is(error)) {
     const why = error instanceof Error ? error.message : String(error);
     if (error instanceof Error && error.name === "AbortError") return new ConnectError(redact(why), Code.Canceled);
-    return new ConnectError(redact(`This should not have happened: ${why}`), Code.Internal);
+    return new ConnectError(redact(`Unexpected error: ${why}`), Code.Internal);
   }
   return new ConnectError(redact(error.message), statuses[error.code] ?? Code.Unavailable, undefined, [
     { desc: FailureSchema, value: failureToMessage(error, redact) },

@@ -61,7 +61,7 @@ describe("an approval", () => {
     expect((await client.listTools(undefined, { cacheMode: "refresh" })).tools.length).toBeGreaterThan(0);
     expect(await admin.getApproval({ server: "tools" })).toMatchObject({
       state: TrustState.TRUSTED,
-      reason: "it was approved",
+      reason: "approved",
       fingerprint: shown.fingerprint,
       description: [],
     });

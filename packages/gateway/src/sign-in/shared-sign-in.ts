@@ -143,7 +143,7 @@ function messageOf({ server, issuer, scopes, way }: SignInRequest): string {
   const code = way.kind === "device" ? ` Enter the code ${JSON.stringify(way.userCode)} there.` : "";
   // Each in quotes, because servers choose them: together they could read as a sentence of ours.
   const names = scopes.map((scope) => JSON.stringify(scope)).join(", ");
-  const wanted = names === "" ? "" : ` It will be asked for these permissions: ${names}.`;
+  const wanted = names === "" ? "" : ` Requested scopes: ${names}.`;
   return printableText(`Sign in to ${JSON.stringify(server)} with ${issuer}.${code}${wanted}`, 1000);
 }
 

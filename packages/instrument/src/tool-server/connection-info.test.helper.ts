@@ -26,7 +26,7 @@ export function connectionInfo(change: Partial<ConnectionInfo> = {}): Connection
     name: "github",
     target: "https://api.example.com/mcp",
     tenant: {},
-    credential: () => ({ kind: "none", summary: "no credentials", headers: [], environment: [] }),
+    credential: () => ({ kind: "none", summary: "none", headers: [], environment: [] }),
     ...change,
   };
 }

@@ -62,7 +62,7 @@ describe("a connection", () => {
     expect(states[state!.state]).toBe("TRANSIENT_FAILURE");
     expect(trace?.events.map(({ severity, description }) => `${severities[severity]} ${description}`)).toEqual([
       "info Created",
-      "info Signs in with no credentials",
+      "info Authentication: none",
       "info IDLE -> CONNECTING",
       "info Helper ended with code 0 after 12 ms",
       "warning 401, asked again",

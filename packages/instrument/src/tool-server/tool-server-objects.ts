@@ -50,7 +50,7 @@ export class ToolServerObjects {
     if (known !== undefined || ended.has(info)) return known;
     const handle = this.#registry.addChannel({ name: nameOf(info), target: info.target, state });
     traceAge(handle, state);
-    handle.trace(`Signs in with ${info.credential().summary}`);
+    handle.trace(`Authentication: ${info.credential().summary}`);
     const connection = new ObservedCalls(handle, undefined);
     this.#connections.set(info, connection);
     this.#tops.add(connection);

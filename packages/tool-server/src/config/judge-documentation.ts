@@ -36,5 +36,5 @@ export function judgeDocumentation(
   if (first === undefined || texts.some(speaksOfPermissions)) return;
   const servers = permissions.map(({ server }) => quoteName(server)).join(", ");
   const message = `Neither the README nor the docs say which permissions the use of ${servers} needs.`;
-  report("permissions-undocumented", "note", first, message, "Put the table of permissions into the README.");
+  report("permissions-undocumented", "note", first, message, "Add the table of permissions to the README.");
 }

@@ -39,7 +39,7 @@ test("a running gateway gives a fresh link to the holder of the administrator's 
   const links = [await requestLink(running, undefined, undefined), await requestLink(running, "notes", undefined)];
   const paths = links.map((link) => access.redeem(ticketOf(link), false)?.path);
   expect(paths).toEqual([access.basePath, `${access.basePath}/sign-in?server=notes`]);
-  await expect(requestLink(running, "note", undefined)).rejects.toThrow('no server "note". It has: notes.');
+  await expect(requestLink(running, "note", undefined)).rejects.toThrow('no server "note". Servers: notes.');
   // The token of clients is not enough.
   for (const wrong of [undefined, token]) {
     await expect(requestLink({ ...running, adminToken: wrong }, undefined, undefined)).rejects.toThrow(UsageError);

@@ -15,11 +15,11 @@ export function createLinkPage(gateway: () => Gateway, access: PageAccess): Http
       response.writeHead(status, headers).end(JSON.stringify(body));
     };
     if (request.method !== "POST" || !isSame(String(request.headers[adminHeader] ?? ""), adminToken)) {
-      send(403, { message: `POST, with the administrator's token in the header ${adminHeader}.` });
+      send(403, { message: `Send POST with the administrator's token in the header ${adminHeader}.` });
     } else if (server !== null && !servers().some(({ name }) => name === server)) {
       const names = servers().map(({ name }) => name);
       send(404, {
-        message: `The gateway has no server ${JSON.stringify(server)}. It has: ${names.join(", ") || "none"}.`,
+        message: `The gateway has no server ${JSON.stringify(server)}. Servers: ${names.join(", ") || "none"}.`,
       });
     } else {
       send(200, { link: access.linkTo(url, server === null ? access.basePath : signInPathOf(access, server)) });

@@ -32,10 +32,10 @@ export async function requestLink(
   }).catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(
-      `The gateway at ${url.origin} gives no link (${why}). If its certificate is signed by a private authority, give --ca <file>.`,
+      `The gateway at ${url.origin} did not return a link (${why}). If its certificate is signed by a private CA, use --ca <file>.`,
     );
   });
   const { link, message } = body as { readonly link?: unknown; readonly message?: unknown };
   if (typeof link === "string") return link;
-  throw new UsageError(typeof message === "string" ? message : `The gateway at ${url.origin} gives no link.`);
+  throw new UsageError(typeof message === "string" ? message : `The gateway at ${url.origin} did not return a link.`);
 }

@@ -6,7 +6,7 @@ import type { PageAccess } from "./page-access.js";
 export type PageResponse = Parameters<HttpHandler>[1];
 
 const refusal = (): string =>
-  `This link was used before, has expired, or is wrong. Get a new one: ${commandLine("page")}, or call the tool again.`;
+  `This link is invalid, expired or already used. Get a new one with ${commandLine("page")}, or call the tool again.`;
 
 /** Sends a page with one message. */
 export function sendMessage(response: PageResponse, status: number, text: string): void {

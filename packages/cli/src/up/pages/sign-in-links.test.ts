@@ -40,7 +40,9 @@ test("[TS-D-SIGNIN-5] a link works once, under the address of this machine only,
   expect((await fetch(link)).status).toBe(403);
   expect((await fetch(new URL(path, link))).status).toBe(403);
   const page = await fetch(new URL(path, link), { headers: { cookie } });
-  expect(await page.text()).toContain("This server brings its own credential.");
+  expect(await page.text()).toContain(
+    "This server has its own credential in the configuration and does not use OAuth.",
+  );
   expect(page.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
   expect((await fetch(new URL(path.replace(/\/sign-in.*/, ""), link), { headers: { cookie } })).status).toBe(404);
 });

@@ -29,7 +29,7 @@ export function createSignInLinks(gateway: () => Gateway): SignInLinks {
         const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
         // Another name for this machine is that of a page which wants to read ours.
         if (request.headers.host !== hostOf(listener)) sendMessage(response, 403, "This host is not served here.");
-        else if (page === undefined) sendMessage(response, 404, "There is no such page.");
+        else if (page === undefined) sendMessage(response, 404, "Page not found.");
         else page(request, response);
       });
       server = listener;

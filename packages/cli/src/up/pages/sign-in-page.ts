@@ -39,7 +39,8 @@ async function signIn(
     if (!response.headersSent) sendMessage(response, status, text);
   };
   try {
-    if ((await gateway.oauth(server)) === undefined) return show(404, "This server brings its own credential.");
+    if ((await gateway.oauth(server)) === undefined)
+      return show(404, "This server has its own credential in the configuration and does not use OAuth.");
     await gateway.signIn(server, {
       confirmedOrigin: confirmedOrigin ?? undefined,
       onShown({ way }) {
@@ -47,7 +48,7 @@ async function signIn(
         else if (!response.headersSent) response.writeHead(303, { ...pageHeaders, location: way.url }).end();
       },
     });
-    show(200, "Signed in. You can close this page.");
+    show(200, `Signed in to ${server}. You can close this tab.`);
   } catch (error) {
     const page = ToolServerError.is(error) ? error.details.foreignOrigin : undefined;
     // This sign-in is over; the link begins another one.
@@ -64,9 +65,9 @@ function deviceText(userCode: string, url: string): string {
 
 function askForOrigin(response: PageResponse, { server, issuer, origin }: ForeignOrigin, link: string): void {
   const body = html`<h1>Sign in to ${server}</h1>
-<p>Its authorization server wants you to sign in at a page of another origin.</p>
-<dl><dt>Authorization server</dt><dd><code>${issuer}</code></dd><dt>Page to sign in at</dt><dd><code>${origin}</code></dd></dl>
-<p>Many services use two hosts. A hostile server does the same to get at your account at the other one. Continue only if you know that both belong together.</p>
-<p class="todo"><a href="${link}">They belong together: sign in at ${origin}</a></p>`;
+<p>The sign-in page of its authorization server is at another origin.</p>
+<dl><dt>Authorization server</dt><dd><code>${issuer}</code></dd><dt>Sign-in page</dt><dd><code>${origin}</code></dd></dl>
+<p>Many services use two hosts, but a hostile server can do the same to get access to your account on the other one. Continue only if you know that both belong to the same service.</p>
+<p class="todo"><a href="${link}">Yes, sign in at ${origin}</a></p>`;
   response.writeHead(200, pageHeaders).end(pageOf("Wirescope", body));
 }

@@ -29,7 +29,7 @@ export function createStatusPage(gateway: () => Gateway, access: PageAccess, com
     const body = html`<h1>${summaryOf(servers)}</h1>
 <dl><dt>Endpoint</dt><dd><code>${endpoint}</code></dd><dt>Channelz</dt><dd><code>${address}</code></dd></dl>
 ${servers.map((server) => serverPart(server, channels.get(server.name), todo.get(server.name), now))}
-<footer>As of ${now.toISOString()}; a new look every ${refreshS} s. More from the shell: <code>${commands.program} tree</code></footer>`;
+<footer>As of ${now.toISOString()}; refreshes every ${refreshS} s. More in a terminal: <code>${commands.program} tree</code></footer>`;
     response.writeHead(200, pageHeaders).end(pageOf("Wirescope", body, { afterS: refreshS }));
   });
 }
@@ -43,15 +43,15 @@ function serverPart(status: ServerStatus, channel: Channel | undefined, todo: To
   const { name, state, tools, credential, target, server, failure } = status;
   const { data } = channel ?? {};
   const rows: [string, string][] = [["Target", target ?? "not known yet"]];
-  if (credential !== undefined) rows.push(["Signs in with", credential]);
-  if (server !== undefined) rows.push(["It is", [server.name, server.version].filter(Boolean).join(" ")]);
+  if (credential !== undefined) rows.push(["Auth", credential]);
+  if (server !== undefined) rows.push(["Software", [server.name, server.version].filter(Boolean).join(" ")]);
   if (tools !== undefined) rows.push(["Tools", String(tools)]);
   if (data !== undefined) {
     const last = formatRelative(timeOf(data.lastCallStartedTimestamp), now);
-    rows.push(["Calls", `${data.callsStarted}, of which ${data.callsFailed} failed; the last one ${last}`]);
+    rows.push(["Calls", `${data.callsStarted}, ${data.callsFailed} failed; last call ${last}`]);
   }
   if (failure !== undefined) {
-    rows.push([state === "READY" ? "Failed before" : "Fails", failure.message]);
+    rows.push([state === "READY" ? "Last error" : "Error", failure.message]);
     rows.push(["Since", formatRelative(new Date(failure.at), now)]);
   }
   return html`<section id="${name}"><h2>${name} <span class="state ${state}">${statusText(status)}</span></h2>
@@ -69,7 +69,7 @@ function toDoPart({ problem, command }: ToDo): Html {
 function eventsPart(channel: Channel | undefined, now: Date, isOpen: boolean): Html {
   const events = channel?.data?.trace?.events.slice(-mostEvents).reverse() ?? [];
   if (events.length === 0) return html``;
-  return html`<details${isOpen ? html` open` : html``}><summary>What happened last</summary><ol>${events.map(
+  return html`<details${isOpen ? html` open` : html``}><summary>Recent events</summary><ol>${events.map(
     ({ timestamp, description }) =>
       html`<li><time>${formatRelative(timeOf(timestamp), now)}</time><span>${description}</span></li>`,
   )}</ol></details>`;

@@ -51,8 +51,9 @@ export async function runStdio(options: StdioOptions): Promise<void> {
     const running = await findAttachable(files, values, io);
     const attached = running && (await linkToRunning(running, values.ca, io));
     link = attached ?? linkToOwn(runOwn, onFailed);
-    const where = attached === undefined ? "a gateway of its own" : `the running gateway at ${running?.endpoint}`;
-    log.note(`The client is connected to ${where}.`);
+    const where =
+      attached === undefined ? "a new gateway in this process" : `the running gateway at ${running?.endpoint}`;
+    log.note(`Connected the client to ${where}.`);
     return link;
   };
   const onFailed = (error: unknown): void => {

@@ -16,12 +16,12 @@ const states = {
 } as const;
 
 const reasons = {
-  approval: "it was approved",
-  policy: "the policy allows it",
-  flag: "--trust was given",
-  new: "nobody approved it yet",
-  changed: "it is not what was approved",
-  denied: "the policy denies it",
+  approval: "approved",
+  policy: "allowed by the policy",
+  flag: "allowed by --trust",
+  new: "pending approval",
+  changed: "changed since approval",
+  denied: "denied by the policy",
 } as const;
 
 /** What there is to approve, as a message. */

@@ -131,15 +131,13 @@ test("credentials name their headers and variables in a line, or say that they h
   const key = { name: "X-Key", value: "key-99887766" };
   const summary = (...headers: HeaderSource[]) =>
     createHeaderCredential({ server, secrets, headers }).describe().summary;
-  expect(summary(bearer, key)).toBe("headers of the configuration: Authorization, X-Key");
-  expect(summary()).toBe("headers of the configuration: none");
+  expect(summary(bearer, key)).toBe("static headers (Authorization, X-Key)");
+  expect(summary()).toBe("none");
   const env = [{ name: "LEVEL", value: "debug" }];
   const described = createEnvironmentCredential({ server, secrets, env }).describe();
   expect(described).toMatchObject({
-    summary: "variables of the process: LEVEL",
+    summary: "environment variable (LEVEL)",
     environment: [{ name: "LEVEL", variables: [] }],
   });
-  expect(createEnvironmentCredential({ server, secrets, env: [] }).describe().summary).toBe(
-    "variables of the process: none",
-  );
+  expect(createEnvironmentCredential({ server, secrets, env: [] }).describe().summary).toBe("none");
 });

@@ -27,7 +27,7 @@ export function createNoCredential({ server }: Pick<CredentialOwner, "server">):
     {},
     {
       kind: "none",
-      summary: "no credentials",
+      summary: "none",
       headers: [],
       environment: [],
     },
@@ -50,11 +50,17 @@ export function createHeaderCredential({ server, secrets, headers }: HeaderCrede
     {},
     {
       kind: "headers",
-      summary: `headers of the configuration: ${headers.map(({ name }) => name).join(", ") || "none"}`,
+      summary: summaryOf("static header", headers),
       headers: headers.map(({ name, value, variables }) => describeHeader(name, value, "configuration", variables)),
       environment: [],
     },
   );
+}
+
+/** The kind and the names of what is sent, such as `static headers (Authorization, X-Key)`; `none` if there is nothing. */
+function summaryOf(kind: string, fields: readonly { readonly name: string }[]): string {
+  if (fields.length === 0) return "none";
+  return `${kind}${fields.length === 1 ? "" : "s"} (${fields.map(({ name }) => name).join(", ")})`;
 }
 
 /** A variable for a child, and the user's variables that its value was made of. */
@@ -73,7 +79,7 @@ export function createEnvironmentCredential({ server, secrets, env }: Environmen
   const environment = Object.freeze(Object.fromEntries(env.map(({ name, value }) => [name, value])));
   return createFixedCredential(server, "its environment", noHeaders, environment, {
     kind: "environment",
-    summary: `variables of the process: ${env.map(({ name }) => name).join(", ") || "none"}`,
+    summary: summaryOf("environment variable", env),
     headers: [],
     environment: env.map(({ name, variables = [] }) => ({ name, variables })),
   });

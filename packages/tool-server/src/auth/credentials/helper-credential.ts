@@ -220,7 +220,7 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
       const pausedUntil = Math.max(failure?.until ?? 0, refusalPauseUntil);
       return {
         kind: "helper",
-        summary: `headers of the helper ${printableText(path, 500)}`,
+        summary: `headers helper (${printableText(path, 500)})`,
         headers: [
           ...sources
             .filter(({ name }) => !overridden.has(name.toLowerCase()))
