@@ -42,6 +42,8 @@ export async function ensureBundled() {
     external,
     alias: {
       "@modelcontextprotocol/client/_shims": fileURLToPath(new URL("sdk-shims.mjs", import.meta.url)),
+      // Its main file is UMD, whose require calls esbuild cannot follow.
+      "jsonc-parser": "jsonc-parser/lib/esm/main.js",
       undici: fileURLToPath(new URL("undici-client.cjs", import.meta.url)),
     },
     logLevel: "warning",

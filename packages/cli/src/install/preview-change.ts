@@ -1,4 +1,5 @@
-import { type JsoncNode, parseJsonc } from "../jsonc/jsonc-text.js";
+import type { JsonNode } from "@wirescope/tool-server/internal/json";
+import { parseJsonc } from "../jsonc/parse-jsonc.js";
 
 /** A line of a change: added, removed, or beside it. */
 export interface PreviewLine {
@@ -58,9 +59,11 @@ function masked(text: string, entry: readonly string[]): string {
   if (text.replace("\ufeff", "").trim() === "") return text;
   const { root, comments } = parseJsonc(text);
   const hidden = [...comments.map((place) => ({ ...place, put: maskedComment(text, place) }))];
-  const visit = (node: JsoncNode, path: readonly string[]): void => {
-    if (node.kind === "object") for (const { key, value } of node.members) visit(value, [...path, key]);
-    else if (node.kind === "array") for (const item of node.items) visit(item, path);
+  const visit = (node: JsonNode, path: readonly string[]): void => {
+    if (node.kind === "object") {
+      // A value that a later key replaces may hold a token as well.
+      for (const { key, value } of [...node.members, ...node.replaced]) visit(value, [...path, key]);
+    } else if (node.kind === "array") for (const item of node.items) visit(item, path);
     else if (node.kind === "string" && !isShown(path, entry)) {
       hidden.push({ start: node.start, end: node.end, put: '"…"' });
     }

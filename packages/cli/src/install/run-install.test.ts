@@ -202,9 +202,9 @@ describe("the file", () => {
   test.each([
     [
       '{\n  "mcpServers": {\n    "a": 1\n    "b": 2\n  }\n}',
-      "mcp.json:4:5: A comma, or }, is missing here. Fix the file first.",
+      'mcp.json:4:5: Expected a comma, but found ". Separate members and items with commas. Fix the file first.',
     ],
-    ['{"mcpServers": "none"}', 'mcp.json:1:16: "mcpServers" is no object.'],
+    ['{"mcpServers": "none"}', 'mcp.json:1:16: "mcpServers" must be an object.'],
     [new Uint8Array([0xff, 0xfe, 0x7b, 0x00]), "it is not UTF-8"],
   ])("is not changed if it is invalid", async (broken, message) => {
     write(cursor, broken);
@@ -243,6 +243,13 @@ describe("the file", () => {
     expect(stdout).toContain('"a": {"env": {"K": "…"}}, // …\n');
     expect(stdout).toContain(configuration);
     expect(stdout).not.toMatch(/s3cret|mine|keep/);
+  });
+
+  test("hides the value of a repeated key in the preview, although a later one replaces it", async () => {
+    write(cursor, '{\n  "mcpServers": {\n    "a": {"env": {"K": "s3cret", "K": "0ther"}}\n  }\n}\n');
+    const { stdout } = await install(["cursor", "--dry-run"]);
+    expect(stdout).toContain('"a": {"env": {"K": "…", "K": "…"}}');
+    expect(stdout).not.toMatch(/s3cret|0ther/);
   });
 });
 

@@ -3,7 +3,7 @@ import { printableText } from "@wirescope/channelz/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { suggest } from "@wirescope/tool-server/internal/suggest";
 import type { Io } from "../io.js";
-import { JsoncError } from "../jsonc/jsonc-text.js";
+import { JsoncError } from "../jsonc/parse-jsonc.js";
 import { formatJson } from "../output/json.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import { renderTable } from "../output/table.js";

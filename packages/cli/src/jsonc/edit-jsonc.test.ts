@@ -1,26 +1,27 @@
+import { jsonNodeToValue } from "@wirescope/tool-server/internal/json";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readJsoncMember, removeJsoncMember, setJsoncMember } from "./edit-jsonc.js";
-import { JsoncError, jsoncToValue, parseJsonc } from "./jsonc-text.js";
+import { JsoncError, parseJsonc } from "./parse-jsonc.js";
 
 const path = ["mcpServers", "wirescope"];
 const entry = { command: "wirescope", args: ["up"] };
 const set = (text: string): string => setJsoncMember(text, path, entry);
 
-describe("an entry is put in", () => {
-  test("into nothing, with two blanks and a line end", () => {
+describe("setting an entry", () => {
+  test("creates the file with two spaces of indentation and a final line break", () => {
     const made =
       '{\n  "mcpServers": {\n    "wirescope": {\n      "command": "wirescope",\n      "args": [\n        "up"\n      ]\n    }\n  }\n}\n';
     for (const text of ["", "  \n", "{}\n"]) expect(set(text)).toBe(made);
   });
 
-  test("behind the last, in the way the file is indented", () => {
+  test("appends it with the indentation of the file", () => {
     expect(set('{\n\t"mcpServers": {\n\t\t"a": {}\n\t},\n\t"z": 1\n}')).toBe(
       '{\n\t"mcpServers": {\n\t\t"a": {},\n\t\t"wirescope": {\n\t\t\t"command": "wirescope",\n\t\t\t"args": [\n\t\t\t\t"up"\n\t\t\t]\n\t\t}\n\t},\n\t"z": 1\n}',
     );
   });
 
-  test("with the line ends and the byte-order mark that are there", () => {
+  test("keeps the line breaks and the byte-order mark of the file", () => {
     const made = set('\ufeff{\r\n    "mcpServers": {}\r\n}\r\n');
     expect(made.startsWith('\ufeff{\r\n    "mcpServers": {\r\n        "wirescope": {\r\n            "command"')).toBe(
       true,
@@ -28,7 +29,7 @@ describe("an entry is put in", () => {
     expect(made.replaceAll("\r\n", "")).not.toMatch(/[\r\n]/);
   });
 
-  test("beside comments and behind commas that end a list", () => {
+  test("keeps comments and a trailing comma", () => {
     const text = '{\n  // ours\n  "mcpServers": {\n    "a": { "url": "x" }, // keep\n    /* last */\n  },\n}\n';
     const made = set(text);
     expect(made).toContain('    "a": { "url": "x" }, // keep\n    "wirescope": {\n');
@@ -36,33 +37,33 @@ describe("an entry is put in", () => {
     expect(removeJsoncMember(made, path)).toBe(text);
   });
 
-  test("before the comma that is missing yet, though a comment follows", () => {
+  test("adds the missing comma before the comment of the previous entry", () => {
     const text = '{\n  "mcpServers": {\n    "a": 1 // one\n  }\n}';
     const made = set(text);
     expect(made).toContain('    "a": 1, // one\n    "wirescope": {');
     expect(removeJsoncMember(made, path)).toBe(text);
   });
 
-  test("into an object that holds only a comment", () => {
+  test("keeps a comment that is alone in its object", () => {
     expect(set('{\n  "mcpServers": {\n    // none yet\n  }\n}')).toContain('    // none yet\n    "wirescope": {');
     expect(set('{\n  "mcpServers": { /* none */ }\n}')).toMatch(/\/\* none \*\/\n {4}"wirescope": \{\n/);
   });
 
-  test("on the one line of a file of one line", () => {
+  test("keeps a file of one line on one line", () => {
     expect(set('{"a":1,"mcpServers":{"b":{}}}')).toBe(
       '{"a":1,"mcpServers":{"b":{},"wirescope":{"command":"wirescope","args":["up"]}}}',
     );
     expect(set('{"a": 1}')).toBe('{"a": 1, "mcpServers": {"wirescope":{"command":"wirescope","args":["up"]}}}');
   });
 
-  test("in the place of another, and not at all where it is there", () => {
+  test("replaces an existing entry, and changes nothing if it is the same", () => {
     const made = set('{\n  "mcpServers": {\n    "wirescope": null,\n    "b": 2\n  }\n}');
     expect(made).toContain('"wirescope": {\n      "command": "wirescope",');
     expect(made).toContain('    },\n    "b": 2\n  }\n}');
     expect(set(made)).toBe(made);
   });
 
-  test("under a key that means something to JavaScript", () => {
+  test("treats __proto__ and constructor like any other key", () => {
     const made = setJsoncMember('{"__proto__": {"a": 1}}', ["__proto__", "constructor"], "x");
     expect(made).toBe('{"__proto__": {"a": 1, "constructor": "x"}}');
   });
@@ -79,31 +80,31 @@ test.each([
   ['{\n  "a": 1,\n  "b": 2,\n}', "b", '{\n  "a": 1,\n}'],
   ['{\n  // why\n  "a": 1\n}', "a", "{\n  // why\n}"],
   ['{"a": 1}', "z", '{"a": 1}'],
-])("a member is taken out of %j by its key %j", (text, key, left) => {
+])("removing from %j the key %j keeps everything else", (text, key, left) => {
   expect(removeJsoncMember(text, [key])).toBe(left);
 });
 
 test.each([
-  ['{\n  "mcpServers": {\n    "a": 1\n    "b": 2\n  }\n}', "4:5: A comma, or }, is missing here."],
-  ['\ufeff{"a": tru}', "1:7: A value is missing here"],
-  ['{"a": 1} x', "1:10: The text should end here"],
-  ['{"a": 01}', "1:7: A value is missing"],
-  ['{"a": "b\n"}', "1:7: The string that starts here"],
-  ['{"a": "\\x"}', "1:7: The string that starts here"],
-  ["{a: 1}", "1:2: A key in double quotes"],
-  ['{"a" 1}', "1:6: A colon is missing"],
-  ['{"a": [1, 2}', "1:12: A comma, or ], is missing"],
-  ['{"a": /* x }', "1:7: A value is missing"],
-  ["[]", "1:1: The file is no object."],
-  ['{"mcpServers": []}', '1:16: "mcpServers" is no object.'],
-  ['{"mcpServers": {}, "mcpServers": {}}', '1:20: The key "mcpServers" stands twice.'],
-  [`${"[".repeat(400)}`, "deep"],
-])("%j is refused with the place where it is wrong", (text, message) => {
+  ['{\n  "mcpServers": {\n    "a": 1\n    "b": 2\n  }\n}', '4:5: Expected a comma, but found ".'],
+  ['\ufeff{"a": tru}', "1:7: Unexpected t."],
+  ['{"a": 1} x', "1:10: Unexpected x."],
+  ['{"a": 01}', "1:8: Numbers must not start with 0."],
+  ['{"a": "b\n"}', "1:7: This string is not closed on its line."],
+  ['{"a": "\\x"}', "1:7: This string contains an invalid escape."],
+  ["{a: 1}", "1:2: Unexpected a."],
+  ['{"a" 1}', "1:6: Expected a colon"],
+  ['{"a": [1, 2}', "1:12: Expected a comma"],
+  ['{"a": /* x }', "1:7: This comment is not closed."],
+  ["[]", "1:1: The file must be an object."],
+  ['{"mcpServers": []}', '1:16: "mcpServers" must be an object.'],
+  ['{"mcpServers": {}, "mcpServers": {}}', '1:20: Duplicate key "mcpServers".'],
+  [`${"[".repeat(400)}`, "1:257: Nesting is deeper than 256 levels."],
+])("%j is rejected with the position of the error", (text, message) => {
   expect(() => set(text)).toThrow(JsoncError);
   expect(() => set(text)).toThrow(message);
 });
 
-describe("whatever a file looks like", () => {
+describe("in any file", () => {
   const blank = fc.stringMatching(/^[ \t]{0,3}$/);
   const between = fc.oneof(blank, fc.constantFrom("\n", "\n  ", "\r\n\t", " /* c */ ", " // c\n", "\n// c\n  "));
   const text = fc.letrec<{ value: string; object: string }>((tie) => ({
@@ -130,14 +131,14 @@ describe("whatever a file looks like", () => {
       }),
   }));
 
-  test("only the entry changes, no comment is lost, and it can be taken out again", () => {
+  test("only the entry changes, no comment is lost, and the entry can be removed again", () => {
     fc.assert(
       fc.property(text.object, (before) => {
         let made: string;
         try {
           made = set(before);
         } catch (error) {
-          // A generated "mcpServers" may be no object.
+          // A generated "mcpServers" may not be an object.
           expect(error).toBeInstanceOf(JsoncError);
           return;
         }
@@ -148,11 +149,11 @@ describe("whatever a file looks like", () => {
         const left = removeJsoncMember(made, path);
         expect(readJsoncMember(left, path)).toBeUndefined();
         expect(set(made)).toBe(made);
-        const { mcpServers: _, ...others } = { ...(jsoncToValue(parseJsonc(before).root) as object) } as Record<
+        const { mcpServers: _, ...others } = { ...(jsonNodeToValue(parseJsonc(before).root) as object) } as Record<
           string,
           unknown
         >;
-        const { mcpServers: __, ...after } = { ...(jsoncToValue(parseJsonc(left).root) as object) } as Record<
+        const { mcpServers: __, ...after } = { ...(jsonNodeToValue(parseJsonc(left).root) as object) } as Record<
           string,
           unknown
         >;

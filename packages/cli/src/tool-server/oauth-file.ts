@@ -4,8 +4,9 @@ import { dirname, isAbsolute, join } from "node:path";
 import { parseUrl, printableText } from "@wirescope/channelz/internal";
 import type { OAuthOverrides } from "@wirescope/tool-server";
 import type { Variables } from "@wirescope/tool-server/config";
+import { jsonNodeToValue } from "@wirescope/tool-server/internal/json";
 import type { Io } from "../io.js";
-import { JsoncError, jsoncToValue, parseJsonc } from "../jsonc/jsonc-text.js";
+import { JsoncError, parseJsonc } from "../jsonc/parse-jsonc.js";
 import { UsageError } from "../usage-error.js";
 import { type OAuthEntry, oauthFields } from "./oauth-entry.js";
 import { createEntryReader } from "./oauth-overrides.js";
@@ -63,7 +64,7 @@ function parseEntries(text: string, path: string): ReadonlyMap<string, OAuthEntr
 /** Not by JSON.parse, whose error quotes the text, and so maybe a secret. */
 function parseText(text: string, path: string): unknown {
   try {
-    return jsoncToValue(parseJsonc(text).root);
+    return jsonNodeToValue(parseJsonc(text).root);
   } catch (error) {
     if (error instanceof JsoncError) throw new UsageError(`${path}:${error.message}`);
     throw error;

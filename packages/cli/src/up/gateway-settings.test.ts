@@ -42,7 +42,7 @@ test("no file is no settings, unless one was named", () => {
 });
 
 test.each([
-  ["{", "1:2: A key in double quotes, or }, is missing here."],
+  ["{", "1:2: The file ends inside an object."],
   ["[]", "1:1: The file must be an object."],
   ['{\n  "tool": {}\n}', '2:3: Unknown setting "tool". Did you mean tools?'],
   ['{"tools": []}', "1:11: tools must be an object."],
@@ -55,7 +55,7 @@ test.each([
   ['{"limits": {"session": 1}}', '1:13: Unknown limit "session". Did you mean sessions?'],
   ['{"limits": {"sessions": 0}}', "1:25: sessions must be a number greater than 0."],
   ['{"limits": {"sessions": "5"}}', "1:25: sessions must be a number greater than 0."],
-])("%j is refused with the place where it is wrong", (text, message) => {
+])("%j is rejected with the position of the error", (text, message) => {
   expect(() => read(text)).toThrow(UsageError);
   expect(() => read(text)).toThrow(`${file}:${message}`);
 });

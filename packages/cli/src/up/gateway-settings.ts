@@ -2,9 +2,10 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import type { Filters, GatewayLimits, ToolFilter } from "@wirescope/gateway";
+import type { JsonMember, Position } from "@wirescope/tool-server/internal/json";
 import { suggest } from "@wirescope/tool-server/internal/suggest";
 import type { Io } from "../io.js";
-import { JsoncError, type JsoncMember, type JsoncNode, parseJsonc } from "../jsonc/jsonc-text.js";
+import { JsoncError, membersOf, parseJsonc } from "../jsonc/parse-jsonc.js";
 import { UsageError } from "../usage-error.js";
 
 /** What the user's file says of the gateway. */
@@ -62,31 +63,22 @@ export function readGatewaySettings(path: string, isNeeded: boolean): GatewaySet
 }
 
 function parseSettings(text: string): GatewaySettings {
-  const fail = (at: number, problem: string): never => {
-    throw new JsoncError(text, at, problem);
+  const fail = (at: Position, problem: string): never => {
+    throw new JsoncError(at, problem);
   };
-  const membersOf = (node: JsoncNode, what: string): readonly JsoncMember[] => {
-    if (node.kind !== "object") return fail(node.start, `${what} must be an object.`);
-    const seen = new Set<string>();
-    for (const { key, start } of node.members) {
-      if (seen.has(key)) fail(start, `Duplicate key ${JSON.stringify(key)}.`);
-      seen.add(key);
-    }
-    return node.members;
-  };
-  const unknown = ({ key, start }: JsoncMember, what: string, names: readonly string[]): never => {
+  const unknown = ({ key, keyAt }: JsonMember, what: string, names: readonly string[]): never => {
     const near = suggest(key, names);
     const hint = near === undefined ? `Known: ${names.join(", ")}.` : `Did you mean ${near}?`;
-    return fail(start, `Unknown ${what} ${JSON.stringify(key)}. ${hint}`);
+    return fail(keyAt, `Unknown ${what} ${JSON.stringify(key)}. ${hint}`);
   };
-  const patternsOf = ({ key, value }: JsoncMember): string[] => {
-    if (value.kind !== "array") return fail(value.start, `${key} must be a list of tool names.`);
+  const patternsOf = ({ key, value }: JsonMember): string[] => {
+    if (value.kind !== "array") return fail(value, `${key} must be a list of tool names.`);
     return value.items.map((item) => {
       if (item.kind === "string" && item.value !== "") return item.value;
-      return fail(item.start, `${key} must contain only tool names.`);
+      return fail(item, `${key} must contain only tool names.`);
     });
   };
-  const filterOf = ({ key, value }: JsoncMember): ToolFilter => {
+  const filterOf = ({ key, value }: JsonMember): ToolFilter => {
     const filter: { allow?: string[]; deny?: string[] } = {};
     for (const member of membersOf(value, `tools of ${JSON.stringify(key)}`)) {
       if (member.key === "allow" || member.key === "deny") filter[member.key] = patternsOf(member);
@@ -94,16 +86,16 @@ function parseSettings(text: string): GatewaySettings {
     }
     return filter;
   };
-  const limitOf = (member: JsoncMember): number => {
+  const limitOf = (member: JsonMember): number => {
     const { key, value } = member;
     if (!Object.hasOwn(gatewayLimits, key)) return unknown(member, "limit", Object.keys(gatewayLimits));
-    if (value.kind === "literal" && typeof value.value === "number" && value.value > 0) return value.value;
-    return fail(value.start, `${key} must be a number greater than 0.`);
+    if (value.kind === "number" && value.value > 0) return value.value;
+    return fail(value, `${key} must be a number greater than 0.`);
   };
 
   const result: { tools: Filters; limits: Partial<GatewayLimits> } = { tools: {}, limits: {} };
   for (const member of membersOf(parseJsonc(text).root, "The file")) {
-    const inner = (): readonly JsoncMember[] => membersOf(member.value, member.key);
+    const inner = (): readonly JsonMember[] => membersOf(member.value, member.key);
     if (member.key === "tools") result.tools = Object.fromEntries(inner().map((one) => [one.key, filterOf(one)]));
     else if (member.key === "limits") result.limits = Object.fromEntries(inner().map((one) => [one.key, limitOf(one)]));
     else unknown(member, "setting", ["tools", "limits"]);

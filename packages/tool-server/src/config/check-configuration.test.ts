@@ -32,6 +32,17 @@ function git(...args: string[]): void {
   execFileSync("git", args, { cwd: root, stdio: "pipe" });
 }
 
+test("[TS-SEC-1] a credential in a comment is an error at its position, and is not quoted", async () => {
+  const text = `{
+  // The old one was ghp_Zk3TqW8xYb5Lm2Nc7Vd9Rf4Gh6Js1Ka0PoQr.
+  "notes": { "type": "http", "url": "https://notes.example.com/mcp" }, /* password: see the wiki */
+}`;
+  const report = await checkConfiguration(text, { pluginRoot: root, variables: {} });
+  expect(report.findings).toMatchObject([{ code: "literal-secret", severity: "error", line: 2, column: 22 }]);
+  expect(report.findings[0]?.message).toBe("A comment contains what looks like a GitHub token.");
+  expect(JSON.stringify(report)).not.toContain("Zk3TqW8x");
+});
+
 describe("a helper", () => {
   const script = () => join(root, "scripts", "headers.sh");
 

@@ -1,8 +1,9 @@
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
-import { createCredentialSearch, type KnownCredential } from "./credential-search.js";
+import { type CredentialSearch, createCredentialSearch, type KnownCredential } from "./credential-search.js";
 import { readDocuments } from "./documents.js";
 import type { Entry } from "./entry.js";
-import { collectFindings, type Finding, redactFinding, sortFindings } from "./finding.js";
+import { collectFindings, type Finding, type Report, redactFinding, sortFindings } from "./finding.js";
+import { parseJsonWithPositions } from "./json-with-positions.js";
 import { judgeDocuments, judgeFiles } from "./judge-credentials.js";
 import { judgeDocumentation } from "./judge-documentation.js";
 import { parseConfiguration } from "./parse-configuration.js";
@@ -56,6 +57,7 @@ export async function checkConfiguration(text: string, options: CheckOptions): P
   const documents = await readDocuments(pluginRoot);
   judgeDocumentation(entries, uses, permissions, documents, report);
   const search = createCredentialSearch(credentialsOf(uses, variables ?? {}));
+  judgeComments(text, search, report);
   more.push(...judgeDocuments(documents, search));
   more.push(...(await judgeFiles(entries, pluginRoot, envFiles, search)));
   const all = sortFindings([...findings, ...more]).map((finding) => redactFinding(finding, secrets));
@@ -74,6 +76,22 @@ export async function checkConfiguration(text: string, options: CheckOptions): P
       variables: needed.variables.map((variable) => secrets.redact(variable)),
     })),
   };
+}
+
+/** Finds credentials in the comments of the file; those in its fields are found by the rules of the fields. */
+function judgeComments(text: string, search: CredentialSearch, report: Report): void {
+  const { comments } = parseJsonWithPositions(text, { allowComments: true });
+  // Everything else becomes blanks, so that lines and columns stay those of the file.
+  const pieces: string[] = [];
+  let at = 0;
+  for (const { start, end } of comments) {
+    pieces.push(text.slice(at, start).replace(/[^\r\n]/g, " "), text.slice(start, end));
+    at = end;
+  }
+  for (const { line, column, what } of search(pieces.join(""), { findsAssignments: true })) {
+    const fix = "Remove it, and replace the credential itself, because everyone with the file has it.";
+    report("literal-secret", "error", { path: [], line, column }, `A comment contains ${what}.`, fix);
+  }
 }
 
 function credentialsOf(uses: readonly VariableUse[], variables: Variables): KnownCredential[] {

@@ -23,8 +23,8 @@ function member(node: JsonNode | undefined, key: string) {
   return found;
 }
 
-describe("what is read", () => {
-  test("is what JSON.parse reads, whatever the value and the white space", () => {
+describe("parsing", () => {
+  test("gives the same value as JSON.parse, for any value and white space", () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), fc.constantFrom(undefined, 1, "\t", 4), (value, space) => {
         const text = JSON.stringify(value, null, space);
@@ -35,7 +35,7 @@ describe("what is read", () => {
     );
   });
 
-  test("is refused where JSON.parse refuses, and only there", () => {
+  test("rejects exactly the texts that JSON.parse rejects", () => {
     const piece = fc.constantFrom(
       ...[
         "{",
@@ -72,19 +72,22 @@ describe("what is read", () => {
     );
   });
 
-  test("may start with a byte-order mark, which takes no column", () => {
+  test("skips a byte-order mark, which takes no column", () => {
     expect(parseJsonWithPositions("\ufeff[]").root).toMatchObject({ kind: "array", line: 1, column: 1 });
   });
 
-  test("keeps a key named __proto__ as any other", () => {
+  test("treats a key named __proto__ like any other key", () => {
     const text = '{"__proto__": {"x": 1}}';
     const { root } = parseJsonWithPositions(text);
-    expect(JSON.stringify(root && jsonNodeToValue(root))).toBe(JSON.stringify(JSON.parse(text)));
+    const value = root && jsonNodeToValue(root);
+    expect(JSON.stringify(value)).toBe(JSON.stringify(JSON.parse(text)));
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+    expect(({} as { x?: number }).x).toBeUndefined();
   });
 });
 
 describe("positions", () => {
-  test("are those of each key and value, over every kind of line break", () => {
+  test("are recorded for each key and value, with every kind of line break", () => {
     const { root } = parseJsonWithPositions('{\n  "a": 1,\r\n\t"b": [\r    "x"\n]}');
     expect(member(root, "a")).toMatchObject({ keyAt: { line: 2, column: 3 }, value: { line: 2, column: 8 } });
     const b = member(root, "b");
@@ -92,7 +95,7 @@ describe("positions", () => {
     expect(b.value).toMatchObject({ items: [{ line: 4, column: 5 }] });
   });
 
-  test("lead to the text of a key or value, for any value", () => {
+  test("point to the text of the key or value, for any value", () => {
     const lookUp = (lines: string[], at: { line: number; column: number }): string =>
       (lines[at.line - 1] ?? "").slice(at.column - 1);
     fc.assert(
@@ -112,43 +115,117 @@ describe("positions", () => {
 
 describe("problems", () => {
   test.each([
-    ["", "1:1 The text is empty."],
-    ["{\n  a: 1}", "2:3 A key in double quotes, or }, is missing: here is a."],
-    ["{'a': 1}", "1:2 A key in double quotes, or }, is missing: here is '."],
-    ["{\"a\": 'x'}", "1:7 A string starts with a single quote."],
-    ['{"a" 1}', "1:6 After a key comes 1."],
-    ['{"a": 1 "b": 2}', '1:9 A comma, or }, is missing: here is ".'],
-    ['{"a": "x\n"}', "1:7 The string that starts here has no end on its line."],
-    ['{"a": "\\x"}', "1:8 A backslash starts no escape of JSON."],
-    ['["\t"]', "1:3 A string holds the character U+0009."],
-    ["[01]", "1:2 This is no number of JSON."],
-    ["[1] x", "1:5 After the value comes x, where the text should end."],
-    ["[undefined]", "1:2 A value is missing: here is u."],
-    ["[", "1:2 A value is missing: here is the end of the text."],
-    ["[1] \u202e", "1:5 After the value comes the character U+202E, where the text should end."],
-  ])("say where and what: %j", (text, expected) => {
+    ["", "1:1 The file is empty."],
+    [" \n ", "2:2 The file is empty."],
+    ["{\n  a: 1}", "2:3 Unexpected a."],
+    ["{'a': 1}", "1:2 Strings and keys must be in double quotes, not in single quotes."],
+    ["{\"a\": 'x'}", "1:7 Strings and keys must be in double quotes, not in single quotes."],
+    ["{1: 2}", "1:2 Expected a key in double quotes, but found 1."],
+    ['{"a" 1}', "1:6 Expected a colon after the key, but found 1."],
+    ['{"a": 1 "b": 2}', '1:9 Expected a comma, but found ".'],
+    ['{"a": }', "1:7 Expected a value, but found }."],
+    ['{"a": "x\n"}', "1:7 This string is not closed on its line."],
+    ['{"a": "\\x"}', "1:7 This string contains an invalid escape."],
+    ['{"a": "\\u12g4"}', "1:7 This string contains an invalid escape."],
+    ['["\t"]', "1:2 This string contains a control character."],
+    ["[01]", "1:3 Numbers must not start with 0."],
+    ["[1.]", "1:2 This is not a valid number."],
+    ["[1] x", "1:5 Unexpected x."],
+    ["[1] 2", "1:5 Unexpected 2 after the end of the value."],
+    ["[undefined]", "1:2 Unexpected u."],
+    ["[", "1:2 The file ends inside an array."],
+    ['{"a": 1', "1:8 The file ends inside an object."],
+    ["[1] \u202e", "1:5 Unexpected the character U+202E."],
+    ["[1,\n]", "1:3 Trailing commas are not allowed in this file."],
+    ['{"a": 1,}', "1:8 Trailing commas are not allowed in this file."],
+    ["// a\n[]", "1:1 Comments are not allowed in this file."],
+    ["[] /* a", "1:4 This comment is not closed."],
+  ])("%j is rejected with a position and a reason", (text, expected) => {
     expect(problemOf(text)).toBe(expected);
   });
 
-  test("of comments and trailing commas are all found, and do not end the reading", () => {
-    const { root, problems } = parseJsonWithPositions('// one\n{"a": [1, 2,], /* two\n */ "b": 3,\n}');
+  test("comments and trailing commas are all reported, and parsing continues after them", () => {
+    const { root, problems } = parseJsonWithPositions('// one\n{"a": [1, 2,], /* two\n */ "b": 3, // three\n}');
     expect(root && jsonNodeToValue(root)).toEqual({ a: [1, 2], b: 3 });
-    expect(problems.map(({ line, column }) => `${line}:${column}`)).toEqual(["1:1", "2:12", "2:16", "3:11"]);
+    expect(problems.map(({ line, column }) => `${line}:${column}`)).toEqual(["1:1", "2:12", "2:16", "3:13", "3:11"]);
   });
 
-  test("of keys that stand twice name the place of both, and the last counts", () => {
-    const { root, problems } = parseJsonWithPositions('{"a": 1,\n "a": 2}');
-    expect(root && jsonNodeToValue(root)).toEqual({ a: 2 });
+  test("a repeated key is reported with both positions, and the last value wins", () => {
+    const { root, problems } = parseJsonWithPositions('{"a": 1,\n "b": 3, "a": 2}');
+    expect(root && jsonNodeToValue(root)).toEqual({ b: 3, a: 2 });
+    expect(member(root, "a").isRepeated).toBe(true);
+    expect(member(root, "b").isRepeated).toBe(false);
+    expect(root).toMatchObject({ replaced: [{ key: "a", value: { value: 1 } }] });
     expect(problems).toMatchObject([
-      { kind: "duplicate-key", line: 2, column: 2, message: expect.stringContaining("line 1") },
+      { kind: "duplicate-key", line: 2, column: 10, message: 'Duplicate key "a"; the first is on line 1.' },
     ]);
   });
+});
 
-  test("of depth and size end the reading before they cost anything", () => {
-    expect(parseJsonWithPositions("[".repeat(1_000_000)).problems).toMatchObject([
-      { kind: "too-deep", line: 1, column: 65 },
-    ]);
+describe("with comments allowed", () => {
+  const parse = (text: string): ReturnType<typeof parseJsonWithPositions> =>
+    parseJsonWithPositions(text, { allowComments: true });
+
+  test("comments and trailing commas are accepted, and positions stay right", () => {
+    const text = '// one\n{"a": [1, 2,], /* two\n */ "b": 3, // three\n}';
+    const { root, problems, comments } = parse(text);
+    expect(problems).toEqual([]);
+    expect(root && jsonNodeToValue(root)).toEqual({ a: [1, 2], b: 3 });
+    expect(member(root, "b").keyAt).toMatchObject({ line: 3, column: 5 });
+    expect(comments.map(({ start, end }) => text.slice(start, end))).toEqual(["// one", "/* two\n */", "// three"]);
+  });
+
+  test("ranges cover the text of a key and its value, also after a byte-order mark", () => {
+    const text = '\ufeff{"a": [1, {"b": "x"}]}';
+    const { keyAt, value } = member(parse(text).root, "a");
+    expect(text.slice(keyAt.start, keyAt.end)).toBe('"a"');
+    expect(text.slice(value.start, value.end)).toBe('[1, {"b": "x"}]');
+  });
+
+  test.each([
+    ["[1,,2]", "1:4 Expected a value, but found ,."],
+    ["[,]", "1:2 Expected a value, but found ,."],
+    ["{,}", "1:2 Expected a value, but found ,."],
+    ["[1],", "1:4 Unexpected , after the end of the value."],
+    ["[] /* a", "1:4 This comment is not closed."],
+    ["[] # a", "1:4 Unexpected #."],
+  ])("%j is still rejected", (text, expected) => {
+    const [problem] = parse(text).problems;
+    expect(`${problem?.line}:${problem?.column} ${problem?.message}`).toBe(expected);
+  });
+});
+
+describe("limits", () => {
+  test.each(["[", '{"a":', '[{"a":'])(
+    "nesting of %j without end is reported at the limit, not by a full stack",
+    (piece) => {
+      for (const allowComments of [false, true]) {
+        const { root, problems } = parseJsonWithPositions(piece.repeat(1_048_576 / piece.length), { allowComments });
+        expect(root).toBeUndefined();
+        expect(problems).toMatchObject([{ kind: "too-deep", line: 1, message: "Nesting is deeper than 64 levels." }]);
+      }
+      expect(parseJsonWithPositions("[".repeat(100)).problems).toMatchObject([{ kind: "too-deep", column: 65 }]);
+      expect(parseJsonWithPositions("[[1]]", { maxDepth: 2 }).problems).toEqual([]);
+    },
+  );
+
+  test("a file over the size limit is rejected before it is parsed", () => {
     expect(parseJsonWithPositions(" ".repeat(1_048_577)).problems).toMatchObject([{ kind: "too-large" }]);
-    expect(parseJsonWithPositions("[[1]]", { maxDepth: 2 }).problems).toEqual([]);
+  });
+
+  test("a string of a megabyte is read as it is, and an unclosed one is not quoted", () => {
+    const long = "\\u0041x".repeat(130_000);
+    const { root } = parseJsonWithPositions(`["${long}"]`);
+    expect(root && jsonNodeToValue(root)).toEqual(["Ax".repeat(130_000)]);
+    const [problem] = parseJsonWithPositions(`["${long}`).problems;
+    expect(problem?.message).toBe("This string is not closed on its line.");
+  });
+
+  test("thousands of repeated keys are reported a hundred times, and quote only the start of a long key", () => {
+    const key = "k".repeat(200);
+    const { root, problems } = parseJsonWithPositions(`{${Array(5_000).fill(`"${key}": 1`).join(",")}}`);
+    expect(root).toMatchObject({ members: [{ key }] });
+    expect(problems).toHaveLength(100);
+    expect(problems[0]?.message.length).toBeLessThan(120);
   });
 });

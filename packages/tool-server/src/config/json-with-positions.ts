@@ -1,13 +1,28 @@
-/** Where something stands in a text: both count from 1, columns in UTF-16 units as editors do. */
+import { type ParseErrorCode, printParseErrorCode, visit } from "jsonc-parser";
+
+/** A position in a file. Both numbers start at 1; columns count UTF-16 code units, as editors do. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** A value of JSON, and where it starts. */
+/** A range of a file, in UTF-16 code units: from `start` up to, not including, `end`. */
+export interface SourceRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A JSON value with its position. */
 export type JsonNode = Position &
+  SourceRange &
   (
-    | { readonly kind: "object"; readonly members: readonly JsonMember[] }
+    | {
+        readonly kind: "object";
+        /** Each key once: of several members with the same key, the last. */
+        readonly members: readonly JsonMember[];
+        /** The members that a later member with the same key replaces. */
+        readonly replaced: readonly JsonMember[];
+      }
     | { readonly kind: "array"; readonly items: readonly JsonNode[] }
     | { readonly kind: "string"; readonly value: string }
     | { readonly kind: "number"; readonly value: number }
@@ -15,59 +30,152 @@ export type JsonNode = Position &
     | { readonly kind: "null" }
   );
 
-/** A member of an object: its key, where the key starts, and its value. */
+/** An object whose members can be read. */
+export type JsonObjectNode = Extract<JsonNode, { readonly kind: "object" }>;
+
+/** A member of an object. */
 export interface JsonMember {
   readonly key: string;
-  readonly keyAt: Position;
+  readonly keyAt: Position & SourceRange;
   readonly value: JsonNode;
+  /** Whether an earlier member of the object had the same key. */
+  readonly isRepeated: boolean;
 }
 
-/** What is wrong with a text as JSON. Texts never quote more of the input than one character or a key. */
+/** Why a file is not valid JSON. The message quotes at most one character or a key, because the file may contain secrets. */
 export interface JsonProblem extends Position {
   readonly kind: "syntax" | "duplicate-key" | "too-deep" | "too-large";
   readonly message: string;
   readonly fix: string;
 }
 
-/** What came of a text: the value, unless the text could not be read to its end, and every problem, in order. */
+/** The result of parsing: the value, unless the file has a syntax error or exceeds a limit, and every problem in order. */
 export interface ParsedJson {
   readonly root: JsonNode | undefined;
   readonly problems: readonly JsonProblem[];
+  readonly comments: readonly SourceRange[];
 }
 
-/** The bounds of a text; what exceeds them is a problem, not a crash. */
-export interface JsonBounds {
-  /** How many characters it may have; default 1,048,576. */
+export interface ParseJsonOptions {
+  /** Whether to accept comments and trailing commas; default false. */
+  readonly allowComments?: boolean;
+  /** The maximum number of characters; default 1,048,576. */
   readonly maxLength?: number;
-  /** How many objects and arrays may stand in each other; default 64. */
+  /** The maximum nesting of objects and arrays; default 64. */
   readonly maxDepth?: number;
 }
 
+const maxProblems = 100;
+
 /**
- * Reads strict JSON (RFC 8259) and remembers where each key and value stands. A byte-order mark is passed over. Of two
- * equal keys the last counts, as in `JSON.parse`, and the repetition is a problem. Comments and trailing commas are
- * problems that do not end the reading; everything else that is no JSON does.
+ * Parses JSON (RFC 8259) and records the position of each key and value. Skips a byte-order mark. If a key is repeated, the last one
+ * wins, as in `JSON.parse`, and the repetition is a problem. Comments and trailing commas that are not allowed are problems too, but
+ * parsing continues after them. It stops at any other syntax error, and at the limits. Reports at most 100 problems.
  */
-export function parseJsonWithPositions(text: string, bounds: JsonBounds = {}): ParsedJson {
-  const { maxLength = 1_048_576, maxDepth = 64 } = bounds;
-  if (text.length > maxLength) {
-    const message = `The text has ${text.length} characters, and ${maxLength} are the most.`;
-    return {
-      root: undefined,
-      problems: [{ kind: "too-large", line: 1, column: 1, message, fix: "Make it smaller." }],
-    };
+export function parseJsonWithPositions(source: string, options: ParseJsonOptions = {}): ParsedJson {
+  const { allowComments = false, maxLength = 1_048_576, maxDepth = 64 } = options;
+  const problems: JsonProblem[] = [];
+  const comments: SourceRange[] = [];
+  if (source.length > maxLength) {
+    const message = `The file has ${source.length} characters; the maximum is ${maxLength}.`;
+    problems.push({ kind: "too-large", line: 1, column: 1, message, fix: "Make it smaller." });
+    return { root: undefined, problems, comments };
   }
-  const scanner = new Scanner(text, maxDepth);
+  const skipped = source.startsWith("\ufeff") ? 1 : 0;
+  const text = source.slice(skipped);
+  const containers: Container[] = [];
+  let root: JsonNode | undefined;
+  /** The comma that was just read, if nothing but comments followed it. */
+  let lastComma: Position | undefined;
+
+  const stop = (kind: JsonProblem["kind"], at: Position, [message, fix]: Explanation): never => {
+    throw new Unreadable({ kind, ...at, message, fix });
+  };
+  const report = (kind: JsonProblem["kind"], { line, column }: Position, [message, fix]: Explanation): void => {
+    if (problems.length < maxProblems) problems.push({ kind, line, column, message, fix });
+  };
+  const add = (node: JsonNode): void => {
+    lastComma = undefined;
+    const parent = containers.at(-1);
+    if (parent === undefined) root = node;
+    else if (parent.kind === "array") parent.items.push(node);
+    else addMember(parent, node, report);
+  };
+  const rangeOf = (offset: number, length: number): SourceRange => ({
+    start: offset + skipped,
+    end: offset + length + skipped,
+  });
+  const open =
+    (kind: Container["kind"]) =>
+    (offset: number, length: number, line: number, character: number): void => {
+      lastComma = undefined;
+      const at = { line: line + 1, column: character + 1 };
+      // jsonc-parser recurses for each level without a limit, and would exhaust the stack.
+      if (containers.length >= maxDepth) {
+        stop("too-deep", at, [`Nesting is deeper than ${maxDepth} levels.`, "Make it flatter."]);
+      }
+      const node = { ...at, ...rangeOf(offset, length) };
+      containers.push(
+        kind === "array"
+          ? { ...node, kind, items: [] }
+          : { ...node, kind, members: new Map(), replaced: [], key: undefined },
+      );
+    };
+  const close = (offset: number, length: number): void => {
+    const container = containers.pop();
+    if (container === undefined) return;
+    if (lastComma !== undefined && !allowComments) {
+      report("syntax", lastComma, ["Trailing commas are not allowed in this file.", "Remove the comma."]);
+    }
+    const { kind, line, column, start } = container;
+    const end = offset + length + skipped;
+    if (kind === "array") add({ kind, items: container.items, line, column, start, end });
+    else {
+      const { members, replaced } = container;
+      add({ kind, members: [...members.values()], replaced, line, column, start, end });
+    }
+  };
+
   try {
-    const root = scanner.document();
-    return { root, problems: scanner.problems };
+    visit(
+      text,
+      {
+        onObjectBegin: open("object"),
+        onArrayBegin: open("array"),
+        onObjectEnd: close,
+        onArrayEnd: close,
+        onObjectProperty(key, offset, length, line, character) {
+          const object = containers.at(-1);
+          if (object?.kind !== "object") return;
+          object.key = { key, keyAt: { line: line + 1, column: character + 1, ...rangeOf(offset, length) } };
+        },
+        onLiteralValue(value, offset, length, line, character) {
+          add(literalNode(value, { line: line + 1, column: character + 1, ...rangeOf(offset, length) }));
+        },
+        onSeparator(separator, _offset, _length, line, character) {
+          if (separator === ",") lastComma = { line: line + 1, column: character + 1 };
+        },
+        onComment(offset, length, line, character) {
+          comments.push(rangeOf(offset, length));
+          if (allowComments) return;
+          const at = { line: line + 1, column: character + 1 };
+          report("syntax", at, ["Comments are not allowed in this file.", "Remove the comment."]);
+        },
+        onError(code, offset, _length, line, character) {
+          stop("syntax", { line: line + 1, column: character + 1 }, explain(code, text, offset));
+        },
+      },
+      // Reported above if they are not allowed, so that parsing continues and finds the other problems.
+      { disallowComments: false, allowTrailingComma: true },
+    );
+    return { root, problems, comments };
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
-    return { root: undefined, problems: [...scanner.problems, error.problem] };
+    return { root: undefined, problems: [...problems, error.problem], comments };
   }
 }
 
-/** The plain value of a node, as `JSON.parse` gives it. */
+/** The plain value of a node, equal to the result of `JSON.parse`. */
 export function jsonNodeToValue(node: JsonNode): unknown {
   switch (node.kind) {
     case "object": {
@@ -92,6 +200,22 @@ export function jsonNodeToValue(node: JsonNode): unknown {
   }
 }
 
+type Explanation = readonly [message: string, fix: string];
+
+/** An object or array that is not closed yet. */
+type Container = Position &
+  SourceRange &
+  (
+    | { readonly kind: "array"; readonly items: JsonNode[] }
+    | {
+        readonly kind: "object";
+        readonly members: Map<string, JsonMember>;
+        readonly replaced: JsonMember[];
+        /** The key whose value comes next. */
+        key: Pick<JsonMember, "key" | "keyAt"> | undefined;
+      }
+  );
+
 class Unreadable extends Error {
   readonly problem: JsonProblem;
 
@@ -101,270 +225,76 @@ class Unreadable extends Error {
   }
 }
 
-const simpleEscapes: Readonly<Record<string, string>> = {
-  '"': '"',
-  "\\": "\\",
-  "/": "/",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-};
-
-class Scanner {
-  readonly problems: JsonProblem[] = [];
-  readonly #text: string;
-  readonly #maxDepth: number;
-  #at: number;
-  #line = 1;
-  #lineStart: number;
-
-  constructor(text: string, maxDepth: number) {
-    this.#text = text;
-    this.#maxDepth = maxDepth;
-    this.#at = text.startsWith("\ufeff") ? 1 : 0;
-    this.#lineStart = this.#at;
+function addMember(
+  object: Extract<Container, { readonly kind: "object" }>,
+  value: JsonNode,
+  report: (kind: JsonProblem["kind"], at: Position, explanation: Explanation) => void,
+): void {
+  if (object.key === undefined) return;
+  const { key, keyAt } = object.key;
+  const earlier = object.members.get(key);
+  if (earlier !== undefined) {
+    const shown = JSON.stringify(key.length > 64 ? `${key.slice(0, 63)}…` : key);
+    const message = `Duplicate key ${shown}; the first is on line ${earlier.keyAt.line}.`;
+    report("duplicate-key", keyAt, [message, "Keep one of the two."]);
+    object.members.delete(key);
+    object.replaced.push(earlier);
   }
+  object.members.set(key, { key, keyAt, value, isRepeated: earlier !== undefined });
+}
 
-  document(): JsonNode {
-    this.#space();
-    if (this.#peek() === "") this.#fail("The text is empty.", 'Write an object, such as {"mcpServers": {}}.');
-    const root = this.#value(0);
-    this.#space();
-    if (this.#peek() !== "") {
-      this.#fail(`After the value comes ${this.#seen()}, where the text should end.`, "Take away what follows.");
-    }
-    return root;
-  }
+function literalNode(value: unknown, at: Position & SourceRange): JsonNode {
+  if (typeof value === "string") return { kind: "string", value, ...at };
+  if (typeof value === "number") return { kind: "number", value, ...at };
+  return typeof value === "boolean" ? { kind: "boolean", value, ...at } : { kind: "null", ...at };
+}
 
-  #value(depth: number): JsonNode {
-    const position = this.#position();
-    const next = this.#peek();
-    if (next === "{" || next === "[") {
-      if (depth >= this.#maxDepth) {
-        throw new Unreadable({
-          kind: "too-deep",
-          ...position,
-          message: `Objects and arrays stand in each other more than ${this.#maxDepth} deep.`,
-          fix: "Make it flatter.",
-        });
-      }
-      return next === "{" ? this.#object(position, depth) : this.#array(position, depth);
-    }
-    if (next === '"') return { kind: "string", value: this.#string(), ...position };
-    if (next === "-" || isDigit(next)) return { kind: "number", value: this.#number(), ...position };
-    if (this.#word("true")) return { kind: "boolean", value: true, ...position };
-    if (this.#word("false")) return { kind: "boolean", value: false, ...position };
-    if (this.#word("null")) return { kind: "null", ...position };
-    if (next === "'") this.#fail("A string starts with a single quote.", 'Use double quotes: "…".');
-    return this.#fail(
-      `A value is missing: here is ${this.#seen()}.`,
-      'Write a value, such as "text" in double quotes.',
-    );
-  }
-
-  #object(position: Position, depth: number): JsonNode {
-    const members = new Map<string, JsonMember>();
-    this.#at += 1;
-    this.#space();
-    while (this.#peek() !== "}") {
-      const keyAt = this.#position();
-      if (this.#peek() !== '"') {
-        this.#fail(
-          `A key in double quotes, or }, is missing: here is ${this.#seen()}.`,
-          'Write keys in double quotes: "name": value.',
-        );
-      }
-      const key = this.#string();
-      this.#space();
-      if (this.#peek() !== ":") this.#fail(`After a key comes ${this.#seen()}.`, "Write a colon after the key.");
-      this.#at += 1;
-      this.#space();
-      const member = { key, keyAt, value: this.#value(depth + 1) };
-      const earlier = members.get(key);
-      if (earlier !== undefined) {
-        this.#report(
-          "duplicate-key",
-          keyAt,
-          `The key ${JSON.stringify(key)} stands here again; the first is in line ${earlier.keyAt.line}.`,
-          "Keep one of the two.",
-        );
-        members.delete(key);
-      }
-      members.set(key, member);
-      this.#separator("}");
-    }
-    this.#at += 1;
-    return { kind: "object", members: [...members.values()], ...position };
-  }
-
-  #array(position: Position, depth: number): JsonNode {
-    const items: JsonNode[] = [];
-    this.#at += 1;
-    this.#space();
-    while (this.#peek() !== "]") {
-      items.push(this.#value(depth + 1));
-      this.#separator("]");
-    }
-    this.#at += 1;
-    return { kind: "array", items, ...position };
-  }
-
-  /** Passes a comma, and leaves the scanner at what comes next or at the end of the list. */
-  #separator(end: string): void {
-    this.#space();
-    const position = this.#position();
-    if (this.#peek() === end) return;
-    if (this.#peek() !== ",") {
-      this.#fail(
-        `A comma, or ${end}, is missing: here is ${this.#seen()}.`,
-        `Write a comma between two, and ${end} at the end.`,
-      );
-    }
-    this.#at += 1;
-    this.#space();
-    if (this.#peek() === end) {
-      this.#report(
-        "syntax",
-        position,
-        `A comma stands before ${end}.`,
-        "Take the comma away: JSON has none after the last.",
-      );
-    }
-  }
-
-  #string(): string {
-    const start = this.#position();
-    this.#at += 1;
-    let value = "";
-    let from = this.#at;
-    for (;;) {
-      const unit = this.#peek();
-      if (unit === "" || unit === "\n" || unit === "\r") {
-        throw this.#unreadable(
-          start,
-          "The string that starts here has no end on its line.",
-          'Close it with ", and write \\n for a line break.',
-        );
-      }
-      if (unit === '"') break;
-      if (unit < " ") this.#fail(`A string holds ${this.#seen()}.`, "Write it as an escape, such as \\t.");
-      if (unit !== "\\") {
-        this.#at += 1;
-        continue;
-      }
-      value += this.#text.slice(from, this.#at) + this.#escape();
-      from = this.#at;
-    }
-    value += this.#text.slice(from, this.#at);
-    this.#at += 1;
-    return value;
-  }
-
-  #escape(): string {
-    const letter = this.#text.charAt(this.#at + 1);
-    const simple = Object.hasOwn(simpleEscapes, letter) ? simpleEscapes[letter] : undefined;
-    if (simple !== undefined) {
-      this.#at += 2;
-      return simple;
-    }
-    const digits = this.#text.slice(this.#at + 2, this.#at + 6);
-    if (letter !== "u" || !/^[0-9A-Fa-f]{4}$/.test(digits)) {
-      this.#fail(
-        "A backslash starts no escape of JSON.",
-        "Write \\\\ for a backslash, or \\u and four hexadecimal digits.",
-      );
-    }
-    this.#at += 6;
-    return String.fromCharCode(Number.parseInt(digits, 16));
-  }
-
-  #number(): number {
-    const form = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-    form.lastIndex = this.#at;
-    const digits = form.exec(this.#text)?.[0];
-    const after = this.#text.charAt(this.#at + (digits?.length ?? 0));
-    if (digits === undefined || isDigit(after) || after === ".") {
-      this.#fail(
-        "This is no number of JSON.",
-        "Write digits without a leading zero or point, or a string in double quotes.",
-      );
-    }
-    this.#at += digits.length;
-    return Number(digits);
-  }
-
-  #word(word: string): boolean {
-    if (!this.#text.startsWith(word, this.#at) || /\w/.test(this.#text.charAt(this.#at + word.length))) return false;
-    this.#at += word.length;
-    return true;
-  }
-
-  #space(): void {
-    for (;;) {
-      const unit = this.#peek();
-      if (unit === "\n" || unit === "\r") this.#lineBreak();
-      else if (unit === " " || unit === "\t") this.#at += 1;
-      else if (unit === "/" && /[/*]/.test(this.#text.charAt(this.#at + 1))) this.#comment();
-      else return;
-    }
-  }
-
-  #lineBreak(): void {
-    this.#at += this.#text.startsWith("\r\n", this.#at) ? 2 : 1;
-    this.#line += 1;
-    this.#lineStart = this.#at;
-  }
-
-  #comment(): void {
-    const start = this.#position();
-    this.#report("syntax", start, "JSON has no comments.", "Take the comment away.");
-    const isBlock = this.#text.charAt(this.#at + 1) === "*";
-    this.#at += 2;
-    while (!(isBlock && this.#text.startsWith("*/", this.#at))) {
-      const unit = this.#peek();
-      if (unit === "") {
-        if (!isBlock) return;
-        throw this.#unreadable(start, "The comment that starts here has no end.", "Take the comment away.");
-      }
-      if (unit !== "\n" && unit !== "\r") this.#at += 1;
-      else if (isBlock) this.#lineBreak();
-      else return;
-    }
-    this.#at += 2;
-  }
-
-  #peek(): string {
-    return this.#text.charAt(this.#at);
-  }
-
-  #position(): Position {
-    return { line: this.#line, column: this.#at - this.#lineStart + 1 };
-  }
-
-  /** What stands here, in words that are safe to print and tell no more than one character. */
-  #seen(): string {
-    const code = this.#text.codePointAt(this.#at);
-    if (code === undefined) return "the end of the text";
-    const character = String.fromCodePoint(code);
-    if (/^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character)) return character;
-    return `the character U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
-  }
-
-  #report(kind: JsonProblem["kind"], position: Position, message: string, fix: string): void {
-    this.problems.push({ kind, ...position, message, fix });
-  }
-
-  #unreadable(position: Position, message: string, fix: string): Unreadable {
-    return new Unreadable({ kind: "syntax", ...position, message, fix });
-  }
-
-  #fail(message: string, fix: string): never {
-    throw this.#unreadable(this.#position(), message, fix);
+/** The message for an error of jsonc-parser. */
+function explain(code: ParseErrorCode, text: string, offset: number): Explanation {
+  const seen = describeCharacter(text, offset);
+  switch (printParseErrorCode(code)) {
+    case "InvalidSymbol":
+      return text.charAt(offset) === "'"
+        ? ["Strings and keys must be in double quotes, not in single quotes.", 'Write "…".']
+        : [`Unexpected ${seen}.`, "Put keys and string values in double quotes."];
+    case "InvalidNumberFormat":
+    case "UnexpectedEndOfNumber":
+      return ["This is not a valid number.", "Write digits, or put the value in double quotes."];
+    case "PropertyNameExpected":
+      return [`Expected a key in double quotes, but found ${seen}.`, 'Write "name": value.'];
+    case "ColonExpected":
+      return [`Expected a colon after the key, but found ${seen}.`, 'Write "name": value.'];
+    case "CommaExpected":
+      return /^\d\d$/.test(text.slice(offset - 1, offset + 1))
+        ? ["Numbers must not start with 0.", "Remove the leading zero, or put the value in double quotes."]
+        : [`Expected a comma, but found ${seen}.`, "Separate members and items with commas."];
+    case "CloseBraceExpected":
+      return ["The file ends inside an object.", "Close it with }."];
+    case "CloseBracketExpected":
+      return ["The file ends inside an array.", "Close it with ]."];
+    case "EndOfFileExpected":
+      return [`Unexpected ${seen} after the end of the value.`, "Remove everything after the value."];
+    case "UnexpectedEndOfComment":
+      return ["This comment is not closed.", "Close it with */."];
+    case "UnexpectedEndOfString":
+      return ["This string is not closed on its line.", 'Close it with ", and write \\n for a line break.'];
+    case "InvalidUnicode":
+    case "InvalidEscapeCharacter":
+      return ["This string contains an invalid escape.", "Write \\\\ for a backslash, or \\u and four hex digits."];
+    case "InvalidCharacter":
+      return ["This string contains a control character.", "Write it as an escape, such as \\t."];
+    default:
+      return text.trim() === ""
+        ? ["The file is empty.", "Write a JSON object."]
+        : [`Expected a value, but found ${seen}.`, 'Write a value, such as "text" in double quotes.'];
   }
 }
 
-function isDigit(unit: string): boolean {
-  return unit >= "0" && unit <= "9";
+/** The character at an offset, safe to print. Never more than one: what follows may be a secret. */
+function describeCharacter(text: string, offset: number): string {
+  const code = text.codePointAt(offset);
+  if (code === undefined) return "the end of the file";
+  const character = String.fromCodePoint(code);
+  if (/^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character)) return character;
+  return `the character U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
 }

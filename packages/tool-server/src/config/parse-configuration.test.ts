@@ -72,12 +72,34 @@ describe("the file", () => {
     expect(codesOf(text)).toEqual([code]);
   });
 
-  test("[TS-D-FILE-4] has all that is wrong reported at once, where it stands, with the rule and what to write instead", () => {
+  test("[TS-D-FILE-3] may contain comments and trailing commas, and positions stay right", () => {
+    const text = `\ufeff// The servers of this project.
+{
+  "mcpServers": {
+    /* Signs in
+       in the browser. */
+    "notes": { "type": "http", "url": "https://notes.example.com/mcp", },
+    "files": { "command": "files-server", "args": ["--root", "/srv",], }, // local
+    "broken": { "type": "http", "url": "nowhere" },
+  },
+}
+`;
+    const { entries, findings } = parseConfiguration(text);
+    expect(entries.map(({ name, line, column }) => `${line}:${column} ${name}`)).toEqual([
+      "6:5 notes",
+      "7:5 files",
+      "8:5 broken",
+    ]);
+    expect(findings.map(({ code, line, column }) => `${line}:${column} ${code}`)).toEqual(["8:40 url-invalid"]);
+    expect(entries[1]?.written).toEqual({ command: "files-server", args: ["--root", "/srv"] });
+  });
+
+  test("[TS-D-FILE-4] reports every problem at once, with its position, its rule and a fix", () => {
     const text = `{
   "mcpServers": {
     "one": { "url": "http://api.example.com", "headers": { "Authorization": "\${TOKEN}" }, "heders": {} },
-    "two": { "type": "stdio", "command": "x", "args": "y" },
-  }
+    "two": { "type": "stdio", "command": "x", "args": "y", "type": "stdio" }, // args should be a list
+  },
 }`;
     const { findings } = parseConfiguration(text);
     expect(findings.map(({ code, path, line, column }) => `${line}:${column} ${code} ${formatPath(path)}`)).toEqual([
@@ -86,7 +108,7 @@ describe("the file", () => {
       "3:77 authorization-scheme mcpServers.one.headers.Authorization",
       "3:91 field-unknown mcpServers.one.heders",
       "4:55 field-type mcpServers.two.args",
-      "4:60 json-syntax ",
+      "4:60 json-duplicate-key ",
     ]);
     for (const { message, fix } of findings) {
       expect(message).toMatch(/^\S.*\.$/);

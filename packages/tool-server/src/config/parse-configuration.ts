@@ -40,7 +40,7 @@ export interface ParseConfigurationOptions {
 export function parseConfiguration(text: string, options: ParseConfigurationOptions = {}): Configuration {
   const { allowInsecureLoopback = false, secrets = createSecretRegistry() } = options;
   const { findings, report } = collectFindings();
-  const { root, problems } = parseJsonWithPositions(text);
+  const { root, problems } = parseJsonWithPositions(text, { allowComments: true });
   for (const problem of problems) {
     report(problemCodes[problem.kind], "error", { ...problem, path: [] }, problem.message, problem.fix);
   }

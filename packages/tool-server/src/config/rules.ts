@@ -1,7 +1,8 @@
 /** Every rule that a configuration is held against, by its code. `docs/configuration.md` lists them all. */
 export const rules = {
-  "json-syntax": "The file is strict JSON, within bounds of size and depth.",
-  "json-duplicate-key": "A key stands once in its object.",
+  "json-syntax":
+    "The file is valid JSON within the limits of size and depth. Comments and trailing commas are allowed.",
+  "json-duplicate-key": "No object has the same key twice.",
   "file-shape": "The file is an object of entries by name, or has one in mcpServers.",
   "server-name": "A server has a name that is not empty and can be printed and typed.",
   "entry-shape": "An entry is an object.",

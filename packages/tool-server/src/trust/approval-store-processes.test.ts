@@ -58,7 +58,7 @@ test("[TS-D-TRUST-4] killed before the new file takes the place of the old, ther
     import { writeFileSync } from "node:fs";
     import { temporaryNameOf } from ${JSON.stringify(join(built, "../files/durable-file.js"))};
     import { withFileLock } from ${JSON.stringify(join(built, "../files/file-lock.js"))};
-    import { steadyClock } from ${JSON.stringify(join(built, "../files/steady-clock.js"))};
+    import { steadyClock } from ${JSON.stringify(join(built, "../clock.js"))};
     await withFileLock(${JSON.stringify(`${file}.lock`)}, () => {
       writeFileSync(temporaryNameOf(${JSON.stringify(file)}), "half of it");
       console.log("complete, and not yet in place");
@@ -66,7 +66,7 @@ test("[TS-D-TRUST-4] killed before the new file takes the place of the old, ther
       return new Promise(() => {});
     }, { clock: steadyClock });
   `);
-  await lines.next();
+  expect((await lines.next()).value).toBe("complete, and not yet in place");
   child.kill("SIGKILL");
   await ended(child);
   expect(await readFile(file, "utf8")).toBe(before);

@@ -66,7 +66,7 @@ test("[TS-D-TRUST-8] everything wrong is told at once, each with its place, and 
     expect.stringMatching(/^3:39 A rule names at least one of url, command, fingerprint, configuration/),
     '3:41 A rule has no field "comand" here. Did you mean command?',
     '4:22 requireApproval is one of "unless-allowed", "always".',
-    expect.stringMatching(/^4:29 A comma stands before }/),
+    expect.stringMatching(/^4:29 Trailing commas are not allowed/),
   ]);
 });
 
