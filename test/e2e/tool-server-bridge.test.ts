@@ -93,7 +93,7 @@ describe("[TS-MTLS-3] over the bridge to servers behind mutual TLS, over HTTP in
       await until(() => expect(server.count("run hang")).toBe(before + 20));
       await server.kill();
       for (const { code, message } of await Promise.all(calls)) {
-        expect([code, message]).toEqual(["CALL_REFUSED", expect.stringMatching(/ended the connection|broke off/)]);
+        expect([code, message]).toEqual(["CALL_REFUSED", expect.stringMatching(/closed the connection|cut off/)]);
       }
       const away = await failureOf(textOf(connection, "echo", { text: "away" }));
       expect(away.message).toMatch(/nothing listens there/);
@@ -117,7 +117,7 @@ describe("[TS-MTLS-3] a bridge that is refused", () => {
 
   test.each([
     ["for its certificate is not one that the server trusts", variables("other-client"), /client certificate/],
-    ["for it does not trust the server", variables("client", "other-ca"), /authority that is not trusted here/],
+    ["for it does not trust the server", variables("client", "other-ca"), /CA that is not trusted here/],
   ])("%s says so", async (_, given, expected) => {
     const connection = await openConnection(entryOf(server.entry.url), { variables: given });
     const { code, message } = await failureOf(connection.connect());

@@ -109,7 +109,7 @@ test("a proxy that refuses is told by the tool server, and not seen as a server 
   await expect(connection.listTools()).rejects.toMatchObject({ code: "SERVER_UNREACHABLE" });
   const { channel } = await observed.read("GetTopChannels");
   expect(channel.map(({ data }: GrpcJsAnswer) => data.target)).toEqual(["https://tools.example/mcp"]);
-  expect(traceOf(channel[0])).toContain("the proxy answered 403");
+  expect(traceOf(channel[0])).toContain("the proxy returned 403");
 });
 
 async function listen(server: Server): Promise<number> {

@@ -174,7 +174,7 @@ const elsewhere: Record<number, readonly [file: string, title: string]> = {
     "packages/tool-server/src/connection/transports/stdio-transport.test.ts",
     "at its start, shows its exit code and the last",
   ],
-  35: ["packages/tool-server/src/http/connect-socket.test.ts", "carries every leg by CONNECT"],
+  35: ["packages/tool-server/src/http/connect-socket.test.ts", "tunnels every connection with CONNECT"],
 };
 
 test.each(Object.entries(elsewhere))("(%s) is proven by a test elsewhere", (_, [file, title]) => {

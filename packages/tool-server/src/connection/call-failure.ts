@@ -15,19 +15,19 @@ export interface CallCircumstances {
   readonly idleTimeoutMs: number;
   /** Why the transport ended, where it did. */
   readonly transportFailure: ToolServerError | undefined;
-  /** What came in place of an answer, as a sentence. */
+  /** What came in place of a response, as a sentence. */
   readonly strays?: string | undefined;
   readonly redact: (text: string) => string;
 }
 
-const longestText = 2000;
+const maxText = 2000;
 
 /** The failure of a call in our words. What the server or a library said is bounded, escaped and redacted. */
 export function callFailure(error: unknown, circumstances: CallCircumstances): ToolServerError {
   const { server, method, signal, idleTimeoutMs, transportFailure } = circumstances;
   const who = JSON.stringify(server);
   const { redact } = circumstances;
-  const said = (text: string): string => quotedWords(redact(text), longestText);
+  const said = (text: string): string => quotedWords(redact(text), maxText);
   if (signal?.aborted) {
     // A limit of ours says for itself which it was.
     if (ToolServerError.is(signal.reason)) return signal.reason;
@@ -76,7 +76,7 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
   }
 }
 
-/** That a server was silent for too long during a call; `strays` is what it said in place of an answer. */
+/** That a server was silent for too long during a call; `strays` is what it said in place of a response. */
 export function tooSilent(server: string, method: string, idleTimeoutMs: number, strays = ""): ToolServerError {
   const who = `The server ${JSON.stringify(server)}`;
   const parts = {

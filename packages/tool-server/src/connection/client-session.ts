@@ -126,7 +126,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   // The SDK limits the requests of a handshake, and not its notification.
   let tooLong: ToolServerError | undefined;
   const silence = { timeoutMs: connectTimeoutMs, isPersonAsked, clock };
-  const callOff = afterSilence(silence, () => {
+  const cancel = afterSilence(silence, () => {
     tooLong = slowHandshake(server, connectTimeoutMs, transport.strays?.());
     giveUp();
   });
@@ -153,7 +153,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     await transport.close().catch(() => {});
     throw failure;
   } finally {
-    callOff();
+    cancel();
     signal.removeEventListener("abort", giveUp);
   }
   callSucceeded(info);

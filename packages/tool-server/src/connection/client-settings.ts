@@ -14,9 +14,9 @@ export interface ClientSettings {
   readonly info: Implementation;
   /** What the server may ask of us. Default: nothing. */
   readonly capabilities?: ClientCapabilities | undefined;
-  /** Gets each new client before it connects: to answer what the server asks. */
+  /** Gets each new client before it connects: to response what the server asks. */
   readonly prepare?: ((client: Client, info: TransportInfo) => void) | undefined;
-  /** Answers what a server asks and no handler of `prepare` does. Rejects where it does not. Default: the server is refused. */
+  /** Responses what a server asks and no handler of `prepare` does. Rejects where it does not. Default: the server is refused. */
   readonly onRequest?: ((request: RpcRequest, origin: MessageOrigin) => Promise<Result>) | undefined;
   /** Hears each notification of a server, before the client does. */
   readonly onNotification?: ((notification: RpcNotification, origin: MessageOrigin) => void) | undefined;
@@ -27,7 +27,7 @@ export interface MessageOrigin {
   readonly info: TransportInfo;
   /** The call on whose stream it arrived; undefined if that is not known, because all calls share one socket. */
   readonly call: RelatedCall;
-  /** For a request: aborted where the server does not wait for the answer any more. */
+  /** For a request: aborted where the server does not wait for the response any more. */
   readonly signal?: AbortSignal | undefined;
 }
 

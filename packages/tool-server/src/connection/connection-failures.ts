@@ -97,7 +97,7 @@ function isSafeMethod(method: string): boolean {
 type Redact = (text: string) => string;
 
 /** How many causes are told. */
-const mostCauses = 8;
+const maxCauses = 8;
 
 /**
  * The failure with secrets taken out of its words, its details and its causes; itself where that changes nothing. A cause
@@ -108,7 +108,7 @@ export function redactFailure(error: ToolServerError, redact: Redact, depth = 0)
   const parts = redactValue({ subject, problem, evidence, advice }, redact) as ErrorParts;
   const isSame = new ToolServerError(error.code, parts).message === error.message;
   const details = redactValue(error.details, redact) as ToolServerErrorDetails;
-  const cause = depth < mostCauses ? redactCause(error.cause, redact, depth + 1) : undefined;
+  const cause = depth < maxCauses ? redactCause(error.cause, redact, depth + 1) : undefined;
   if (isSame && details === error.details && cause === error.cause) return error;
   const redacted = new ToolServerError(error.code, parts, { details, ...(cause === undefined ? {} : { cause }) });
   // Where it came about says more than where it was redacted.
@@ -119,7 +119,7 @@ export function redactFailure(error: ToolServerError, redact: Redact, depth = 0)
 function redactCause(cause: unknown, redact: Redact, depth: number): unknown {
   if (ToolServerError.is(cause)) return redactFailure(cause, redact, depth);
   if (!(cause instanceof Error)) return cause === undefined ? undefined : redactValue(cause, redact);
-  const below = depth < mostCauses ? redactCause(cause.cause, redact, depth + 1) : undefined;
+  const below = depth < maxCauses ? redactCause(cause.cause, redact, depth + 1) : undefined;
   const plain = new Error(redact(cause.message), below === undefined ? {} : { cause: below });
   const code = "code" in cause && typeof cause.code === "string" ? { code: cause.code } : {};
   Object.defineProperty(plain, "name", { value: cause.name, configurable: true });

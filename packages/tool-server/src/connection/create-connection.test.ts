@@ -64,8 +64,10 @@ describe("connecting", () => {
 
   test("calls that come together share one connection", async () => {
     const { server, connection } = setUp();
-    const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => connection.callTool(echo(`${index}`))));
-    expect(answers.map(({ content }) => content[0])).toEqual(
+    const responses = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => connection.callTool(echo(`${index}`))),
+    );
+    expect(responses.map(({ content }) => content[0])).toEqual(
       Array.from({ length: 50 }, (_, index) => ({ type: "text", text: `${index}` })),
     );
     expect(server.opened).toBe(1);
@@ -207,7 +209,7 @@ describe("a connection that is lost", () => {
     server.sendFailure = transportFailure("SESSION_LOST", false);
     expect((await connection.callTool(echo("new"))).content).toEqual([{ type: "text", text: "new" }]);
     expect(server.opened).toBe(2);
-    // What was in flight on the old session hears its own answer.
+    // What was in flight on the old session hears its own response.
     server.release();
     expect((await call).content).toEqual([{ type: "text", text: "released" }]);
   });
@@ -248,7 +250,7 @@ describe("a call", () => {
     expect(connection.state).toBe("READY");
   });
 
-  test("whose tool fails is an answer, not a failure", async () => {
+  test("whose tool fails is a response, not a failure", async () => {
     const { connection } = setUp();
     const result = await connection.callTool({ name: "broken", arguments: {} });
     expect(result.isError).toBe(true);
@@ -266,7 +268,7 @@ describe("a call", () => {
     await connection.ping();
   });
 
-  test("that is called off ends at once", async () => {
+  test("that is cancelled ends at once", async () => {
     const { server, connection } = setUp();
     await connection.connect();
     const controller = new AbortController();

@@ -223,7 +223,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       return (await keeper.ensure(signal, true)).server;
     },
     async ping(callOptions) {
-      // The newer era has no ping; to ask the server for what it is answers the same question.
+      // The newer era has no ping; to ask the server for what it is responses the same question.
       await call(
         "ping",
         async (client, request) => {

@@ -26,7 +26,7 @@ export interface MemoryServer {
   readonly opened: number;
   /** How often the tool ran. */
   readonly runs: number;
-  /** Called where the tool `wait` is called off. */
+  /** Called where the tool `wait` is cancelled. */
   onCancelled: ((value?: unknown) => void) | undefined;
   /** Lets the tool `wait` go on. */
   release(): void;

@@ -24,7 +24,7 @@ export interface HandshakeTimes {
 }
 
 /**
- * How long the question for the newer protocol waits. Over one socket silence means the older one: some servers never answer
+ * How long the question for the newer protocol waits. Over one socket silence means the older one: some servers never response
  * what they do not know, and time must be left to ask them in the older way. Elsewhere it is a failure.
  */
 export function handshakeTimes(transport: ToolTransport, era: EraMemory, timeoutMs: number): HandshakeTimes {
@@ -65,7 +65,7 @@ export async function connectClient(
   }
 }
 
-/** Where all requests share one socket, the server can end it; elsewhere a refused question is an answer. */
+/** Where all requests share one socket, the server can end it; elsewhere a refused question is a response. */
 function hasOneWire(transport: ToolTransport): boolean {
   return transport.kind === "stdio" || transport.kind === "ws";
 }

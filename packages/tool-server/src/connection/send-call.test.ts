@@ -26,7 +26,7 @@ const event = (message: object): string => `data: ${JSON.stringify({ jsonrpc: "2
 const info = { name: "test", version: "0" };
 const echo = (text: string) => ({ name: "echo", arguments: { text } });
 
-/** A server that, during each call, says and asks something on the stream of the call, and answers with what it was told. */
+/** A server that, during each call, says and asks something on the stream of the call, and responses with what it was told. */
 async function connect(settings: Omit<ClientSettings, "info">): Promise<Connection> {
   const calls = new Map<string, { response: ServerResponse; id: JSONRPCRequest["id"] }>();
   const serve = serveWell(({ message }, response) => {
@@ -152,7 +152,7 @@ describe("a request that is sent for a call", () => {
     expect(connection.state).toBe("READY");
   });
 
-  test("has its progress told, and the answers of other calls are not its own", async () => {
+  test("has its progress told, and the responses of other calls are not its own", async () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
     const slow = callTool(connection, "wait");
@@ -186,7 +186,7 @@ describe("a request that is sent for a call", () => {
     await cancelled;
   });
 
-  test("that is cancelled is over, though the server never answers it: nothing waits for it, and what comes of it is nobody's", async () => {
+  test("that is cancelled is over, though the server never responses it: nothing waits for it, and what comes of it is nobody's", async () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
     const ended: string[] = [];

@@ -69,7 +69,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
 
   const setState = (next: ConnectionState, reason?: string): void => {
     const before = state;
-    if (before.kind === "failing") before.callOff();
+    if (before.kind === "failing") before.cancel();
     state = next;
     if (before.kind !== next.kind) {
       const words = reason === undefined ? undefined : redact(reason);
@@ -88,8 +88,8 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   };
 
   const fail = (error: ToolServerError, pauseMs: number): void => {
-    const callOff = isEager ? clock.after(pauseMs, () => void begin()) : () => {};
-    setState({ kind: "failing", error, retryAt: clock.now() + pauseMs, callOff }, error.message);
+    const cancel = isEager ? clock.after(pauseMs, () => void begin()) : () => {};
+    setState({ kind: "failing", error, retryAt: clock.now() + pauseMs, cancel }, error.message);
   };
 
   const begin = (): Promise<ClientSession> => {
@@ -121,7 +121,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   /** Waits so long, or until the state is another one. */
   const rest = async (restMs: number, signal: Cancellation | undefined): Promise<void> => {
     let wake = (): void => {};
-    const callOff = clock.after(restMs, () => wake());
+    const cancel = clock.after(restMs, () => wake());
     const rested = new Promise<void>((resolve) => {
       wake = resolve;
       resting.add(wake);
@@ -129,7 +129,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     try {
       await abortable(rested, signal, info.name);
     } finally {
-      callOff();
+      cancel();
       resting.delete(wake);
     }
   };
@@ -194,7 +194,7 @@ type ConnectionState =
       readonly kind: "failing";
       readonly error: ToolServerError;
       readonly retryAt: number;
-      readonly callOff: () => void;
+      readonly cancel: () => void;
     }
   | { readonly kind: "closed" };
 
@@ -215,14 +215,14 @@ export function connectivityOf(state: ConnectionState): ConnectivityState {
 export function abortable<T>(promise: Promise<T>, signal: Cancellation | undefined, server: string): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(ToolServerError.is(signal.reason) ? signal.reason : calledOff(server));
+    const onAbort = (): void => reject(ToolServerError.is(signal.reason) ? signal.reason : cancelled(server));
     if (signal.aborted) return onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
 }
 
-function calledOff(server: string): ToolServerError {
+function cancelled(server: string): ToolServerError {
   const problem = `The call to the server ${JSON.stringify(server)} was cancelled.`;
   return new ToolServerError("CALL_CANCELLED", { problem, advice: "" });
 }

@@ -3,47 +3,47 @@ import type { Clock } from "../clock.js";
 import type { NetworkSocketInfo } from "../connection-info.js";
 import { ToolServerError } from "../errors.js";
 import { Exchange, type ExchangeOwner } from "./exchange.js";
-import type { HttpAnswer, HttpRequest } from "./http-client.js";
+import type { HttpRequest, HttpResponse } from "./http-client.js";
 import type { HttpConnection } from "./http-connection.js";
-import type { RequestPlace } from "./prepared-request.js";
+import type { PreparedRequest } from "./prepared-request.js";
 
-/** Where attempts get their sockets. */
+/** Provides attempts with connections. */
 export interface AttemptHost {
   readonly clock: Clock;
   readonly redact: (text: string) => string;
-  /** Whom requests go to that do not say so. */
-  readonly defaultLeg: string;
-  /** Throws a TypeError where it cannot be sent. */
-  placeOf(request: HttpRequest): RequestPlace;
-  /** One that is idle. */
+  /** The peer of requests that name none. */
+  readonly defaultPeer: string;
+  /** Throws a TypeError if the request cannot be sent. */
+  prepare(request: HttpRequest): PreparedRequest;
+  /** Returns an idle connection. */
   take(request: HttpRequest, origin: string): HttpConnection | undefined;
-  /** A new one; or one that became idle while there were as many as allowed. */
+  /** Opens a new connection; at the limit, waits for one to become idle. */
   open(request: HttpRequest, origin: string, signal: Cancellation | undefined): Promise<HttpConnection>;
-  /** Takes back a connection whose response was read to its end. */
+  /** Returns a connection to the pool after its response was received completely. */
   giveBack(connection: HttpConnection): void;
 }
 
 /**
- * Sends a request, on an idle connection or on a new one, and once more on a new one if the first was dead and that is safe.
- * Resolves with the head of the answer; one promise for it, whatever it takes, for each more would be paid by every call.
+ * Sends a request on an idle or a new connection, and again on a new one if the first was dead and repeating is safe. Resolves
+ * with the response headers. Uses one promise in all, because every call would pay for each additional one.
  */
 export function attemptRequest(
   host: AttemptHost,
   request: HttpRequest,
   signal: Cancellation | undefined,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     new Attempt(host, request, signal, resolve, reject).begin();
   });
 }
 
-// A class, for one is made for every request.
+// A class, because one is created for every request.
 class Attempt implements ExchangeOwner {
   readonly signal: Cancellation | undefined;
   readonly #host: AttemptHost;
   readonly #request: HttpRequest;
-  readonly #place: RequestPlace;
-  readonly #resolve: (answer: HttpAnswer) => void;
+  readonly #prepared: PreparedRequest;
+  readonly #resolve: (response: HttpResponse) => void;
   readonly #reject: (reason: unknown) => void;
   #isLast = false;
 
@@ -51,23 +51,23 @@ class Attempt implements ExchangeOwner {
     host: AttemptHost,
     request: HttpRequest,
     signal: Cancellation | undefined,
-    resolve: (answer: HttpAnswer) => void,
+    resolve: (response: HttpResponse) => void,
     reject: (reason: unknown) => void,
   ) {
     this.#host = host;
     this.#request = request;
-    this.#place = host.placeOf(request);
+    this.#prepared = host.prepare(request);
     this.signal = signal;
     this.#resolve = resolve;
     this.#reject = reject;
   }
 
-  get leg(): string {
-    return this.#request.leg ?? this.#host.defaultLeg;
+  get peer(): string {
+    return this.#request.peer ?? this.#host.defaultPeer;
   }
 
   get host(): string {
-    return this.#place.host;
+    return this.#prepared.host;
   }
 
   get clock(): Clock {
@@ -79,7 +79,7 @@ class Attempt implements ExchangeOwner {
   }
 
   begin(): void {
-    const connection = this.#host.take(this.#request, this.#place.origin);
+    const connection = this.#host.take(this.#request, this.#prepared.origin);
     if (connection === undefined) this.#open();
     else this.#send(connection);
   }
@@ -88,11 +88,11 @@ class Attempt implements ExchangeOwner {
     this.#request.onWritten?.(socketInfo);
   }
 
-  onHead(answer: HttpAnswer): void {
-    this.#resolve(answer);
+  onHeaders(response: HttpResponse): void {
+    this.#resolve(response);
   }
 
-  onHeadFailure(exchange: Exchange, error: unknown): void {
+  onHeadersFailure(exchange: Exchange, error: unknown): void {
     if (this.signal?.aborted) {
       this.#reject(this.signal.reason);
       return;
@@ -111,18 +111,18 @@ class Attempt implements ExchangeOwner {
   }
 
   #open(): void {
-    const { origin } = this.#place;
+    const { origin } = this.#prepared;
     this.#host.open(this.#request, origin, this.signal).then((connection) => this.#send(connection), this.#reject);
   }
 
   #send(connection: HttpConnection): void {
     if (this.signal?.aborted) {
-      connection.trackedSocket.end("The request that it was opened for was called off.");
+      connection.trackedSocket.end("The request it was opened for was cancelled.");
       this.#reject(this.signal.reason);
       return;
     }
     const { method, headers, body = null } = this.#request;
     const exchange = new Exchange(this, connection);
-    connection.client.dispatch({ method, path: this.#place.path, headers, body }, exchange);
+    connection.client.dispatch({ method, path: this.#prepared.path, headers, body }, exchange);
   }
 }

@@ -1,24 +1,24 @@
-/** How many pieces are kept as they came. */
-const mostPieces = 256;
-/** From which length on, on the average, they are not worth joining, in bytes. */
+/** How many pieces are kept separately. */
+const maxPieces = 256;
+/** The average size in bytes from which joining is not worth it. */
 const largePiece = 1024;
 
 /**
- * Bytes that come in pieces, and are to be one in the end. Small ones are joined on the way: each takes far more memory than its bytes, and a
- * server may send them one by one.
+ * Collects bytes that arrive in pieces. Small pieces are joined early: each costs much more memory than its bytes, and a server
+ * may send single bytes.
  */
 export class BytePieces {
   #pieces: Buffer[] = [];
-  /** How many of them were joined, or need not be. */
+  /** How many pieces were joined, or need not be. */
   #settled = 0;
-  /** How long the others are. */
+  /** The size of the other pieces. */
   #bytes = 0;
 
   get isEmpty(): boolean {
     return this.#pieces.length === 0;
   }
 
-  /** How many pieces it keeps now. */
+  /** The current number of pieces. */
   get count(): number {
     return this.#pieces.length;
   }
@@ -26,13 +26,13 @@ export class BytePieces {
   push(piece: Buffer): void {
     this.#pieces.push(piece);
     this.#bytes += piece.length;
-    if (this.#pieces.length - this.#settled < mostPieces) return;
-    if (this.#bytes < mostPieces * largePiece) this.#pieces.push(Buffer.concat(this.#pieces.splice(this.#settled)));
+    if (this.#pieces.length - this.#settled < maxPieces) return;
+    if (this.#bytes < maxPieces * largePiece) this.#pieces.push(Buffer.concat(this.#pieces.splice(this.#settled)));
     this.#settled = this.#pieces.length;
     this.#bytes = 0;
   }
 
-  /** All of them as one, which are then gone. */
+  /** Returns all bytes in one buffer and clears the collection. */
   take(): Buffer {
     const [first] = this.#pieces;
     const whole = first !== undefined && this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces);

@@ -1,28 +1,31 @@
 import { type ConnectingDetails, ToolServerError } from "../errors.js";
 import { printableText } from "../printable-text.js";
 
-/** A connection that failed. */
+/** A failed attempt to connect. */
 export interface FailedConnection {
-  /** Whom it was to reach: `the server "files"`. */
-  readonly leg: string;
-  /** The host and port that were asked for. */
+  /** The peer's name: `the server "files"`. */
+  readonly peer: string;
+  /** The requested host and port. */
   readonly remoteName: string;
-  /** The host that was being connected to, or spoken with, when it failed: the proxy or the server. */
+  /** The host of the failing step: the proxy or the server. */
   readonly host: string;
   readonly stage: ConnectingDetails["stage"];
   /** The proxy, with the variable that names it. */
   readonly proxy: { readonly name: string; readonly variable: string } | undefined;
-  /** Whether it was the proxy and not the server that could not be reached or secured. */
+  /** Whether the failing step concerned the proxy and not the server. */
   readonly isProxyItself: boolean;
   readonly error: unknown;
 }
 
-/** That nobody was reached: SERVER_UNREACHABLE, which says who, where, why, and what to do next. `redact` takes secrets out. */
+/** Creates SERVER_UNREACHABLE with the peer, the address, the reason and what to do next. `redact` redacts secrets. */
 export function connectFailure(failed: FailedConnection, redact: (text: string) => string): ToolServerError {
-  const { leg, remoteName, proxy, error, stage, isProxyItself } = failed;
+  const { peer, remoteName, proxy, error, stage, isProxyItself } = failed;
   const through = proxy === undefined ? "" : ` through the proxy ${proxy.name} (${proxy.variable})`;
   const { what, advice } = explain(failed);
-  const parts = { problem: redact(`Cannot reach ${leg} at ${remoteName}${through}: ${what}.`), advice: redact(advice) };
+  const parts = {
+    problem: redact(`Cannot reach ${peer} at ${remoteName}${through}: ${what}.`),
+    advice: redact(advice),
+  };
   const connecting: ConnectingDetails = {
     stage,
     isProxyItself,
@@ -32,11 +35,11 @@ export function connectFailure(failed: FailedConnection, redact: (text: string) 
   return new ToolServerError("SERVER_UNREACHABLE", parts, { cause: error, details: { wasSent: false, connecting } });
 }
 
-/** What went wrong while a connection was made, where it is not an error of the system. */
+/** A reason for a failed connection other than a system error. */
 export class ConnectObstacle extends Error {
   override readonly name = "ConnectObstacle";
   readonly advice: string;
-  /** The HTTP status that a proxy responded with. */
+  /** The HTTP status of the proxy's response. */
   readonly proxyStatus: number | undefined;
 
   constructor(message: string, advice: string, proxyStatus?: number) {
@@ -58,17 +61,17 @@ function explain({ host, stage, error, isProxyItself, proxy }: FailedConnection)
   const code = codeOf(error);
   if (stage === "securing") return explainTls(code, host, error);
   const subject = isProxyItself ? "the proxy" : "the server";
-  const setting = isProxyItself ? (proxy?.variable ?? "the proxy") : "the url";
+  const setting = isProxyItself ? (proxy?.variable ?? "the proxy") : "the URL";
   switch (code) {
     case "ENOTFOUND":
       return {
-        what: `the name ${host} is not known (${code})`,
-        advice: `Check the host in ${setting}, and that this machine can look names up.`,
+        what: `the host name ${host} does not exist (${code})`,
+        advice: `Check the host in ${setting}, and that this machine can resolve names.`,
       };
     case "EAI_AGAIN":
       return {
-        what: `the name ${host} could not be looked up (${code})`,
-        advice: "Check the network and its name servers, and try again.",
+        what: `the host name ${host} could not be resolved (${code})`,
+        advice: "Check the network and its DNS servers, and try again.",
       };
     case "ECONNREFUSED":
       return {
@@ -79,19 +82,19 @@ function explain({ host, stage, error, isProxyItself, proxy }: FailedConnection)
     case "ENETUNREACH":
     case "EADDRNOTAVAIL":
       return {
-        what: `there is no way to it (${code})`,
+        what: `no route to it (${code})`,
         advice: "Check the network, the VPN, and whether a proxy is needed.",
       };
     case "ETIMEDOUT":
       return {
-        what: `it did not answer (${code})`,
+        what: `it did not respond (${code})`,
         advice: "Check the network and its firewalls, and whether a proxy is needed.",
       };
     case "ECONNRESET":
     case "EPIPE":
       return {
-        what: `the connection was cut while it was made (${code})`,
-        advice: `Check that ${subject} is well, and what stands between.`,
+        what: `the connection was reset while connecting (${code})`,
+        advice: `Check that ${subject} works, and any proxy or firewall in between.`,
       };
     default:
       return { what: said(error, code), advice: `Check ${setting} and the network.` };
@@ -103,7 +106,7 @@ function explainTls(code: string, host: string, error: unknown): Explanation {
     case "CERT_HAS_EXPIRED":
       return {
         what: `the certificate of ${host} has expired (${code})`,
-        advice: "It has to be renewed there; check the clock of this machine too.",
+        advice: "It has to be renewed on the server; also check the clock of this machine.",
       };
     case "CERT_NOT_YET_VALID":
       return {
@@ -111,58 +114,61 @@ function explainTls(code: string, host: string, error: unknown): Explanation {
         advice: "Check the clock of this machine.",
       };
     case "DEPTH_ZERO_SELF_SIGNED_CERT":
-      return { what: `the certificate of ${host} is signed by itself (${code})`, advice: trustAdvice };
+      return { what: `the certificate of ${host} is self-signed (${code})`, advice: trustAdvice };
     case "SELF_SIGNED_CERT_IN_CHAIN":
     case "UNABLE_TO_GET_ISSUER_CERT":
     case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
     case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
       return {
-        what: `the certificate of ${host} is signed by an authority that is not trusted here (${code})`,
+        what: `the certificate of ${host} is signed by a CA that is not trusted here (${code})`,
         advice: trustAdvice,
       };
     case "ERR_TLS_CERT_ALTNAME_INVALID":
       return {
-        what: `the certificate there is not for ${host}${namesOf(error)} (${code})`,
-        advice: "Write a host into the url that the certificate names.",
+        what: `the certificate is not valid for ${host}${namesOf(error)} (${code})`,
+        advice: "Use a host name in the URL that the certificate contains.",
       };
     case "CERT_REVOKED":
-      return { what: `the certificate of ${host} was revoked (${code})`, advice: "It has to be replaced there." };
+      return {
+        what: `the certificate of ${host} was revoked (${code})`,
+        advice: "It has to be replaced on the server.",
+      };
     case "ECONNRESET":
       return {
-        what: `${host} ended the connection during the TLS handshake (${code})`,
-        advice: "Check that the port speaks TLS, and whether the server asks for a client certificate.",
+        what: `${host} closed the connection during the TLS handshake (${code})`,
+        advice: "Check that the port uses TLS, and whether the server requires a client certificate.",
       };
     case "EPROTO":
     case "ERR_SSL_WRONG_VERSION_NUMBER":
     case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
       return {
-        what: `${host} does not speak TLS on that port (${code})`,
-        advice: "Check the port and the scheme of the url.",
+        what: `${host} does not use TLS on that port (${code})`,
+        advice: "Check the port and the scheme of the URL.",
       };
     default:
       if (isClientCertificateAlert(code)) {
         return {
-          what: `${host} asks for a client certificate, and does not accept what it was given (${code})`,
+          what: `${host} requires a client certificate, and did not accept the one it got (${code})`,
           advice: "Use a bridge with --cert and --key.",
         };
       }
       return {
         what: `the TLS handshake failed: ${said(error, code)}`,
-        advice: "Check which versions of TLS and which certificates the server accepts.",
+        advice: "Check which TLS versions and certificates the server accepts.",
       };
   }
 }
 
-const trustAdvice = "Where the authority is yours, give its certificate with --ca, or in NODE_EXTRA_CA_CERTS.";
+const trustAdvice = "If the CA is yours, pass its certificate with --ca or in NODE_EXTRA_CA_CERTS.";
 
-/** Whether an error of TLS is the alert of a server that wants another client certificate. */
+/** Whether a TLS error is the alert of a server that requires another client certificate. */
 export function isClientCertificateAlert(code: string): boolean {
   return /^ERR_SSL_.*ALERT_(?:CERTIFICATE_REQUIRED|BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE_UNKNOWN|UNSUPPORTED_CERTIFICATE|HANDSHAKE_FAILURE|ACCESS_DENIED)$/.test(
     code,
   );
 }
 
-/** The code of an error of the system; of several, that of the first. */
+/** The code of a system error; of the first, if there are several. */
 export function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   const code = error instanceof Error && "code" in error ? error.code : undefined;
@@ -174,8 +180,8 @@ function said(error: unknown, code: string): string {
   return code === "" || text.includes(code) ? printableText(text, 300) : `${printableText(text, 300)} (${code})`;
 }
 
-/** The names of the certificate that Node found not to be for the host. */
+/** The names in a certificate that Node rejected for the host. */
 function namesOf(error: unknown): string {
   const { subjectaltname } = (error as { cert?: { subjectaltname?: unknown } }).cert ?? {};
-  return typeof subjectaltname === "string" ? `, but for ${printableText(subjectaltname, 300)}` : "";
+  return typeof subjectaltname === "string" ? `, only for ${printableText(subjectaltname, 300)}` : "";
 }

@@ -24,12 +24,12 @@ export interface ConnectProxyOptions {
   readonly authorization?: string | undefined;
   /** Whether it is spoken to over TLS. */
   readonly isSecure?: boolean | undefined;
-  /** What it answers, in place of connecting. */
-  readonly answer?: string | undefined;
+  /** What it responds, in place of connecting. */
+  readonly response?: string | undefined;
 }
 
 export async function startConnectProxy(options: ConnectProxyOptions = {}): Promise<ConnectProxy> {
-  const { authorization, isSecure = false, answer } = options;
+  const { authorization, isSecure = false, response } = options;
   const targets: string[] = [];
   const authorizations: (string | undefined)[] = [];
   const sockets = new Set<Socket>();
@@ -46,7 +46,7 @@ export async function startConnectProxy(options: ConnectProxyOptions = {}): Prom
     const target = request.url ?? "";
     targets.push(target);
     authorizations.push(request.headers["proxy-authorization"]);
-    if (answer !== undefined) return socket.end(answer);
+    if (response !== undefined) return socket.end(response);
     if (authorization !== undefined && request.headers["proxy-authorization"] !== authorization) {
       return socket.end("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n");
     }

@@ -41,8 +41,8 @@ function createTestClient(options: Partial<HttpClientOptions> = {}): HttpClient 
 }
 
 async function textFrom(http: HttpClient, url: string | URL, options: SocketOptions = {}): Promise<string> {
-  const answer = await http.send({ method: "GET", url: new URL(url), headers: {}, ...options });
-  return answer.text(1000);
+  const response = await http.send({ method: "GET", url: new URL(url), headers: {}, ...options });
+  return response.text(1000);
 }
 
 async function failureFrom(http: HttpClient, url: string | URL, options: SocketOptions = {}): Promise<ToolServerError> {
@@ -58,7 +58,7 @@ describe("a server that cannot be reached", () => {
   test("because its name is not known", async () => {
     const { message } = await failureFrom(createTestClient(), "https://api.example.com/mcp");
     expect(message).toBe(
-      'Cannot reach the server "notes" at api.example.com:443: the name api.example.com is not known (ENOTFOUND). Check the host in the url, and that this machine can look names up.',
+      'Cannot reach the server "notes" at api.example.com:443: the host name api.example.com does not exist (ENOTFOUND). Check the host in the URL, and that this machine can resolve names.',
     );
   });
 
@@ -66,7 +66,7 @@ describe("a server that cannot be reached", () => {
     const server = await startRawServer(() => {});
     server.kill();
     const { message } = await failureFrom(createTestClient(), `http://gone.test:${server.port}/`, {
-      leg: "the token endpoint",
+      peer: "the token endpoint",
     });
     expect(message).toContain(
       `Cannot reach the token endpoint at gone.test:${server.port}: nothing listens there (ECONNREFUSED).`,
@@ -94,7 +94,7 @@ describe("a server that cannot be reached", () => {
       return false;
     };
     const named = await failureFrom(http, `http://inside.test:${server.port}/`, { isAddressAllowed });
-    expect(named.message).toContain("inside.test leads to 127.0.0.1, which is not allowed here");
+    expect(named.message).toContain("inside.test resolves to 127.0.0.1, which is not allowed here");
     const bare = await failureFrom(http, `http://127.0.0.1:${server.port}/`, { isAddressAllowed });
     expect(bare.message).toContain("the address 127.0.0.1 is not allowed here");
     expect(judged).toEqual([
@@ -122,7 +122,7 @@ describe("a socket", () => {
     expect(text).toBe("hello");
   });
 
-  test("reads from the address that answers, where another of the same name refuses", async () => {
+  test("reads from the address that responds, where another of the same name refuses", async () => {
     const server = createServer((_, response) => response.end("hello")).listen(0, "127.0.0.1");
     onTestFinished(() => void server.close());
     await once(server, "listening");
@@ -140,9 +140,9 @@ describe("TLS", () => {
   test("[TS-D-HTTP-2] trusts a private authority besides the usual ones, and sees the certificate", async () => {
     const server = await startHostileServer(greeter, { tls: serverTls() });
     const http = createTestClient(trusted());
-    const answer = await http.send({ method: "GET", url: server.url, headers: {} });
-    expect(await answer.text(10)).toBe("hello");
-    const { socket } = answer.socketInfo as NetworkSocketInfo & { socket: TLSSocket };
+    const response = await http.send({ method: "GET", url: server.url, headers: {} });
+    expect(await response.text(10)).toBe("hello");
+    const { socket } = response.socketInfo as NetworkSocketInfo & { socket: TLSSocket };
     expect(socket.getPeerCertificate().subject.CN).toBe("Wirescope test server");
     expect(socket.alpnProtocol).toBe("http/1.1");
     const bare = new URL(server.url);
@@ -162,7 +162,7 @@ describe("TLS", () => {
     const server = await startHostileServer(greeter, { tls: serverTls() });
     const { message } = await failureFrom(createTestClient(), server.url);
     expect(message).toMatch(
-      /the certificate of localhost is signed by an authority that is not trusted here \(\w+\)\..*NODE_EXTRA_CA_CERTS/,
+      /the certificate of localhost is signed by a CA that is not trusted here \(\w+\)\..*NODE_EXTRA_CA_CERTS/,
     );
     expect(server.requests).toEqual([]);
   });
@@ -171,29 +171,29 @@ describe("TLS", () => {
     const server = await startHostileServer(greeter, { tls: serverTls() });
     const { message } = await failureFrom(createTestClient(trusted()), `https://other.test:${server.port}/`);
     expect(message).toContain(
-      "the certificate there is not for other.test, but for DNS:localhost, IP Address:127.0.0.1",
+      "the certificate is not valid for other.test, only for DNS:localhost, IP Address:127.0.0.1",
     );
   });
 
   test.each([
     ["has expired", 2020, 2021, "of localhost has expired (CERT_HAS_EXPIRED)"],
     ["is not valid yet", 2090, 2091, "of localhost is not valid yet"],
-    ["is signed by itself", 2020, 2090, "of localhost is signed by itself"],
+    ["is self-signed", 2020, 2090, "of localhost is self-signed"],
   ])("says that a certificate %s", async (_, from, until, words) => {
     const { cert, key } = createSelfSigned(from, until);
     const server = await startHostileServer(greeter, { tls: { cert, key } });
-    const trust = words.includes("itself") ? {} : { tls: { ca: cert } };
+    const trust = words.includes("self-signed") ? {} : { tls: { ca: cert } };
     expect((await failureFrom(createTestClient(trust), server.url)).message).toContain(`the certificate ${words}`);
   });
 
   test("says that a port does not speak it, or ends it", async () => {
     const plain = await startHostileServer(greeter);
     expect((await failureFrom(createTestClient(), `https://localhost:${plain.port}/`)).message).toContain(
-      "localhost does not speak TLS on that port",
+      "localhost does not use TLS on that port",
     );
     const rude = await startRawServer((socket) => socket.once("data", () => socket.destroy()));
     expect((await failureFrom(createTestClient(), `https://localhost:${rude.port}/`)).message).toContain(
-      "ended the connection during the TLS handshake",
+      "closed the connection during the TLS handshake",
     );
   });
 
@@ -209,15 +209,15 @@ describe("TLS", () => {
         "Wirescope test client",
       );
       const { message } = await failureFrom(createTestClient(trusted()), server.url);
-      expect(message).toContain("asks for a client certificate");
+      expect(message).toContain("requires a client certificate");
       expect(server.requests).toHaveLength(1);
     }
   });
 
   test.each([
-    [{ certificate: "x" }, "needs its key"],
+    [{ certificate: "x" }, "requires its key"],
     [{ certificate: "x", key: "y" }, "cannot be used"],
-    [{ ca: "not PEM" }, "hold no certificate"],
+    [{ ca: "not PEM" }, "contains no certificate"],
   ])("is refused before anything is sent where its files are wrong (%#)", (tls, words) => {
     expect(() => createTestClient({ tls })).toThrow(
       expect.objectContaining({ code: "CREDENTIAL_UNUSABLE", message: expect.stringContaining(words) }),
@@ -226,7 +226,7 @@ describe("TLS", () => {
 });
 
 describe("[TS-D-HTTP-2] a proxy of the environment", () => {
-  test("carries every leg by CONNECT: the server, where it signs in, and what is not HTTP; it looks the names up", async () => {
+  test("tunnels every connection with CONNECT: to the server, to the authorization server and for WebSocket; the proxy resolves the names", async () => {
     const [plain, secure, proxy] = [
       await startHostileServer(greeter),
       await startHostileServer(greeter, { tls: serverTls() }),
@@ -257,7 +257,7 @@ describe("[TS-D-HTTP-2] a proxy of the environment", () => {
     expect(await textFrom(createTestClient({ ...through, tls: files }), secure.url)).toBe("Wirescope test client");
     expect([proxy.targets.length, proxy.certificates()]).toEqual([1, 0]);
     const { message } = await failureFrom(createTestClient(through), secure.url);
-    expect(message).toContain("the certificate of localhost is signed by an authority that is not trusted");
+    expect(message).toContain("the certificate of localhost is signed by a CA that is not trusted");
   });
 
   test("is told who asks, and a password never shows", async () => {
@@ -274,20 +274,22 @@ describe("[TS-D-HTTP-2] a proxy of the environment", () => {
 
     const { message } = await failureFrom(through("me:wr0ngpass"), url);
     expect(message).toBe(
-      `Cannot reach the server "notes" at notes.test:${server.port} through the proxy localhost:${proxy.port} (HTTP_PROXY): the proxy answered 407 Proxy Authentication Required. It does not accept the user or the password in HTTP_PROXY: correct them.`,
+      `Cannot reach the server "notes" at notes.test:${server.port} through the proxy localhost:${proxy.port} (HTTP_PROXY): the proxy returned 407 Proxy Authentication Required. It rejects the user or the password in HTTP_PROXY: correct them.`,
     );
-    expect((await failureFrom(through(), url)).message).toContain("put a user and a password into HTTP_PROXY");
+    expect((await failureFrom(through(), url)).message).toContain(
+      "It requires a user and a password: add them to HTTP_PROXY",
+    );
   });
 
   test("that refuses, cannot connect, or is none, is named with what to do", async () => {
     const cases: [string | undefined, string][] = [
-      ["HTTP/1.1 403 Forbidden\r\n\r\n", "the proxy answered 403 Forbidden. It does not let you go there"],
-      ["HTTP/1.1 502 Bad Gateway\r\n\r\n", "the proxy answered 502 Bad Gateway. It could not reach the server itself"],
-      ["220 mail.example.com ESMTP\r\n", "what answers there is no proxy"],
-      ["", "the connection was cut while it was made"],
+      ["HTTP/1.1 403 Forbidden\r\n\r\n", "the proxy returned 403 Forbidden. It denies access to this host"],
+      ["HTTP/1.1 502 Bad Gateway\r\n\r\n", "the proxy returned 502 Bad Gateway. It could not reach the server"],
+      ["220 mail.example.com ESMTP\r\n", "the server there is not a proxy"],
+      ["", "the connection was reset while connecting"],
     ];
-    for (const [answer, words] of cases) {
-      const proxy = await startConnectProxy({ answer });
+    for (const [response, words] of cases) {
+      const proxy = await startConnectProxy({ response });
       const http = createTestClient({ variables: { HTTPS_PROXY: proxy.url() } });
       const { message } = await failureFrom(http, "https://api.example.com/");
       expect(message).toContain(`at api.example.com:443 through the proxy localhost:${proxy.port} (HTTPS_PROXY)`);
@@ -295,7 +297,7 @@ describe("[TS-D-HTTP-2] a proxy of the environment", () => {
     }
     const http = createTestClient({ variables: { HTTPS_PROXY: "http://nowhere.example:3128" } });
     expect((await failureFrom(http, "https://api.example.com/")).message).toContain(
-      "the name nowhere.example is not known (ENOTFOUND). Check the host in HTTPS_PROXY",
+      "the host name nowhere.example does not exist (ENOTFOUND). Check the host in HTTPS_PROXY",
     );
   });
 

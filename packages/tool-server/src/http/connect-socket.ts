@@ -8,36 +8,35 @@ import type { SocketOptions } from "./http-client.js";
 import { hostOf, portOf } from "./loopback.js";
 import type { ProxyServer } from "./proxy-settings.js";
 import { openTunnel } from "./proxy-tunnel.js";
-import { settleSocket } from "./settle-socket.js";
 import type { TlsContexts } from "./tls-settings.js";
 
 /** How connections are made. */
 export interface ConnectSettings {
-  /** Throws where the proxy cannot be used. */
+  /** Throws if the proxy cannot be used. */
   readonly proxyFor: (url: URL) => ProxyServer | undefined;
   readonly tlsContexts: () => TlsContexts;
-  /** How long it may take, with all its steps, in milliseconds. */
+  /** The time limit for all steps together, in milliseconds. */
   readonly connectMs: number;
   readonly clock: Clock;
-  /** Default: that of the system. */
+  /** Default: the system resolver. */
   readonly lookup: LookupFunction | undefined;
-  /** Takes secrets out of messages. */
+  /** Redacts secrets in messages. */
   readonly redact: (text: string) => string;
-  /** Aborted where no connection is wanted any more. */
+  /** Aborted when the client closes. */
   readonly closing: AbortSignal;
 }
 
-/** From then on TCP asks a silent peer whether it is there, in milliseconds. */
+/** The idle time before TCP sends keep-alive probes, in milliseconds. */
 const keepAliveMs = 15_000;
 
-/** Whom to reach, and for whom. */
-export interface ConnectRequest extends SocketOptions {
-  readonly leg: string;
+/** What to connect to, for messages, and its restrictions. */
+interface ConnectRequest extends SocketOptions {
+  readonly peer: string;
 }
 
-/** A socket to the host of a url, secured where its scheme says so. Rejects with SERVER_UNREACHABLE, or a signal's reason. */
+/** Connects to the host of a URL, with TLS if the scheme requires it. Rejects with SERVER_UNREACHABLE, or a signal's reason. */
 export async function connectSocket(url: URL, request: ConnectRequest, settings: ConnectSettings): Promise<Socket> {
-  const { leg, signal, isAddressAllowed } = request;
+  const { peer, signal, isAddressAllowed } = request;
   const { closing, clock, connectMs } = settings;
   const proxy = settings.proxyFor(url);
   const [host, port] = [hostOf(url.hostname), portOf(url)];
@@ -47,7 +46,7 @@ export async function connectSocket(url: URL, request: ConnectRequest, settings:
   const onClose = (): void => attempt.abort(closing.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
   closing.addEventListener("abort", onClose, { once: true });
-  const callOff = clock.after(connectMs, () => {
+  const cancel = clock.after(connectMs, () => {
     const advice = "Check the network and its firewalls, and whether a proxy is needed.";
     attempt.abort(new ConnectObstacle(`it took longer than ${connectMs / 1000} s`, advice));
   });
@@ -80,7 +79,7 @@ export async function connectSocket(url: URL, request: ConnectRequest, settings:
     signal?.throwIfAborted();
     closing.throwIfAborted();
     const failed = {
-      leg,
+      peer,
       remoteName,
       host: isProxyItself && proxy !== undefined ? proxy.host : host,
       stage,
@@ -90,13 +89,13 @@ export async function connectSocket(url: URL, request: ConnectRequest, settings:
     };
     throw connectFailure(failed, settings.redact);
   } finally {
-    callOff();
+    cancel();
     closing.removeEventListener("abort", onClose);
     signal?.removeEventListener("abort", onAbort);
   }
 }
 
-/** A host and port as people write them. */
+/** A host and port for messages. */
 export function nameOf(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
@@ -117,7 +116,7 @@ async function secure(
     socket,
     secureContext,
     host,
-    // An address cannot be a server name; what the certificate says of it is checked all the same.
+    // An address cannot be a server name; the certificate is still checked for it.
     servername: isIP(host) === 0 ? host : "",
     ALPNProtocols: ["http/1.1"],
   });
@@ -129,7 +128,7 @@ async function secure(
   }
 }
 
-/** Looks names up, and leaves out the addresses that are not allowed. */
+/** Resolves names and omits addresses that are not allowed. */
 function guarded(lookup: LookupFunction, isAllowed: SocketOptions["isAddressAllowed"]): LookupFunction {
   if (isAllowed === undefined) return lookup;
   return (host, options, callback) =>
@@ -155,11 +154,41 @@ function guarded(lookup: LookupFunction, isAllowed: SocketOptions["isAddressAllo
     });
 }
 
-/** That no address of a host is allowed. */
 function refusedAddress(addresses: readonly string[], host: string): ConnectObstacle {
-  const what = addresses.includes(host) ? `the address ${host}` : `${host} leads to ${addresses.join(", ")}, which`;
-  return new ConnectObstacle(
-    `${what} is not allowed here`,
-    "It is inside of a network that this request must not reach.",
-  );
+  const what = addresses.includes(host) ? `the address ${host}` : `${host} resolves to ${addresses.join(", ")}, which`;
+  return new ConnectObstacle(`${what} is not allowed here`, "It is in a network that this request must not reach.");
+}
+
+/**
+ * Waits for an event of a socket. Rejects with the socket's error, with the signal's reason, or with an error if it closes
+ * first; then the socket is destroyed.
+ */
+export function settleSocket<S extends Socket>(
+  socket: S,
+  event: "connect" | "secureConnect",
+  signal: AbortSignal,
+): Promise<S> {
+  return new Promise((resolve, reject) => {
+    const settle = (): void => {
+      socket.off(event, onReady).off("error", onError).off("close", onClose);
+      signal.removeEventListener("abort", onAbort);
+    };
+    const fail = (error: unknown): void => {
+      settle();
+      // Later errors have no other listener.
+      socket.on("error", () => {});
+      socket.destroy();
+      reject(error);
+    };
+    const onReady = (): void => {
+      settle();
+      resolve(socket);
+    };
+    const onError = (error: Error): void => fail(error);
+    const onClose = (): void => fail(Object.assign(new Error("The connection was closed"), { code: "ECONNRESET" }));
+    const onAbort = (): void => fail(signal.reason);
+    socket.once(event, onReady).once("error", onError).once("close", onClose);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
 }

@@ -26,20 +26,20 @@ describe("a request", () => {
       response.end("tea");
     });
     const { http } = createTestClient();
-    const answer = await http.send(get(server.url));
-    expect(answer).toMatchObject({ status: 418, headers: { "x-a": "1, 2", "set-cookie": "b" } });
-    expect(await answer.text(3)).toBe("tea");
+    const response = await http.send(get(server.url));
+    expect(response).toMatchObject({ status: 418, headers: { "x-a": "1, 2", "set-cookie": "b" } });
+    expect(await response.text(3)).toBe("tea");
   });
 
-  test("passes over what a server says before its answer", async () => {
+  test("passes over what a server says before its response", async () => {
     const server = await startRawServer((socket) => {
       socket.once("data", () =>
         socket.write("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
       );
     });
     const { http } = createTestClient();
-    const answer = await http.send(get(server.url));
-    expect([answer.status, await answer.text(10)]).toEqual([200, "ok"]);
+    const response = await http.send(get(server.url));
+    expect([response.status, await response.text(10)]).toEqual([200, "ok"]);
   });
 
   test("of a header that cannot be sent is a TypeError that does not quote it", async () => {
@@ -51,7 +51,7 @@ describe("a request", () => {
   });
 });
 
-describe("a server that answers", () => {
+describe("a server that responds", () => {
   test.each([
     ["nothing, and ends", "", "CONNECTION_LOST"],
     ["garbage", "\x00\x01 what is this\r\n\r\n", "NOT_A_TOOL_SERVER"],
@@ -73,14 +73,14 @@ describe("a server that answers", () => {
     });
     const clock = createFakeClock();
     const { http } = createTestClient({ clock });
-    const slow = failureOf(http.send(get(new URL("/slow", server.url), { headTimeoutMs: 5000 })));
+    const slow = failureOf(http.send(get(new URL("/slow", server.url), { headersTimeoutMs: 5000 })));
     await vi.waitFor(() => expect(server.requests).toHaveLength(1), waiting);
     clock.advance(5000);
     expect(await slow).toMatchObject({ code: "CALL_TIMEOUT" });
-    const answer = await http.send(get(server.url, { headTimeoutMs: 5000 }));
+    const response = await http.send(get(server.url, { headersTimeoutMs: 5000 }));
     clock.advance(60_000);
     let text = "";
-    const read = answer.read((chunk) => {
+    const read = response.read((chunk) => {
       text += chunk.toString();
     });
     const end = failureOf(read);
@@ -112,8 +112,8 @@ describe("a caller that gives up", () => {
     await expect(late).rejects.toBe(reason);
 
     const reads = new AbortController();
-    const answer = await http.send(get(new URL("/body", server.url), { signal: reads.signal }));
-    const read = answer.read(() => reads.abort(reason));
+    const response = await http.send(get(new URL("/body", server.url), { signal: reads.signal }));
+    const read = response.read(() => reads.abort(reason));
     await expect(read).rejects.toBe(reason);
     await vi.waitFor(() => expect(published.totals()).toMatchObject({ closed: published.totals().opened }), waiting);
     expect(published.totals()).toMatchObject({ "stream-started": 2, "stream-failed": 2 });

@@ -7,40 +7,39 @@ import { ToolServerError } from "../errors.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { type AttemptHost, attemptRequest } from "./attempt-request.js";
 import { type ConnectSettings, connectSocket, nameOf } from "./connect-socket.js";
-import type { HttpAnswer, HttpClient, HttpRequest, SocketOptions } from "./http-client.js";
-import { createHttpConnection, type HttpConnection } from "./http-connection.js";
+import type { HttpClient, HttpRequest, HttpResponse, SocketOptions } from "./http-client.js";
+import { createHttpConnection, type HttpConnection, loadClient } from "./http-connection.js";
 import { hostOf, portOf } from "./loopback.js";
-import { createPlaces } from "./prepared-request.js";
+import { createRequestPreparer } from "./prepared-request.js";
 import { proxyFor } from "./proxy-settings.js";
 import { createSocketPool } from "./socket-pool.js";
 import { createTlsContexts, type TlsContexts, type TlsSettings } from "./tls-settings.js";
 import { type TrackedSocket, trackSocket } from "./tracked-socket.js";
-import { loadClient } from "./undici.js";
 
 export interface HttpClientOptions {
   /** The name of the tool server, for messages. */
   readonly server: string;
-  /** The transport that sockets belong to which are opened now. Those of an earlier one are not used again. */
+  /** The transport that owns the sockets opened from now on. Sockets of an earlier transport are not reused. */
   readonly transport: () => TransportInfo;
   readonly secrets: Pick<SecretRegistry, "add" | "redact">;
   /** The environment, for the proxy: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, in either case. Default: no proxy. */
   readonly variables?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Whether this machine is reached through the proxy as well. Default false. */
+  /** Whether the proxy is also used for loopback hosts. Default false. */
   readonly proxiesLoopback?: boolean | undefined;
   readonly tls?: TlsSettings | undefined;
-  /** How long a connection may take, with proxy and TLS, in milliseconds. Default 10,000. */
+  /** The time limit for connecting, including proxy and TLS, in milliseconds. Default 10,000. */
   readonly connectMs?: number | undefined;
   /**
-   * How long an idle socket is kept, in milliseconds, where the server does not say. Default 4,000: less than the 5 s after
-   * which common servers close without a word, for what is written at that moment is lost.
+   * How long an idle socket is kept, in milliseconds, if the server does not say. Default 4,000: common servers close silently
+   * after 5 s, and a request that is written at that moment is lost.
    */
   readonly idleMs?: number | undefined;
   readonly clock?: Clock | undefined;
-  /** Looks names up. Default: as the system does. */
+  /** Resolves host names. Default: the system resolver. */
   readonly lookup?: LookupFunction | undefined;
 }
 
-/** A client of HTTP/1.1 for one tool server. Throws CREDENTIAL_UNUSABLE where the TLS settings cannot be used. */
+/** Creates an HTTP/1.1 client for one tool server. Throws CREDENTIAL_UNUSABLE if the TLS settings cannot be used. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const {
     server,
@@ -56,7 +55,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const pool = createSocketPool();
   const opened = new Set<TrackedSocket>();
   const life = new AbortController();
-  // Each connection that is being made listens to it.
+  // Each pending connection adds a listener.
   setMaxListeners(0, life.signal);
   let closed: ToolServerError | undefined;
 
@@ -65,7 +64,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     contexts ??= createTlsContexts(options.tls ?? {}, variables.NODE_EXTRA_CA_CERTS);
     return contexts;
   };
-  // At once, so that a wrong file is heard of before anything is sent; else only when TLS is spoken, for it takes a while.
+  // At once, so that a wrong file is reported before anything is sent; otherwise only for TLS, because it takes a while.
   if (options.tls !== undefined) tlsContexts();
   const proxySettings = { variables, includesLoopback: proxiesLoopback, secrets };
   const settings: ConnectSettings = {
@@ -77,11 +76,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     redact,
     closing: life.signal,
   };
-  const defaultLeg = `the server ${JSON.stringify(server)}`;
+  const defaultPeer = `the server ${JSON.stringify(server)}`;
 
   const reach = async (url: URL, options: SocketOptions): Promise<Socket> => {
-    const { leg = defaultLeg, signal, isAddressAllowed } = options;
-    const socket = await connectSocket(url, { leg, signal, isAddressAllowed }, settings);
+    const { peer = defaultPeer, signal, isAddressAllowed } = options;
+    const socket = await connectSocket(url, { peer, signal, isAddressAllowed }, settings);
     if (closed === undefined) return socket;
     socket.destroy();
     throw closed;
@@ -96,7 +95,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     const { url } = request;
     const owner = transport();
     try {
-      // First: an error of a connected socket that nobody listens to ends the process.
+      // First, because an unhandled error of a connected socket would end the process.
       const client = await loadClient();
       const socket = await reach(url, { ...request, signal });
       const options = { origin, remoteName: remoteNameOf(url), transport: owner, redact, idleMs };
@@ -112,11 +111,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const host: AttemptHost = {
     clock,
     redact,
-    defaultLeg,
-    placeOf: createPlaces(),
+    defaultPeer,
+    prepare: createRequestPreparer(),
     async open(request, origin, signal) {
-      // What signs in, or answers the server, must not wait for calls that wait for it.
-      const usesReserve = request.usesReserve === true || request.leg !== undefined;
+      // Sign-in requests and responses to the server must not wait for calls that depend on them.
+      const usesReserve = request.usesReserve === true || request.peer !== undefined;
       for (;;) {
         const place = pool.claim(origin, usesReserve);
         if (place !== undefined) return connect(request, origin, signal, place);
@@ -129,36 +128,36 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     take({ url, isAddressAllowed }, origin) {
       const socket = pool.take(origin, transport());
       if (socket === undefined || isAddressAllowed === undefined || settings.proxyFor(url) !== undefined) return socket;
-      // It may have been opened for a request that was allowed more.
+      // It may have been opened for a request with fewer restrictions.
       const { remoteAddress = "" } = socket.trackedSocket.info.socket;
       if (isAddressAllowed(remoteAddress, hostOf(url.hostname))) return socket;
       pool.giveBack(socket);
       return undefined;
     },
   };
-  const attemptWithin = async (headTimeoutMs: number, request: HttpRequest): Promise<HttpAnswer> => {
-    const { signal, leg = defaultLeg, url } = request;
+  const attemptWithin = async (headersTimeoutMs: number, request: HttpRequest): Promise<HttpResponse> => {
+    const { signal, peer = defaultPeer, url } = request;
     const limit = new AbortController();
-    const callOff = clock.after(headTimeoutMs, () => limit.abort(tooSlow(leg, url, headTimeoutMs)));
+    const cancel = clock.after(headersTimeoutMs, () => limit.abort(tooSlow(peer, url, headersTimeoutMs)));
     let joined = limit.signal;
     if (signal instanceof AbortSignal) joined = AbortSignal.any([signal, limit.signal]);
-    // What is no AbortSignal is of this one request, and goes with it.
+    // A signal of our own belongs to this request only, so its listener needs no removal.
     else signal?.addEventListener("abort", () => limit.abort(signal.reason));
     try {
       return await attemptRequest(host, request, joined);
     } finally {
-      callOff();
+      cancel();
     }
   };
 
   return {
     send(request) {
-      const { signal, headTimeoutMs } = request;
+      const { signal, headersTimeoutMs } = request;
       if (closed !== undefined) return Promise.reject(closed);
       if (signal?.aborted) return Promise.reject(signal.reason);
-      return headTimeoutMs === undefined
+      return headersTimeoutMs === undefined
         ? attemptRequest(host, request, signal)
-        : attemptWithin(headTimeoutMs, request);
+        : attemptWithin(headersTimeoutMs, request);
     },
     async openSocket(url, socketOptions = {}) {
       if (closed !== undefined) throw closed;
@@ -174,11 +173,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       life.abort(closed);
       const sockets = [...opened];
       for (const { exchange, trackedSocket } of [...pool.all()]) {
-        exchange?.callOff(closedError(server, exchange.wasWritten));
+        exchange?.cancel(closedError(server, exchange.wasWritten));
         sockets.push(trackedSocket);
       }
-      for (const trackedSocket of sockets) trackedSocket.end("Closed on this side.");
-      await Promise.all(sockets.map((trackedSocket) => trackedSocket.closed));
+      for (const socket of sockets) socket.end("Closed on this side.");
+      await Promise.all(sockets.map((socket) => socket.closed));
     },
   };
 }
@@ -187,9 +186,9 @@ function remoteNameOf(url: URL): string {
   return nameOf(hostOf(url.hostname), portOf(url));
 }
 
-function tooSlow(leg: string, url: URL, timeoutMs: number): ToolServerError {
-  const problem = `No answer came from ${leg} (${remoteNameOf(url)}) within ${timeoutMs / 1000} s.`;
-  const advice = "Try again, or look into the server.";
+function tooSlow(peer: string, url: URL, timeoutMs: number): ToolServerError {
+  const problem = `No response from ${peer} (${remoteNameOf(url)}) within ${timeoutMs / 1000} s.`;
+  const advice = "Try again, or check the server.";
   return new ToolServerError("CALL_TIMEOUT", { problem, advice }, { details: { wasSent: true } });
 }
 

@@ -4,39 +4,39 @@ import { BytePieces } from "./byte-pieces.js";
 
 /** One event of an event stream. */
 export interface StreamEvent {
-  /** Its type: `message` if the stream names none. */
+  /** The event type; default `message`. */
   readonly type: string;
   /** Its lines of data, joined by line feeds. */
   readonly data: string;
-  /** Its own id; undefined if it has none, empty if it takes back the last one. */
+  /** The event's id; undefined if it has none, empty if it resets the last id. */
   readonly id: string | undefined;
 }
 
 export interface EventStreamOptions {
-  /** Whose stream it is, as messages begin with it. Default: `The server`. */
+  /** The sender, as the subject of messages. Default: `The server`. */
   readonly subject?: string | undefined;
-  /** The largest event that is read, in bytes. */
+  /** The maximum size of an event, in bytes. */
   readonly limitBytes: number;
-  /** Called for each event that has data, also if that is empty. */
+  /** Called for each event that has data, even empty data. */
   readonly onEvent: (event: StreamEvent) => void;
-  /** Called when the stream says how long to wait before reconnecting, in milliseconds. */
+  /** Called when the stream sets the delay before reconnecting, in milliseconds. */
   readonly onRetry?: ((delayMs: number) => void) | undefined;
 }
 
-/** Reads an event stream (the `text/event-stream` of HTML), however it is cut into pieces. */
+/** Parses an event stream (`text/event-stream`), regardless of how it is split into chunks. */
 export interface EventStreamParser {
-  /** Takes the next piece. Throws MESSAGE_TOO_LARGE for an event past the limit, and what `onEvent` throws. */
+  /** Parses the next chunk. Throws MESSAGE_TOO_LARGE for an event above the limit, and what `onEvent` throws. */
   push(chunk: Buffer): void;
 }
 
 const [lineFeed, carriageReturn, byteOrderMark] = [0x0a, 0x0d, 0xfeff];
-/** The longest wait that is passed on has ten digits. */
+/** The maximum delay that is passed on: ten digits. */
 const maxRetryMs = 9_999_999_999;
 
-/** A parser at the start of a stream. An event that the end of the stream cuts off is dropped. */
+/** Creates a parser for one stream. An event that is cut off by the end of the stream is dropped. */
 export function createEventStreamParser(options: EventStreamOptions): EventStreamParser {
   const { subject = "The server", limitBytes, onEvent, onRetry } = options;
-  /** The pieces of a line whose end has not come: the parser would keep each as a string, however short it is. */
+  /** The pieces of an incomplete line: the parser would keep each as a string of its own. */
   const pending = new BytePieces();
   let pendingBytes = 0;
   let isFirst = true;
@@ -45,7 +45,7 @@ export function createEventStreamParser(options: EventStreamOptions): EventStrea
 
   const fail = (): never => {
     const problem = `${subject} sent an event of more than ${limitBytes} bytes.`;
-    const parts = { problem, advice: "Ask for less, or raise the limit." };
+    const parts = { problem, advice: "Request less, or raise the limit." };
     throw new ToolServerError("MESSAGE_TOO_LARGE", parts, { details: { wasSent: true } });
   };
   const parser = createParser({
@@ -66,7 +66,7 @@ export function createEventStreamParser(options: EventStreamOptions): EventStrea
     const start = isFirst && text.charCodeAt(0) === byteOrderMark ? 1 : 0;
     isFirst = false;
     isAfterReturn = lines.at(-1) === carriageReturn;
-    // The parser waits for what follows a carriage return, which may be the next event.
+    // After a carriage return the parser waits for the next byte, which may belong to the next event.
     parser.feed(`${start === 0 ? text : text.slice(start)}${isAfterReturn ? "\n" : ""}`);
   };
   const hold = (piece: Buffer): void => {

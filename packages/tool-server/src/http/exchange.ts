@@ -6,18 +6,18 @@ import { publisherOf } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
 import { BytePieces } from "./byte-pieces.js";
 import { type BrokenExchange, exchangeFailure } from "./exchange-failure.js";
-import type { AnswerHeaders, HttpAnswer } from "./http-client.js";
+import type { HttpResponse, ResponseHeaders } from "./http-client.js";
 import type { HttpConnection } from "./http-connection.js";
 
-/** How much of a body is kept before anybody reads it, in bytes; then the server has to wait. */
+/** How much of an unread body is buffered, in bytes; then the socket is paused. */
 const unreadBytes = 64 * 1024;
-/** In how many pieces: each takes far more than a byte, whatever its length. */
-const mostPieces = 256;
+/** In how many pieces: each costs much more memory than its bytes. */
+const maxPieces = 256;
 
-/** How many interim responses (1xx) may come before the response. */
+/** The maximum number of interim responses (1xx). */
 const maxInterim = 16;
 
-/** How much of a body that nobody wants is read, and for how long, so that the socket can be used again. */
+/** How much of a discarded body is read, and for how long, so that the socket can be reused. */
 const discardBytes = 64 * 1024;
 const discardMs = 1000;
 
@@ -27,47 +27,47 @@ const [streamStarted, streamSucceeded, streamFailed] = [
   publisherOf("socket:stream-failed"),
 ];
 
-/** Whose exchange it is, and who wants to know. */
+/** The request that an exchange belongs to. */
 export interface ExchangeOwner {
-  /** Whom it is with, for messages. */
-  readonly leg: string;
+  /** The peer's name for messages. */
+  readonly peer: string;
   readonly host: string;
   readonly clock: Clock;
-  /** Calls it off, until the end of the body. */
+  /** Cancels the exchange, until the end of the body. */
   readonly signal: Cancellation | undefined;
-  /** Takes secrets out of messages. */
+  /** Redacts secrets in messages. */
   redact(text: string): string;
   /** The request is written. */
   onWritten(socketInfo: NetworkSocketInfo): void;
-  /** Called once with the head; or once with what broke it before that, as it came. */
-  onHead(answer: HttpAnswer): void;
-  onHeadFailure(exchange: Exchange, error: unknown): void;
+  /** Either this is called once, when the headers are received, or `onHeadersFailure` with the original error. */
+  onHeaders(response: HttpResponse): void;
+  onHeadersFailure(exchange: Exchange, error: unknown): void;
   /** The whole response was received. undici closes the connection right after this if it cannot be used again. */
   onComplete(connection: HttpConnection): void;
 }
 
-type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
+type RawHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
  * One request and its response over one connection: what undici reports as the exchange goes on (`onRequest…` and `onResponse…`),
  * and what the caller reads.
  */
-export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
+export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   status = 0;
   readonly socketInfo: NetworkSocketInfo;
   /** Whether the request was written, so that it may have arrived. */
   wasWritten = false;
   // Headers have a limit of their own, however they arrive.
-  fruitlessReads: number = Number.NEGATIVE_INFINITY;
+  unproductiveReads: number = Number.NEGATIVE_INFINITY;
 
   readonly #owner: ExchangeOwner;
   readonly #connection: HttpConnection;
   #controller: Dispatcher.DispatchController | undefined;
-  /** Why the caller gave up. */
-  #calledOff: { readonly reason: unknown } | undefined;
-  /** As undici gives them; undefined until the response has begun. */
-  #received: ResponseHeaders | undefined;
-  #headers: AnswerHeaders | undefined;
+  /** Why the caller cancelled. */
+  #cancelled: { readonly reason: unknown } | undefined;
+  /** As undici passes them; undefined until the response starts. */
+  #received: RawHeaders | undefined;
+  #headers: ResponseHeaders | undefined;
   #interim = 0;
   #isOver = false;
   #failure: { readonly error: unknown } | undefined;
@@ -76,10 +76,10 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   #onChunk: ((chunk: Buffer) => unknown) | undefined;
   #resolveBody: (() => void) | undefined;
   #rejectBody: ((error: unknown) => void) | undefined;
-  /** Whether the reader is busy with what it got. */
+  /** Whether the reader is busy with a chunk. */
   #isHeld = false;
   #isAsked = false;
-  readonly #onAbort = (): void => this.callOff(this.#owner.signal?.reason);
+  readonly #onAbort = (): void => this.cancel(this.#owner.signal?.reason);
 
   constructor(owner: ExchangeOwner, connection: HttpConnection) {
     this.#owner = owner;
@@ -89,7 +89,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     owner.signal?.addEventListener("abort", this.#onAbort);
   }
 
-  get headers(): AnswerHeaders {
+  get headers(): ResponseHeaders {
     this.#headers ??= headersOf(this.#received ?? {});
     return this.#headers;
   }
@@ -98,26 +98,26 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     return textOfHeader(this.#received?.["content-type"]);
   }
 
-  /** Ends it, at any moment: whoever waits is rejected with `reason`. */
-  callOff(reason: unknown): void {
-    if (this.#isOver || this.#calledOff !== undefined) return;
-    this.#calledOff = { reason };
-    // What was not written yet is not written any more, and the socket can be used for something else.
+  /** Cancels it at any moment: the caller is rejected with `reason`. */
+  cancel(reason: unknown): void {
+    if (this.#isOver || this.#cancelled !== undefined) return;
+    this.#cancelled = { reason };
+    // An unwritten request is dropped, and the socket can be reused.
     if (this.#controller !== undefined) this.#controller.abort(new Error("aborted"));
     else this.#fail(reason);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // undici then takes the request back, and the connection stays as it is.
-    if (this.#calledOff !== undefined) throw new Error("aborted");
+    // undici then drops the request, and the connection stays usable.
+    if (this.#cancelled !== undefined) throw new Error("aborted");
     this.#controller = controller;
     this.wasWritten = true;
     streamStarted(this.socketInfo);
     this.#owner.onWritten(this.socketInfo);
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
-    this.fruitlessReads = 0;
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: RawHeaders): void {
+    this.unproductiveReads = 0;
     if (status < 200) {
       this.#interim += 1;
       if (this.#interim > maxInterim) controller.abort(this.#tooMuchInterim());
@@ -125,11 +125,11 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     }
     this.status = status;
     this.#received = headers;
-    this.#owner.onHead(this);
+    this.#owner.onHeaders(this);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
-    this.fruitlessReads = 0;
+    this.unproductiveReads = 0;
     if (this.#onChunk !== undefined) {
       this.#hand(piece);
       if (this.#isHeld) controller.pause();
@@ -137,7 +137,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     }
     this.#unread.push(ownBytes(piece));
     this.#unreadBytes += piece.length;
-    if (this.#unreadBytes >= unreadBytes || this.#unread.length >= mostPieces) controller.pause();
+    if (this.#unreadBytes >= unreadBytes || this.#unread.length >= maxPieces) controller.pause();
   }
 
   onResponseEnd(): void {
@@ -149,11 +149,11 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
     if (this.wasWritten && !this.#isOver) streamFailed(this.socketInfo);
-    if (this.#calledOff !== undefined && !this.wasWritten) this.#owner.onComplete(this.#connection);
-    this.#fail(this.#calledOff === undefined ? error : this.#calledOff.reason);
+    if (this.#cancelled !== undefined && !this.wasWritten) this.#owner.onComplete(this.#connection);
+    this.#fail(this.#cancelled === undefined ? error : this.#cancelled.reason);
   }
 
-  wholeText(limitBytes: number): string | undefined {
+  textIfComplete(limitBytes: number): string | undefined {
     if (!this.#isOver || this.#failure !== undefined || this.#isAsked) return undefined;
     if (this.#unreadBytes > limitBytes) return undefined;
     this.#isAsked = true;
@@ -173,7 +173,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   }
 
   read(onChunk: (chunk: Buffer) => unknown): Promise<void> {
-    if (this.#isAsked) return Promise.reject(new TypeError("The body of the answer was asked for before."));
+    if (this.#isAsked) return Promise.reject(new TypeError("The body of the response was already consumed."));
     this.#isAsked = true;
     return new Promise((resolve, reject) => {
       this.#resolveBody = resolve;
@@ -189,23 +189,23 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
       this.#isAsked = true;
       return;
     }
-    const enough = (): void => this.callOff(new Error("The rest of the answer is not wanted."));
+    const enough = (): void => this.cancel(new Error("The rest of the response is discarded."));
     let bytes = 0;
-    const callOff = this.#owner.clock.after(discardMs, enough);
+    const cancel = this.#owner.clock.after(discardMs, enough);
     this.read((chunk) => {
       bytes += chunk.length;
       if (bytes > discardBytes) enough();
-    }).then(callOff, callOff);
+    }).then(cancel, cancel);
     if (this.#toldBytes() > discardBytes) enough();
   }
 
-  /** How long the body is, where the head says so; else 0. */
+  /** The length of the body according to its headers; 0 if they do not say. */
   #toldBytes(): number {
     if (this.status === 204 || this.status === 304) return 0;
     return Number(textOfHeader(this.#received?.["content-length"])) || 0;
   }
 
-  /** Hands on what is there already, then lets more come. */
+  /** Passes on the buffered chunks, then resumes the socket. */
   #drain(): void {
     while (!this.#isHeld && this.#rejectBody !== undefined) {
       const chunk = this.#unread.shift();
@@ -240,21 +240,21 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     }
   }
 
-  /** The reader wants no more. */
+  /** The reader failed: discards the rest. */
   #giveUp(error: unknown): void {
     this.#unread.length = 0;
     this.#rejectBody?.(error);
     this.#rejectBody = undefined;
-    this.callOff(error);
+    this.cancel(error);
   }
 
   #fail(error: unknown): void {
     if (this.#isOver) return;
-    const isOurs = this.#calledOff !== undefined;
-    const hasHead = this.#received !== undefined;
-    this.#failure = { error: isOurs || !hasHead ? error : this.failureOf(error) };
+    const isOurs = this.#cancelled !== undefined;
+    const hasHeaders = this.#received !== undefined;
+    this.#failure = { error: isOurs || !hasHeaders ? error : this.failureOf(error) };
     this.#end();
-    if (!hasHead) this.#owner.onHeadFailure(this, error);
+    if (!hasHeaders) this.#owner.onHeadersFailure(this, error);
     else if (!this.#isHeld && this.#unread.length === 0) this.#rejectBody?.(this.#failure.error);
   }
 
@@ -264,15 +264,15 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     this.#owner.signal?.removeEventListener("abort", this.#onAbort);
   }
 
-  /** What an error means that broke this exchange. */
+  /** Converts an error that broke this exchange. */
   failureOf(error: unknown): Error {
-    const { leg, host } = this.#owner;
+    const { peer, host } = this.#owner;
     const broken: BrokenExchange = {
-      leg,
+      peer,
       host,
       remoteName: this.socketInfo.remoteName,
       wasWritten: this.wasWritten,
-      hasHead: this.#received !== undefined,
+      hasHeaders: this.#received !== undefined,
       redact: (text) => this.#owner.redact(text),
     };
     // undici reports the last error of a socket; the first says more. A used connection may end at any time, for any reason.
@@ -284,24 +284,24 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   #refuse(limitBytes: number): Promise<never> {
     this.#isAsked = true;
     const error = this.#tooLarge(limitBytes);
-    this.callOff(error);
+    this.cancel(error);
     return Promise.reject(error);
   }
 
   #tooMuchInterim(): ToolServerError {
-    const { leg } = this.#owner;
-    const problem = `${leg.charAt(0).toUpperCase()}${leg.slice(1)} (${this.socketInfo.remoteName}) sent more than ${maxInterim} interim responses and no final one.`;
+    const { peer } = this.#owner;
+    const problem = `${peer.charAt(0).toUpperCase()}${peer.slice(1)} (${this.socketInfo.remoteName}) sent more than ${maxInterim} interim responses and no final one.`;
     return new ToolServerError(
       "MESSAGE_TOO_LARGE",
-      { problem, advice: "Look into the server." },
+      { problem, advice: "Check the server." },
       { details: { wasSent: true } },
     );
   }
 
   #tooLarge(limitBytes: number): ToolServerError {
-    const { leg } = this.#owner;
-    const problem = `The answer of ${leg} (${this.socketInfo.remoteName}) is larger than ${limitBytes} bytes.`;
-    const parts = { problem, advice: "Ask for less, or raise the limit." };
+    const { peer } = this.#owner;
+    const problem = `The response from ${peer} (${this.socketInfo.remoteName}) is larger than ${limitBytes} bytes.`;
+    const parts = { problem, advice: "Request less, or raise the limit." };
     return new ToolServerError("MESSAGE_TOO_LARGE", parts, { details: { status: this.status, wasSent: true } });
   }
 }
@@ -312,12 +312,12 @@ function textOf(chunks: readonly Buffer[]): string {
   return (chunks.length === 1 ? first : Buffer.concat(chunks)).toString("utf8");
 }
 
-/** The bytes themselves if they are a small part of what was read: a view of one byte would keep all of it. */
+/** Copies the bytes if they are a small part of their buffer: a view of one byte would keep the whole buffer. */
 function ownBytes(piece: Buffer): Buffer {
   return piece.length * 2 < piece.buffer.byteLength ? Buffer.from(piece) : piece;
 }
 
-function headersOf(received: ResponseHeaders): AnswerHeaders {
+function headersOf(received: RawHeaders): ResponseHeaders {
   const headers: Record<string, string> = Object.create(null);
   for (const name of Object.keys(received)) {
     const value = received[name];

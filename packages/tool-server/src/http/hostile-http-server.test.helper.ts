@@ -17,7 +17,7 @@ export interface SeenRequest {
   readonly connection: number;
 }
 
-/** A server that answers as a test wants it to. Ends with the test. */
+/** A server that responds as a test wants it to. Ends with the test. */
 export interface HostileServer {
   readonly url: URL;
   readonly port: number;
@@ -36,7 +36,7 @@ export type HostileHandler = (request: SeenRequest, response: ServerResponse, in
 export interface HostileOptions {
   /** Speaks TLS with this. */
   readonly tls?: ServerOptions | undefined;
-  /** How long it keeps an idle connection, in milliseconds; the answers say so. Default: longer than any test. */
+  /** How long it keeps an idle connection, in milliseconds; the responses say so. Default: longer than any test. */
   readonly keepAliveMs?: number | undefined;
 }
 

@@ -6,10 +6,10 @@ import { expect, test, vi } from "vitest";
 import { ToolServerError } from "../errors.js";
 import { waiting } from "../waiting.test.helper.js";
 import { certificate, serverTls, startRawServer } from "./hostile-http-server.test.helper.js";
-import type { HttpAnswer } from "./http-client.js";
+import type { HttpResponse } from "./http-client.js";
 import { createTestClient, post } from "./http-client.test.helper.js";
 
-/** What a server does with a request, whose answer is to be `body`. */
+/** What a server does with a request, whose response is to be `body`. */
 const manners: Readonly<Record<string, (socket: Socket, body: string) => unknown>> = {
   plain: (socket, body) => socket.write(answerOf(body)),
   chunked: (socket, body) => socket.write(chunkedOf(body)),
@@ -45,25 +45,25 @@ async function turns(count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** What a caller does with its answer; gives what it read of it. */
-const readers: Readonly<Record<string, (answer: HttpAnswer) => Promise<string>>> = {
-  text: (answer) => answer.text(1_000_000),
-  slow: async (answer) => {
+/** What a caller does with its response; gives what it read of it. */
+const readers: Readonly<Record<string, (response: HttpResponse) => Promise<string>>> = {
+  text: (response) => response.text(1_000_000),
+  slow: async (response) => {
     let text = "";
     await turns(2);
-    await answer.read(async (chunk) => {
+    await response.read(async (chunk) => {
       await turns(1);
       text += chunk;
     });
     return text;
   },
-  discard: async (answer) => {
-    answer.discard();
+  discard: async (response) => {
+    response.discard();
     return "";
   },
-  throwing: async (answer) => {
+  throwing: async (response) => {
     let text = "";
-    const read = answer.read((chunk) => {
+    const read = response.read((chunk) => {
       text += chunk;
       throw new RangeError("enough");
     });
@@ -75,8 +75,8 @@ const readers: Readonly<Record<string, (answer: HttpAnswer) => Promise<string>>>
 const call = fc.record({
   manner: fc.constantFrom(...Object.keys(manners)),
   reader: fc.constantFrom("text", "text", ...Object.keys(readers)),
-  /** After how many turns it is called off. */
-  calledOff: fc.option(fc.nat(8), { freq: 4 }),
+  /** After how many turns it is cancelled. */
+  cancelled: fc.option(fc.nat(8), { freq: 4 }),
   /** How many turns pass before the next. */
   pause: fc.constantFrom(0, 0, 1, 3),
 });
@@ -86,7 +86,7 @@ test.each([
   ["direct", 100],
   ["secured", 50],
 ])(
-  "[TS-D-HTTP-3] each caller has its own answer or a failure, whatever happened on the %s connections before",
+  "[TS-D-HTTP-3] each caller has its own response or a failure, whatever happened on the %s connections before",
   async (kind, numRuns) => {
     const tls = kind === "secured" ? serverTls() : undefined;
     const server = await startRawServer(
@@ -105,25 +105,25 @@ test.each([
       { tls },
     );
     const { http, published } = createTestClient({ tls: tls && { ca: certificate("ca") } });
-    const reason = new RangeError("called off");
-    // Of two digits at least, so that there is something to read of an answer that lacks its last byte.
+    const reason = new RangeError("cancelled");
+    // Of two digits at least, so that there is something to read of a response that lacks its last byte.
     let number = 9;
     const outcomes = new Set<string>();
     await fc.assert(
       fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 12 }), async (calls) => {
         const pending: Promise<void>[] = [];
-        for (const { manner, reader, calledOff, pause } of calls) {
+        for (const { manner, reader, cancelled, pause } of calls) {
           number += 1;
           const own = `${number}`;
           const controller = new AbortController();
           const { signal } = controller;
           const read = http
             .send(post(new URL(`/${own}/${manner}`, server.url), "x", { signal }))
-            .then((answer) => readers[reader]?.(answer))
+            .then((response) => readers[reader]?.(response))
             .then(
               (text = "") => {
                 const whole = text.replace(/\.+$/, "");
-                outcomes.add(whole === "" ? "nothing" : "answer");
+                outcomes.add(whole === "" ? "nothing" : "response");
                 if (reader === "discard") return;
                 // A reader that throws has read a part.
                 expect(reader === "throwing" ? own.slice(0, whole.length) : own).toBe(whole);
@@ -135,7 +135,7 @@ test.each([
                 expect(error.message).not.toContain("injected");
               },
             );
-          if (calledOff !== null) void turns(calledOff).then(() => controller.abort(reason));
+          if (cancelled !== null) void turns(cancelled).then(() => controller.abort(reason));
           pending.push(
             read.then(() => {
               // What is discarded may still be coming.
@@ -148,7 +148,7 @@ test.each([
       }),
       { numRuns },
     );
-    expect([...outcomes].sort()).toEqual(["CONNECTION_LOST", "NOT_A_TOOL_SERVER", "answer", "nothing"]);
+    expect([...outcomes].sort()).toEqual(["CONNECTION_LOST", "NOT_A_TOOL_SERVER", "nothing", "response"]);
     await http.close();
     const totals = published.totals();
     expect(totals.closed).toBe(totals.opened);

@@ -69,13 +69,13 @@ describe("TLS that breaks", () => {
     }
   });
 
-  test("in a body breaks the answer off", async () => {
+  test("in a body breaks the response off", async () => {
     const secure = await startHostileServer((_, response) => response.write("half"), { tls: serverTls() });
     const server = await startRawServer((socket) => relay(socket, secure.port, (bytes) => bytes));
     const { http } = createTestClient(trusted);
-    const answer = await http.send(get(new URL(`https://localhost:${server.port}/`)));
+    const response = await http.send(get(new URL(`https://localhost:${server.port}/`)));
     for (const socket of server.sockets) socket.write(garbage);
-    expect(await failureOf(answer.text(1000))).toMatchObject({ code: "CONNECTION_LOST" });
+    expect(await failureOf(response.text(1000))).toMatchObject({ code: "CONNECTION_LOST" });
   });
 
   test("is used again where it does not, with large bodies and slow readers", async () => {
@@ -85,9 +85,9 @@ describe("TLS that breaks", () => {
     });
     const { http, published } = createTestClient(trusted);
     for (let round = 0; round < 3; round += 1) {
-      const answer = await http.send(get(server.url));
+      const response = await http.send(get(server.url));
       let bytes = 0;
-      await answer.read(async (chunk) => {
+      await response.read(async (chunk) => {
         bytes += chunk.length;
         await new Promise((resolve) => setImmediate(resolve));
       });
@@ -109,12 +109,12 @@ describe("bytes that come together with the word of a proxy", () => {
         code: "NOT_A_TOOL_SERVER",
         details: { wasSent: false },
       });
-      expect(published.reasons).toEqual(["The server spoke without being asked."]);
+      expect(published.reasons).toEqual(["The server sent an unsolicited response."]);
       await vi.waitFor(() => expect(proxy.sockets.size).toBe(0), waiting);
     }
   });
 
-  test("are no answer where they are none", async () => {
+  test("are no response where they are none", async () => {
     const proxy = await startScriptedProxy(`${established}SSH-2.0-x\r\n`, "");
     const { http } = createTestClient({ variables: { HTTP_PROXY: `http://localhost:${proxy.port}` } });
     expect(await failureOf(http.send(get(url)))).toMatchObject({ code: "NOT_A_TOOL_SERVER" });

@@ -3,41 +3,41 @@ import type { Client } from "undici";
 import type { TransportInfo } from "../connection-info.js";
 import { type TrackedSocket, trackSocket } from "./tracked-socket.js";
 
-/** How large the headers of a response may be, in bytes, and its trailers. */
+/** The maximum size of response headers, and of trailers, in bytes. */
 const maxHeaderSize = 16 * 1024;
-/** How long an idle connection is kept at most, in milliseconds: what is in between may forget it without a word. */
+/** The maximum idle time, in milliseconds: middleboxes may silently drop idle connections. */
 const maxIdleMs = 600_000;
-/** How much earlier than the server an idle connection is closed, in milliseconds: what is written when both do is lost. */
+/** How much earlier than the server we close an idle connection, in milliseconds: a request written at the same moment is lost. */
 const closesEarlierMs = 500;
-/** How often bytes may arrive that are neither headers nor body before the server counts as broken: endless extensions of a chunk. */
-const maxFruitlessReads = 256;
+/** How often bytes may arrive that are neither headers nor body, such as endless chunk extensions. */
+const maxUnproductiveReads = 256;
 
-/** A connection that undici speaks HTTP/1.1 over, one request at a time. */
+/** A connection on which undici sends one HTTP/1.1 request at a time. */
 export interface HttpConnection {
   readonly trackedSocket: TrackedSocket;
   readonly origin: string;
   readonly client: Client;
-  /** Whether it has brought a whole response. */
+  /** Whether a complete response was received on it. */
   wasUsed: boolean;
-  /** What is in progress on it. */
+  /** The exchange in progress. */
   exchange: ExchangeInProgress | undefined;
 }
 
-export interface ExchangeInProgress {
+interface ExchangeInProgress {
   /** Whether the request was written, so that it may have arrived. */
   readonly wasWritten: boolean;
-  /** How many times bytes arrived since the last part of the response. */
-  fruitlessReads: number;
-  /** Ends it: its caller is rejected with `reason`. */
-  callOff(reason: unknown): void;
+  /** How often bytes arrived since the last progress of the response. */
+  unproductiveReads: number;
+  /** Cancels it: the caller is rejected with `reason`. */
+  cancel(reason: unknown): void;
 }
 
-export interface HttpConnectionOptions {
+interface HttpConnectionOptions {
   readonly origin: string;
   readonly remoteName: string;
   readonly transport: TransportInfo;
   readonly redact: (text: string) => string;
-  /** How long it may be idle if the server does not say, in milliseconds. */
+  /** The maximum idle time if the server does not say, in milliseconds. */
   readonly idleMs: number;
 }
 
@@ -53,32 +53,32 @@ export function createHttpConnection(
   { origin, remoteName, transport, redact, idleMs }: HttpConnectionOptions,
 ): HttpConnection {
   const trackedSocket = trackSocket(socket, transport, remoteName, redact);
-  // One client for each socket, not a Pool: a request has to know its socket, which belongs to one transport and has an address.
+  // One client per socket instead of a Pool: a request has to know its socket, which belongs to one transport and has an address.
   const client = new ClientClass(origin, {
     pipelining: 1,
     keepAliveTimeout: idleMs,
     keepAliveMaxTimeout: maxIdleMs,
     keepAliveTimeoutThreshold: closesEarlierMs,
     maxHeaderSize,
-    // Callers limit the time themselves: a call may take as long as there is progress.
+    // Callers limit the time themselves: a call may take as long as it makes progress.
     headersTimeout: 0,
     bodyTimeout: 0,
-    // Not at once: undici looks for work only after this has returned.
+    // Not synchronously: undici looks for work only after this has returned.
     connect: (_, callback) =>
       queueMicrotask(() => {
         if (socket.destroyed) return callback(gone(), null);
         callback(null, socket);
-        // undici limits headers and trailers, but not what a server says about a chunk. Before undici reads, which resets it.
+        // undici limits headers and trailers, but not chunk extensions. Prepended, because undici's own read resets the counter.
         socket.prependListener("readable", () => {
           const { exchange } = connection;
           if (exchange === undefined) return;
-          exchange.fruitlessReads += 1;
-          if (exchange.fruitlessReads > maxFruitlessReads)
-            connection.trackedSocket.end("The server does not speak HTTP as it should.");
+          exchange.unproductiveReads += 1;
+          if (exchange.unproductiveReads > maxUnproductiveReads)
+            connection.trackedSocket.end("The server violates HTTP.");
         });
       }),
   });
-  // Before undici hears of it, which would connect again for a request that waits.
+  // Before undici notices, which would connect again for a waiting request.
   socket.once("close", () => void client.destroy(gone()));
   const connection: HttpConnection = { trackedSocket, origin, client, wasUsed: false, exchange: undefined };
   return connection;
@@ -86,4 +86,12 @@ export function createHttpConnection(
 
 function gone(): ConnectionGone {
   return new ConnectionGone("The connection is closed.");
+}
+
+let loading: Promise<typeof Client> | undefined;
+
+/** Loads undici with the first connection, so that it costs no start-up time and nothing in a process without HTTP servers. */
+export function loadClient(): Promise<typeof Client> {
+  loading ??= import("undici").then((undici) => undici.Client);
+  return loading;
 }

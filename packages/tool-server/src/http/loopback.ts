@@ -4,19 +4,19 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
-/** Whether a host, as a url has it, is this machine. Looks nothing up. */
+/** Whether the host of a URL is a loopback host. Resolves no names. */
 export function isLoopbackHost(host: string): boolean {
   const name = hostOf(host);
   if (isIP(name) !== 0) return loopback.check(name, isIPv4(name) ? "ipv4" : "ipv6");
   return /(^|\.)localhost\.?$/i.test(name);
 }
 
-/** The host of a url without the brackets that an IPv6 address has there. */
+/** The host of a URL, without the brackets of an IPv6 address. */
 export function hostOf(hostname: string): string {
   return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
 }
 
-/** The port of a url, also where it is the usual one of its scheme. */
+/** The port of a URL, including the default port of its scheme. */
 export function portOf({ port, protocol }: URL): number {
   if (port !== "") return Number(port);
   return protocol === "https:" || protocol === "wss:" ? 443 : 80;

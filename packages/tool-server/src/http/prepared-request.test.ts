@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { startHostileServer } from "./hostile-http-server.test.helper.js";
 import { createTestClient, get, post } from "./http-client.test.helper.js";
-import { assertSendable, createPlaces } from "./prepared-request.js";
+import { assertSendable, createRequestPreparer } from "./prepared-request.js";
 
 const check = (headers: Record<string, string>, host = "a.test", path = "/"): void =>
   assertSendable(headers, host, path);
@@ -72,7 +72,7 @@ describe("the url of a request", () => {
     "http://ä.test:81/..//..\\x",
     "http://a.test?'\"<>`{}|^",
   ])("%j goes into one line without a blank or a line break", (url) => {
-    const { path, host } = createPlaces()({ url: new URL(url), headers: {} });
+    const { path, host } = createRequestPreparer()({ url: new URL(url), headers: {} });
     expect(path).toMatch(/^\/[\x21-\x7e]*$/);
     expect(host).toMatch(/^[a-z0-9.-]+$/);
   });
@@ -84,8 +84,8 @@ describe("the url of a request", () => {
   test.each(["x://a.test/b", "x:a b", "file:///a", "data:a,b", "blob:http://a.test/b", "x://a%0d%0a/"])(
     "%j is refused, for it is none of HTTP",
     (url) => {
-      const place = () => createPlaces()({ url: new URL(url), headers: {} });
-      expect(place).toThrow(new TypeError("The request cannot be sent: its url is none of http or https."));
+      const place = () => createRequestPreparer()({ url: new URL(url), headers: {} });
+      expect(place).toThrow(new TypeError("The request cannot be sent: its URL is not an http or https URL."));
     },
   );
 });
@@ -96,8 +96,8 @@ test("what is written arrives as it was meant, also what is no text at all", asy
   const texts = fc.string({ unit: fc.constantFrom("a", "\r\n", "\0", "ä", "€", "\u{1f600}", "\ud83d", "\ude00") });
   await fc.assert(
     fc.asyncProperty(texts, fc.constantFrom("x", "\xe4"), async (body, value) => {
-      const answer = await http.send(post(server.url, body, { headers: { value } }));
-      expect(await answer.text(10)).toBe("x");
+      const response = await http.send(post(server.url, body, { headers: { value } }));
+      expect(await response.text(10)).toBe("x");
       const request = server.requests.at(-1);
       expect([request?.body, request?.headers.value]).toEqual([Buffer.from(body).toString(), value]);
     }),

@@ -1,32 +1,32 @@
 import { isHeaderName, isHeaderValue } from "../config/headers/header-rules.js";
 import type { HttpRequest } from "./http-client.js";
 
-/** Where a request goes. */
-export interface RequestPlace {
+/** The checked parts of a request's URL. */
+export interface PreparedRequest {
   readonly origin: string;
-  /** The name of the host, without the port. */
+  /** The host name, without the port. */
   readonly host: string;
-  /** With the query. */
+  /** Including the query. */
   readonly path: string;
 }
 
-interface Known extends RequestPlace {
+interface Known extends PreparedRequest {
   readonly href: string;
   readonly headers: HttpRequest["headers"];
 }
 
 /**
- * Remembers the place of the last request, because nearly all go to one url with one object of headers: the parts of a url are new
- * strings each time they are read, and headers are checked again. Throws as `assertSendable` does.
+ * Returns a function that prepares requests. It caches the last one, because nearly all requests use one URL and one headers
+ * object: reading the parts of a URL creates new strings, and the headers would be checked again. It throws as `assertSendable` does.
  */
-export function createPlaces(): (request: Pick<HttpRequest, "url" | "headers">) => RequestPlace {
+export function createRequestPreparer(): (request: Pick<HttpRequest, "url" | "headers">) => PreparedRequest {
   let last: Known | undefined;
   return ({ url, headers }) => {
     const { href } = url;
     if (last?.headers === headers && last.href === href) return last;
     const { origin, host, hostname, pathname, search } = url;
-    // All urls of an unknown scheme have this one, and their hosts would share sockets.
-    if (origin === "null") throw unsendable("its url is none of http or https");
+    // All URLs with an unknown scheme have the origin "null", so different hosts would share sockets.
+    if (origin === "null") throw unsendable("its URL is not an http or https URL");
     const path = `${pathname}${search}`;
     assertSendable(headers, host, path);
     last = { href, headers, origin, host: hostname, path };
@@ -34,7 +34,7 @@ export function createPlaces(): (request: Pick<HttpRequest, "url" | "headers">) 
   };
 }
 
-/** Headers that say how the bytes of a request are to be read, which only the code that writes them knows. */
+/** Headers that describe the framing of a request, which only the code that writes it knows. */
 const ownHeaders: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
@@ -47,20 +47,20 @@ const ownHeaders: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** A `URL` of http or https has no other characters here, but the first line of a request must not rely on that. */
+/** An http or https `URL` has no other characters here, but the request line must not rely on that. */
 const [sendablePath, sendableHost] = [/^\/[\x21-\x7e]*$/, /^[\x21-\x7e]+$/];
 
-/** Throws a TypeError, which quotes no value, if a header cannot be sent, or the url is not one of HTTP. */
+/** Throws a TypeError, which quotes no value, if a header cannot be sent or the URL is not an HTTP URL. */
 export function assertSendable(headers: HttpRequest["headers"], host: string, path: string): void {
-  if (!sendablePath.test(path) || !sendableHost.test(host)) throw unsendable("its url is none of http or https");
+  if (!sendablePath.test(path) || !sendableHost.test(host)) throw unsendable("its URL is not an http or https URL");
   for (const name of Object.keys(headers)) {
-    if (!isHeaderName(name)) throw unsendable("the name of a header has a character that none can have");
+    if (!isHeaderName(name)) throw unsendable("a header name contains an invalid character");
     if (ownHeaders.has(name.toLowerCase())) throw unsendable(`the header ${name} is set by the connection itself`);
-    if (!isHeaderValue(headers[name] ?? "")) throw unsendable(`the header ${name} has a character that none can have`);
+    if (!isHeaderValue(headers[name] ?? "")) throw unsendable(`the header ${name} contains an invalid character`);
   }
 }
 
-/** Says that a request cannot be sent, for this reason: a clause that quotes no value. */
+/** The reason is a clause that quotes no value. */
 function unsendable(why: string): TypeError {
   return new TypeError(`The request cannot be sent: ${why}.`);
 }

@@ -5,27 +5,27 @@ import type { SecretRegistry } from "../secrets/redactor.js";
 import { parseUrl } from "../url.js";
 import { hostOf, isLoopbackHost, portOf } from "./loopback.js";
 
-/** A proxy to go through. */
+/** A proxy to connect through. */
 export interface ProxyServer {
   readonly host: string;
   readonly port: number;
-  /** Whether it is spoken to over TLS. */
+  /** Whether the connection to the proxy uses TLS. */
   readonly isSecure: boolean;
-  /** The value of Proxy-Authorization, where its url has a user. A secret. */
+  /** The value of Proxy-Authorization, if the proxy URL contains a user. A secret. */
   readonly authorization: string | undefined;
   /** The variable that names it. */
   readonly variable: string;
 }
 
 export interface ProxySettings {
-  /** The environment: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, of which the lower-case names count first. */
+  /** The environment: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY; lower-case names take precedence. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Whether this machine is reached through the proxy as well. */
+  /** Whether the proxy is also used for loopback hosts. */
   readonly includesLoopback: boolean;
   readonly secrets: Pick<SecretRegistry, "add" | "redact">;
 }
 
-/** The proxy for a url; undefined where it is reached directly. Throws SERVER_UNREACHABLE for a proxy that cannot be used. */
+/** The proxy for a URL; undefined for a direct connection. Throws SERVER_UNREACHABLE for a proxy that cannot be used. */
 export function proxyFor(url: URL, { variables, includesLoopback, secrets }: ProxySettings): ProxyServer | undefined {
   const isSecure = url.protocol === "https:" || url.protocol === "wss:";
   const found = firstSet(variables, [isSecure ? "https_proxy" : "http_proxy", "all_proxy"]);
@@ -39,12 +39,16 @@ export function proxyFor(url: URL, { variables, includesLoopback, secrets }: Pro
 function parseProxy(variable: string, value: string, secrets: ProxySettings["secrets"]): ProxyServer {
   const text = value.includes("://") ? value : `http://${value}`;
   const url = parseUrl(text);
-  if (url === undefined) throw unusable(variable, "does not hold the url of a proxy", "http://host:port");
+  if (url === undefined) throw unusable(variable, "does not contain the URL of a proxy", "http://host:port");
   const [user, password] = [decoded(url.username), decoded(url.password)];
   secrets.add(password);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     const scheme = printableText(secrets.redact(url.protocol), 40);
-    throw unusable(variable, `names a proxy of ${scheme}, and only http: and https: are spoken`, "http://host:port");
+    throw unusable(
+      variable,
+      `names a proxy with the scheme ${scheme}, and only http: and https: are supported`,
+      "http://host:port",
+    );
   }
   if (url.hostname === "") throw unusable(variable, "names no host", "http://host:port");
   const hasUser = user !== "" || password !== "";
@@ -60,11 +64,11 @@ function parseProxy(variable: string, value: string, secrets: ProxySettings["sec
 }
 
 function unusable(variable: string, what: string, example: string): ToolServerError {
-  const parts = { problem: `${variable} ${what}.`, advice: `Set it to one such as ${example}, or unset it.` };
+  const parts = { problem: `${variable} ${what}.`, advice: `Set it to a URL such as ${example}, or unset it.` };
   return new ToolServerError("SERVER_UNREACHABLE", parts, { details: { wasSent: false, variable } });
 }
 
-/** Whether a list as NO_PROXY has it names the host of a url: by its name or a domain above it, an address, or a network. */
+/** Whether NO_PROXY contains the host of a URL: by its name or a parent domain, an address, or a network. */
 function isExempt(url: URL, list: string): boolean {
   const host = hostOf(url.hostname).toLowerCase().replace(/\.$/, "");
   return list

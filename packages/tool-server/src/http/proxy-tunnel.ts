@@ -4,7 +4,7 @@ import { publish } from "../diagnostics.js";
 import { ConnectObstacle } from "./connect-failure.js";
 import type { ProxyServer } from "./proxy-settings.js";
 
-/** Asks a proxy, by CONNECT, to join `socket` with `target`. Rejects where it does not, and destroys the socket. */
+/** Sends CONNECT to a proxy to open a tunnel to `target` over `socket`. If it fails, rejects and destroys the socket. */
 export function openTunnel(socket: Socket, target: string, proxy: ProxyServer, signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown): void => {
@@ -24,14 +24,14 @@ export function openTunnel(socket: Socket, target: string, proxy: ProxyServer, s
         ...(proxy.authorization === undefined ? {} : { "proxy-authorization": proxy.authorization }),
       },
     });
-    asked.once("connect", (answer, joined: Socket, head) => {
-      const obstacle = obstacleOf(answer, proxy);
+    asked.once("connect", (response, joined: Socket, head) => {
+      const obstacle = obstacleOf(response, proxy);
       if (obstacle !== undefined) return fail(obstacle);
       signal.removeEventListener("abort", onAbort);
       if (head.length > 0) joined.unshift(head);
       resolve(joined);
     });
-    asked.once("response", (answer) => fail(obstacleOf(answer, proxy) ?? notAProxy()));
+    asked.once("response", (response) => fail(obstacleOf(response, proxy) ?? notAProxy()));
     asked.on("error", (error: Error & { code?: string }) => {
       // The parser's code; the rest are errors of the socket.
       fail(error.code?.startsWith("HPE_") ? notAProxy() : error);
@@ -45,31 +45,31 @@ export function openTunnel(socket: Socket, target: string, proxy: ProxyServer, s
 function obstacleOf({ statusCode = 0 }: IncomingMessage, proxy: ProxyServer): ConnectObstacle | undefined {
   if (statusCode >= 200 && statusCode < 300) return undefined;
   const { variable, authorization } = proxy;
-  // In the usual words: its own may repeat the password, also in part.
-  const words = `the proxy answered ${statusCode} ${STATUS_CODES[statusCode] ?? ""}`.trim();
+  // The standard reason phrase: the proxy's own may repeat a part of the password.
+  const words = `the proxy returned ${statusCode} ${STATUS_CODES[statusCode] ?? ""}`.trim();
   if (statusCode === 407) {
     const advice =
       authorization === undefined
-        ? `It requires a user and a password: put a user and a password into ${variable}, as http://user:password@host:port.`
-        : `It does not accept the user or the password in ${variable}: correct them.`;
+        ? `It requires a user and a password: add them to ${variable}, as in http://user:password@host:port.`
+        : `It rejects the user or the password in ${variable}: correct them.`;
     return new ConnectObstacle(words, advice, statusCode);
   }
   if (statusCode === 403)
     return new ConnectObstacle(
       words,
-      "It does not let you go there: ask who runs it, or exempt the host in NO_PROXY.",
+      "It denies access to this host: ask its administrator, or add the host to NO_PROXY.",
       statusCode,
     );
   return new ConnectObstacle(
     words,
-    "It could not reach the server itself: check the host and port in the url, or exempt the host in NO_PROXY.",
+    "It could not reach the server: check the host and port in the URL, or add the host to NO_PROXY.",
     statusCode,
   );
 }
 
 function notAProxy(): ConnectObstacle {
   return new ConnectObstacle(
-    "what answers there is no proxy that knows CONNECT",
+    "the server there is not a proxy that supports CONNECT",
     "Check the host and port of the proxy.",
   );
 }

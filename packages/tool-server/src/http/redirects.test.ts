@@ -33,8 +33,8 @@ describe("[TS-D-HTTP-1] a redirect", () => {
       if (seen.url === "/mcp") response.writeHead(status, { location: "/mcp/" }).end("moved");
       else response.end("here");
     });
-    const answer = await sendWithinOrigin(createTestClient(), request(server.url, method));
-    expect(await answer.text(10)).toBe("here");
+    const response = await sendWithinOrigin(createTestClient(), request(server.url, method));
+    expect(await response.text(10)).toBe("here");
     const [first, second] = server.requests;
     expect(second).toMatchObject({
       method,
@@ -63,10 +63,10 @@ describe("[TS-D-HTTP-1] a redirect", () => {
       [`http://localhost:${other.port}/steal?code=abc123`, `to http://localhost:${other.port}.`],
       [`http://127.0.0.1:${server.port}/`, `to http://127.0.0.1:${server.port}.`],
       ["//evil.example/x", "to http://evil.example."],
-      [`https://localhost:${server.port}/`, "Write https into the url."],
+      [`https://localhost:${server.port}/`, "Use https in the URL."],
       ["javascript:alert(1)", "to javascript:."],
-      [`http://me:pw@localhost:${server.port}/`, "to a url with a user in it"],
-      ["http://[", "to nowhere"],
+      [`http://me:pw@localhost:${server.port}/`, "to a URL that contains a user"],
+      ["http://[", "without a valid Location"],
       ["https://t0ps3cret.evil.example/", "to https://[redacted].evil.example."],
     ] as const;
     const redact = (text: string): string => text.replaceAll("t0ps3cret", "[redacted]");
@@ -90,8 +90,8 @@ describe("[TS-D-HTTP-1] a redirect", () => {
       if (index < rounds) response.writeHead(307, { location: `/${index}` }).end();
       else response.end("here");
     });
-    const answer = await sendWithinOrigin(createTestClient(), request(server.url, "POST"));
-    expect(await answer.text(10)).toBe("here");
+    const response = await sendWithinOrigin(createTestClient(), request(server.url, "POST"));
+    expect(await response.text(10)).toBe("here");
     rounds = 100;
     await expect(sendWithinOrigin(createTestClient(), request(server.url, "GET"))).rejects.toThrow("more than 3 times");
     expect(server.requests).toHaveLength(8);

@@ -1,52 +1,52 @@
 import { ToolServerError } from "../errors.js";
 import { printableText } from "../printable-text.js";
 import { parseUrl } from "../url.js";
-import type { HttpAnswer, HttpClient, HttpRequest } from "./http-client.js";
+import type { HttpClient, HttpRequest, HttpResponse } from "./http-client.js";
 
-/** How often a request is sent on. */
-const mostRedirects = 3;
+/** The maximum number of redirects. */
+const maxRedirects = 3;
 
 /**
- * Sends a request, and follows where the answer sends it within the same origin, with all its headers: 301, 302, 307 and 308
- * of GET, and 307 and 308 of others, which keep their method. At most three times.
+ * Sends a request and follows redirects within the same origin, with all headers: 301, 302, 307 and 308 for GET; 307 and 308
+ * for other methods, which keep the method. At most three times.
  *
- * Rejects with REDIRECT_REFUSED where it leads to another origin, or cannot be followed; nothing is sent there. `redact` takes
- * secrets out of the origin that the message names.
+ * Rejects with REDIRECT_REFUSED if a redirect points to another origin or cannot be followed; nothing is sent there. `redact`
+ * redacts the origin in the message.
  */
 export async function sendWithinOrigin(
   http: HttpClient,
   request: HttpRequest,
   redact: (text: string) => string = (text) => text,
-): Promise<HttpAnswer> {
-  const answer = await http.send(request);
-  return isRedirect(answer.status) ? followWithinOrigin(http, request, answer, redact) : answer;
+): Promise<HttpResponse> {
+  const response = await http.send(request);
+  return isRedirect(response.status) ? followWithinOrigin(http, request, response, redact) : response;
 }
 
-/** Follows where the answer to a request sends it, as `sendWithinOrigin` does. */
+/** Follows the redirects of a response, as `sendWithinOrigin` does. */
 export async function followWithinOrigin(
   http: HttpClient,
   request: HttpRequest,
-  first: HttpAnswer,
+  first: HttpResponse,
   redact: (text: string) => string,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   let url = request.url;
-  let answer = first;
-  for (let followed = 0; isRedirect(answer.status); followed += 1) {
-    const { status, headers } = answer;
-    answer.discard();
-    if (followed === mostRedirects) throw refused(request, status, `more than ${mostRedirects} times in a row`);
+  let response = first;
+  for (let followed = 0; isRedirect(response.status); followed += 1) {
+    const { status, headers } = response;
+    response.discard();
+    if (followed === maxRedirects) throw refused(request, status, `more than ${maxRedirects} times in a row`);
     url = targetOf(request, url, status, headers.location, redact);
-    answer = await http.send({ ...request, url });
+    response = await http.send({ ...request, url });
   }
-  return answer;
+  return response;
 }
 
-/** Whether a status sends the request elsewhere. */
+/** Whether a status is a redirect. */
 export function isRedirect(status: number): boolean {
   return status >= 301 && status <= 308 && status !== 304 && status !== 305 && status !== 306;
 }
 
-/** Where a redirect leads, where it may be followed. */
+/** The target of a redirect that may be followed. */
 function targetOf(
   request: HttpRequest,
   from: URL,
@@ -55,22 +55,22 @@ function targetOf(
   redact: (text: string) => string,
 ): URL {
   const target = location === undefined ? undefined : parseUrl(location, from);
-  if (target === undefined) throw refused(request, status, "to nowhere");
+  if (target === undefined) throw refused(request, status, "without a valid Location");
   if (target.origin !== from.origin) {
     const origin = target.origin === "null" ? target.protocol : target.origin;
     const hint = isUpgrade(from, target)
-      ? "Write https into the url."
-      : "If that is the server you mean, write its url into the configuration.";
+      ? "Use https in the URL."
+      : "If that is the server you mean, put its URL into the configuration.";
     throw refused(
       request,
       status,
       `to ${printableText(redact(origin), 200)}`,
-      `Headers are never taken along. ${hint}`,
+      `Headers are never sent to another origin. ${hint}`,
     );
   }
-  if (target.username !== "" || target.password !== "") throw refused(request, status, "to a url with a user in it");
+  if (target.username !== "" || target.password !== "") throw refused(request, status, "to a URL that contains a user");
   const keepsMethod = status === 307 || status === 308 || (request.method === "GET" && status !== 303);
-  if (!keepsMethod) throw refused(request, status, "within itself in a way that would not repeat the request");
+  if (!keepsMethod) throw refused(request, status, "in a way that does not repeat its method");
   return target;
 }
 
@@ -78,9 +78,9 @@ function isUpgrade(from: URL, target: URL): boolean {
   return from.protocol === "http:" && target.protocol === "https:" && from.hostname === target.hostname;
 }
 
-function refused({ url, leg }: HttpRequest, status: number, where: string, advice?: string): ToolServerError {
-  const who = leg === undefined ? "The server" : `${leg.charAt(0).toUpperCase()}${leg.slice(1)}`;
-  const next = advice ?? "Write the url that it leads to into the configuration.";
-  const problem = `${who} at ${url.origin} answered ${status}, which sends the request ${where}.`;
+function refused({ url, peer }: HttpRequest, status: number, where: string, advice?: string): ToolServerError {
+  const who = peer === undefined ? "The server" : `${peer.charAt(0).toUpperCase()}${peer.slice(1)}`;
+  const next = advice ?? "Put the target URL into the configuration.";
+  const problem = `${who} at ${url.origin} returned ${status}, which redirects the request ${where}.`;
   return new ToolServerError("REDIRECT_REFUSED", { problem, advice: next }, { details: { status, wasSent: true } });
 }

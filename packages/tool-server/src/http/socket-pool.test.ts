@@ -37,14 +37,14 @@ describe("a socket", () => {
   test("is seen with the host and port that were asked for, and asks whether its silent peer is there", async () => {
     const server = await startHostileServer((_, response) => response.end("x"));
     const { http, published } = createTestClient();
-    const answer = await http.send(get(server.url));
-    expect(answer.socketInfo).toMatchObject({ kind: "socket", remoteName: `localhost:${server.port}` });
-    expect([...published.sockets.keys()]).toEqual([answer.socketInfo]);
-    const { socket } = answer.socketInfo as { socket: Socket };
+    const response = await http.send(get(server.url));
+    expect(response.socketInfo).toMatchObject({ kind: "socket", remoteName: `localhost:${server.port}` });
+    expect([...published.sockets.keys()]).toEqual([response.socketInfo]);
+    const { socket } = response.socketInfo as { socket: Socket };
     expect(socket.remotePort).toBe(server.port);
     const keepAlive = Object.getOwnPropertySymbols(socket).find((symbol) => symbol.description === "kSetKeepAlive");
     expect(keepAlive && Reflect.get(socket, keepAlive)).toBe(true);
-    await answer.text(10);
+    await response.text(10);
   });
 
   test("is given up when it was idle for long, and says so", async () => {
@@ -62,7 +62,7 @@ describe("a socket", () => {
     const { http, published } = createTestClient();
     for (let index = 0; index < 3; index += 1) await (await http.send(get(server.url))).text(10);
     await vi.waitFor(() => expect(published.totals()).toMatchObject({ closed: 1, "stream-succeeded": 3 }), waiting);
-    expect(published.reasons).toEqual(["No other request can be sent on it after the last response."]);
+    expect(published.reasons).toEqual(["The last response ended the connection."]);
   });
 
   test("counts a request that failed, and says why it closed", async () => {
@@ -70,7 +70,7 @@ describe("a socket", () => {
     const { http, published } = createTestClient();
     await failureOf(http.send(get(server.url)));
     expect(published.totals()).toMatchObject({ opened: 1, closed: 1, "stream-started": 1, "stream-failed": 1 });
-    expect(published.reasons).toEqual(["The server ended it."]);
+    expect(published.reasons).toEqual(["The server closed it."]);
   });
 
   test("for what is not HTTP is opened, seen, and closed with the client", async () => {
@@ -108,9 +108,9 @@ describe("the connections to one origin", () => {
     await expect(given).rejects.toThrow("enough");
 
     expect(server.connections).toBe(257);
-    for (const answer of held.splice(0)) answer();
+    for (const response of held.splice(0)) response();
     await vi.waitFor(() => expect(held).toHaveLength(44), waiting);
-    for (const answer of held.splice(0)) answer();
+    for (const response of held.splice(0)) response();
     expect(await Promise.all(calls)).toEqual(Array(300).fill("late"));
     expect(server.connections).toBe(257);
     expect(published.totals()).toMatchObject({ opened: 257, "stream-started": 301, "stream-succeeded": 301 });
@@ -181,10 +181,10 @@ describe("a dead pooled socket after idling", () => {
     });
     const { http } = createTestClient();
     const written: unknown[] = [];
-    const answer = await http.send(
+    const response = await http.send(
       get(server.url, { isSafe: true, onWritten: (socketInfo) => written.push(socketInfo) }),
     );
-    expect(await answer.text(10)).toBe("x");
+    expect(await response.text(10)).toBe("x");
     expect(new Set(written).size).toBe(2);
     await failureOf(http.send(get(new URL("/never", server.url), { isSafe: true })));
     expect(server.requests.filter(({ url }) => url === "/never")).toHaveLength(2);

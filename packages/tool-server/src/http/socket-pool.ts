@@ -2,27 +2,27 @@ import type { Cancellation } from "../cancellation.js";
 import type { TransportInfo } from "../connection-info.js";
 import type { HttpConnection } from "./http-connection.js";
 
-/** How many connections there may be to one origin, and how many more for requests that others wait for. */
+/** The maximum number of connections to one origin, and the additional reserve for requests that others depend on. */
 const [maxConnections, reservedConnections] = [256, 16];
 
-/** The connections of one client, by origin. Those that are idle are used again, the youngest first. */
+/** The connections of one client, by origin. Idle connections are reused, the most recent first. */
 export interface SocketPool {
-  /** An idle connection to an origin that belongs to this transport. Its caller sends a request on it, or gives it back. */
+  /** Takes an idle connection of this transport to an origin. The caller sends a request on it, or gives it back. */
   take(origin: string, transport: TransportInfo): HttpConnection | undefined;
-  /** Permission to open one more, or undefined if there are as many as allowed. The caller adds it, or calls `release`. */
+  /** Returns permission to open one more, or undefined at the limit. The caller calls `add` or `release`. */
   claim(origin: string, usesReserve: boolean): { release(): void } | undefined;
-  /** Resolves when `take` or `claim` may succeed. Rejects with the reason of a signal. */
+  /** Resolves when `take` or `claim` may succeed. Rejects with a signal's reason. */
   vacancy(origin: string, signals: readonly (Cancellation | undefined)[]): Promise<void>;
   /** Adds a connection that was claimed. */
   add(connection: HttpConnection): void;
   giveBack(connection: HttpConnection): void;
-  /** All of them, idle or not. */
+  /** All connections, idle or not. */
   all(): Iterable<HttpConnection>;
 }
 
 /** The connections to one origin. */
 interface OriginSockets {
-  /** With those that are being opened. */
+  /** Including those that are being opened. */
   count: number;
   readonly idle: HttpConnection[];
   readonly waiting: Set<() => void>;
@@ -55,7 +55,7 @@ export function createSocketPool(): SocketPool {
         const { socket, transport: owner } = found.trackedSocket.info;
         if (socket.destroyed) continue;
         if (owner === transport) return found;
-        found.trackedSocket.end("The transport that it belonged to has ended.");
+        found.trackedSocket.end("Its transport has ended.");
       }
       return undefined;
     },
@@ -100,7 +100,7 @@ export function createSocketPool(): SocketPool {
       const { socket } = trackedSocket.info;
       const sockets = at(origin);
       connection.wasUsed = true;
-      // A server that responds before it has read the request may not read the rest.
+      // A server that responds before it has read the request may never read the rest.
       if (socket.writableLength > 0) trackedSocket.end("The server responded before it had read the request.");
       else if (!socket.destroyed) sockets.idle.push(connection);
       wakeOne(sockets);

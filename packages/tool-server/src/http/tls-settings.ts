@@ -2,36 +2,36 @@ import { readFileSync } from "node:fs";
 import * as tls from "node:tls";
 import { ToolServerError } from "../errors.js";
 
-/** What TLS knows beyond its defaults. No setting turns a check off. */
+/** Additional TLS settings. None of them disables a check. */
 export interface TlsSettings {
-  /** Certificates of authorities that are trusted besides the usual ones, as PEM. */
+  /** CA certificates to trust in addition to the default ones, in PEM. */
   readonly ca?: string | undefined;
-  /** The certificate of this client and its key, as PEM: both or none. */
+  /** The client certificate and its key, in PEM: both or none. */
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
 }
 
-/** The contexts of TLS of one client. */
+/** The TLS contexts of one client. */
 export interface TlsContexts {
   /** For a server. */
   readonly server: tls.SecureContext;
-  /** For a proxy, which never sees the certificate of the client. */
+  /** For a proxy, which never gets the client certificate. */
   readonly proxy: tls.SecureContext;
 }
 
 /**
- * Makes the contexts of TLS. Throws CREDENTIAL_UNUSABLE where a certificate or a key cannot be used. `extra` is the file that
- * NODE_EXTRA_CA_CERTS names: Node adds it to its own list alone, so it has to be added to ours.
+ * Creates the TLS contexts. Throws CREDENTIAL_UNUSABLE if a certificate or a key cannot be used. `extra` is the file in
+ * NODE_EXTRA_CA_CERTS: Node adds it only to its default list, so it has to be added to ours.
  */
 export function createTlsContexts(settings: TlsSettings, extra: string | undefined): TlsContexts {
   const { ca, certificate, key } = settings;
   if ((certificate === undefined) !== (key === undefined)) {
-    throw unusable("A client certificate needs its key, and a key its certificate", "Give both, or none");
+    throw unusable("A client certificate requires its key, and a key requires its certificate", "Pass both or none");
   }
   if (ca !== undefined && !/-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/.test(ca)) {
     throw unusable(
-      "The certificates of authorities hold no certificate in PEM",
-      "Give a file that begins with -----BEGIN CERTIFICATE-----",
+      "The CA file contains no certificate in PEM format",
+      "Pass a file that starts with -----BEGIN CERTIFICATE-----",
     );
   }
   try {
@@ -40,16 +40,16 @@ export function createTlsContexts(settings: TlsSettings, extra: string | undefin
     const trusted = ca === undefined ? {} : { ca: [...usualAuthorities(extra), ca] };
     return { server: tls.createSecureContext({ ...trusted, cert: certificate, key }), proxy };
   } catch (cause) {
-    // OpenSSL names the defect, and quotes nothing of the key.
+    // OpenSSL names the defect and quotes nothing of the key.
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw unusable(
       `The certificates or the key cannot be used (${reason})`,
-      "Check that the files are PEM, belong together, and that the key has no passphrase",
+      "Check that the files are in PEM format, belong together, and that the key has no passphrase",
     );
   }
 }
 
-/** By the authorities that they trust besides the usual ones: to read all of them takes a while, and many servers share one. */
+/** By their additional CAs: loading all CAs takes a while, and many servers share one context. */
 const contexts = new Map<string | undefined, tls.SecureContext>();
 
 function trusting(ca: string | undefined, extra: string | undefined): tls.SecureContext {
@@ -61,14 +61,14 @@ function trusting(ca: string | undefined, extra: string | undefined): tls.Secure
 }
 
 function usualAuthorities(extra: string | undefined): string[] {
-  // Newer than the oldest Node that is supported.
+  // Newer than the oldest supported Node version.
   const { getCACertificates } = tls as { getCACertificates?: (type: "default") => string[] };
   if (getCACertificates !== undefined) return getCACertificates("default");
   if (extra === undefined || extra === "") return [...tls.rootCertificates];
   try {
     return [...tls.rootCertificates, readFileSync(extra, "utf8")];
   } catch {
-    // Node has warned of it by itself.
+    // Node has already printed a warning.
     return [...tls.rootCertificates];
   }
 }

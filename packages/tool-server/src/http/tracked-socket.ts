@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { NetworkSocketInfo, TransportInfo } from "../connection-info.js";
 import { publish } from "../diagnostics.js";
-import { isParserError, isUnaskedResponse } from "./exchange-failure.js";
+import { isParserError, isUnsolicitedResponse } from "./exchange-failure.js";
 
 const infos = new WeakMap<Socket, NetworkSocketInfo>();
 
@@ -10,18 +10,18 @@ export function socketInfoOf(socket: Socket): NetworkSocketInfo | undefined {
   return infos.get(socket);
 }
 
-/** A socket that is open. */
+/** An open socket that is published to observers. */
 export interface TrackedSocket {
   readonly info: NetworkSocketInfo;
   /** Resolves once the socket is closed. */
   readonly closed: Promise<void>;
   /** The first error of the socket. */
   readonly error: Error | undefined;
-  /** Ends the socket, for this reason. */
+  /** Closes the socket; the reason is published. */
   end(reason: string): void;
 }
 
-/** Publishes a socket as a `SocketInfo`, from now until it closes. `redact` takes secrets out of the reason. */
+/** Publishes a socket from now until it closes. `redact` redacts the reason. */
 export function trackSocket(
   socket: Socket,
   transport: TransportInfo,
@@ -39,7 +39,7 @@ export function trackSocket(
   });
   const closed = new Promise<void>((resolve) => {
     socket.once("close", () => {
-      publish("socket:closed", { subject: info, reason: redact(reason ?? "The server ended it.") });
+      publish("socket:closed", { subject: info, reason: redact(reason ?? "The server closed it.") });
       resolve();
     });
   });
@@ -56,18 +56,18 @@ export function trackSocket(
   };
 }
 
-/** What undici destroys a socket with, in our words. */
+/** Messages with which undici, whose version is pinned, destroys a socket, and what they mean to people. */
 const reasons: Readonly<Record<string, string>> = {
-  aborted: "A request on it was called off.",
-  // Also of a server that keeps connections alive: it may end any of them with a response.
-  reset: "No other request can be sent on it after the last response.",
+  aborted: "A request on it was cancelled.",
+  // A server that keeps connections alive may also close one after a response.
+  reset: "The last response ended the connection.",
   "socket idle timeout": "It was idle.",
-  "other side closed": "The server ended it.",
-  closed: "The server ended it.",
+  "other side closed": "The server closed it.",
+  closed: "The server closed it.",
 };
 
 function reasonOf(error: Error): string {
-  if (isParserError(error)) return "The server does not speak HTTP as it should.";
-  if (isUnaskedResponse(error)) return "The server spoke without being asked.";
-  return reasons[error.message] ?? `It broke: ${error.message}`;
+  if (isParserError(error)) return "The server violates HTTP.";
+  if (isUnsolicitedResponse(error)) return "The server sent an unsolicited response.";
+  return reasons[error.message] ?? `It failed: ${error.message}`;
 }

@@ -53,7 +53,7 @@ export function describeOutcome(outcome: NotStarted | ProcessStop): string {
     case "too-much-output":
       return `wrote more than ${outcome.limitBytes} bytes and was stopped`;
     case "aborted":
-      return "was called off";
+      return "was cancelled";
     case "not-found":
       return describeAbsence(outcome);
     case "not-executable":

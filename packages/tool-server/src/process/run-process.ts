@@ -27,7 +27,7 @@ export async function runProcess(options: RunOptions): Promise<ProcessOutcome> {
     void child.end();
   };
   const onAbort = (): void => stopFor({ kind: "aborted" });
-  const callOff = clock.after(timeLimitMs, () => stopFor({ kind: "timed-out", limitMs: timeLimitMs }));
+  const cancel = clock.after(timeLimitMs, () => stopFor({ kind: "timed-out", limitMs: timeLimitMs }));
   if (signal?.aborted) onAbort();
   else signal?.addEventListener("abort", onAbort, { once: true });
 
@@ -42,7 +42,7 @@ export async function runProcess(options: RunOptions): Promise<ProcessOutcome> {
 
   const exit = await child.exited;
   // From here on its result stands: what it left behind is ended by a clock of its own.
-  callOff();
+  cancel();
   signal?.removeEventListener("abort", onAbort);
   await child.ended;
   await drain(child.stdout);

@@ -39,7 +39,7 @@ describe("a proxy", () => {
   });
 
   test("that does not lead there is gone past", async () => {
-    const proxy = await startConnectProxy({ answer: "HTTP/1.1 403 Forbidden\r\n\r\n" });
+    const proxy = await startConnectProxy({ response: "HTTP/1.1 403 Forbidden\r\n\r\n" });
     const explained = await throughProxy(proxy.url());
     expect(firstOf(explained)).toMatchObject({ cause: "proxy-refuses", mend: { command: "export NO_PROXY=api.test" } });
   });

@@ -19,7 +19,7 @@ export interface Line {
 export interface TestBridge {
   /** Sends a message, or several, or any text. */
   send(...messages: readonly (object | string)[]): void;
-  /** Sends a request; resolves with its answer. */
+  /** Sends a request; resolves with its response. */
   ask(method: string, params?: Record<string, unknown>): Promise<Line>;
   /** What came, in order. */
   readonly lines: readonly Line[];
@@ -93,7 +93,7 @@ export function startBridge(url: URL | string, options: Partial<BridgeOptions> =
 /** Begins a session of the older era. */
 export async function initialize(bridge: TestBridge): Promise<Line> {
   const clientInfo = { name: "test", version: "1" };
-  const answer = await bridge.ask("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo });
+  const response = await bridge.ask("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo });
   bridge.send({ jsonrpc: "2.0", method: "notifications/initialized" });
-  return answer;
+  return response;
 }

@@ -5,7 +5,7 @@ import { initialize, startBridge } from "./bridge.test.helper.js";
 import { modern, startToolServer, startWebSocketServer } from "./tool-server.test.helper.js";
 
 describe("a request that the client calls off", () => {
-  test("in the older era is called off at the server, and its exchange ends", async () => {
+  test("in the older era is cancelled at the server, and its exchange ends", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url);
     await initialize(bridge);
@@ -14,12 +14,12 @@ describe("a request that the client calls off", () => {
     bridge.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "c" } });
     await vi.waitFor(() => expect(server.asked("notifications/cancelled")).toHaveLength(1), waiting);
     await vi.waitFor(() => expect(server.waiting[0]?.destroyed).toBe(true), waiting);
-    // Nobody waits for an answer.
+    // Nobody waits for a response.
     await bridge.ask("tools/list");
     expect(bridge.lines.filter(({ id }) => id === "c")).toEqual([]);
   });
 
-  test("in the newer era is called off by the end of its exchange alone", async () => {
+  test("in the newer era is cancelled by the end of its exchange alone", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url);
     bridge.send({ jsonrpc: "2.0", id: "c", method: "tools/call", params: modern({ name: "wait" }) });
@@ -31,7 +31,7 @@ describe("a request that the client calls off", () => {
     expect(bridge.lines.filter(({ id }) => id === "c")).toEqual([]);
   });
 
-  test("over a socket that all share is called off by a message, in either era", async () => {
+  test("over a socket that all share is cancelled by a message, in either era", async () => {
     const server = await startWebSocketServer();
     const bridge = startBridge(server.url, { type: "ws" });
     bridge.send({ jsonrpc: "2.0", id: "c", method: "tools/call", params: modern({ name: "wait" }) });
@@ -54,19 +54,19 @@ describe("a WebSocket", () => {
     expect([server.seen("initialize").length, server.seen("tools/call").length]).toEqual([2, 1]);
   });
 
-  test("passes requests of the server on, and their answers back", async () => {
+  test("passes requests of the server on, and their responses back", async () => {
     const server = await startWebSocketServer();
     const bridge = startBridge(server.url, { type: "ws" });
     await initialize(bridge);
     for (const socket of server.sockets) socket.send('{"jsonrpc":"2.0","id":"s1","method":"roots/list"}');
     await vi.waitFor(() => expect(bridge.lines.some(({ method }) => method === "roots/list")).toBe(true), waiting);
     bridge.send({ jsonrpc: "2.0", id: "s1", result: { roots: [] } });
-    await vi.waitFor(() => expect(server.answers).toEqual([{ roots: [] }]), waiting);
+    await vi.waitFor(() => expect(server.responses).toEqual([{ roots: [] }]), waiting);
   });
 });
 
 describe("what the client sends", () => {
-  test("may be 5 MB, and so may the answer", async () => {
+  test("may be 5 MB, and so may the response", async () => {
     const server = await startToolServer();
     const text = "x".repeat(5 * 1024 * 1024);
     const { result } = await startBridge(server.url).ask("tools/call", { name: "x", text });

@@ -88,7 +88,7 @@ export async function relay(options: RelayOptions): Promise<void> {
   });
   options.onStarted?.(upstream.reopen);
 
-  const callOff = (id: RequestId, message: RpcMessage): void => {
+  const cancel = (id: RequestId, message: RpcMessage): void => {
     const request = open.get(id);
     open.delete(id);
     request?.controller.abort();
@@ -102,7 +102,7 @@ export async function relay(options: RelayOptions): Promise<void> {
     const cancelled = cancelledIdOf(message);
     const id = requestIdOf(message);
     if (cancelled !== undefined) {
-      callOff(cancelled, message);
+      cancel(cancelled, message);
     } else if (id === undefined) {
       tell(message);
     } else {

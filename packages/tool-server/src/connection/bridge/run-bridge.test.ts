@@ -49,7 +49,7 @@ describe("[TS-MTLS-3] a bridge performs mutual TLS with the certificate and key 
     [
       "to a server whose authority is not trusted",
       { certificate: clientTls.certificate, key: clientTls.key },
-      /authority that is not trusted here/,
+      /CA that is not trusted here/,
     ],
   ])("%s every request is answered with what is wrong", async (_, tls, expected) => {
     const server = await startToolServer();
@@ -78,8 +78,8 @@ describe("[TS-D-BRIDGE-1] every request is answered", () => {
     const server = await startToolServer();
     server.kill();
     const bridge = startBridge(server.url);
-    const answers = await Promise.all([bridge.ask("initialize"), bridge.ask("tools/list")]);
-    for (const { error } of answers) {
+    const responses = await Promise.all([bridge.ask("initialize"), bridge.ask("tools/list")]);
+    for (const { error } of responses) {
       expect(error).toMatchObject({ code: -32000, message: expect.stringMatching(/nothing listens there/) });
     }
   });
@@ -92,12 +92,12 @@ describe("[TS-D-BRIDGE-1] every request is answered", () => {
     await vi.waitFor(() => expect(server.waiting).toHaveLength(100), waiting);
     server.kill();
     for (const { error } of await Promise.all(calls)) {
-      expect(error).toMatchObject({ code: -32000, message: expect.stringContaining("ended the connection") });
+      expect(error).toMatchObject({ code: -32000, message: expect.stringContaining("closed the connection") });
     }
     expect(server.asked("tools/call")).toHaveLength(100);
   });
 
-  test("with an error where it is no tool server, by what answers", async () => {
+  test("with an error where it is no tool server, by what responds", async () => {
     const server = await startToolServer((_, response) => {
       response.writeHead(200, { "content-type": "text/html" }).end("<html><title>Sign in</title>");
       return true;
@@ -112,10 +112,12 @@ describe("[TS-D-BRIDGE-1] every request is answered", () => {
     await initialize(bridge);
     await bridge.ask("tools/call", { name: "before" });
     server.forget();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) => bridge.ask("tools/call", { name: `after ${index}` })),
     );
-    expect(answers.map(({ result }) => result?.got)).toEqual(answers.map((_, index) => ({ name: `after ${index}` })));
+    expect(responses.map(({ result }) => result?.got)).toEqual(
+      responses.map((_, index) => ({ name: `after ${index}` })),
+    );
     expect(server.asked("initialize")).toHaveLength(2);
     expect(server.asked("initialize")[1]?.params).toEqual(server.asked("initialize")[0]?.params);
     expect(server.asked("notifications/initialized")).toHaveLength(2);

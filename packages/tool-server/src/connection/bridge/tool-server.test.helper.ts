@@ -49,7 +49,7 @@ export async function startToolServer(
       if (over(message, response, request)) return;
       if (typeof session === "string" && !sessions.has(session)) return response.writeHead(404).end();
       if (message.id === undefined) return response.writeHead(202).end();
-      const answer = (result: object, headers: Record<string, string> = {}): void => {
+      const respond = (result: object, headers: Record<string, string> = {}): void => {
         response.writeHead(200, { "content-type": "application/json", ...headers });
         response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id, result }));
       };
@@ -57,10 +57,10 @@ export async function startToolServer(
         const id = `session-${sessions.size}-${Math.random()}`;
         sessions.add(id);
         const result = { protocolVersion: "2025-06-18", capabilities: {}, serverInfo: { name: "t", version: "1" } };
-        return answer(result, { "mcp-session-id": id });
+        return respond(result, { "mcp-session-id": id });
       }
       if (message.params?.name === "wait") return held.push(response);
-      return answer({ content: [], got: message.params });
+      return respond({ content: [], got: message.params });
     },
     { tls },
   );
@@ -83,20 +83,20 @@ export interface WebSocketToolServer {
   readonly sockets: ReadonlySet<WebSocket>;
   seen(method: string): readonly Line[];
   /** What its own requests were answered with. */
-  readonly answers: readonly unknown[];
+  readonly responses: readonly unknown[];
 }
 
-/** A server of the older era over WebSocket, which never answers a call of `wait`. Ends with the test. */
+/** A server of the older era over WebSocket, which never responses a call of `wait`. Ends with the test. */
 export async function startWebSocketServer(): Promise<WebSocketToolServer> {
   const seen: Line[] = [];
-  const answers: unknown[] = [];
+  const responses: unknown[] = [];
   const https = createServer(mutualTls());
   const server = new WebSocketServer({ server: https, handleProtocols: () => "mcp" });
   server.on("connection", (socket) => {
     socket.on("message", (data) => {
       const message = JSON.parse(String(data)) as Line;
       seen.push(message);
-      if (message.method === undefined) answers.push(message.result);
+      if (message.method === undefined) responses.push(message.result);
       else if (message.id !== undefined && message.params?.name !== "wait") {
         const result = message.method === "initialize" ? { protocolVersion: "2025-06-18" } : {};
         socket.send(JSON.stringify({ jsonrpc: "2.0", id: message.id, result }));
@@ -112,7 +112,7 @@ export async function startWebSocketServer(): Promise<WebSocketToolServer> {
   return {
     url: new URL(`wss://localhost:${(https.address() as AddressInfo).port}/`),
     sockets: server.clients,
-    answers,
+    responses,
     seen: (method) => seen.filter((each) => each.method === method),
   };
 }

@@ -9,7 +9,7 @@ export interface UpstreamOptions {
   /** A new transport to the server, not yet started. */
   readonly openTransport: () => ToolTransport;
   readonly onMessage: (message: RpcMessage) => void;
-  /** No answer comes to these requests any more. */
+  /** No response comes to these requests any more. */
   readonly onLost: (requests: Iterable<RequestId>, failure: ToolServerError) => void;
   /** What went wrong and concerns no request. */
   readonly onProblem: (text: string) => void;
@@ -36,8 +36,8 @@ interface Link {
   readonly transport: ToolTransport;
   /** The requests of the client that are not answered. */
   readonly open: Set<RequestId>;
-  /** Gets the answer to the handshake that is repeated. */
-  onHandshake: ((answer: RpcMessage) => void) | undefined;
+  /** Gets the response to the handshake that is repeated. */
+  onHandshake: ((response: RpcMessage) => void) | undefined;
   /** Resolves when it has ended. */
   readonly over: Promise<ToolServerError>;
   /** Whether another has taken its place: it ends with its last request. */
@@ -192,13 +192,13 @@ async function repeatHandshake(link: Link, request: RpcRequest, done: RpcMessage
     link.onHandshake = resolve;
   });
   await transport.send({ ...request, id: ownId });
-  const answer = await Promise.race([answered, link.over]);
-  if (answer instanceof Error) throw answer;
-  if (!("method" in answer) && answer.error !== undefined) {
-    const problem = `The server started no new session: ${answer.error.message}`;
+  const response = await Promise.race([answered, link.over]);
+  if (response instanceof Error) throw response;
+  if (!("method" in response) && response.error !== undefined) {
+    const problem = `The server started no new session: ${response.error.message}`;
     throw new ToolServerError("CALL_REFUSED", { problem, advice: "Check the log of the server." });
   }
-  adoptVersion(answer, transport);
+  adoptVersion(response, transport);
   await transport.send(done);
 }
 

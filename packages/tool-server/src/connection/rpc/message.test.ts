@@ -29,7 +29,7 @@ test.each([
   expect(isNestedDeeper(text, most)).toBe(isDeeper);
 });
 
-test("what cannot be written is an error where it is an answer, nothing where it is a notification, and fails where it is a request", () => {
+test("what cannot be written is an error where it is a response, nothing where it is a notification, and fails where it is a request", () => {
   const abyss: unknown = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
   const jsonrpc = "2.0";
   expect(JSON.parse(encodeMessage({ jsonrpc, id: 1, result: { abyss } }))).toMatchObject({ id: 1, error: {} });

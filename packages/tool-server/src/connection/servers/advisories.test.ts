@@ -75,7 +75,7 @@ async function use(servers: ToolServers, name: string): Promise<string> {
   try {
     const connection = await servers.open(name);
     await connection.callTool({ name: "anything", arguments: {} });
-    return "answer";
+    return "response";
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;
     return error.code;
@@ -161,7 +161,7 @@ test.each(["http", "sse", "ws"] as const)(
       },
     };
     await project.approve(entries);
-    expect(await use(project.open(entries), "notes")).not.toBe("answer");
+    expect(await use(project.open(entries), "notes")).not.toBe("response");
     // What was sent was sent with both, and to the server alone.
     expect(server.requests[0]?.headers).toMatchObject({
       authorization: "Bearer value-of-the-notes-token",

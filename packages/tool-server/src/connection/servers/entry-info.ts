@@ -9,12 +9,12 @@ import { describeDuration } from "../../duration.js";
 import { printableText } from "../../printable-text.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 
-const longestTarget = 300;
+const maxTarget = 300;
 
 /** What a connection leads to, for people: the url, or `stdio:` and the command with its arguments. Redacted and escaped. */
 export function targetOf(entry: ResolvedEntry, redact: (text: string) => string): string {
-  if (entry.type !== "stdio") return printableText(redact(entry.url), longestTarget);
-  return printableText(redact(`stdio:${[entry.command, ...entry.args].join(" ")}`), longestTarget);
+  if (entry.type !== "stdio") return printableText(redact(entry.url), maxTarget);
+  return printableText(redact(`stdio:${[entry.command, ...entry.args].join(" ")}`), maxTarget);
 }
 
 /** The values of the variables by which an entry chooses a tenant, by name. */

@@ -12,7 +12,7 @@ const script = (folder: string) => `
   const { existsSync, writeFileSync } = require("node:fs");
   writeFileSync("${folder}/running", String(process.pid));
   const lines = [];
-  const answer = (line) => {
+  const response = (line) => {
     const { id, method, params } = JSON.parse(line);
     if (id === undefined) return;
     const result = { protocolVersion: params?.protocolVersion, capabilities: {}, serverInfo: { name: "n", version: "1" } };
@@ -24,10 +24,10 @@ const script = (folder: string) => `
     if (!existsSync("${folder}/downloaded")) return;
     clearInterval(timer);
     isReady = true;
-    lines.forEach(answer);
+    lines.forEach(response);
   }, 10);
   require("node:readline").createInterface({ input: process.stdin })
-    .on("line", (line) => (isReady ? answer(line) : lines.push(line)))
+    .on("line", (line) => (isReady ? response(line) : lines.push(line)))
     .on("close", () => process.exit());`;
 
 async function connect(command: string) {

@@ -4,7 +4,7 @@ import { createScriptFolder, type ScriptFolder } from "../../process/temporary-s
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { createToolServers, type ToolServers } from "./tool-servers.js";
 
-/** A stdio server that is this script, with so long for an answer. */
+/** A stdio server that is this script, with so long for a response. */
 async function serve(
   write: (folder: ScriptFolder) => Promise<string>,
   limits: { readonly idleTimeoutMs?: number; readonly connectTimeoutMs?: number },
@@ -27,7 +27,7 @@ async function serve(
 
 const advice = "A server writes its log to standard error.";
 
-test("[TS-D-CONN-2] a handshake that gets text in place of an answer says so", async () => {
+test("[TS-D-CONN-2] a handshake that gets text in place of a response says so", async () => {
   const servers = await serve(({ sh }) => sh('echo "Listening on port 3000"; while read line; do :; done'), {
     connectTimeoutMs: 2000,
   });
@@ -43,11 +43,11 @@ test("[TS-D-CONN-2] a handshake that gets text in place of an answer says so", a
 test("[TS-D-CONN-2] so does a call", async () => {
   const script = `require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
       const { id, method, params } = JSON.parse(line);
-      const answer = (more) => console.log(JSON.stringify({ jsonrpc: "2.0", id, ...more }));
+      const response = (more) => console.log(JSON.stringify({ jsonrpc: "2.0", id, ...more }));
       if (method === "initialize")
-        answer({ result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "n", version: "1" } } });
+        response({ result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "n", version: "1" } } });
       else if (method === "tools/call") console.log("{ rows: [ 1, 2 ] }");
-      else if (id !== undefined) answer({ error: { code: -32601, message: "no" } });
+      else if (id !== undefined) response({ error: { code: -32601, message: "no" } });
     });`;
   const servers = await serve(({ node }) => node(script), { idleTimeoutMs: 2000 });
   const connection = await servers.open("notes");

@@ -16,7 +16,7 @@ export interface FloodServer {
   connections?(): number;
 }
 
-/** Opens a transport to a server that answers each request with an empty result, and counts the responses that it takes. */
+/** Opens a transport to a server that responds each request with an empty result, and counts the responses that it takes. */
 export type OpenFlood = (context: TransportContext, take: (message: JSONRPCMessage) => void) => Promise<FloodServer>;
 
 /** More than the buffers of pipes and of loopback sockets take: what a hostile server sends, and what it makes us send. */
@@ -30,7 +30,7 @@ interface Flooded {
   readonly server: FloodServer;
   /** How many responses wait to be taken. */
   pending(): number;
-  mostPending(): number;
+  maxPending(): number;
   readonly taken: JSONRPCMessage[];
   /** How many requests of the server arrived. */
   arrived(): number;
@@ -45,7 +45,7 @@ export function describeFloodContract(name: string, open: OpenFlood): void {
     const server = await open(context, (message) => taken.push(message));
     const { transport } = server;
     onTestFinished(() => transport.close());
-    let [pending, mostPending, arrived, closed] = [0, 0, 0, false];
+    let [pending, maxPending, arrived, closed] = [0, 0, 0, false];
     transport.onclose = () => {
       closed = true;
     };
@@ -56,7 +56,7 @@ export function describeFloodContract(name: string, open: OpenFlood): void {
       const { id } = message;
       void Promise.resolve().then(() => {
         pending += 1;
-        mostPending = Math.max(mostPending, pending);
+        maxPending = Math.max(maxPending, pending);
         const settle = (): void => {
           pending -= 1;
         };
@@ -67,7 +67,7 @@ export function describeFloodContract(name: string, open: OpenFlood): void {
     return {
       server,
       pending: () => pending,
-      mostPending: () => mostPending,
+      maxPending: () => maxPending,
       taken,
       arrived: () => arrived,
       closed: () => closed,
@@ -100,7 +100,7 @@ export function describeFloodContract(name: string, open: OpenFlood): void {
       flood(server);
       await settled(hostile);
       expect(hostile.pending()).toBeGreaterThan(0);
-      expect(hostile.mostPending()).toBeLessThan(maxPending);
+      expect(hostile.maxPending()).toBeLessThan(maxPending);
       expect(server.connections?.() ?? 0).toBeLessThanOrEqual(maxConnections);
 
       other.server.send({ jsonrpc: "2.0", id: "victim", method: "ping" });
@@ -109,7 +109,7 @@ export function describeFloodContract(name: string, open: OpenFlood): void {
       server.release();
       await vi.waitFor(() => expect(hostile.taken).toHaveLength(floodRequests), { timeout: 60_000, interval: 20 });
       await vi.waitFor(() => expect(hostile.pending()).toBe(0), waiting);
-      expect(hostile.mostPending()).toBeLessThan(maxPending);
+      expect(hostile.maxPending()).toBeLessThan(maxPending);
       expect(server.connections?.() ?? 0).toBeLessThanOrEqual(maxConnections);
       expect(server.transport.failure).toBeUndefined();
       expect(hostile.closed()).toBe(false);

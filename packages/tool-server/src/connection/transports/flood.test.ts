@@ -76,12 +76,12 @@ async function servePosts(
       return;
     }
     const message = JSON.parse(request.body) as JSONRPCMessage;
-    const answer = (): void => {
+    const respond = (): void => {
       if (!("method" in message)) take(message);
       response.writeHead(202).end();
     };
-    if (isHeld) held.push(answer);
-    else answer();
+    if (isHeld) held.push(respond);
+    else respond();
   });
   return {
     url: server.url,
@@ -90,7 +90,7 @@ async function servePosts(
     },
     release() {
       isHeld = false;
-      for (const answer of held.splice(0)) answer();
+      for (const response of held.splice(0)) response();
     },
     connections: () => server.sockets.size,
   };

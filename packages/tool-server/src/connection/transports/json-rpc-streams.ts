@@ -4,7 +4,7 @@ import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf, responseId
 
 /**
  * Tells what passes over a socket that all requests share. Each request of ours begins a stream, which succeeds with its
- * answer, and fails where it is called off or the socket ends.
+ * response, and fails where it is cancelled or the socket ends.
  */
 export interface JsonRpcStreams {
   /** A message is about to be written. */
@@ -12,7 +12,7 @@ export interface JsonRpcStreams {
   /** Messages were written. Default: one. */
   sent(messages?: number): void;
   received(message: RpcMessage): void;
-  /** The socket ended: no more answers come. */
+  /** The socket ended: no more responses come. */
   end(): void;
 }
 

@@ -4,7 +4,7 @@ import { deliver } from "./transport-life.js";
 
 /**
  * Hands messages to whoever listens to a transport, in order, and each notification before what follows it: the SDK handles
- * one a moment later than it gets it, and would drop the progress of a call whose answer came in the same breath.
+ * one a moment later than it gets it, and would drop the progress of a call whose response came in the same breath.
  */
 export function createDelivery(
   transport: ToolTransport,

@@ -3,14 +3,14 @@ import { diagnoseRefusal } from "../../auth/credentials/diagnose-refusal.js";
 import type { HeaderFields } from "../../auth/credentials/header-fields.js";
 import { isRefusal } from "../../auth/credentials/refusal-rules.js";
 import { ToolServerError } from "../../errors.js";
-import type { AnswerHeaders } from "../../http/http-client.js";
+import type { ResponseHeaders } from "../../http/http-client.js";
 import type { RefusalCause, RefusalFinding } from "../../refusal-finding.js";
 import type { TransportContext } from "./transport.js";
 
 /** A request that was answered with 401 or 403. */
 export interface RefusedRequest extends Pick<Refusal, "status" | "sent" | "attempt" | "signal"> {
-  /** The headers of the answer. */
-  readonly answered: AnswerHeaders;
+  /** The headers of the response. */
+  readonly answered: ResponseHeaders;
 }
 
 /** How many findings stand in a message; all stand in the details. */
@@ -61,44 +61,44 @@ async function settleRefusal(context: TransportContext, request: RefusedRequest)
   throw failure;
 }
 
-/** The head of an answer. */
+/** The head of a response. */
 export interface AnswerHead {
   readonly status: number;
-  readonly headers: AnswerHeaders;
+  readonly headers: ResponseHeaders;
   /** Lets the rest of it go. */
   discard?(): void;
 }
 
 /**
  * Asks with the headers that the credential gives, and once more where it has others after a refusal. Resolves with an
- * answer that is no refusal. Rejects as `ask`, the credential and `settleRefusal` do.
+ * response that is no refusal. Rejects as `ask`, the credential and `settleRefusal` do.
  */
-export async function askWithCredential<Answer extends AnswerHead>(
+export async function askWithCredential<Response extends AnswerHead>(
   context: TransportContext,
-  ask: (headers: HeaderFields) => Promise<Answer>,
+  ask: (headers: HeaderFields) => Promise<Response>,
   request: CredentialRequest,
-): Promise<Answer> {
+): Promise<Response> {
   const sent = await context.credential.headers(request);
-  const answer = await ask(sent);
-  return isRefusal(answer.status) ? askAgain(context, ask, request, { sent, answer }) : answer;
+  const response = await ask(sent);
+  return isRefusal(response.status) ? askAgain(context, ask, request, { sent, response }) : response;
 }
 
 /** Asks again after a refusal, as `askWithCredential` does. */
-export async function askAgain<Answer extends AnswerHead>(
+export async function askAgain<Response extends AnswerHead>(
   context: TransportContext,
-  ask: (headers: HeaderFields) => Promise<Answer>,
+  ask: (headers: HeaderFields) => Promise<Response>,
   request: CredentialRequest,
-  first: { readonly sent: HeaderFields; readonly answer: Answer },
-): Promise<Answer> {
+  first: { readonly sent: HeaderFields; readonly response: Response },
+): Promise<Response> {
   const { signal } = request;
-  let { sent, answer } = first;
-  for (let attempt = 1; isRefusal(answer.status); attempt += 1) {
-    answer.discard?.();
-    await settleRefusal(context, { status: answer.status, sent, attempt, answered: answer.headers, signal });
+  let { sent, response } = first;
+  for (let attempt = 1; isRefusal(response.status); attempt += 1) {
+    response.discard?.();
+    await settleRefusal(context, { status: response.status, sent, attempt, answered: response.headers, signal });
     sent = await context.credential.headers(request);
-    answer = await ask(sent);
+    response = await ask(sent);
   }
-  return answer;
+  return response;
 }
 
 /** What explains a refusal where anything does, else what to check first. */

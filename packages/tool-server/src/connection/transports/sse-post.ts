@@ -1,6 +1,6 @@
 import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
-import type { HttpAnswer } from "../../http/http-client.js";
+import type { HttpResponse } from "../../http/http-client.js";
 import { sendWithinOrigin } from "../../http/redirects.js";
 import { printableText } from "../../printable-text.js";
 import { parseUrl } from "../../url.js";
@@ -15,7 +15,7 @@ interface SsePost {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   /** How long the server may take to say that it took it, in milliseconds. Default: for ever. */
-  readonly headTimeoutMs?: number | undefined;
+  readonly headersTimeoutMs?: number | undefined;
 }
 
 /** How much is read of what a server says to a message that it does not take. */
@@ -26,8 +26,8 @@ const readBytes = 4096;
  * with SERVER_FAILED for another failure, with a refusal, and as the client of HTTP does.
  */
 export async function postMessage(context: NetworkContext, post: SsePost): Promise<void> {
-  const { endpoint, body, signal, headTimeoutMs } = post;
-  const answer = await askWithCredential(
+  const { endpoint, body, signal, headersTimeoutMs } = post;
+  const response = await askWithCredential(
     context,
     (headers) =>
       sendWithinOrigin(
@@ -38,26 +38,26 @@ export async function postMessage(context: NetworkContext, post: SsePost): Promi
           headers: { ...headers, ...post.headers, "content-type": "application/json" },
           body,
           signal,
-          headTimeoutMs,
-          usesReserve: headTimeoutMs !== undefined,
+          headersTimeoutMs,
+          usesReserve: headersTimeoutMs !== undefined,
           onWritten: (socketInfo) => publish("socket:message-sent", socketInfo),
         },
         (text) => context.secrets.redact(text),
       ),
     { method: "POST", url: endpoint, signal },
   );
-  if (answer.status >= 200 && answer.status < 300) {
-    answer.discard();
+  if (response.status >= 200 && response.status < 300) {
+    response.discard();
     return;
   }
-  throw await postFailure(context, answer);
+  throw await postFailure(context, response);
 }
 
-async function postFailure({ server, secrets }: NetworkContext, answer: HttpAnswer): Promise<ToolServerError> {
-  const { status } = answer;
-  const text = await answer.text(readBytes).catch(() => "");
+async function postFailure({ server, secrets }: NetworkContext, response: HttpResponse): Promise<ToolServerError> {
+  const { status } = response;
+  const text = await response.text(readBytes).catch(() => "");
   const subject = `The server ${JSON.stringify(server)}`;
-  // The examples of the SDK answer 400 to a session that they do not know.
+  // The examples of the SDK response 400 to a session that they do not know.
   if (status === 404 || status === 410 || (status === 400 && /no transport found|\bsession/i.test(text))) {
     const problem = `${subject} does not know the session any more (HTTP ${status}).`;
     return new ToolServerError(

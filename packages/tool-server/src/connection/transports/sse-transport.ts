@@ -2,16 +2,16 @@ import { waitAtMost } from "../../clock.js";
 import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import { createEventStreamParser, type StreamEvent } from "../../http/event-stream.js";
-import type { HttpAnswer } from "../../http/http-client.js";
+import type { HttpResponse } from "../../http/http-client.js";
 import { sendWithinOrigin } from "../../http/redirects.js";
 import { printableText } from "../../printable-text.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
-import { answerFailure } from "./answer-failure.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createDelivery } from "./message-delivery.js";
 import { askWithCredential } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
+import { answerFailure } from "./response-failure.js";
 import { parseEndpoint, postMessage } from "./sse-post.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
 import { connectionOver, createTransportLife } from "./transport-life.js";
@@ -44,7 +44,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   const { server, url, http, clock, limits, secrets } = context;
   const subject = `The server ${JSON.stringify(server)} (${printableText(secrets.redact(url.origin), 200)})`;
   const life = createTransportLife(server);
-  const calledOff = new AbortController();
+  const cancelled = new AbortController();
   /** The messages on their way, those of requests with their ids. */
   const posts = new Set<Post>();
   const strays = createJsonRpcStrays(context, "its stream of events", "A tool server sends JSON-RPC there.");
@@ -61,12 +61,12 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   const end = (failure?: ToolServerError): void => {
     if (!life.end(failure)) return;
     const reason = connectionOver(server, failure, true);
-    calledOff.abort(reason);
+    cancelled.abort(reason);
     for (const { controller } of posts) controller.abort(reason);
     replies.end();
     transport.onclose?.();
   };
-  const onMessage = ({ data }: StreamEvent, { socketInfo }: HttpAnswer): void => {
+  const onMessage = ({ data }: StreamEvent, { socketInfo }: HttpResponse): void => {
     const messages = parseMessages(data);
     if (messages === undefined) {
       if (strays.add(data)) return;
@@ -80,14 +80,14 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     }
   };
   /** Reads the stream to its end, which is that of the transport. Resolves with the first event that says where to post. */
-  const follow = (answer: HttpAnswer): Promise<void> =>
+  const follow = (response: HttpResponse): Promise<void> =>
     new Promise((resolve) => {
-      const callOff = clock.after(limits.connectMs, () => {
+      const cancel = clock.after(limits.connectMs, () => {
         const problem = `${subject} opened a stream, but did not say within ${limits.connectMs} ms where to post messages.`;
         end(new ToolServerError("NOT_A_TOOL_SERVER", { problem, evidence: strays.describe(), advice }));
       });
       const settle = (): void => {
-        callOff();
+        cancel();
         resolve();
       };
       const parser = createEventStreamParser({
@@ -95,13 +95,13 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
         limitBytes: limits.messageBytes,
         onEvent(event) {
           if (life.isOver) return;
-          if (event.type === "message" && event.data !== "") onMessage(event, answer);
+          if (event.type === "message" && event.data !== "") onMessage(event, response);
           if (event.type !== "endpoint" || endpoint !== undefined) return;
           endpoint = parseEndpoint(context, event.data);
           settle();
         },
       });
-      reading = answer
+      reading = response
         .read((chunk) => {
           parser.push(chunk);
           return replies.room();
@@ -112,8 +112,8 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
         )
         .then(settle);
     });
-  /** Ends the way of a request that was called off: a server that hangs never takes it. */
-  const callOff = (cancelled: RequestId | undefined): void => {
+  /** Ends the way of a request that was cancelled: a server that hangs never takes it. */
+  const cancel = (cancelled: RequestId | undefined): void => {
     if (cancelled === undefined) return;
     for (const { id, controller } of posts) {
       if (id === cancelled)
@@ -129,24 +129,24 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     return new ToolServerError("CONNECTION_LOST", parts, { cause: error });
   };
   const connect = async (): Promise<void> => {
-    const ask = (headers: Readonly<Record<string, string>>): Promise<HttpAnswer> =>
+    const ask = (headers: Readonly<Record<string, string>>): Promise<HttpResponse> =>
       sendWithinOrigin(
         http,
         {
           method: "GET",
           url,
           headers: { ...headers, ...protocolHeaders, accept: eventStream, "cache-control": "no-store" },
-          signal: calledOff.signal,
-          headTimeoutMs: limits.connectMs,
+          signal: cancelled.signal,
+          headersTimeoutMs: limits.connectMs,
           isSafe: true,
         },
         (text) => secrets.redact(text),
       );
-    const answer = await askWithCredential(context, ask, { method: "GET", url, signal: calledOff.signal });
-    const { status, headers } = answer;
+    const response = await askWithCredential(context, ask, { method: "GET", url, signal: cancelled.signal });
+    const { status, headers } = response;
     const [type = ""] = (headers["content-type"] ?? "").split(";");
-    if (status === 200 && type.trim().toLowerCase() === eventStream) return follow(answer);
-    answer.discard();
+    if (status === 200 && type.trim().toLowerCase() === eventStream) return follow(response);
+    response.discard();
     if (status !== 200) throw answerFailure(context, { status, headers, asked: "the request for its events", advice });
     const what = type === "" ? "without a content type" : `of the type ${printableText(secrets.redact(type), 100)}`;
     const problem = `${subject} responded with a page ${what}, not with events.`;
@@ -155,7 +155,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   const post = async (message: RpcMessage): Promise<void> => {
     life.assertOpen();
     if (endpoint === undefined) throw new TypeError("The transport has not started yet.");
-    callOff(cancelledIdOf(message));
+    cancel(cancelledIdOf(message));
     const id = requestIdOf(message);
     const controller = new AbortController();
     const taken = postMessage(context, {
@@ -164,7 +164,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       headers: protocolHeaders,
       signal: controller.signal,
       // Nothing else limits the time of a message without a response.
-      headTimeoutMs: id === undefined ? limits.connectMs : undefined,
+      headersTimeoutMs: id === undefined ? limits.connectMs : undefined,
     });
     const sent: Post = { id, controller, taken };
     posts.add(sent);

@@ -52,7 +52,7 @@ describe("what a child writes", () => {
     expect(transport.strays()).toBe("");
   });
 
-  test("in place of an answer stands in the failure", async () => {
+  test("in place of a response stands in the failure", async () => {
     const { transport, failure } = await startShell(
       'echo "usage: server [--port n]"; echo "  --port"; read line; exit 2',
     );
@@ -143,7 +143,7 @@ describe("what is sent to a child", () => {
     expect((await wordsOf(join(folder, "heard"))).join(" ")).toContain("notifications/last");
   });
 
-  test("and called off is a stream that failed", async () => {
+  test("and cancelled is a stream that failed", async () => {
     const { transport, published } = await startShell("cat > /dev/null");
     await transport.send(requestOf("a"));
     await transport.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "a" } });

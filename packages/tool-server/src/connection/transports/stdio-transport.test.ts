@@ -144,13 +144,13 @@ describe("a child that ends", () => {
     expect(await failure()).toMatchObject({ details: { exit: { kind: "signalled", signal: "SIGSEGV" } } });
   });
 
-  test("has its last answers and words read, also one without an end of line", async () => {
-    const answers = Array.from({ length: 50 }, (_, id) =>
+  test("has its last responses and words read, also one without an end of line", async () => {
+    const responses = Array.from({ length: 50 }, (_, id) =>
       JSON.stringify({ jsonrpc: "2.0", id, result: { text: "x".repeat(1000) } }),
     );
     const { transport, messages, failure } = await startNode(`
       process.stdin.once("data", () => {
-        require("node:fs").writeSync(1, ${JSON.stringify(answers.join("\n"))});
+        require("node:fs").writeSync(1, ${JSON.stringify(responses.join("\n"))});
         require("node:fs").writeSync(2, "last words");
         process.exit(1);
       });

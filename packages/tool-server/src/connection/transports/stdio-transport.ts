@@ -37,7 +37,7 @@ export interface StdioTransport extends ToolTransport {
   readonly pid: number | undefined;
   /** The last lines of its standard error: redacted, escaped and bounded. */
   stderr(): readonly string[];
-  /** What it wrote to standard output in place of an answer. */
+  /** What it wrote to standard output in place of a response. */
   strays(): string;
   /** The first string on its standard output that is no message, quoted; undefined if there was none. */
   earliestStray(): string | undefined;
@@ -59,7 +59,7 @@ const strayAdvice = "A server writes its log to standard error.";
 export function createStdioTransport(context: StdioContext): StdioTransport {
   const { server, info, secrets, report, clock, limits, command } = context;
   const life = createTransportLife(server);
-  const calledOff = new AbortController();
+  const cancelled = new AbortController();
   const strays = createJsonRpcStrays(context, "its standard output", strayAdvice);
   const replies = createReplyQueue({
     clock,
@@ -125,7 +125,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   };
   const onExit = async (running: RunningProcess, exit: ProcessExit, outputEnded: Promise<unknown>): Promise<void> => {
     hasExited = true;
-    // Answers that it wrote before it ended still count.
+    // Responses that it wrote before it ended still count.
     await waitAtMost(clock, lastWordsMs, Promise.all([running.ended, outputEnded]));
     const isOurs = life.isOver;
     if (!isOurs) end(childExited({ ...known(running), exit, hasSpoken, isSandboxed }));
@@ -185,7 +185,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       env: childEnvironment(context.environment, command, context.credential.environment()),
       sandbox,
       redact: (text) => secrets.redact(text),
-      signal: calledOff.signal,
+      signal: cancelled.signal,
       clock,
     });
     if (started.kind !== "running") {
@@ -241,7 +241,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       writer?.flush();
       end();
       // Ends the child, whether it runs or is being started.
-      calledOff.abort();
+      cancelled.abort();
       await starting?.catch(() => {});
       await farewell;
     },

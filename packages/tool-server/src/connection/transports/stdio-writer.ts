@@ -19,7 +19,7 @@ export interface LineWriterOptions {
 }
 
 /** What waits no longer than that it is so much, in characters. */
-const mostWaiting = 64 * 1024;
+const maxWaiting = 64 * 1024;
 
 /**
  * Writes the lines of one turn of the event loop together, for to write and to be waked by it costs both sides more than the rest
@@ -61,7 +61,7 @@ export function createLineWriter({ stdin, life, onWritten, onBroken }: LineWrite
       const mine = written;
       waiting += `${line}\n`;
       lines += 1;
-      if (waiting.length > mostWaiting) flush();
+      if (waiting.length > maxWaiting) flush();
       return mine;
     },
     flush,

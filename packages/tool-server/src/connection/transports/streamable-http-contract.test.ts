@@ -11,7 +11,7 @@ import {
   describeTransportContract,
 } from "./transport-contract.test.helper.js";
 
-/** A server that answers each request in the body of its own post: as JSON where that is all, or as events. */
+/** A server that responds each request in the body of its own post: as JSON where that is all, or as events. */
 async function open(context: TransportContext, serve: ContractServer, isStream: boolean): Promise<ContractSetup> {
   const server = await startHostileServer(({ body }, response) => {
     const message = JSON.parse(body) as JSONRPCMessage;
@@ -55,13 +55,13 @@ function writeJson(response: ServerResponse): (text: string, isLast: boolean) =>
   };
 }
 
-describeTransportContract("Streamable HTTP with answers as events", {
+describeTransportContract("Streamable HTTP with responses as events", {
   kind: "http",
   endsWithServer: false,
   open: (context, serve) => open(context, serve, true),
 });
 
-describeTransportContract("Streamable HTTP with answers as JSON", {
+describeTransportContract("Streamable HTTP with responses as JSON", {
   kind: "http",
   endsWithServer: false,
   open: (context, serve) => open(context, serve, false),

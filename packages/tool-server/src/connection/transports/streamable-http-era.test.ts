@@ -6,12 +6,12 @@ import { answerJson, initializeResult, resultOf, serveWell, startTransport } fro
 import { createStreamableHttpTransport } from "./streamable-http-transport.js";
 
 describe("the question for the newer era", () => {
-  type Answer = (response: ServerResponse, id: unknown) => unknown;
+  type Respond = (response: ServerResponse, id: unknown) => unknown;
 
-  async function connect(answer: Answer): Promise<Client> {
+  async function connect(respond: Respond): Promise<Client> {
     const started = await startTransport(
       serveWell(({ message }, response) => {
-        if (message.method === "server/discover") answer(response, message.id);
+        if (message.method === "server/discover") respond(response, message.id);
         if (message.method === "initialize") answerJson(response, resultOf(message, initializeResult));
       }),
     );
@@ -25,7 +25,7 @@ describe("the question for the newer era", () => {
   const rpcError = (id: unknown, code: number): string =>
     JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: "x" } });
 
-  test.each<[string, Answer]>([
+  test.each<[string, Respond]>([
     ["400", (response) => response.writeHead(400).end("Bad Request")],
     [
       "400 with an error of JSON-RPC",
@@ -39,11 +39,11 @@ describe("the question for the newer era", () => {
     ["405", (response) => response.writeHead(405).end()],
     ["422", (response) => response.writeHead(422).end("{}")],
     ["that the method is not known", (response, id) => answerJson(response, rpcError(id, -32601))],
-  ])("answered with %s shows a server of the older era", async (_, answer) => {
-    expect((await connect(answer)).getProtocolEra()).toBe("legacy");
+  ])("answered with %s shows a server of the older era", async (_, response) => {
+    expect((await connect(response)).getProtocolEra()).toBe("legacy");
   });
 
-  test.each<[string, Answer, string]>([
+  test.each<[string, Respond, string]>([
     ["401", (response) => response.writeHead(401).end(), "UNAUTHORIZED"],
     ["403", (response) => response.writeHead(403).end(), "FORBIDDEN"],
     ["500", (response) => response.writeHead(500).end(), "SERVER_FAILED"],
@@ -55,8 +55,8 @@ describe("the question for the newer era", () => {
     ],
     ["a redirect", (response) => response.writeHead(302, { location: "https://x.example" }).end(), "REDIRECT_REFUSED"],
     ["the end of the connection", (response) => response.socket?.destroy(), "CONNECTION_LOST"],
-  ])("answered with %s fails, and the failure is ours", async (_, answer, code) => {
-    const error = await connect(answer).then(
+  ])("answered with %s fails, and the failure is ours", async (_, response, code) => {
+    const error = await connect(response).then(
       () => undefined,
       (reason: unknown) => reason,
     );

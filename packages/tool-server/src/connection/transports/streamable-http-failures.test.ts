@@ -74,20 +74,20 @@ describe("a status that is a failure", () => {
   });
 
   test("[TS-D-HTTP-4] of a session that was forgotten is SESSION_LOST for all who use it, and they were not sent", async () => {
-    let answer: (response: ServerResponse) => void = () => {};
+    let respond: (response: ServerResponse) => void = () => {};
     const started = await startTransport(
-      serveWell(({ message }, response) => message.method === "tools/call" && answer(response)),
+      serveWell(({ message }, response) => message.method === "tools/call" && respond(response)),
     );
     const fail404 = (response: ServerResponse): unknown => response.writeHead(404).end();
-    answer = fail404;
+    respond = fail404;
     expect(await started.fail()).toMatchObject({ code: "SERVER_FAILED" });
     await started.send("initialize");
     const failures = await Promise.all(Array.from({ length: 5 }, () => started.fail()));
     for (const failure of failures)
       expect(failure).toMatchObject({ code: "SESSION_LOST", details: { status: 404, wasSent: false } });
-    answer = (response) => response.writeHead(400).end("Bad Request: No valid session ID provided");
+    respond = (response) => response.writeHead(400).end("Bad Request: No valid session ID provided");
     expect(await started.fail()).toMatchObject({ code: "SESSION_LOST", details: { status: 400, wasSent: false } });
-    answer = (response) => response.writeHead(400).end("Bad Request: wrong arguments");
+    respond = (response) => response.writeHead(400).end("Bad Request: wrong arguments");
     expect(await started.fail()).toMatchObject({ code: "SERVER_FAILED" });
     await started.transport.close();
     expect(started.server.requests.some(({ method }) => method === "DELETE")).toBe(false);
@@ -160,7 +160,7 @@ describe("what is no tool server", () => {
     expect(failure.message).not.toContain(secret);
   });
 
-  test.each([202, 204])("%s, which has no answer in it, to a request", async (status) => {
+  test.each([202, 204])("%s, which has no response in it, to a request", async (status) => {
     const started = await startTransport((_, response) => response.writeHead(status).end());
     expect(await started.fail()).toMatchObject({ code: "NOT_A_TOOL_SERVER", details: { status } });
     await started.notify("notifications/cancelled");

@@ -5,20 +5,20 @@ import {
   type ToolServerErrorCode,
   type ToolServerErrorDetails,
 } from "../../errors.js";
-import type { HttpAnswer } from "../../http/http-client.js";
+import type { HttpResponse } from "../../http/http-client.js";
 import { printableText } from "../../printable-text.js";
 import type { RpcFault } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
 import { eventStream, type HttpSession, json, mediaTypeOf } from "./streamable-http-session.js";
 import type { NetworkContext } from "./transport.js";
 
-/** How much of an answer is read that is none, and for how long. */
+/** How much of a response is read that is none, and for how long. */
 const readBytes = 16 * 1024;
 const readMs = 2000;
 /** How much of it is told, in characters. */
 const toldLength = 300;
 
-/** What an answer said that is none of the protocol. */
+/** What a response said that is none of the protocol. */
 export interface ForeignAnswer {
   readonly status: number;
   readonly mediaType: string;
@@ -27,17 +27,17 @@ export interface ForeignAnswer {
   readonly retryAfter: string | undefined;
 }
 
-/** Reads the start of an answer that is none of the protocol. Never rejects. */
-export async function readForeign(answer: HttpAnswer, clock: Clock): Promise<ForeignAnswer> {
+/** Reads the start of a response that is none of the protocol. Never rejects. */
+export async function readForeign(response: HttpResponse, clock: Clock): Promise<ForeignAnswer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   await new Promise<void>((resolve) => {
-    const callOff = clock.after(readMs, resolve);
+    const cancel = clock.after(readMs, resolve);
     const settle = (): void => {
-      callOff();
+      cancel();
       resolve();
     };
-    answer
+    response
       .read((chunk) => {
         chunks.push(chunk);
         bytes += chunk.length;
@@ -46,18 +46,18 @@ export async function readForeign(answer: HttpAnswer, clock: Clock): Promise<For
       .then(settle, settle);
   });
   return {
-    status: answer.status,
-    mediaType: mediaTypeOf(answer),
+    status: response.status,
+    mediaType: mediaTypeOf(response),
     text: Buffer.concat(chunks).subarray(0, readBytes).toString("utf8"),
-    retryAfter: answer.headers["retry-after"],
+    retryAfter: response.headers["retry-after"],
   };
 }
 
 /** What a status means that is no success and not about the credential: SESSION_LOST, which the session notes, or SERVER_FAILED. */
-export function statusFailure(session: HttpSession, answer: ForeignAnswer, method: "GET" | "POST"): ToolServerError {
+export function statusFailure(session: HttpSession, response: ForeignAnswer, method: "GET" | "POST"): ToolServerError {
   const { context, id } = session;
-  const { status } = answer;
-  if (id !== undefined && isForgotten(answer)) {
+  const { status } = response;
+  if (id !== undefined && isForgotten(response)) {
     session.isForgotten = true;
     const problem = `${subjectOf(context)} does not know the session any more: it responded with ${status}.`;
     return new ToolServerError(
@@ -66,14 +66,14 @@ export function statusFailure(session: HttpSession, answer: ForeignAnswer, metho
       { details: { status, wasSent: false } },
     );
   }
-  const said = excerptOf(context, answer);
+  const said = excerptOf(context, response);
   const words = said === "" ? "" : ` It says: "${said}".`;
   const problem = `${subjectOf(context)} answered ${status} to ${method} ${pathOf(context)}.${words}`;
-  const parts = { problem, advice: adviceFor(answer) };
-  return failure(status === 413 ? "MESSAGE_TOO_LARGE" : "SERVER_FAILED", parts, { status, ...rpcErrorOf(answer) });
+  const parts = { problem, advice: adviceFor(response) };
+  return failure(status === 413 ? "MESSAGE_TOO_LARGE" : "SERVER_FAILED", parts, { status, ...rpcErrorOf(response) });
 }
 
-/** Whether an answer says that the server does not know the session. Where 404 is due, some servers answer 400. */
+/** Whether a response says that the server does not know the session. Where 404 is due, some servers response 400. */
 function isForgotten({ status, text }: ForeignAnswer): boolean {
   if (status === 404 || status === 410) return true;
   return status === 400 && /\bsession\b|server not initialized/i.test(text);
@@ -92,9 +92,9 @@ function waitOf(retryAfter: string): string {
   return /^\d{1,9}$/.test(retryAfter) ? `${Number(retryAfter)} s` : printableText(retryAfter, 50);
 }
 
-/** That an answer with a good status is none of the protocol: NOT_A_TOOL_SERVER, which says what came. */
-export function notAToolServer(context: NetworkContext, answer: ForeignAnswer): ToolServerError {
-  const { status, mediaType, text } = answer;
+/** That a response with a good status is none of the protocol: NOT_A_TOOL_SERVER, which says what came. */
+export function notAToolServer(context: NetworkContext, response: ForeignAnswer): ToolServerError {
+  const { status, mediaType, text } = response;
   const subject = subjectOf(context);
   const details = { status };
   if (status === 202 || status === 204) {
@@ -114,19 +114,19 @@ export function notAToolServer(context: NetworkContext, answer: ForeignAnswer): 
   return failure("NOT_A_TOOL_SERVER", { problem, advice: "Check the url." }, details);
 }
 
-/** That the body of an answer, of a good type, holds no message of the protocol. */
+/** That the body of a response, of a good type, holds no message of the protocol. */
 export function notAMessage(context: NetworkContext, text: string): ToolServerError {
   const words = text.trim() === "" ? "that is empty." : `that begins with "${told(context, text.trim())}".`;
   const problem = `${subjectOf(context)} responded with a body that holds no message of JSON-RPC, but one ${words}`;
   return failure("NOT_A_TOOL_SERVER", { problem, advice: "Check the url, and the server." }, {});
 }
 
-/** That what answers a request is not what the protocol allows. */
-export function answerInvalid(context: NetworkContext, what: string): ToolServerError {
+/** That what responds a request is not what the protocol allows. */
+export function responseInvalid(context: NetworkContext, what: string): ToolServerError {
   return failure("ANSWER_INVALID", { problem: `${subjectOf(context)} ${what}.`, advice: "Look into the server." }, {});
 }
 
-/** That the answer of a request never came. */
+/** That the response of a request never came. */
 export function answerLost(context: NetworkContext, what: string, cause?: unknown): ToolServerError {
   const problem = `${subjectOf(context)} ${what}. Whether it did what was asked is not known.`;
   return new ToolServerError("CONNECTION_LOST", { problem, advice: "" }, { cause, details: { wasSent: true } });
@@ -137,9 +137,9 @@ export function subjectOf({ server, url, secrets }: NetworkContext): string {
   return `The server ${JSON.stringify(server)} (${printableText(secrets.redact(url.origin), 200)})`;
 }
 
-/** What the body of an answer says, for people: the message of an error of JSON-RPC, else the start of the text. */
-function excerptOf(context: NetworkContext, answer: ForeignAnswer): string {
-  const { mediaType, text } = answer;
+/** What the body of a response says, for people: the message of an error of JSON-RPC, else the start of the text. */
+function excerptOf(context: NetworkContext, response: ForeignAnswer): string {
+  const { mediaType, text } = response;
   const error = errorIn(text);
   if (error !== undefined) return told(context, error.message);
   const title = titleOf(text);

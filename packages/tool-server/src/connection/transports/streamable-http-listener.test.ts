@@ -69,7 +69,7 @@ describe("the stream of what a server says unasked", () => {
     }
   });
 
-  test("that a server answers with 404 from the start does not exist, and the session goes on", async () => {
+  test("that a server responses with 404 from the start does not exist, and the session goes on", async () => {
     const started = await startTransport(
       serveWell(({ method }, response) => method === "GET" && response.writeHead(404).end()),
     );

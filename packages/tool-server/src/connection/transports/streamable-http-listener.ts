@@ -1,14 +1,14 @@
 import { createBackOff } from "../../back-off.js";
 import { ToolServerError } from "../../errors.js";
 import { createEventStreamParser } from "../../http/event-stream.js";
-import type { HttpAnswer } from "../../http/http-client.js";
+import type { HttpResponse } from "../../http/http-client.js";
 import { parseMessages } from "../rpc/message.js";
 import { readForeign, statusFailure, subjectOf } from "./streamable-http-failures.js";
 import { isPassing, pause, retryDelayMs, streamBackOff } from "./streamable-http-resumption.js";
 import { askForEvents, eventStream, type HttpSession, mediaTypeOf } from "./streamable-http-session.js";
 
 /** How often in a row the stream may fail to open, before the server counts as gone. */
-const mostFailures = 5;
+const maxFailures = 5;
 
 export interface Listener {
   /** What concerns no request and ends the listening: the server is gone, or does not know the session. */
@@ -43,7 +43,7 @@ export async function listenToServer(session: HttpSession, listener: Listener): 
         failures += 1;
         if (failure.code === "SESSION_LOST") return onLost(failure);
         if (!isPassing(failure)) return onFailure(failure);
-        if (failures === mostFailures) return failure.code === "SERVER_FAILED" ? onFailure(failure) : onLost(failure);
+        if (failures === maxFailures) return failure.code === "SERVER_FAILED" ? onFailure(failure) : onLost(failure);
       }
       await pause(clock, retryDelayMs(state.retryMs, backOff.ended()), signal);
     }
@@ -67,22 +67,22 @@ async function hearStream(
   onOpened: () => void,
 ): Promise<ToolServerError | "none" | undefined> {
   const { context } = session;
-  let answer: HttpAnswer;
+  let response: HttpResponse;
   try {
-    answer = await askForEvents(session, state.lastEventId, signal);
+    response = await askForEvents(session, state.lastEventId, signal);
   } catch (error) {
     if (ToolServerError.is(error)) return error;
     throw error;
   }
-  const { status, socketInfo } = answer;
-  // Many servers route only POST and answer 404 in place of 405. A session that has just begun is not lost by that: if it is,
+  const { status, socketInfo } = response;
+  // Many servers route only POST and response 404 in place of 405. A session that has just begun is not lost by that: if it is,
   // the next POST says so.
   if (status === 405 || status === 501 || (status === 404 && (session.id === undefined || !state.hasOpened))) {
-    answer.discard();
+    response.discard();
     return "none";
   }
-  if (status !== 200 || mediaTypeOf(answer) !== eventStream) {
-    return statusFailure(session, await readForeign(answer, context.clock), "GET");
+  if (status !== 200 || mediaTypeOf(response) !== eventStream) {
+    return statusFailure(session, await readForeign(response, context.clock), "GET");
   }
   state.hasOpened = true;
   onOpened();
@@ -99,7 +99,7 @@ async function hearStream(
     },
   });
   try {
-    await answer.read((chunk) => {
+    await response.read((chunk) => {
       parser.push(chunk);
       return session.room();
     });

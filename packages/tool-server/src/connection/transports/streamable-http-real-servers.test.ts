@@ -76,7 +76,7 @@ async function serve(handler: Handler): Promise<{ url: URL; requests: IncomingMe
 }
 
 describe("server-everything", () => {
-  test("answers over Streamable HTTP: tools, progress, a request of its own, and what it says unasked", async () => {
+  test("responses over Streamable HTTP: tools, progress, a request of its own, and what it says unasked", async () => {
     const port = await freePort();
     await runServer([everything, "streamableHttp"], port, "SIGKILL");
     const capabilities = { sampling: {}, roots: {} };
@@ -153,7 +153,7 @@ function createTestServer(onHang: (signal: AbortSignal) => void = () => {}): Mcp
 }
 
 describe("a server of the SDK, in the newer era", () => {
-  test.each(["json", "sse"] as const)("answers as %s, with the headers that it demands", async (responseMode) => {
+  test.each(["json", "sse"] as const)("responses as %s, with the headers that it demands", async (responseMode) => {
     const handler = createMcpHandler(() => createTestServer(), { responseMode });
     onTestFinished(() => handler.close());
     const { url, requests } = await serve(handlerOf(handler));
@@ -210,7 +210,7 @@ describe("a server of the SDK, in the newer era", () => {
 });
 
 describe("a server of the SDK, in the older era", () => {
-  test("with sessions: a stream of its own, an answer that goes on after a break, and an orderly end", async () => {
+  test("with sessions: a stream of its own, a response that goes on after a break, and an orderly end", async () => {
     const { handler, transports } = createStatefulHandler();
     const { url, requests } = await serve(handler);
     let changes = 0;
@@ -236,7 +236,7 @@ describe("a server of the SDK, in the older era", () => {
     expect(result.content).toEqual([{ type: "text", text: "after the break" }]);
     expect(progress).toEqual([1, 2, 3]);
     expect(requests.some(({ headers }) => headers["last-event-id"] !== undefined)).toBe(true);
-    expect(published.words()).toContain("An answer broke off");
+    expect(published.words()).toContain("A response broke off");
 
     for (const { headers } of requests.slice(2))
       expect(headers).toMatchObject({ "mcp-session-id": entry?.transport.sessionId, "x-api-key": "k3y-of-the-test" });

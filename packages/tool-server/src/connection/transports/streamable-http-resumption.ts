@@ -1,7 +1,7 @@
 import type { BackOff, BackOffLimits } from "../../back-off.js";
 import type { Clock } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
-import type { HttpAnswer } from "../../http/http-client.js";
+import type { HttpResponse } from "../../http/http-client.js";
 import { answerLost, readForeign, statusFailure } from "./streamable-http-failures.js";
 import { askForEvents, eventStream, type HttpSession, mediaTypeOf } from "./streamable-http-session.js";
 
@@ -20,27 +20,27 @@ export interface BrokenStream {
 }
 
 /** How often in a row it may fail to come back. */
-const mostFailures = 3;
+const maxFailures = 3;
 /** The delays between attempts to open a stream of events again. */
 export const streamBackOff: BackOffLimits = { firstMs: 500, maxMs: 10_000 };
 /** The longest that a server may ask to wait, in milliseconds. */
-const longestRetryMs = 300_000;
+const maxRetryMs = 300_000;
 
 /** The rest of a stream of events. Waits, asks, and tries again a few times; rejects with CONNECTION_LOST, or the signal's reason. */
-export async function resumeEvents(session: HttpSession, broken: BrokenStream): Promise<HttpAnswer> {
+export async function resumeEvents(session: HttpSession, broken: BrokenStream): Promise<HttpResponse> {
   const { context } = session;
   const { lastEventId, retryMs, backOff, isImmediate = false, signal, why } = broken;
-  context.report(context.info, "info", "An answer broke off; it is asked for again, from the last event that came.");
+  context.report(context.info, "info", "A response broke off; it is asked for again, from the last event that came.");
   for (let failures = 0; ; ) {
     const delayMs = isImmediate && failures === 0 ? 0 : retryDelayMs(retryMs, backOff.ended());
     await pause(context.clock, delayMs, signal);
-    const { answer, failure } = await ask(session, lastEventId, signal);
-    if (answer !== undefined) {
+    const { response, failure } = await ask(session, lastEventId, signal);
+    if (response !== undefined) {
       backOff.opened();
-      return answer;
+      return response;
     }
     failures += 1;
-    if (failures === mostFailures || !isPassing(failure)) {
+    if (failures === maxFailures || !isPassing(failure)) {
       throw answerLost(context, `${why}, and the rest of it could not be had (${failure.message})`, failure);
     }
   }
@@ -52,7 +52,7 @@ export async function resumeEvents(session: HttpSession, broken: BrokenStream): 
  */
 export function retryDelayMs(retryMs: number | undefined, backOffDelayMs: number): number {
   if (retryMs === undefined || retryMs < streamBackOff.firstMs) return backOffDelayMs;
-  return Math.min(retryMs, longestRetryMs);
+  return Math.min(retryMs, maxRetryMs);
 }
 
 /** Resolves `delayMs` from now. Rejects with the signal's reason. */
@@ -60,10 +60,10 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const onAbort = (): void => {
-      callOff();
+      cancel();
       reject(signal.reason);
     };
-    const callOff = clock.after(delayMs, () => {
+    const cancel = clock.after(delayMs, () => {
       signal.removeEventListener("abort", onAbort);
       resolve();
     });
@@ -78,14 +78,14 @@ export function isPassing({ code, details: { status = 0 } }: ToolServerError): b
 }
 
 type Asked =
-  | { readonly answer: HttpAnswer; readonly failure?: undefined }
-  | { readonly answer?: undefined; readonly failure: ToolServerError };
+  | { readonly response: HttpResponse; readonly failure?: undefined }
+  | { readonly response?: undefined; readonly failure: ToolServerError };
 
 async function ask(session: HttpSession, lastEventId: string, signal: AbortSignal): Promise<Asked> {
   try {
-    const answer = await askForEvents(session, lastEventId, signal);
-    if (answer.status === 200 && mediaTypeOf(answer) === eventStream) return { answer };
-    return { failure: statusFailure(session, await readForeign(answer, session.context.clock), "GET") };
+    const response = await askForEvents(session, lastEventId, signal);
+    if (response.status === 200 && mediaTypeOf(response) === eventStream) return { response };
+    return { failure: statusFailure(session, await readForeign(response, session.context.clock), "GET") };
   } catch (error) {
     signal.throwIfAborted();
     if (!ToolServerError.is(error)) throw error;

@@ -2,7 +2,7 @@ import type { HeaderFields } from "../../auth/credentials/header-fields.js";
 import { isReservedHeader } from "../../config/headers/header-rules.js";
 import { encodeHeaderText } from "../../config/headers/header-text.js";
 import type { SocketInfo } from "../../connection-info.js";
-import type { HttpAnswer, HttpRequest } from "../../http/http-client.js";
+import type { HttpRequest, HttpResponse } from "../../http/http-client.js";
 import { sendWithinOrigin } from "../../http/redirects.js";
 import { metaOf, type RequestId, type RpcMessage, type RpcRequest } from "../rpc/json-rpc.js";
 import { isModernVersion, metaKeys } from "../rpc/protocol.js";
@@ -34,16 +34,16 @@ interface KeptHeaders extends Pick<HttpSession, "id" | "protocolVersion"> {
 export const eventStream = "text/event-stream";
 export const json = "application/json";
 
-/** The media type of an answer, in lower case and without its parameters. */
-export function mediaTypeOf(answer: HttpAnswer): string {
-  const value = answer.contentType ?? answer.headers["content-type"] ?? "";
+/** The media type of a response, in lower case and without its parameters. */
+export function mediaTypeOf(response: HttpResponse): string {
+  const value = response.contentType ?? response.headers["content-type"] ?? "";
   if (value === json || value === eventStream) return value;
   const end = value.indexOf(";");
   return (end === -1 ? value : value.slice(0, end)).trim().toLowerCase();
 }
 
 /** Sends a request of the session, and follows it within its origin. */
-export function send({ http, secrets }: NetworkContext, request: HttpRequest): Promise<HttpAnswer> {
+export function send({ http, secrets }: NetworkContext, request: HttpRequest): Promise<HttpResponse> {
   return sendWithinOrigin(http, request, (text) => secrets.redact(text));
 }
 
@@ -52,9 +52,9 @@ export function askForEvents(
   session: HttpSession,
   lastEventId: string | undefined,
   signal: AbortSignal,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   const { context } = session;
-  const ask = (fields: HeaderFields): Promise<HttpAnswer> => {
+  const ask = (fields: HeaderFields): Promise<HttpResponse> => {
     const headers = sessionHeaders(session, fields);
     headers.accept = eventStream;
     if (lastEventId !== undefined) headers["last-event-id"] = lastEventId;

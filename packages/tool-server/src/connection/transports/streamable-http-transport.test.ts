@@ -187,7 +187,7 @@ describe("a request that is given up", () => {
     expect(ends).toBe(0);
   });
 
-  test("in the older era is called off, and its exchange ends too", async () => {
+  test("in the older era is cancelled, and its exchange ends too", async () => {
     const started = await startTransport(
       serveWell(({ message }, response) => message.method === "tools/call" && hold(response)),
     );

@@ -5,17 +5,17 @@ import { createBackOff } from "../../back-off.js";
 import { waitAtMost } from "../../clock.js";
 import { publisherOf } from "../../diagnostics.js";
 import type { ToolServerError } from "../../errors.js";
-import type { HttpAnswer, HttpRequest } from "../../http/http-client.js";
+import type { HttpRequest, HttpResponse } from "../../http/http-client.js";
 import { followWithinOrigin, isRedirect } from "../../http/redirects.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
 import { createDelivery } from "./message-delivery.js";
 import { askAgain } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
-import { type OpenRequest, readEventAnswer, readJsonAnswer } from "./streamable-http-answer.js";
 import { notAToolServer, readForeign, statusFailure } from "./streamable-http-failures.js";
 import { listenToServer } from "./streamable-http-listener.js";
 import { createPosts, type Post } from "./streamable-http-posts.js";
+import { type OpenRequest, readEventAnswer, readJsonAnswer } from "./streamable-http-response.js";
 import { resumeEvents, streamBackOff } from "./streamable-http-resumption.js";
 import {
   eventStream,
@@ -87,38 +87,38 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       messageSent(socketInfo);
     },
     // Nothing else limits the time of a message without a response.
-    headTimeoutMs: requestIdOf(message) === undefined ? limits.connectMs : undefined,
+    headersTimeoutMs: requestIdOf(message) === undefined ? limits.connectMs : undefined,
     // A call may wait for the response to a request of the server, and a cancellation must not wait for the call.
     usesReserve: requestIdOf(message) === undefined,
   });
 
-  /** What comes after an answer that is none yet: it sends the request elsewhere, or refuses the credential. */
+  /** What comes after a response that is none yet: it sends the request elsewhere, or refuses the credential. */
   const goOn = async (
-    first: HttpAnswer,
+    first: HttpResponse,
     request: HttpRequest,
     post: Post,
     sent: HeaderFields,
     again: (fields: HeaderFields) => HttpRequest,
-  ): Promise<HttpAnswer> => {
-    const answer = isRedirect(first.status)
+  ): Promise<HttpResponse> => {
+    const response = isRedirect(first.status)
       ? await followWithinOrigin(http, request, first, (text) => secrets.redact(text))
       : first;
-    if (!isRefusal(answer.status)) return answer;
-    const ask = (fields: HeaderFields): Promise<HttpAnswer> => send(context, again(fields));
-    return askAgain(context, ask, { method: "POST", url, signal: post.signal }, { sent, answer });
+    if (!isRefusal(response.status)) return response;
+    const ask = (fields: HeaderFields): Promise<HttpResponse> => send(context, again(fields));
+    return askAgain(context, ask, { method: "POST", url, signal: post.signal }, { sent, response });
   };
 
-  /** What the answer to a message means that is not 2xx. Where it is an answer of the protocol after all, it is handed on. */
-  const refuse = async (message: RpcMessage, answer: HttpAnswer): Promise<void> => {
-    const foreign = await readForeign(answer, clock);
+  /** What the response to a message means that is not 2xx. Where it is a response of the protocol after all, it is handed on. */
+  const refuse = async (message: RpcMessage, response: HttpResponse): Promise<void> => {
+    const foreign = await readForeign(response, clock);
     const [said] = isModernRequest(message) ? (parseMessages(foreign.text) ?? []) : [];
     if (said !== undefined && "error" in said && said.id !== undefined && said.id === requestIdOf(message)) {
-      session.receive(said, answer.socketInfo);
+      session.receive(said, response.socketInfo);
       return;
     }
     const failure = statusFailure(session, foreign, "POST");
     if (failure.code === "SESSION_LOST") report(info, "warning", failure.message);
-    const { status } = answer;
+    const { status } = response;
     const isProbe = "method" in message && message.method === "server/discover";
     if (!isProbe || status >= 500) throw failure;
     throw new SdkHttpError(
@@ -145,37 +145,37 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     void listenToServer(session, { signal: post.signal, onLost: lose, onFailure }).then(() => posts.end(post));
   };
 
-  /** Takes an answer in: at once where it has come whole, as nearly always; else once what is returned resolves. */
+  /** Takes a response in: at once where it has come whole, as nearly always; else once what is returned resolves. */
   const take = (
     message: RpcMessage,
-    answer: HttpAnswer,
+    response: HttpResponse,
     request: OpenRequest | undefined,
   ): Promise<void> | undefined => {
-    const { status } = answer;
-    if (status < 200 || status >= 300) return refuse(message, answer);
+    const { status } = response;
+    if (status < 200 || status >= 300) return refuse(message, response);
     const method = "method" in message ? message.method : undefined;
-    if (method === "initialize") begin(answer);
+    if (method === "initialize") begin(response);
     if (request === undefined) {
-      answer.discard();
+      response.discard();
       if (method === "notifications/initialized") listen();
       return undefined;
     }
-    const type = mediaTypeOf(answer);
-    if (type === eventStream) return readEventAnswer(session, answer, request);
-    if (type !== json || status === 202) return refuseForeign(answer);
-    const text = answer.wholeText?.(limits.messageBytes);
+    const type = mediaTypeOf(response);
+    if (type === eventStream) return readEventAnswer(session, response, request);
+    if (type !== json || status === 202) return refuseForeign(response);
+    const text = response.textIfComplete?.(limits.messageBytes);
     if (text === undefined) {
-      return answer.text(limits.messageBytes).then((late) => readJsonAnswer(session, answer, request, late));
+      return response.text(limits.messageBytes).then((late) => readJsonAnswer(session, response, request, late));
     }
-    readJsonAnswer(session, answer, request, text);
+    readJsonAnswer(session, response, request, text);
     return undefined;
   };
 
-  const refuseForeign = async (answer: HttpAnswer): Promise<never> => {
-    throw notAToolServer(context, await readForeign(answer, clock));
+  const refuseForeign = async (response: HttpResponse): Promise<never> => {
+    throw notAToolServer(context, await readForeign(response, clock));
   };
 
-  /** Goes on with an answer of which an earlier session heard a part. */
+  /** Goes on with a response of which an earlier session heard a part. */
   const resume = async (request: OpenRequest, lastEventId: string): Promise<void> => {
     const { signal } = request.post;
     const backOff = createBackOff(streamBackOff, clock);
@@ -184,7 +184,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     return readEventAnswer(session, await resumeEvents(session, broken), request);
   };
 
-  const begin = ({ headers }: HttpAnswer): void => {
+  const begin = ({ headers }: HttpResponse): void => {
     const id = headers["mcp-session-id"];
     session.id = id === "" ? undefined : id;
     if (session.id === undefined) return;
@@ -196,16 +196,16 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     // Whoever is gone, or does not know it any more, need not be told.
     if (session.id === undefined || session.isForgotten || life.failure !== undefined) return;
     const limit = new AbortController();
-    const callOff = clock.after(farewellMs, () => limit.abort());
+    const cancel = clock.after(farewellMs, () => limit.abort());
     try {
       const fields = await context.credential.headers({ method: "DELETE", url, signal: limit.signal });
       const headers = sessionHeaders(session, fields);
-      const answer = await http.send({ method: "DELETE", url, headers, signal: limit.signal, isSafe: true });
-      answer.discard();
+      const response = await http.send({ method: "DELETE", url, headers, signal: limit.signal, isSafe: true });
+      response.discard();
     } catch {
       // The server forgets the session by itself in time.
     } finally {
-      callOff();
+      cancel();
     }
   };
 
@@ -225,7 +225,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     return closing ?? Promise.resolve();
   };
 
-  // All in one function, which waits for the answer and for nothing else: each promise is paid by every call.
+  // All in one function, which waits for the response and for nothing else: each promise is paid by every call.
   const postMessage = async (message: RpcMessage, options: ToolSendOptions | undefined): Promise<void> => {
     life.assertOpen();
     const cancelled = cancelledIdOf(message);
@@ -242,11 +242,11 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       const sent =
         credential.headersNow?.() ?? (await credential.headers({ method: "POST", url, signal: post.signal }));
       const asked = requestOf(message, options, post, sent);
-      let answer = await http.send(asked);
-      if (isRedirect(answer.status) || isRefusal(answer.status)) {
-        answer = await goOn(answer, asked, post, sent, (fields) => requestOf(message, options, post, fields));
+      let response = await http.send(asked);
+      if (isRedirect(response.status) || isRefusal(response.status)) {
+        response = await goOn(response, asked, post, sent, (fields) => requestOf(message, options, post, fields));
       }
-      const rest = take(message, answer, request);
+      const rest = take(message, response, request);
       if (rest !== undefined) await rest;
     } catch (error) {
       throw post.failureOf(error);

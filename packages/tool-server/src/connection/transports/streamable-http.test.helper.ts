@@ -71,7 +71,7 @@ export async function startTransport(
   };
 }
 
-/** The answer to a request, as JSON. */
+/** The response to a request, as JSON. */
 export function resultOf({ id }: JSONRPCRequest, result: Record<string, unknown> = {}): string {
   return JSON.stringify({ jsonrpc: "2.0", id, result });
 }
@@ -88,7 +88,7 @@ export function answerEvents(response: ServerResponse, ...events: readonly strin
   return response;
 }
 
-/** A handler that answers every request well, as a server of the older era with sessions does, but for what `over` does. */
+/** A handler that responds every request well, as a server of the older era with sessions does, but for what `over` does. */
 export function serveWell(over: McpHandler = () => {}): McpHandler {
   return (request, response, index) => {
     over(request, response, index);

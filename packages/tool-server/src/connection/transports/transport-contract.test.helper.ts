@@ -10,7 +10,7 @@ import { createTestContext, listenTo, type Published } from "./transport-context
 export type ContractServer = (message: JSONRPCMessage, reply: ContractReply) => void;
 
 export interface ContractReply {
-  /** Sends a message to the client; the answer to the request is the last. */
+  /** Sends a message to the client; the response to the request is the last. */
   send(message: JSONRPCMessage): void;
   /** Sends text that is no message of JSON-RPC, where messages are expected. */
   sendGarbage(text: string): void;
@@ -102,11 +102,11 @@ export function describeTransportContract(name: string, subject: ContractSubject
       expect(transport.failure).toBeUndefined();
     });
 
-    test("200 requests at once get each its own answer", async () => {
+    test("200 requests at once get each its own response", async () => {
       const { call } = await begin();
       const marks = Array.from({ length: 200 }, (_, index) => `mark ${index}`);
-      const answers = await Promise.all(marks.map((mark) => call("test/echo", { mark })));
-      expect(answers.map((answer) => ("result" in answer ? answer.result.mark : answer))).toEqual(marks);
+      const responses = await Promise.all(marks.map((mark) => call("test/echo", { mark })));
+      expect(responses.map((response) => ("result" in response ? response.result.mark : response))).toEqual(marks);
     });
 
     test("requests and notifications of the server arrive, and are answered", async () => {
@@ -116,16 +116,16 @@ export function describeTransportContract(name: string, subject: ContractSubject
         expect(toClient).toContainEqual({ jsonrpc: "2.0", method: "test/noted", params: { mark: "m" } });
         expect(toClient).toContainEqual({ jsonrpc: "2.0", id: "asked-m", method: "test/asked", params: { mark: "m" } });
       }, waiting);
-      const answer: JSONRPCMessage = { jsonrpc: "2.0", id: "asked-m", result: { isHeard: true } };
-      await transport.send(answer);
-      await vi.waitFor(() => expect(toServer).toContainEqual(answer), waiting);
+      const response: JSONRPCMessage = { jsonrpc: "2.0", id: "asked-m", result: { isHeard: true } };
+      await transport.send(response);
+      await vi.waitFor(() => expect(toServer).toContainEqual(response), waiting);
     });
 
     test("a message of 5 MB passes both ways", async () => {
       const { call } = await begin();
       const mark = "0123456789abcdeü".repeat((5 * 1024 * 1024) / 16);
-      const answer = await call("test/echo", { mark });
-      expect("result" in answer && answer.result.mark === mark).toBe(true);
+      const response = await call("test/echo", { mark });
+      expect("result" in response && response.result.mark === mark).toBe(true);
     });
 
     test("what is no message harms no other request", async () => {
@@ -236,7 +236,7 @@ interface Peers extends ContractSetup {
   readonly toServer: readonly JSONRPCMessage[];
   /** What arrived at the client. */
   readonly toClient: readonly JSONRPCMessage[];
-  /** Sends a request; resolves with its answer, and rejects where there will be none. */
+  /** Sends a request; resolves with its response, and rejects where there will be none. */
   call(method: string, params?: Record<string, unknown>): Promise<JSONRPCMessage>;
   /** Closes the transport and what belongs to it. */
   end(): Promise<void>;

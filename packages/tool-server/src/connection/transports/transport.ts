@@ -22,7 +22,7 @@ export type ToolSendOptions = Omit<TransportSendOptions, "requestSignal"> & Send
  * A transport of the SDK that fails in our words.
  *
  * `send` of a request rejects with a ToolServerError where it cannot be answered any more; where each request has a stream
- * of its own (HTTP), it resolves only once that stream has ended, so that an answer which never comes is a rejection and
+ * of its own (HTTP), it resolves only once that stream has ended, so that a response which never comes is a rejection and
  * not a silence. `details.wasSent` says whether the request may have reached the server.
  *
  * `onclose` is called once, however it ends. `onerror` is for what concerns no single request, and is never fatal.
@@ -31,7 +31,7 @@ export interface ToolTransport extends Omit<Transport, "send" | "onmessage"> {
   readonly kind: TransportKind;
   /** Why it closed, where it was not this side that closed it. */
   readonly failure: ToolServerError | undefined;
-  /** What came in place of answers, as a sentence for a time-out; empty where nothing did. Over HTTP it is part of the failure. */
+  /** What came in place of responses, as a sentence for a time-out; empty where nothing did. Over HTTP it is part of the failure. */
   strays?(): string;
   send(message: RpcMessage, options?: ToolSendOptions): Promise<void>;
   onmessage?: ((message: RpcMessage, extra?: ToolMessageExtra) => void) | undefined;

@@ -63,7 +63,7 @@ export function brokenWebSocket(context: TransportContext, error: Error): ToolSe
   return new ToolServerError("CONNECTION_LOST", parts, { cause: error });
 }
 
-/** That the peer did not answer a ping. */
+/** That the peer did not response a ping. */
 export function silentServer(context: TransportContext, timeoutMs: number): ToolServerError {
   const problem = `${subjectOf(context)} did not respond to a ping within ${timeoutMs} ms.`;
   return new ToolServerError("CONNECTION_LOST", { problem, advice: "Check the network, and connect again." });

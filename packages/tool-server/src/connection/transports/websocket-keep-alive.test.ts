@@ -7,7 +7,7 @@ import { prepareWebSocket, serveWebSockets } from "./websocket.test.helper.js";
 describe("a silent server", () => {
   const times = { intervalMs: 30_000, timeoutMs: 10_000 };
 
-  test("is asked whether it is there, and stays where it answers", async () => {
+  test("is asked whether it is there, and stays where it responds", async () => {
     const clock = createFakeClock();
     const server = await serveWebSockets(() => {});
     const { transport, published } = prepareWebSocket(server, { clock }, { keepAlive: times });
@@ -40,7 +40,7 @@ describe("a silent server", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test("that does not answer is dead", async () => {
+  test("that does not response is dead", async () => {
     const clock = createFakeClock();
     const server = await serveWebSockets(() => {}, { autoPong: false });
     const { transport, failure, published } = prepareWebSocket(server, { clock }, { keepAlive: times });

@@ -5,12 +5,12 @@ import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import { socketInfoOf } from "../../http/tracked-socket.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
-import { answerFailure } from "./answer-failure.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
 import { createDelivery } from "./message-delivery.js";
 import { askWithCredential } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
+import { answerFailure } from "./response-failure.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
 import { connectionOver, createTransportLife } from "./transport-life.js";
 import { brokenWebSocket, closedByServer, notTheProtocol, silentServer } from "./websocket-failures.js";
@@ -31,13 +31,13 @@ const upgradeAdvice = "Check that the url is one of a WebSocket; a server of HTT
  * request for the upgrade. `start` rejects with SERVER_UNREACHABLE, UNAUTHORIZED, FORBIDDEN, REDIRECT_REFUSED, SERVER_FAILED
  * or NOT_A_TOOL_SERVER. `send` resolves when the message is written.
  *
- * It fails as the server's code of closing says, mostly with CONNECTION_LOST; also where the server does not answer a ping.
+ * It fails as the server's code of closing says, mostly with CONNECTION_LOST; also where the server does not response a ping.
  */
 export function createWebSocketTransport(context: NetworkContext, options: WebSocketOptions = {}): ToolTransport {
   const { server, info, report, clock, limits } = context;
   const { keepAlive: times = defaultKeepAlive } = options;
   const life = createTransportLife(server);
-  const calledOff = new AbortController();
+  const cancelled = new AbortController();
   const strays = createJsonRpcStrays(context, "the WebSocket", "A tool server sends JSON-RPC and nothing else.");
   const replies = createReplyQueue({
     clock,
@@ -98,7 +98,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
     opened.on("pong", watching.heard);
     opened.on("ping", (data) => {
       watching.heard();
-      // RFC 6455, section 5.5.3, allows to answer only the latest ping: a peer that does not read must not make pongs pile up.
+      // RFC 6455, section 5.5.3, allows to response only the latest ping: a peer that does not read must not make pongs pile up.
       if (opened.bufferedAmount <= maxUnsentBytes) opened.pong(data);
     });
     opened.on("message", (data, isBinary) => {
@@ -121,16 +121,16 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
     });
   };
   const connect = async (): Promise<void> => {
-    const { signal } = calledOff;
-    const answer = await askWithCredential(
+    const { signal } = cancelled;
+    const response = await askWithCredential(
       context,
       (headers) => upgrade(context, { headers, signal, onOpen: follow }),
       { method: "GET", url: context.url, signal },
     );
-    if (answer.status !== 101) {
-      throw answerFailure(context, { ...answer, asked: "the upgrade to WebSocket", advice: upgradeAdvice });
+    if (response.status !== 101) {
+      throw answerFailure(context, { ...response, asked: "the upgrade to WebSocket", advice: upgradeAdvice });
     }
-    if (answer.headers["sec-websocket-protocol"] === undefined) {
+    if (response.headers["sec-websocket-protocol"] === undefined) {
       report(info, "warning", `The server does not say that it speaks the subprotocol ${subprotocol}; going on.`);
     }
   };
@@ -179,7 +179,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
     },
     async close() {
       end();
-      calledOff.abort(connectionOver(server, undefined, false));
+      cancelled.abort(connectionOver(server, undefined, false));
       await starting?.catch(() => {});
       webSocket?.close(1000);
       await closed;
@@ -197,7 +197,7 @@ function asError(error: unknown): Error {
 interface KeepAliveTimes {
   /** How long it may be silent before it is asked, in milliseconds. Default 30,000. */
   readonly intervalMs: number;
-  /** How long it may take to answer, in milliseconds. Default 10,000. */
+  /** How long it may take to response, in milliseconds. Default 10,000. */
   readonly timeoutMs: number;
 }
 
@@ -214,14 +214,14 @@ interface KeepAlive {
 function startKeepAlive(clock: Clock, times: KeepAliveTimes, ping: () => void, onDead: () => void): KeepAlive {
   let isHeard = false;
   let isStopped = false;
-  let callOff = (): void => {};
+  let cancel = (): void => {};
   const watch = (): void => {
     isHeard = false;
-    callOff = clock.after(times.intervalMs, () => {
+    cancel = clock.after(times.intervalMs, () => {
       if (isHeard) return watch();
       ping();
       if (isStopped) return;
-      callOff = clock.after(times.timeoutMs, () => (isHeard ? watch() : onDead()));
+      cancel = clock.after(times.timeoutMs, () => (isHeard ? watch() : onDead()));
     });
   };
   watch();
@@ -231,7 +231,7 @@ function startKeepAlive(clock: Clock, times: KeepAliveTimes, ping: () => void, o
     },
     stop() {
       isStopped = true;
-      callOff();
+      cancel();
     },
   };
 }

@@ -66,11 +66,11 @@ describe("the upgrade", () => {
       [401, "UNAUTHORIZED"],
       [403, "FORBIDDEN"],
     ] as const) {
-      const server = await serveHttp((_, answer) => {
-        answer.writeHead(status, {
+      const server = await serveHttp((_, response) => {
+        response.writeHead(status, {
           "WWW-Authenticate": 'Bearer error="invalid_token", error_description="bare-t0ken"',
         });
-        answer.end("no");
+        response.end("no");
       });
       const subject = prepareWebSocket(server, {
         headers: [{ Authorization: "bare-t0ken" }, { Authorization: "bare-t0ken2" }],
@@ -86,9 +86,9 @@ describe("the upgrade", () => {
   });
 
   test("that is sent elsewhere is not followed", async () => {
-    const other = await serveHttp((_, answer) => answer.end());
+    const other = await serveHttp((_, response) => response.end());
     const target = other.url.replace("ws:", "http:");
-    const server = await serveHttp((_, answer) => answer.writeHead(307, { Location: target }).end());
+    const server = await serveHttp((_, response) => response.writeHead(307, { Location: target }).end());
     const error = await failedUpgrade(prepareWebSocket(server, { headers: [{ "X-API-Key": "k3y-of-notes" }] }));
     expect(error).toMatchObject({ code: "REDIRECT_REFUSED", details: { status: 307 } });
     expect(error.message).toContain(`sends it to ${new URL(target).origin}.`);
@@ -102,7 +102,7 @@ describe("the upgrade", () => {
     [429, "SERVER_FAILED"],
     [503, "SERVER_FAILED"],
   ])("that is answered with %i is %s", async (status, code) => {
-    const server = await serveHttp((_, answer) => answer.writeHead(status).end("<html>".repeat(100_000)));
+    const server = await serveHttp((_, response) => response.writeHead(status).end("<html>".repeat(100_000)));
     expect(await failedUpgrade(prepareWebSocket(server))).toMatchObject({ code, details: { status } });
   });
 
@@ -132,8 +132,8 @@ describe("the upgrade", () => {
       "an extension that nobody asked for",
       (upgrade: IncomingMessage) => granted(upgrade, "Sec-WebSocket-Extensions: permessage-deflate"),
     ],
-  ])("that is answered with %s is NOT_A_TOOL_SERVER", async (_, answer) => {
-    const server = await serveRaw((upgrade, socket) => socket.write(answer(upgrade)));
+  ])("that is answered with %s is NOT_A_TOOL_SERVER", async (_, response) => {
+    const server = await serveRaw((upgrade, socket) => socket.write(response(upgrade)));
     expect(await failedUpgrade(prepareWebSocket(server))).toMatchObject({ code: "NOT_A_TOOL_SERVER" });
   });
 
@@ -150,7 +150,7 @@ describe("the upgrade", () => {
     ]);
   });
 
-  test("loses no message that comes with its answer", async () => {
+  test("loses no message that comes with its response", async () => {
     const text = '{"jsonrpc":"2.0","method":"test/noted"}';
     const server = await serveRaw((upgrade, socket) => {
       const frame = Buffer.concat([Buffer.from([0x81, text.length]), Buffer.from(text)]);

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { ClientOptions, WebSocket } from "ws";
 import type { HeaderFields } from "../../auth/credentials/header-fields.js";
 import { ToolServerError } from "../../errors.js";
-import type { AnswerHeaders } from "../../http/http-client.js";
+import type { ResponseHeaders } from "../../http/http-client.js";
 import { printableText } from "../../printable-text.js";
 import type { NetworkContext } from "./transport.js";
 
@@ -16,7 +16,7 @@ const closeTimeoutMs = 1000;
 /** What the server answered the upgrade with: 101 where there is a WebSocket now. */
 export interface UpgradeAnswer {
   readonly status: number;
-  readonly headers: AnswerHeaders;
+  readonly headers: ResponseHeaders;
 }
 
 export interface UpgradeOptions {
@@ -27,8 +27,8 @@ export interface UpgradeOptions {
 }
 
 /**
- * Opens a socket and asks for the upgrade. Resolves with the answer, whatever its status. Rejects with SERVER_UNREACHABLE,
- * with NOT_A_TOOL_SERVER where the answer breaks the rules, and with the signal's reason.
+ * Opens a socket and asks for the upgrade. Resolves with the response, whatever its status. Rejects with SERVER_UNREACHABLE,
+ * with NOT_A_TOOL_SERVER where the response breaks the rules, and with the signal's reason.
  */
 export async function upgrade(context: NetworkContext, options: UpgradeOptions): Promise<UpgradeAnswer> {
   const { http, clock, limits, server } = context;
@@ -50,7 +50,7 @@ export async function upgrade(context: NetworkContext, options: UpgradeOptions):
     headers: { ...headers },
     followRedirects: false,
     perMessageDeflate: false,
-    // The transport answers pings itself, and bounds how many answers wait.
+    // The transport responses pings itself, and bounds how many responses wait.
     autoPong: false,
     maxPayload: limits.messageBytes,
     closeTimeout: closeTimeoutMs,
@@ -58,28 +58,28 @@ export async function upgrade(context: NetworkContext, options: UpgradeOptions):
   const webSocket = new WebSocket(url, [subprotocol], settings);
   let answered: UpgradeAnswer | undefined;
   let onAbort = (): void => {};
-  let callOff = (): void => {};
+  let cancel = (): void => {};
   try {
     return await new Promise<UpgradeAnswer>((resolve, reject) => {
       onAbort = () => reject(signal.reason);
       signal.addEventListener("abort", onAbort, { once: true });
-      callOff = clock.after(limits.connectMs, () => reject(tooSlow(server, limits.connectMs)));
+      cancel = clock.after(limits.connectMs, () => reject(tooSlow(server, limits.connectMs)));
       webSocket.on("error", (error) => reject(upgradeFailure(context, error)));
-      webSocket.on("upgrade", (answer) => {
-        answered = { status: 101, headers: headersOf(answer) };
+      webSocket.on("upgrade", (response) => {
+        answered = { status: 101, headers: headersOf(response) };
         // RFC 6455 lets a server choose none, and many do; `ws` would refuse.
-        answer.headers["sec-websocket-protocol"] ??= subprotocol;
+        response.headers["sec-websocket-protocol"] ??= subprotocol;
       });
       webSocket.on("open", () => {
         onOpen(webSocket, socket);
         resolve(answered ?? { status: 101, headers: {} });
       });
-      webSocket.on("unexpected-response", (_request, answer) => {
-        resolve({ status: answer.statusCode ?? 0, headers: headersOf(answer) });
+      webSocket.on("unexpected-response", (_request, response) => {
+        resolve({ status: response.statusCode ?? 0, headers: headersOf(response) });
       });
     });
   } finally {
-    callOff();
+    cancel();
     signal.removeEventListener("abort", onAbort);
     if (webSocket.readyState !== WebSocket.OPEN) {
       webSocket.terminate();
@@ -108,7 +108,7 @@ function upgradeFailure({ server, secrets }: NetworkContext, error: Error): Tool
   return new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice: "Check the url." }, { cause: error, details });
 }
 
-function headersOf({ headers }: IncomingMessage): AnswerHeaders {
+function headersOf({ headers }: IncomingMessage): ResponseHeaders {
   const entries = Object.entries(headers).map(([name, value]) => [
     name,
     Array.isArray(value) ? value.join(", ") : (value ?? ""),

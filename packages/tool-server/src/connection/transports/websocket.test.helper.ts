@@ -46,10 +46,10 @@ export function serveWebSockets(
   return listen(server);
 }
 
-/** A server that answers the upgrade as an HTTP server does. */
-export function serveHttp(answer: RequestListener): Promise<WebSocketTestServer> {
+/** A server that responds the upgrade as an HTTP server does. */
+export function serveHttp(response: RequestListener): Promise<WebSocketTestServer> {
   // Without a listener for upgrades, they are requests like any other.
-  return listen(createServer(answer));
+  return listen(createServer(response));
 }
 
 /** A server that does with the request for the upgrade what it likes. */
@@ -65,7 +65,7 @@ export function serveRaw(onUpgrade: (request: IncomingMessage, socket: Socket) =
   return listen(server);
 }
 
-/** The head of an answer that grants the upgrade. */
+/** The head of a response that grants the upgrade. */
 export function granted(request: IncomingMessage, ...more: string[]): string {
   const accept = createHash("sha1")
     .update(`${request.headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)

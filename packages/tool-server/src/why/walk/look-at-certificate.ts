@@ -1,11 +1,10 @@
 import { isIP, connect as netConnect, type Socket } from "node:net";
 import { type PeerCertificate, type TLSSocket, connect as tlsConnect } from "node:tls";
 import { isoTime } from "../../duration.js";
-import { nameOf } from "../../http/connect-socket.js";
+import { nameOf, settleSocket } from "../../http/connect-socket.js";
 import { hostOf, portOf } from "../../http/loopback.js";
 import type { ProxyServer } from "../../http/proxy-settings.js";
 import { openTunnel } from "../../http/proxy-tunnel.js";
-import { settleSocket } from "../../http/settle-socket.js";
 import type { CertificateFacts } from "../facts.js";
 import { within } from "./time-limit.js";
 import type { Walk } from "./walk.js";

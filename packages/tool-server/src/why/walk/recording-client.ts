@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.js";
-import type { AnswerHeaders, HttpAnswer, HttpClient, HttpRequest } from "../../http/http-client.js";
+import type { HttpClient, HttpRequest, HttpResponse, ResponseHeaders } from "../../http/http-client.js";
 
 /** A request of the walk and the head of its answer. */
 export interface SeenExchange {
@@ -8,7 +8,7 @@ export interface SeenExchange {
   /** What the request carried. Holds secrets. */
   readonly sent: Readonly<Record<string, string>>;
   readonly status: number;
-  readonly headers: AnswerHeaders;
+  readonly headers: ResponseHeaders;
   /** Whether it was with the tool server itself, and not with a server that it signs in with. */
   readonly isOwn: boolean;
   /** The beginning of the body, as far as it has come and is none of the protocol. */
@@ -36,7 +36,7 @@ export function createRecordingClient(
   const reading = new Set<Promise<void>>();
 
   /** The same answer, which keeps the beginning of its body, also where nobody else wants it. */
-  const keeping = (answer: HttpAnswer, keep: (chunk: Buffer) => void): HttpAnswer => ({
+  const keeping = (answer: HttpResponse, keep: (chunk: Buffer) => void): HttpResponse => ({
     status: answer.status,
     headers: answer.headers,
     socketInfo: answer.socketInfo,
@@ -89,12 +89,12 @@ export function createRecordingClient(
 }
 
 /** Requests to others than the server name whom they go to. */
-function isOwn({ leg }: HttpRequest): boolean {
-  return leg === undefined;
+function isOwn({ peer }: HttpRequest): boolean {
+  return peer === undefined;
 }
 
 /** Reads the beginning of a body, for a while, and lets the rest go. Never rejects. */
-function readStart(answer: HttpAnswer, clock: Clock, keep: (chunk: Buffer) => void): Promise<void> {
+function readStart(answer: HttpResponse, clock: Clock, keep: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve) => {
     let bytes = 0;
     let isOver = false;

@@ -2,7 +2,7 @@ import type { NetworkType } from "../../config/entry.js";
 import { parseMessages } from "../../connection/rpc/message.js";
 import { ToolServerError } from "../../errors.js";
 import { createEventStreamParser } from "../../http/event-stream.js";
-import type { HttpAnswer, HttpClient } from "../../http/http-client.js";
+import type { HttpClient, HttpResponse } from "../../http/http-client.js";
 import type { Alternative, AttemptFacts } from "../facts.js";
 import { within } from "./time-limit.js";
 import type { Walk } from "./walk.js";
@@ -81,7 +81,7 @@ const ping = JSON.stringify({ jsonrpc: "2.0", id: "wirescope-why", method: "ping
 /** What shows that a server of this type is there, or that nothing answers; undefined where something else does. */
 async function tryOne(walk: Walk, { url, type }: Candidate, http: HttpClient): Promise<string | "silence" | undefined> {
   const isOld = type === "sse";
-  let answer: HttpAnswer | undefined;
+  let answer: HttpResponse | undefined;
   try {
     return await within(
       walk,
@@ -108,7 +108,7 @@ async function tryOne(walk: Walk, { url, type }: Candidate, http: HttpClient): P
 }
 
 /** Whether the answer is one of JSON-RPC, be it a refusal. */
-async function messageOf(answer: HttpAnswer): Promise<string | undefined> {
+async function messageOf(answer: HttpResponse): Promise<string | undefined> {
   const { status, headers } = answer;
   const type = headers["content-type"] ?? "";
   if (status === 401) return "it answers 401, and so asks who is there";
@@ -120,7 +120,7 @@ async function messageOf(answer: HttpAnswer): Promise<string | undefined> {
 }
 
 /** Whether the answer is a stream whose first event says where to post. */
-async function endpointEvent(answer: HttpAnswer): Promise<string | undefined> {
+async function endpointEvent(answer: HttpResponse): Promise<string | undefined> {
   const { status, headers } = answer;
   if (status !== 200 || !(headers["content-type"] ?? "").startsWith("text/event-stream")) return undefined;
   let isFound = false;

@@ -166,7 +166,7 @@ test("a connection's failure is placed by how far the connection had come, whate
   const failed = (code: string, connecting: ConnectingDetails) =>
     new ToolServerError(
       "SERVER_UNREACHABLE",
-      { problem: "the TLS handshake failed: the proxy answered 407", advice: "" },
+      { problem: "the TLS handshake failed: the proxy returned 407", advice: "" },
       {
         cause: Object.assign(new Error(code), { code }),
         details: { connecting },

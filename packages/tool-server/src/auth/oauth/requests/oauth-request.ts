@@ -1,5 +1,5 @@
 import { ToolServerError } from "../../../errors.js";
-import type { AnswerHeaders, HttpAnswer, HttpRequest } from "../../../http/http-client.js";
+import type { HttpRequest, HttpResponse, ResponseHeaders } from "../../../http/http-client.js";
 import { untilAborted } from "../../../wait.js";
 import { parseJsonObject } from "../../vault/json-object.js";
 import type { JsonObject } from "../../vault/vault.js";
@@ -18,7 +18,7 @@ export interface OAuthRequest extends Pick<HttpRequest, "url" | "headers" | "bod
 
 export interface OAuthAnswer {
   readonly status: number;
-  readonly headers: AnswerHeaders;
+  readonly headers: ResponseHeaders;
   readonly body: string;
   /** The body, where it is a JSON object. */
   readonly json: JsonObject | undefined;
@@ -76,9 +76,9 @@ async function sendJudged(
   context: OAuthContext,
   { method, url, headers, body }: OAuthRequest,
   signal: AbortSignal,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   const { http, addresses, server } = context;
-  const leg = `the authorization server of ${JSON.stringify(server)}`;
+  const peer = `the authorization server of ${JSON.stringify(server)}`;
   for (let isLast = false; ; isLast = true) {
     let refused: { readonly address: string; readonly host: string } | undefined;
     const isAddressAllowed = (address: string, host: string): boolean => {
@@ -87,7 +87,7 @@ async function sendJudged(
       return isAllowed;
     };
     try {
-      return await http.send({ method, url, headers, body, signal, leg, isAddressAllowed, isSafe: method === "GET" });
+      return await http.send({ method, url, headers, body, signal, peer, isAddressAllowed, isSafe: method === "GET" });
     } catch (error) {
       // It was refused before a connection stood, so nothing was sent.
       const found = refused as { readonly address: string; readonly host: string } | undefined;

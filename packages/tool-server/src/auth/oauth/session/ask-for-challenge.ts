@@ -30,7 +30,7 @@ export async function askForChallenge(context: OAuthContext, signal?: AbortSigna
   ];
   try {
     for (const request of requests) {
-      const answer = await http.send({ ...request, url, headTimeoutMs: limits.requestMs, signal });
+      const answer = await http.send({ ...request, url, headersTimeoutMs: limits.requestMs, signal });
       answer.discard();
       if (isRefusal(answer.status)) {
         return { ...parseResourceChallenge(answer.headers["www-authenticate"]), isAsked: true };

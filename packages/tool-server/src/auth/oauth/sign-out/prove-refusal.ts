@@ -23,7 +23,7 @@ export async function proveRefusal(
         ...(proof === undefined ? {} : { dpop: proof }),
       },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
-      headTimeoutMs: limits.requestMs,
+      headersTimeoutMs: limits.requestMs,
       signal,
     });
     answer.discard();

@@ -9,7 +9,7 @@ import { createFakeClock } from "../fake-clock.test.helper.js";
 import { waiting } from "../waiting.test.helper.js";
 import type { HttpClientOptions } from "./create-http-client.js";
 import { type HostileServer, startRawServer } from "./hostile-http-server.test.helper.js";
-import type { HttpAnswer, HttpClient, HttpRequest } from "./http-client.js";
+import type { HttpClient, HttpRequest, HttpResponse } from "./http-client.js";
 import { createTestClient, get, post } from "./http-client.test.helper.js";
 
 /** What a server does with a request on a bare socket; `number` counts the connections from 1, `index` the requests on each from 0. */
@@ -60,12 +60,12 @@ async function ask(http: HttpClient, request: HttpRequest): Promise<string> {
   return (await http.send(request)).text(1_000_000);
 }
 
-/** The socket that an answer came on. */
-const socketOf = ({ socketInfo }: HttpAnswer): Socket => (socketInfo as { socket: Socket }).socket;
+/** The socket that a response came on. */
+const socketOf = ({ socketInfo }: HttpResponse): Socket => (socketInfo as { socket: Socket }).socket;
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe("what a server says after its answer", () => {
+describe("what a server says after its response", () => {
   test("[TS-D-HTTP-5] in the same piece reaches nobody, and the next request has another connection", async () => {
     const server = await startAnswering((socket, number) =>
       socket.write(number === 1 ? answerOf("one") + answerOf("injected") : answerOf("two")),
@@ -81,12 +81,12 @@ describe("what a server says after its answer", () => {
     const { http, published } = createCheckedClient([server]);
     expect(await ask(http, get(server.url))).toBe("1");
     for (const socket of server.sockets) socket.write(answerOf("injected"));
-    await vi.waitFor(() => expect(published.reasons).toEqual(["The server spoke without being asked."]), waiting);
+    await vi.waitFor(() => expect(published.reasons).toEqual(["The server sent an unsolicited response."]), waiting);
     expect(await ask(http, get(server.url))).toBe("2");
   });
 
   test.each([
-    ["another answer", "data", (socket: Socket) => socket.write(answerOf("injected"))],
+    ["another response", "data", (socket: Socket) => socket.write(answerOf("injected"))],
     ["that it is too late", "data", (socket: Socket) => socket.end("HTTP/1.1 408 Request Timeout\r\n\r\n")],
     ["no more", "end", (socket: Socket) => socket.end()],
   ])(
@@ -98,26 +98,26 @@ describe("what a server says after its answer", () => {
         socket.write(answerOf(`${number}`));
       });
       const { http, published, signal } = createCheckedClient([server]);
-      const send = (): Promise<HttpAnswer> => http.send(post(server.url, "", { signal }));
-      let answer = await send();
+      const send = (): Promise<HttpResponse> => http.send(post(server.url, "", { signal }));
+      let response = await send();
       for (let round = 1; round <= 5; round += 1) {
-        expect(await answer.text(10)).toBe(`${round}`);
-        const socket = socketOf(answer);
-        const next = new Promise<HttpAnswer>((resolve) => {
+        expect(await response.text(10)).toBe(`${round}`);
+        const socket = socketOf(response);
+        const next = new Promise<HttpResponse>((resolve) => {
           // At the last moment: others hear of it after this.
           socket.prependOnceListener(event, () => resolve(send()));
         });
         for (const each of server.sockets) speak(each);
-        answer = await next;
+        response = await next;
       }
-      expect(await answer.text(10)).toBe("6");
+      expect(await response.text(10)).toBe("6");
       // Each was written once.
       expect(requests).toEqual(Array.from({ length: 6 }, (_each, index) => `${index + 1} POST /mcp`));
       expect(published.totals()).toMatchObject({ "stream-started": 6, "stream-succeeded": 6 });
     },
   );
 
-  test("does not reach another where its request was called off", async () => {
+  test("does not reach another where its request was cancelled", async () => {
     const late: Socket[] = [];
     const server = await startAnswering((socket, number) => {
       if (number === 1) late.push(socket);
@@ -134,12 +134,12 @@ describe("what a server says after its answer", () => {
     const next = ask(http, get(server.url));
     await expect(given).rejects.toThrow("enough");
     expect(await next).toBe("right");
-    expect(published.reasons).toEqual(["A request on it was called off."]);
+    expect(published.reasons).toEqual(["A request on it was cancelled."]);
   });
 });
 
 describe("a server that ends the connection", () => {
-  test("right with its answer, without a word, loses no request", async () => {
+  test("right with its response, without a word, loses no request", async () => {
     const server = await startAnswering((socket, number) => socket.end(answerOf(`${number}`)));
     const { http, published } = createCheckedClient([server]);
     for (let round = 1; round <= 20; round += 1) {
@@ -163,14 +163,14 @@ describe("a server that ends the connection", () => {
     ["before the last line end", `${chunked}5\r\nhello\r\n0\r\n`, "CONNECTION_LOST"],
     ["in a trailer", `${chunked}0\r\nX: y`, "CONNECTION_LOST"],
     ["after half a beginning of something else", "SSH", "NOT_A_TOOL_SERVER"],
-  ])("%s breaks the answer off", async (_, bytes, code) => {
+  ])("%s breaks the response off", async (_, bytes, code) => {
     const server = await startAnswering((socket) => socket.end(bytes));
     const { http, signal } = createCheckedClient([server]);
     const failure = await failureOf(ask(http, get(server.url, { signal })));
     expect(failure).toMatchObject({ code, details: { wasSent: true } });
   });
 
-  test("where that is the end of the answer ends it", async () => {
+  test("where that is the end of the response ends it", async () => {
     const server = await startAnswering((socket) =>
       socket.end("HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n\r\nhello"),
     );
@@ -199,7 +199,7 @@ describe("a server that says how long it keeps a connection", () => {
 describe("a request", () => {
   const large = "x".repeat(32 * 1024 * 1024);
 
-  test("that is answered before it was read has its answer, and the connection is not used again", async () => {
+  test("that is answered before it was read has its response, and the connection is not used again", async () => {
     const server = await startRawServer((socket, number) => {
       if (number > 1) return socket.once("data", () => socket.write(answerOf("second")));
       // One byte is enough for it.
@@ -216,7 +216,7 @@ describe("a request", () => {
     const server = await startRawServer((socket) => socket.pause());
     const clock = createFakeClock();
     const { http, published } = createCheckedClient([server], { clock });
-    const failure = failureOf(http.send(post(server.url, large, { headTimeoutMs: 1000 })));
+    const failure = failureOf(http.send(post(server.url, large, { headersTimeoutMs: 1000 })));
     await vi.waitFor(() => expect(published.totals()["stream-started"]).toBe(1), waiting);
     clock.advance(1000);
     expect(await failure).toMatchObject({ code: "CALL_TIMEOUT" });
@@ -224,7 +224,7 @@ describe("a request", () => {
   });
 });
 
-describe("an answer without an end", () => {
+describe("a response without an end", () => {
   /** Writes as long as anybody listens. */
   const pour = (socket: Socket, begins: string, piece: string): void => {
     const bytes = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)));
@@ -256,7 +256,7 @@ describe("an answer without an end", () => {
 
 describe("a body in many pieces", () => {
   const pieces = "0123456789".repeat(500);
-  const begin = async (): Promise<HttpAnswer> => {
+  const begin = async (): Promise<HttpResponse> => {
     const server = await startAnswering((socket) =>
       socket.write(`${chunked}${[...pieces].map((piece) => `1\r\n${piece}\r\n`).join("")}0\r\n\r\n`),
     );
@@ -269,11 +269,11 @@ describe("a body in many pieces", () => {
   });
 
   test("[TS-D-HTTP-6] waits after some of them, because each takes more than its bytes", async () => {
-    const answer = await begin();
+    const response = await begin();
     // What was read of the socket, and not taken yet.
-    await vi.waitFor(() => expect(socketOf(answer).readableLength).toBeGreaterThan(4000 * 6), waiting);
-    expect(answer.wholeText?.(5000)).toBeUndefined();
-    expect(await answer.text(5000)).toBe(pieces);
+    await vi.waitFor(() => expect(socketOf(response).readableLength).toBeGreaterThan(4000 * 6), waiting);
+    expect(response.textIfComplete?.(5000)).toBeUndefined();
+    expect(await response.text(5000)).toBe(pieces);
   });
 });
 
@@ -290,10 +290,10 @@ test("[TS-D-HTTP-6] a body in chunks keeps only its own bytes, and not all that 
     return process.memoryUsage().arrayBuffers;
   };
   const before = keptBytes();
-  const answer = await http.send(get(server.url));
-  const text = answer.text(1_000_000);
+  const response = await http.send(get(server.url));
+  const text = response.text(1_000_000);
   const all = chunked.length + times * piece.length;
-  await vi.waitFor(() => expect(socketOf(answer).bytesRead).toBe(all), waiting);
+  await vi.waitFor(() => expect(socketOf(response).bytesRead).toBe(all), waiting);
   // All that came is twenty times that.
   await vi.waitFor(() => expect(keptBytes() - before).toBeLessThan(all / 20), { timeout: 5000, interval: 100 });
   for (const socket of server.sockets) socket.write("0\r\n\r\n");
@@ -310,7 +310,7 @@ test("a response that can have no body has none, and is refused if it announces 
   expect(server.connections).toBe(1);
 });
 
-test("a byte in each packet is an answer like others, and the connection is used again", async () => {
+test("a byte in each packet is a response like others, and the connection is used again", async () => {
   const server = await startAnswering(async (socket, number) => {
     for (const character of `${chunked}1;a=b\r\n${number}\r\n0\r\nX: y\r\n\r\n`) {
       socket.write(character);
@@ -329,10 +329,10 @@ test("a reader that is slow leaves the connection as it was, for many requests a
   );
   const { http, published } = createCheckedClient([server]);
   for (let round = 0; round < 4; round += 1) {
-    const answer = await http.send(get(server.url));
+    const response = await http.send(get(server.url));
     let bytes = 0;
     await turn();
-    await answer.read(async (chunk) => {
+    await response.read(async (chunk) => {
       bytes += chunk.length;
       await turn();
     });
@@ -342,7 +342,7 @@ test("a reader that is slow leaves the connection as it was, for many requests a
   expect(published.totals()).toMatchObject({ opened: 1, "stream-succeeded": 8 });
 });
 
-test("whatever comes, and however it is cut, each request has an answer or a failure in our words", async () => {
+test("whatever comes, and however it is cut, each request has a response or a failure in our words", async () => {
   let script: readonly string[] = [];
   const server = await startAnswering(async (socket) => {
     for (const piece of script) {
@@ -376,9 +376,9 @@ test("whatever comes, and however it is cut, each request has an answer or a fai
   await fc.assert(
     fc.asyncProperty(begins, fc.array(pieces, { maxLength: 12 }), fc.boolean(), async (begin, rest, discards) => {
       script = [...begin, ...rest];
-      const asked = http.send(post(server.url, "x", { signal })).then((answer) => {
-        if (!discards) return answer.text(1000);
-        answer.discard();
+      const asked = http.send(post(server.url, "x", { signal })).then((response) => {
+        if (!discards) return response.text(1000);
+        response.discard();
         return "";
       });
       const result = await asked.catch((error: ToolServerError) => error);

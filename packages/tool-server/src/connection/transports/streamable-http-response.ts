@@ -2,53 +2,54 @@ import { isJSONRPCErrorResponse, isJSONRPCResultResponse } from "@modelcontextpr
 import { type BackOff, createBackOff } from "../../back-off.js";
 import { ToolServerError } from "../../errors.js";
 import { createEventStreamParser } from "../../http/event-stream.js";
-import type { HttpAnswer } from "../../http/http-client.js";
+import type { HttpResponse } from "../../http/http-client.js";
 import { type RequestId, type RpcMessage, responseIdOf } from "../rpc/json-rpc.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
-import { answerInvalid, answerLost, notAMessage, subjectOf } from "./streamable-http-failures.js";
+import { answerLost, notAMessage, responseInvalid, subjectOf } from "./streamable-http-failures.js";
 import type { Post } from "./streamable-http-posts.js";
 import { resumeEvents, streamBackOff } from "./streamable-http-resumption.js";
 import type { HttpSession } from "./streamable-http-session.js";
 
-/** A request whose answer is read. */
+/** A request whose response is read. */
 export interface OpenRequest {
   readonly id: RequestId;
-  /** Aborted where nobody waits for the answer any more; called off once the answer has come and the server does not end it. */
+  /** Aborted where nobody waits for the response any more; cancelled once the response has come and the server does not end it. */
   readonly post: Pick<Post, "signal" | "throwIfAborted" | "giveUp">;
-  /** Whether any answer is the one to this request, under another id: it is heard again after an earlier session. */
+  /** Whether any response is the one to this request, under another id: it is heard again after an earlier session. */
   readonly isReplayed?: boolean | undefined;
   readonly onEventId?: ((id: string) => void) | undefined;
 }
 
-/** How long a stream may stay open after it has brought the answer, in milliseconds. */
-const afterAnswerMs = 5000;
+/** How long a stream may stay open after it has brought the response, in milliseconds. */
+const afterResponseMs = 5000;
 
-/** Reads the answer of a request in a text of JSON. Throws where it is not there. */
-export function readJsonAnswer(session: HttpSession, answer: HttpAnswer, request: OpenRequest, text: string): void {
+/** Reads the response of a request in a text of JSON. Throws where it is not there. */
+export function readJsonAnswer(session: HttpSession, response: HttpResponse, request: OpenRequest, text: string): void {
   const { context } = session;
   const messages = parseMessages(text);
   if (messages === undefined) throw notAMessage(context, text);
-  let isAnswered = false;
+  let hasResponse = false;
   for (const message of messages) {
-    if (take(session, answer, request, message)) isAnswered = true;
+    if (take(session, response, request, message)) hasResponse = true;
   }
-  if (!isAnswered) throw answerInvalid(context, "answered a request with messages of which none is the answer to it");
+  if (!hasResponse)
+    throw responseInvalid(context, "answered a request with messages of which none is the response to it");
 }
 
 /**
- * Reads the answer of a request as events; where the stream breaks off before it came, and its events have ids, comes back
- * for the rest. Rejects with CONNECTION_LOST where the answer never comes.
+ * Reads the response of a request as events; where the stream breaks off before it came, and its events have ids, comes back
+ * for the rest. Rejects with CONNECTION_LOST where the response never comes.
  */
-export async function readEventAnswer(session: HttpSession, first: HttpAnswer, request: OpenRequest): Promise<void> {
+export async function readEventAnswer(session: HttpSession, first: HttpResponse, request: OpenRequest): Promise<void> {
   const { context } = session;
   const { clock, limits } = context;
-  let isAnswered = false;
-  let callOff: (() => void) | undefined;
+  let hasResponse = false;
+  let cancel: (() => void) | undefined;
   let lastEventId: string | undefined;
   let retryMs: number | undefined;
   let backOff: BackOff | undefined;
   let strays = 0;
-  let answer = first;
+  let response = first;
   const parser = () =>
     createEventStreamParser({
       subject: subjectOf(context),
@@ -68,16 +69,16 @@ export async function readEventAnswer(session: HttpSession, first: HttpAnswer, r
           return;
         }
         for (const message of messages) {
-          if (!take(session, answer, request, message)) continue;
-          isAnswered = true;
-          callOff ??= clock.after(afterAnswerMs, () => request.post.giveUp("The answer has come."));
+          if (!take(session, response, request, message)) continue;
+          hasResponse = true;
+          cancel ??= clock.after(afterResponseMs, () => request.post.giveUp("The response has come."));
         }
       },
     });
   try {
     for (;;) {
       const events = parser();
-      const broken = await answer
+      const broken = await response
         .read((chunk) => {
           events.push(chunk);
           return session.room();
@@ -86,24 +87,24 @@ export async function readEventAnswer(session: HttpSession, first: HttpAnswer, r
           () => undefined,
           (error: unknown) => error,
         );
-      if (isAnswered) return;
+      if (hasResponse) return;
       request.post.throwIfAborted();
       // What cannot be read will not be read better the next time.
       if (broken !== undefined && !ToolServerError.is(broken, "CONNECTION_LOST")) throw broken;
       const why =
-        broken === undefined ? "ended the stream of its answer before the answer came" : "broke off its answer";
+        broken === undefined ? "ended the stream of its response before the response came" : "broke off its response";
       const odd = strays === 0 ? "" : `, and sent ${strays} events that are no messages of JSON-RPC`;
       if (lastEventId === undefined) throw answerLost(context, `${why}${odd}`, broken);
       backOff ??= createBackOff(streamBackOff, clock);
-      answer = await resumeEvents(session, { lastEventId, retryMs, backOff, signal: request.post.signal, why });
+      response = await resumeEvents(session, { lastEventId, retryMs, backOff, signal: request.post.signal, why });
     }
   } finally {
-    callOff?.();
+    cancel?.();
   }
 }
 
-/** Hands a message on. True where it is the answer to the request. */
-function take(session: HttpSession, { socketInfo }: HttpAnswer, request: OpenRequest, message: RpcMessage): boolean {
+/** Hands a message on. True where it is the response to the request. */
+function take(session: HttpSession, { socketInfo }: HttpResponse, request: OpenRequest, message: RpcMessage): boolean {
   if ("method" in message) {
     session.receive(message, socketInfo, request.id);
     return false;
@@ -111,15 +112,15 @@ function take(session: HttpSession, { socketInfo }: HttpAnswer, request: OpenReq
   const id = responseIdOf(message);
   // An error without an id is that of a server which could not read the request; here it can be of no other.
   const isOurs = id === request.id || request.isReplayed === true || (id == null && "error" in message);
-  const answer = fixResponse(isOurs && id !== request.id ? { ...message, id: request.id } : message);
-  if (isOurs && !isAnswer(answer)) {
-    throw answerInvalid(session.context, "answered a request with a message that is not one of JSON-RPC");
+  const response = fixResponse(isOurs && id !== request.id ? { ...message, id: request.id } : message);
+  if (isOurs && !isAnswer(response)) {
+    throw responseInvalid(session.context, "answered a request with a message that is not one of JSON-RPC");
   }
-  session.receive(answer, socketInfo);
+  session.receive(response, socketInfo);
   return isOurs;
 }
 
-/** Whether the SDK takes a message as an answer. */
+/** Whether the SDK takes a message as a response. */
 function isAnswer(message: RpcMessage): boolean {
   // Where there is no _meta the form is all that it looks at, and that was seen to; its schema costs more than the parsing did.
   if (!("method" in message) && message.result !== undefined && message.result._meta === undefined) return true;

@@ -1,13 +1,13 @@
 import { ToolServerError } from "../../errors.js";
-import type { AnswerHeaders } from "../../http/http-client.js";
+import type { ResponseHeaders } from "../../http/http-client.js";
 import { printableText } from "../../printable-text.js";
 import { parseUrl } from "../../url.js";
 import type { NetworkContext } from "./transport.js";
 
-/** An answer of HTTP that is a failure, and what was asked for. */
+/** A response of HTTP that is a failure, and what was asked for. */
 export interface FailedAnswer {
   readonly status: number;
-  readonly headers: AnswerHeaders;
+  readonly headers: ResponseHeaders;
   /** What was asked for, as it stands in a sentence: `the upgrade to WebSocket`. */
   readonly asked: string;
   /** What to do where the status says that nothing of the kind is there. */
@@ -18,8 +18,8 @@ export interface FailedAnswer {
  * What a status means that is neither a success nor about the credential: REDIRECT_REFUSED, SERVER_FAILED where the server
  * is in trouble or wants less, and NOT_A_TOOL_SERVER for the rest.
  */
-export function answerFailure({ server, url, secrets }: NetworkContext, answer: FailedAnswer): ToolServerError {
-  const { status, headers, asked, advice } = answer;
+export function answerFailure({ server, url, secrets }: NetworkContext, response: FailedAnswer): ToolServerError {
+  const { status, headers, asked, advice } = response;
   const details = { status };
   const subject = `The server ${JSON.stringify(server)} (${printableText(secrets.redact(url.origin), 200)})`;
   if (status >= 300 && status < 400) {

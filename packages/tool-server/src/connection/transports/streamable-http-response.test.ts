@@ -7,7 +7,7 @@ import { defaultLimits } from "./transport.js";
 
 const modern = { _meta: { [PROTOCOL_VERSION_META_KEY]: "2026-07-28" } };
 
-describe("an answer", () => {
+describe("a response", () => {
   test("as events goes on where its stream broke off, after as long as the server says", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
@@ -128,7 +128,7 @@ describe("an answer", () => {
     ]);
   });
 
-  test("of the newer era that is an error with 4xx is handed on as the answer; of the older it is a failure", async () => {
+  test("of the newer era that is an error with 4xx is handed on as the response; of the older it is a failure", async () => {
     const started = await startTransport(({ message }, response) => {
       const error = { code: -32602, message: "no such tool" };
       response
@@ -142,8 +142,8 @@ describe("an answer", () => {
   });
 });
 
-describe("an answer that is none", () => {
-  test("because it answers another request, or is no answer", async () => {
+describe("a response that is none", () => {
+  test("because it responds another request, or is no response", async () => {
     const bodies = [
       '{"jsonrpc":"2.0","id":99,"result":{}}',
       '{"jsonrpc":"2.0","method":"notifications/x"}',
@@ -177,7 +177,7 @@ describe("an answer that is none", () => {
     const ended = await started.fail("ends");
     expect(ended).toMatchObject({ code: "CONNECTION_LOST", details: { wasSent: true } });
     expect(ended.message).toContain(
-      "ended the stream of its answer before the answer came, and sent 1 events that are no messages",
+      "ended the stream of its response before the response came, and sent 1 events that are no messages",
     );
     expect(await started.fail("breaks")).toMatchObject({ code: "CONNECTION_LOST", details: { wasSent: true } });
     expect(started.messages).toEqual([]);

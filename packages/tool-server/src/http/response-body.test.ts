@@ -16,8 +16,11 @@ describe("a body", () => {
     });
     const { http } = createTestClient();
     for (const path of ["/told", "/untold"]) {
-      const answer = await http.send(get(new URL(path, server.url)));
-      expect(await failureOf(answer.text(999))).toMatchObject({ code: "MESSAGE_TOO_LARGE", details: { status: 200 } });
+      const response = await http.send(get(new URL(path, server.url)));
+      expect(await failureOf(response.text(999))).toMatchObject({
+        code: "MESSAGE_TOO_LARGE",
+        details: { status: 200 },
+      });
       expect(await (await http.send(get(new URL(path, server.url)))).text(1000)).toHaveLength(1000);
     }
   });
@@ -26,8 +29,8 @@ describe("a body", () => {
     const size = 32 * 1024 * 1024;
     const server = await startHostileServer((_, response) => response.end(Buffer.alloc(size, "x")));
     const { http } = createTestClient();
-    const answer = await http.send(get(server.url));
-    const { socket } = answer.socketInfo as { socket: Socket };
+    const response = await http.send(get(server.url));
+    const { socket } = response.socketInfo as { socket: Socket };
     const settle = async (): Promise<number> => {
       let before = -1;
       const isStill = (): void => {
@@ -41,7 +44,7 @@ describe("a body", () => {
     expect(await settle()).toBeLessThan(size / 8);
     let bytes = 0;
     let release: (() => void) | undefined;
-    const read = answer.read((chunk) => {
+    const read = response.read((chunk) => {
       bytes += chunk.length;
       if (release !== undefined || bytes < 1024 * 1024) return undefined;
       return new Promise<void>((resolve) => {
@@ -58,11 +61,11 @@ describe("a body", () => {
   test("comes piece after piece to a reader that takes its time", async () => {
     const server = await startHostileServer((_, response) => response.end(Buffer.alloc(1024 * 1024, "x")));
     const { http } = createTestClient();
-    const answer = await http.send(get(server.url));
+    const response = await http.send(get(server.url));
     let busy = 0;
     let most = 0;
     let bytes = 0;
-    await answer.read(async (chunk) => {
+    await response.read(async (chunk) => {
       busy += 1;
       most = Math.max(most, busy);
       await new Promise((resolve) => setImmediate(resolve));
@@ -83,8 +86,8 @@ describe("a body", () => {
         throw new RangeError("enough");
       },
     ]) {
-      const answer = await http.send(get(server.url));
-      await expect(answer.read(reader)).rejects.toThrow("enough");
+      const response = await http.send(get(server.url));
+      await expect(response.read(reader)).rejects.toThrow("enough");
     }
     await vi.waitFor(
       () => expect(published.totals()).toMatchObject({ opened: 2, closed: 2, "stream-failed": 2 }),
@@ -99,8 +102,11 @@ describe("a body", () => {
     });
     const { http } = createTestClient();
     for (const path of ["/length", "/chunked"]) {
-      const answer = await http.send(get(new URL(path, server.url)));
-      expect(await failureOf(answer.text(1000))).toMatchObject({ code: "CONNECTION_LOST", details: { wasSent: true } });
+      const response = await http.send(get(new URL(path, server.url)));
+      expect(await failureOf(response.text(1000))).toMatchObject({
+        code: "CONNECTION_LOST",
+        details: { wasSent: true },
+      });
     }
   });
 
@@ -115,7 +121,7 @@ describe("a body", () => {
     const { http } = createTestClient();
     const odd = await http.send(get(new URL("/odd", server.url)));
     expect(await odd.text(10)).toBe("ok");
-    const wrong = http.send(get(new URL("/wrong", server.url))).then((answer) => answer.text(10));
+    const wrong = http.send(get(new URL("/wrong", server.url))).then((response) => response.text(10));
     expect(await failureOf(wrong)).toMatchObject({ code: "CONNECTION_LOST" });
   });
 
@@ -146,8 +152,8 @@ describe("a body", () => {
   test("can be asked for once", async () => {
     const server = await startHostileServer((_, response) => response.end("x"));
     const { http } = createTestClient();
-    const answer = await http.send(get(server.url));
-    await answer.text(10);
-    await expect(answer.text(10)).rejects.toThrow(TypeError);
+    const response = await http.send(get(server.url));
+    await response.text(10);
+    await expect(response.text(10)).rejects.toThrow(TypeError);
   });
 });
