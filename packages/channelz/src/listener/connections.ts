@@ -88,7 +88,7 @@ export function createConnections(limits: ListenLimits): Connections {
   ];
   const sweepEveryMs = Math.min(1000, Math.max(10, Math.min(...timeouts) / 4));
   // After the poll phase: a timer runs before it, and after a long turn would time out a peer whose bytes have arrived but are not read.
-  const sweeper = setInterval(() => setImmediate(sweep), sweepEveryMs).unref();
+  const sweeper = setInterval(() => setImmediate(sweep, performance.now()), sweepEveryMs).unref();
 
   function admit(socket: Socket): Connection | undefined {
     if (onDrained !== undefined || (connections.size >= limits.maxConnections && !displace())) {
@@ -179,8 +179,8 @@ export function createConnections(limits: ListenLimits): Connections {
     else connection.socket.destroy();
   }
 
-  function sweep(): void {
-    const now = performance.now();
+  /** Times out what has waited too long at the given time, which is before the last poll phase. */
+  function sweep(now: number): void {
     unread.measure();
     for (const connection of newcomers) {
       if (now - connection.idleSince > patienceMs(connection.awaiting)) timeOut(connection);

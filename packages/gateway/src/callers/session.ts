@@ -45,6 +45,8 @@ export interface Session extends NoticeListener, CallSession {
   readonly isIdle: boolean;
   /** When something last happened, in milliseconds. */
   readonly usedAt: number;
+  /** A message for it has arrived, which is handled later. */
+  touch(): void;
   /** Dispatches a request; what relates to it, and the response, goes to the outlet. */
   request(request: RpcRequest, outlet: Outlet, headers?: RequestHeaders): void;
   notified(notification: RpcNotification): void;
@@ -122,6 +124,9 @@ export function createSession(init: SessionInit): Session {
     },
     get usedAt() {
       return usedAt;
+    },
+    touch() {
+      usedAt = Date.now();
     },
     setLogLevel(level) {
       logLevel = level;

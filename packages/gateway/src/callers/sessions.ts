@@ -29,14 +29,14 @@ export function createSessions({ limits, notices, tell, onLogLevel }: SessionsOp
   const sessions = new Map<string, Session>();
   const silences = new Map<Session, () => void>();
   const { sessionIdleMs } = limits;
-  const sweep = (): void => {
-    const oldest = Date.now() - sessionIdleMs;
+  const sweep = (now: number): void => {
+    const oldest = now - sessionIdleMs;
     for (const session of sessions.values()) {
       if (session.isIdle && session.usedAt <= oldest) session.close("It was idle for too long.");
     }
   };
   // After the poll phase: a timer runs before it, and after a long turn would end a session whose request has arrived but is not read.
-  const timer = setInterval(() => setImmediate(sweep), Math.min(60_000, Math.max(10, sessionIdleMs / 4)));
+  const timer = setInterval(() => setImmediate(sweep, Date.now()), Math.min(60_000, Math.max(10, sessionIdleMs / 4)));
   timer.unref();
 
   const makeRoom = (): boolean => {

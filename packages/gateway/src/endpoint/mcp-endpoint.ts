@@ -57,6 +57,8 @@ export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
         serveMessage(parts, request, response, text, false);
         return;
       }
+      const session = headerOf(request.headers, "mcp-session-id");
+      if (session !== undefined) parts.sessions.find(session, parts.requesterOf(request).principal)?.touch();
       let isGone = false;
       response.once("close", () => {
         isGone = true;
