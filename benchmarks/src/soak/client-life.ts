@@ -32,6 +32,25 @@ const lostMs = 60_000;
 /** A call that is called off ends well before it would have been answered. */
 const calledOffMs = 20_000;
 
+/** A client while it is connected. */
+interface Connected {
+  readonly client: SoakClient;
+  /** When the last request that got a response was sent: the gateway has used the session since then. */
+  usedAt: number;
+  /** Whether the gateway ended its session as idle. */
+  isLost: boolean;
+}
+
+/**
+ * Whether a session ended because it was idle. On a machine that is busy with other things a request may take longer to arrive than
+ * that. A session that is gone sooner is a defect of the gateway.
+ */
+function wasIdle(reason: string, usedAt: number, { ledger, sessionIdleMs }: ClientLife): boolean {
+  if (!reason.includes("Session not found") || performance.now() - usedAt < sessionIdleMs) return false;
+  ledger.counts.lostSessions += 1;
+  return true;
+}
+
 /** Comes, calls and goes, again and again, until it is over. */
 export async function liveAsClient(index: number, life: ClientLife): Promise<void> {
   const { ledger, random, isOver, endpoint, token } = life;
@@ -39,44 +58,51 @@ export async function liveAsClient(index: number, life: ClientLife): Promise<voi
   const open = index % 50 < 2 ? openSdkClient : openRawClient;
   await pause(random.between(0, life.thinkMs));
   for (let round = 0; !isOver(); round += 1) {
-    let client: SoakClient;
+    let connected: Connected;
+    const usedAt = performance.now();
     try {
-      client = await open({ endpoint, token, name: `c${index}`, era, isListening: random.chance(0.3) });
+      const client = await open({ endpoint, token, name: `c${index}`, era, isListening: random.chance(0.3) });
+      connected = { client, usedAt, isLost: false };
       ledger.counts.connects += 1;
     } catch (error) {
-      ledger.unexplained("A client could not connect.", String(error));
+      if (!wasIdle(String(error), usedAt, life)) ledger.unexplained("A client could not connect.", String(error));
       await pause(life.thinkMs);
       continue;
     }
     const turns = random.between(1, life.callsPerConnection * 2);
-    for (let turn = 0; turn < turns && !isOver(); turn += 1) {
+    for (let turn = 0; turn < turns && !connected.isLost && !isOver(); turn += 1) {
       const heardAt = performance.now();
       await pause(random.between(0, life.thinkMs * 2));
       // On a machine that is busy with other things it may not have come to say a word in time.
       if (performance.now() - heardAt > life.sessionIdleMs / 2) break;
-      await takeTurn(client, `c${index}-${round}-${turn}`, life);
+      await takeTurn(connected, `c${index}-${round}-${turn}`, life);
     }
-    await leave(client, `c${index}-${round}-last`, life);
+    // A client whose session is gone connects again, as the protocol requires.
+    if (connected.isLost) connected.client.vanish();
+    else await leave(connected.client, `c${index}-${round}-last`, life);
   }
 }
 
-async function takeTurn(client: SoakClient, mark: string, life: ClientLife): Promise<void> {
+async function takeTurn(connected: Connected, mark: string, life: ClientLife): Promise<void> {
   const { ledger, random } = life;
   if (random.chance(0.03)) {
+    const startedAt = performance.now();
     try {
       ledger.counts.lists += 1;
-      await client.list();
+      await connected.client.list();
+      connected.usedAt = startedAt;
     } catch (error) {
-      ledger.unexplained("A list of tools failed.", String(error));
+      connected.isLost = wasIdle(String(error), connected.usedAt, life);
+      if (!connected.isLost) ledger.unexplained("A list of tools failed.", String(error));
     }
     return;
   }
   const server = random.pick(life.servers());
   const dice = random.between(0, 100);
-  if (dice < 10) await callOff(client, server, mark, life);
-  else if (dice < 20 && server.canAsk) await callAndCheck(client, server, { mark, asks: true }, life);
-  else if (dice < 40) await callAndCheck(client, server, { mark, steps: 2, pauseMs: random.between(10, 300) }, life);
-  else await callAndCheck(client, server, { mark }, life);
+  if (dice < 10) await callOff(connected, server, mark, life);
+  else if (dice < 20 && server.canAsk) await callAndCheck(connected, server, { mark, asks: true }, life);
+  else if (dice < 40) await callAndCheck(connected, server, { mark, steps: 2, pauseMs: random.between(10, 300) }, life);
+  else await callAndCheck(connected, server, { mark }, life);
 }
 
 async function leave(client: SoakClient, mark: string, life: ClientLife): Promise<void> {
@@ -125,7 +151,7 @@ function begin(
 }
 
 async function callAndCheck(
-  client: SoakClient,
+  connected: Connected,
   server: FleetServer,
   args: MarkArguments,
   life: ClientLife,
@@ -133,7 +159,7 @@ async function callAndCheck(
   const { ledger } = life;
   const { mark } = args;
   const startedAt = performance.now();
-  const { answer, callOff } = begin(client, server, args, life);
+  const { answer, callOff } = begin(connected.client, server, args, life);
   try {
     const text = await Promise.race([answer, lostAfter(lostMs)]);
     const due = server.isReference ? `Echo: ${mark}` : `${server.name} ${mark}${args.asks ? ` ${mark}` : ""}`;
@@ -142,15 +168,23 @@ async function callAndCheck(
     if (text !== due) ledger.crossTalk.push(`${mark} of ${server.name} got ${text}`);
     ledger.counts.answers += 1;
     ledger.answered(server.name, startedAt);
+    connected.usedAt = startedAt;
   } catch (error) {
-    ledger.failed(server.name, startedAt, (error as Error).message);
+    failed(connected, server, startedAt, (error as Error).message, life);
     answer.catch(() => {});
     callOff();
   }
 }
 
-async function callOff(client: SoakClient, server: FleetServer, mark: string, life: ClientLife): Promise<void> {
+/** A call failed: it says so, unless its session ended as idle. */
+function failed(connected: Connected, server: FleetServer, startedAt: number, reason: string, life: ClientLife): void {
+  connected.isLost = wasIdle(reason, connected.usedAt, life);
+  if (!connected.isLost) life.ledger.failed(server.name, startedAt, reason);
+}
+
+async function callOff(connected: Connected, server: FleetServer, mark: string, life: ClientLife): Promise<void> {
   const { ledger, random } = life;
+  const { client } = connected;
   const startedAt = performance.now();
   let hasBegun = false;
   const call = begin(client, server, { mark, steps: 1, pauseMs: calledOffMs * 2 }, life, () => {
@@ -169,10 +203,11 @@ async function callOff(client: SoakClient, server: FleetServer, mark: string, li
   // In the older era what calls off goes its own way, and must not arrive before what it is about.
   while (client.era === "legacy" && !hasBegun && !isSettled) await pause(20);
   call.callOff();
+  if (hasBegun) connected.usedAt = startedAt;
   ledger.counts.cancels += 1;
   const offAt = performance.now();
   const came = await Promise.race([settled, lostAfter(lostMs)]).catch(note);
-  if (failure !== undefined) ledger.failed(server.name, startedAt, failure.message);
+  if (failure !== undefined) failed(connected, server, startedAt, failure.message, life);
   else if (came === undefined) return;
   else if (!came.endsWith(mark)) ledger.crossTalk.push(`${mark} of ${server.name} was called off, and got ${came}`);
   else if (performance.now() - offAt > calledOffMs) {

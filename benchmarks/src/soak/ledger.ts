@@ -28,7 +28,9 @@ export type Counted =
   | "steps"
   | "lists"
   | "reloads"
-  | "kills";
+  | "kills"
+  /** Sessions that ended as idle, because a request took longer to arrive than a session may be idle. */
+  | "lostSessions";
 
 export interface FailureKind {
   count: number;
@@ -89,6 +91,7 @@ export function createLedger(): Ledger {
       lists: 0,
       reloads: 0,
       kills: 0,
+      lostSessions: 0,
     },
     crossTalk,
     failures,
