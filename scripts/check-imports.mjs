@@ -85,7 +85,9 @@ const folderDirections = {
     connection: ["process", "errors.ts", "diagnostics.ts", "connection/rpc", "connection/transports"],
     "connection/servers": below,
     "connection/bridge": below,
+    "load-tool-servers.ts": below,
     why: below,
+    "open-tool-servers.ts": below,
     "internal.ts": below,
   },
   gateway: {

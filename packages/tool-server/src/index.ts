@@ -64,6 +64,13 @@ export {
   type ToolServerErrorDetails,
 } from "./errors.js";
 export type { TlsSettings } from "./http/tls-settings.js";
+export type { LoadToolServersOptions } from "./load-tool-servers.js";
+export {
+  type OpenToolServers,
+  type OpenToolServersOptions,
+  openToolServers,
+  type ToolServerStatus,
+} from "./open-tool-servers.js";
 export { createSecretRegistry, type SecretRegistry } from "./secrets/redactor.js";
 export { type Approval, type ApprovalKey, type ApprovalSubject, approvalKey } from "./trust/approval.js";
 export {
@@ -90,4 +97,5 @@ export type { OriginPattern } from "./trust/origin-pattern.js";
 export type { DenyingRule, PolicyRule, SandboxRule, TrustPolicy } from "./trust/policy.js";
 export { defaultPolicyPath, readPolicy } from "./trust/read-policy.js";
 export { renderApproval } from "./trust/render-approval.js";
+export { type ApprovalsOptions, approvals, type Trust, trustAll } from "./trust/trust.js";
 export { type Distrust, notTrusted, renderDistrust } from "./trust/trust-error.js";

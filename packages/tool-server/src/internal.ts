@@ -1,5 +1,6 @@
 export { oauthSummary } from "./auth/oauth/credential/oauth-credential.js";
 export { parseResourceChallenge } from "./auth/oauth/session/resource-challenge.js";
+export { userVaultKey, vaultKeyPath } from "./auth/vault/user-vault.js";
 export { createBackOff } from "./back-off.js";
 export type { Cancellation } from "./cancellation.js";
 export { systemClock } from "./clock.js";

@@ -1,15 +1,9 @@
 import type { SecretRegistry } from "@wirescope/tool-server";
-import {
-  chooseVault,
-  defaultVaultDirectory,
-  type KeySource,
-  keyFromEnvironment,
-  keyFromFile,
-  type Vault,
-} from "@wirescope/tool-server/auth";
+import { chooseVault, defaultVaultDirectory, type KeySource, type Vault } from "@wirescope/tool-server/auth";
+import { userVaultKey, vaultKeyPath } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";
-import { createVaultKey, findVaultKey, vaultKeyPath } from "./vault-key-file.js";
+import { createVaultKey } from "./vault-key-file.js";
 
 const kinds = ["auto", "keychain", "file", "memory"] as const;
 
@@ -35,25 +29,21 @@ export async function openVault(
     if (vault.kind !== "memory") io.protect?.();
     return vault;
   };
-  const key = keyFromEnvironment(io.env, { secrets }) ?? generatedKey(io, secrets);
+  const key = userVaultKey(io.env, secrets);
   if (key !== undefined || creation === "never" || kind === "memory" || kind === "keychain") return open(key);
   if (kind === "auto") {
     const vault = await open(undefined);
     if (vault.kind !== "memory" || !(await mayCreate(io, creation))) return vault;
     await vault.dispose();
   } else if (!(await mayCreate(io, creation))) return open(undefined);
-  io.stderr.write(`Generated a key for the encrypted file: ${createVaultKey(io)}\n`);
-  return open(generatedKey(io, secrets));
-}
-
-function generatedKey(io: Io, secrets: SecretRegistry): KeySource | undefined {
-  const path = findVaultKey(io);
-  return path === undefined ? undefined : keyFromFile(path, { secrets });
+  io.stderr.write(`Generated a key for the encrypted file: ${createVaultKey(io)}
+`);
+  return open(userVaultKey(io.env, secrets));
 }
 
 async function mayCreate(io: Io, creation: KeyCreation): Promise<boolean> {
   if (creation === "always") return true;
-  const path = vaultKeyPath(io);
+  const path = vaultKeyPath(io.env);
   if (io.ask === undefined) {
     io.stderr.write(
       `wirescope: There is no keychain and no key, so tokens are lost when this process ends. To store them in an encrypted file, with a new key in ${path}, use --create-vault-key.\n`,

@@ -1,0 +1,185 @@
+import { stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { vaultVariables } from "./auth/vault/key-from-environment.js";
+import { createMemoryVault } from "./auth/vault/memory-vault.js";
+import { openUserVault } from "./auth/vault/user-vault.js";
+import type { Vault, VaultKind } from "./auth/vault/vault.js";
+import { commandLine } from "./command-line.js";
+import { configurationFileName, findConfigurationFile, readConfigurationFile } from "./config/configuration-file.js";
+import type { Entry } from "./config/entry.js";
+import type { Finding } from "./config/finding.js";
+import { type Configuration, parseConfiguration } from "./config/parse-configuration.js";
+import { parseEnvFile } from "./config/parse-env-file.js";
+import type { Variables } from "./config/substitute-entry.js";
+import { usesOAuth } from "./config/uses-oauth.js";
+import type { OAuthSettings } from "./connection/servers/entry-oauth.js";
+import type { SandboxSettings } from "./connection/servers/entry-sandbox.js";
+import type { ToolServersOptions } from "./connection/servers/tool-servers.js";
+import { ToolServerError } from "./errors.js";
+import type { Environment } from "./process/child-environment.js";
+import { ownFolders } from "./process/sandbox.js";
+import type { SecretRegistry } from "./secrets/redactor.js";
+import type { ApprovalSubject } from "./trust/approval.js";
+import type { TrustJudgement } from "./trust/judge-trust.js";
+import { approvals, type Trust } from "./trust/trust.js";
+import { type Distrust, notTrusted } from "./trust/trust-error.js";
+
+/** How the servers of a configuration are opened. The defaults are those of the command line. */
+export interface LoadToolServersOptions {
+  /** Which entries may act. Default `approvals()`: those that the user approved with `wirescope trust`, or a policy allows. */
+  readonly trust?: Trust | undefined;
+  /** Where OAuth tokens are stored. Default: as WIRESCOPE_VAULT says, else "auto", which is where `wirescope login` stores them. */
+  readonly vault?: VaultKind | "auto" | Vault | undefined;
+  /** Variables for the entries, approvals and the vault. Default: the environment of this process. */
+  readonly environment?: Environment | undefined;
+  /** Environment files with more variables for the entries; those of the environment take precedence. */
+  readonly envFiles?: readonly string[] | undefined;
+  /** What HOST_PLUGIN_ROOT refers to, and the working directory of stdio servers. Default: the folder of the configuration. */
+  readonly root?: string | undefined;
+  /** The file that a parsed configuration is from, which approvals name. Default: none, so that nothing of it can be approved. */
+  readonly configurationPath?: string | undefined;
+  /** Whether a configuration file may have `http://` and `ws://` urls of a loopback host. Default false. */
+  readonly allowInsecureLoopback?: boolean | undefined;
+  /** How servers sign in that require OAuth: the profile, who is asked to sign in, and fields that an entry does not have. */
+  readonly oauth?: Omit<OAuthSettings, "vault"> | undefined;
+  /** Certificates of authorities to trust in addition to those that Node knows, in PEM. */
+  readonly ca?: string | undefined;
+  /** How stdio servers and helpers are kept away from tokens. Default: in a sandbox if there is one, as the policy says; false: not. */
+  readonly sandbox?: SandboxSettings | false | undefined;
+}
+
+/** A configuration that was read, with everything that its servers are opened with. */
+export interface LoadedToolServers extends Omit<ToolServersOptions, "settings" | "secrets"> {
+  readonly configurationPath: string;
+  /** What is wrong with environment files. */
+  readonly envFindings: readonly Finding[];
+  /** Judges entries, and stores approvals. */
+  readonly trust: {
+    judge(entry: Entry): Promise<TrustJudgement>;
+    approve(subject: ApprovalSubject): Promise<unknown>;
+  };
+  /** The error for an entry that is not trusted, with what to do. */
+  distrust(server: string, judgement: Distrust): ToolServerError;
+  /** Closes the vault, unless it was given. */
+  dispose(): Promise<void>;
+}
+
+/**
+ * Reads a configuration, from a file or a folder, or the usual one if no path is given, and prepares trust, variables, the vault and
+ * the sandbox. Nothing of it runs or connects. Rejects with CONFIGURATION_UNREADABLE, or as opening the vault does.
+ */
+export async function loadToolServers(
+  source: string | Configuration | undefined,
+  secrets: SecretRegistry,
+  options: LoadToolServersOptions = {},
+): Promise<LoadedToolServers> {
+  const { environment = process.env, envFiles = [], allowInsecureLoopback = false } = options;
+  const trust = options.trust ?? approvals({ environment });
+  const isParsed = typeof source === "object";
+  // What has no file is judged as if it were from its folder.
+  const file = isParsed
+    ? resolve(options.configurationPath ?? options.root ?? ".")
+    : await fileOf(source, options.root);
+  const approvable = isParsed && options.configurationPath === undefined ? undefined : file;
+  const configuration = isParsed
+    ? source
+    : parseConfiguration(await readConfigurationFile(file), { allowInsecureLoopback, secrets: secrets.scope() });
+  assertReadable(configuration, file);
+  const pluginRoot = resolve(options.root ?? (approvable === undefined ? "." : dirname(file)));
+  const { variables, findings } = await readVariables(envFiles, environment);
+  const judge = (entry: Entry, given: Variables = variables): Promise<TrustJudgement> =>
+    trust.judge({ entry, configurationPath: file, pluginRoot, variables: given });
+  const distrust = (name: string, judgement: Distrust): ToolServerError =>
+    notTrustedInCode(name, judgement, approvable);
+  const { vault, dispose } = await openVault(configuration, environment, secrets, options.vault);
+  return {
+    configuration,
+    configurationPath: file,
+    variables,
+    envFindings: findings,
+    pluginRoot,
+    ca: options.ca,
+    sandbox: options.sandbox ?? sandboxSettings(environment, trust),
+    oauth: { profile: environment.WIRESCOPE_PROFILE || undefined, allowInsecureLoopback, ...options.oauth, vault },
+    async assertTrusted(entry, given) {
+      const judgement = await judge(entry, given);
+      if (judgement.state !== "trusted") throw distrust(entry.name, judgement);
+    },
+    trust: { judge, approve: (subject) => trust.approve(subject) },
+    distrust,
+    dispose,
+  };
+}
+
+/** That an entry is not trusted, with what to do for those who cannot give `--trust` to a command. */
+function notTrustedInCode(server: string, judgement: Distrust, file: string | undefined): ToolServerError {
+  const error = notTrusted(server, judgement);
+  if (judgement.state === "denied") return error;
+  const { subject, problem, evidence } = error;
+  const advice =
+    file === undefined
+      ? "Pass `trust: trustAll()` if the program itself wrote this configuration, or open its file by path."
+      : `Review and approve it: ${commandLine("trust", server, "--config", file)}`;
+  return new ToolServerError("NOT_TRUSTED", { subject, problem, evidence, advice });
+}
+
+/** The file that a path names: itself, or the usual one of a folder. */
+async function fileOf(path: string | undefined, root: string | undefined): Promise<string> {
+  if (path === undefined) return findConfigurationFile(process.cwd(), root);
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  return isFolder ? join(resolve(path), configurationFileName) : resolve(path);
+}
+
+/** Fails on the first error that concerns the whole file. An error within one entry concerns that server only. */
+function assertReadable({ findings }: Configuration, file: string): void {
+  const broken = findings.find(({ server, severity }) => severity === "error" && server === undefined);
+  if (broken === undefined) return;
+  const { line, column, message, fix } = broken;
+  throw new ToolServerError("CONFIGURATION_UNREADABLE", {
+    problem: `${file}:${line}:${column}: ${message}`,
+    advice: `${fix} To see all problems: ${commandLine("check", file)}`,
+  });
+}
+
+async function readVariables(
+  files: readonly string[],
+  environment: Environment,
+): Promise<{ readonly variables: Variables; readonly findings: readonly Finding[] }> {
+  const read = await Promise.all(files.map(async (file) => parseEnvFile(await readConfigurationFile(file), file)));
+  return {
+    variables: Object.assign({}, ...read.map(({ variables }) => variables), environment),
+    findings: read.flatMap(({ findings }) => findings),
+  };
+}
+
+const kinds = ["auto", "keychain", "file", "memory"] as const;
+
+/** A keychain may ask a person, so it is left alone if no server uses OAuth. */
+async function openVault(
+  { entries }: Configuration,
+  environment: Environment,
+  secrets: SecretRegistry,
+  given: VaultKind | "auto" | Vault | undefined,
+): Promise<{ readonly vault: Vault; dispose(): Promise<void> }> {
+  if (typeof given === "object") return { vault: given, dispose: async () => {} };
+  const named = given ?? (environment.WIRESCOPE_VAULT || "auto");
+  const kind = kinds.find((each) => each === named);
+  if (kind === undefined) throw new TypeError(`WIRESCOPE_VAULT must be one of ${kinds.join(", ")}, not "${named}".`);
+  const vault = entries.some(usesOAuth) ? await openUserVault(kind, environment, secrets) : createMemoryVault();
+  return { vault, dispose: () => vault.dispose() };
+}
+
+function sandboxSettings(environment: Environment, trust: Trust): SandboxSettings {
+  const { PATH, CREDENTIALS_DIRECTORY, WIRESCOPE_OAUTH_FILE, [vaultVariables.keyFile]: keyFile } = environment;
+  const files = [keyFile, CREDENTIALS_DIRECTORY, WIRESCOPE_OAUTH_FILE].filter(
+    (each) => each !== undefined && each !== "",
+  );
+  return {
+    hidden: [...ownFolders(environment), ...(files as string[])],
+    rule: async () => (await trust.policy())?.sandbox ?? "auto",
+    searchPath: PATH,
+  };
+}

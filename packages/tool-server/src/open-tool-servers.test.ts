@@ -1,0 +1,150 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createConfiguration } from "./config/create-configuration.js";
+import { everything } from "./connection/transports/published-server.test.helper.js";
+import { failureOf } from "./failure-of.test.helper.js";
+import { type OpenToolServers, type OpenToolServersOptions, openToolServers } from "./open-tool-servers.js";
+import { approvals, trustAll } from "./trust/trust.js";
+
+let root: string;
+let environment: Record<string, string | undefined>;
+const opened: OpenToolServers[] = [];
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "open-servers-")));
+  environment = {
+    ...process.env,
+    HOME: root,
+    XDG_CONFIG_HOME: join(root, "config"),
+    XDG_DATA_HOME: join(root, "data"),
+  };
+});
+
+afterEach(async () => {
+  for (const servers of opened.splice(0)) await servers.close();
+  rmSync(root, { recursive: true });
+});
+
+function write(mcpServers: object): string {
+  const file = join(root, ".mcp.json");
+  writeFileSync(file, JSON.stringify({ mcpServers }));
+  return file;
+}
+
+async function open(source: string | undefined, options: OpenToolServersOptions = {}): Promise<OpenToolServers> {
+  const servers = await openToolServers(source, { environment, ...options });
+  opened.push(servers);
+  return servers;
+}
+
+const entry = { command: process.execPath, args: [everything, "stdio"] };
+
+/** Approves a server as `wirescope trust` does. */
+async function approve(file: string, name: string): Promise<void> {
+  const trust = approvals({ environment });
+  const { loadToolServers } = await import("./load-tool-servers.js");
+  const { createSecretRegistry } = await import("./secrets/redactor.js");
+  const { configuration, pluginRoot, variables } = await loadToolServers(file, createSecretRegistry(), { environment });
+  const found = configuration.entries.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`${name} is not in ${file}.`);
+  const judgement = await trust.judge({ entry: found, configurationPath: file, pluginRoot, variables });
+  if (judgement.state !== "new" && judgement.state !== "changed") throw new Error(judgement.state);
+  await trust.approve(judgement.subject);
+}
+
+test("an entry that nobody approved does not run, and the error names the command that approves it", async () => {
+  const file = write({ everything: entry });
+  const servers = await open(file);
+  const error = await failureOf(servers.open("everything"));
+  expect(error.code).toBe("NOT_TRUSTED");
+  expect(error.advice).toBe(`Review and approve it: wirescope trust everything --config ${file}`);
+  expect(await servers.status()).toEqual([{ name: "everything", state: "NOT_TRUSTED", reason: error.message }]);
+});
+
+test("an approved entry runs, and not after it changed", async () => {
+  const file = write({ everything: entry });
+  await approve(file, "everything");
+  const servers = await open(file);
+  expect(await servers.status()).toEqual([{ name: "everything", state: "IDLE" }]);
+  const connection = await servers.open("everything");
+  const { tools } = await connection.listTools();
+  expect(tools.map(({ name }) => name)).toContain("echo");
+  expect(await servers.status()).toEqual([{ name: "everything", state: "READY" }]);
+  await servers.close();
+  expect((await failureOf(connection.listTools())).code).toBe("CONNECTION_CLOSED");
+
+  write({ everything: { ...entry, env: { ADDED: "later" } } });
+  expect((await failureOf((await open(file)).open("everything"))).code).toBe("NOT_TRUSTED");
+});
+
+test("finds .mcp.json in a folder, and takes variables from environment files below those of the environment", async () => {
+  write({ everything: { ...entry, env: { FIRST: "${FIRST}", SECOND: "${SECOND}" } } });
+  writeFileSync(join(root, "extra.env"), "FIRST=of the file\nSECOND=of the file\n");
+  const options = { trust: trustAll({ environment }), envFiles: [join(root, "extra.env")] };
+  const servers = await open(root, { ...options, environment: { ...environment, SECOND: "of the environment" } });
+  expect(servers.file).toBe(join(root, ".mcp.json"));
+  const { content } = await (await servers.open("everything")).callTool({ name: "get-env" });
+  const [values] = content.map((part) => (part.type === "text" ? JSON.parse(part.text) : {}));
+  expect([values.FIRST, values.SECOND]).toEqual(["of the file", "of the environment"]);
+});
+
+test("an entry with an error is INVALID with the fix, and does not affect the others", async () => {
+  const file = write({ api: { type: "http", url: "http://api.example.com/mcp" }, odd: "node", everything: entry });
+  const servers = await open(file, { trust: trustAll({ environment }) });
+  expect(servers.names).toEqual(["api", "everything", "odd"]);
+  const status = await servers.status();
+  expect(status.map(({ name, state }) => `${name} ${state}`)).toEqual([
+    "api INVALID",
+    "everything IDLE",
+    "odd INVALID",
+  ]);
+  expect(status[0]?.reason).toContain("https://");
+  expect((await failureOf(servers.open("api"))).code).toBe("ENTRY_INVALID");
+  expect((await failureOf(servers.open("nobody"))).code).toBe("SERVER_UNKNOWN");
+});
+
+test("a file that is missing or not JSON fails with CONFIGURATION_UNREADABLE and its path", async () => {
+  const missing = await failureOf(open(join(root, "missing.json")));
+  expect([missing.code, missing.message.includes(join(root, "missing.json"))]).toEqual([
+    "CONFIGURATION_UNREADABLE",
+    true,
+  ]);
+  const file = join(root, "broken.json");
+  writeFileSync(file, '{"mcpServers": ');
+  const broken = await failureOf(open(file));
+  expect([broken.code, broken.message.includes(`${file}:1:`)]).toEqual(["CONFIGURATION_UNREADABLE", true]);
+});
+
+test("the policy of the machine denies an entry even with trustAll", async () => {
+  const file = write({ everything: entry });
+  const policy = join(root, "policy.json");
+  writeFileSync(policy, JSON.stringify({ version: 1, deny: [{ command: process.execPath, reason: "no Node here" }] }));
+  const strict = { ...environment, WIRESCOPE_POLICY: policy };
+  const servers = await open(file, { environment: strict, trust: trustAll({ environment: strict }) });
+  const error = await failureOf(servers.open("everything"));
+  expect(error.code).toBe("NOT_TRUSTED");
+  expect(error.message).toContain("no Node here");
+});
+
+test("explain says why a server cannot be used, without running what is not trusted", async () => {
+  const file = write({ everything: entry });
+  const explanation = await (await open(file)).explain("everything");
+  expect(JSON.stringify(explanation)).toContain("wirescope trust everything");
+});
+
+test("a configuration that the program made needs no file", async () => {
+  mkdirSync(join(root, "work"));
+  const configuration = createConfiguration({ everything: entry });
+  const strict = await openToolServers(configuration, { environment });
+  opened.push(strict);
+  expect((await failureOf(strict.open("everything"))).advice).toContain("trustAll()");
+  const servers = await openToolServers(configuration, {
+    environment,
+    root: join(root, "work"),
+    trust: trustAll({ environment }),
+  });
+  opened.push(servers);
+  expect((await (await servers.open("everything")).listTools()).tools).not.toEqual([]);
+});
