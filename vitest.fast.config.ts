@@ -10,7 +10,7 @@ export default mergeConfig(everything, {
     exclude: [
       "test/**",
       // These need a process of their own.
-      "**/{create-http-client,followed-operations,session-bus,watch-credentials,without-native}.test.ts",
+      "**/{create-http-client,tracked-operations,session-bus,watch-credentials,without-native}.test.ts",
       "packages/gateway/src/*.test.ts",
       "packages/quirks/**",
       "packages/cli/src/{main,telemetry/*}.test.ts",

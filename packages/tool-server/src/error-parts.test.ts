@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { parsePastedRedirect } from "./auth/oauth/authorization/pasted-redirect.js";
 import type { OAuthContext } from "./auth/oauth/oauth-context.js";
+import { parsePastedRedirect } from "./auth/oauth/sign-in/authorization-code.js";
 import { tooSilent } from "./connection/call-failure.js";
 import { tooLong } from "./connection/call-limit.js";
 import { connectionOver } from "./connection/transports/transport-life.js";

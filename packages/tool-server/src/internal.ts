@@ -1,5 +1,5 @@
-export { oauthSummary } from "./auth/oauth/credential/oauth-credential.js";
-export { parseResourceChallenge } from "./auth/oauth/session/resource-challenge.js";
+export { parseResourceChallenge } from "./auth/oauth/discovery/resource-challenge.js";
+export { oauthSummary } from "./auth/oauth/session/oauth-credential.js";
 export { userVaultKey, vaultKeyPath } from "./auth/vault/user-vault.js";
 export { createBackOff } from "./back-off.js";
 export type { Cancellation } from "./cancellation.js";

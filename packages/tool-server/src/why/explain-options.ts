@@ -1,4 +1,4 @@
-import type { OAuthEvent } from "../auth/oauth/oauth-event.js";
+import type { OAuthEvent } from "../auth/oauth/oauth-context.js";
 import type { Vault } from "../auth/vault/vault.js";
 import type { Clock } from "../clock.js";
 import type { Entry } from "../config/entry.js";

@@ -1,4 +1,4 @@
-import type { OAuthEvent } from "../auth/oauth/oauth-event.js";
+import type { OAuthEvent } from "../auth/oauth/oauth-context.js";
 import type { OAuthDescription } from "../connection-info.js";
 import type { FailureFacts } from "./failure-facts.js";
 

@@ -1,5 +1,5 @@
 import type { CredentialDescription, CredentialKind } from "../../connection-info.js";
-import type { ToolServerErrorCode } from "../../errors.js";
+import { ToolServerError, type ToolServerErrorCode } from "../../errors.js";
 import type { HeaderFields } from "./header-fields.js";
 
 /**
@@ -68,3 +68,11 @@ export type RefusalDecision =
       /** Where the failure has a name of its own, such as SIGN_IN_NEEDED; else the status decides. */
       readonly code?: ToolServerErrorCode | undefined;
     };
+
+/** The error of a credential that is asked for headers after it was disposed of. */
+export function credentialClosed(server: string): ToolServerError {
+  return new ToolServerError("CREDENTIAL_CLOSED", {
+    problem: `The credential of the server ${JSON.stringify(server)} was disposed of.`,
+    advice: "Create a new connection to use it.",
+  });
+}

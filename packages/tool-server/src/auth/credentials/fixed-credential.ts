@@ -3,11 +3,15 @@ import type { CredentialDescription } from "../../connection-info.js";
 import { isPlainAddress } from "../../secrets/address.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { isSecretName } from "../../secrets/secret-names.js";
-import type { Credential } from "./credential.js";
-import { credentialClosed } from "./credential-closed.js";
-import { describeHeader } from "./header-description.js";
-import { createHeaderFields, type HeaderFields, type HeaderSource, noHeaders } from "./header-fields.js";
-import { secretsOfHeader } from "./header-secrets.js";
+import { type Credential, credentialClosed } from "./credential.js";
+import {
+  createHeaderFields,
+  describeHeader,
+  type HeaderFields,
+  type HeaderSource,
+  noHeaders,
+  secretsOfHeader,
+} from "./header-fields.js";
 import { giveUpUnchanged } from "./refusal-rules.js";
 
 /** For whom a credential is. */

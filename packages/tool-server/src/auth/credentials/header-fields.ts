@@ -1,5 +1,8 @@
+import { isAuthorizationName, parseAuthorization, parseBasic } from "../../config/headers/authorization.js";
 import { headerNameDefect, headerValueDefect } from "../../config/headers/header-rules.js";
+import type { HeaderDescription } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
+import { isCredentialHeader, isTenantHeader } from "../../secrets/secret-names.js";
 
 /** Headers to send, by name as it was written. Frozen; of names that differ in case alone, there is one; all can be sent. */
 export type HeaderFields = Readonly<Record<string, string>>;
@@ -61,4 +64,35 @@ function fieldsOf(entries: readonly (readonly [string, string])[]): HeaderFields
   const fields: Record<string, string> = Object.create(null);
   for (const [name, value] of entries) fields[name] = value;
   return Object.freeze(fields);
+}
+
+/** A header without its value. */
+export function describeHeader(
+  name: string,
+  value: string,
+  from: HeaderDescription["from"],
+  variables: readonly string[] = [],
+): HeaderDescription {
+  const scheme = isAuthorizationName(name) ? parseAuthorization(value).scheme : undefined;
+  return { name, from, scheme, variables };
+}
+
+/**
+ * The secrets in a header. A header is taken for secret unless its name or its value says that it is not: to hide too much
+ * costs a line of a log, to hide too little costs a key.
+ */
+export function secretsOfHeader(name: string, value: string): string[] {
+  if (isAuthorizationName(name)) {
+    const { scheme, credentials } = parseAuthorization(value);
+    const password = scheme === "Basic" ? parseBasic(credentials)?.password : undefined;
+    // A word that is not a known scheme may be one of the server's own, or the start of the credentials.
+    const rest = scheme === undefined ? /^\S+\s+(.+)$/s.exec(credentials)?.[1] : undefined;
+    return [credentials, password, rest].filter((secret) => secret !== undefined);
+  }
+  const isPublicName =
+    !/session/i.test(name) &&
+    (isTenantHeader(name) || /(^|-)(id|timestamp|date|version|region|user|agent)$/i.test(name));
+  // Digits may be a time, but not where the name says that they are a key.
+  const isTime = /^\d{1,13}$/.test(value) && !isCredentialHeader(name);
+  return isPublicName || isTime ? [] : [value];
 }

@@ -10,12 +10,16 @@ import type { ProcessOutcome } from "../../process/process-outcome.js";
 import type { Sandbox } from "../../process/sandbox.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { createSingleFlight } from "../../single-flight.js";
-import type { Credential, Refusal, RefusalDecision } from "./credential.js";
-import { credentialClosed } from "./credential-closed.js";
+import { type Credential, credentialClosed, type Refusal, type RefusalDecision } from "./credential.js";
 import type { CredentialOwner } from "./fixed-credential.js";
-import { describeHeader } from "./header-description.js";
-import { createHeaderFields, type HeaderFields, type HeaderSource, mergeHeaderFields } from "./header-fields.js";
-import { secretsOfHeader } from "./header-secrets.js";
+import {
+  createHeaderFields,
+  describeHeader,
+  type HeaderFields,
+  type HeaderSource,
+  mergeHeaderFields,
+  secretsOfHeader,
+} from "./header-fields.js";
 import { tokenTimesOfHeader } from "./json-web-token.js";
 import { giveUp, isRefusal } from "./refusal-rules.js";
 import { runHelper } from "./run-helper.js";

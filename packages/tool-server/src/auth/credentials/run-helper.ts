@@ -9,8 +9,7 @@ import { type Sandbox, sandboxAdvice } from "../../process/sandbox.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { isSecretName } from "../../secrets/secret-names.js";
 import { findSecretShapes } from "../../secrets/secret-shapes.js";
-import type { HeaderFields } from "./header-fields.js";
-import { secretsOfHeader } from "./header-secrets.js";
+import { type HeaderFields, secretsOfHeader } from "./header-fields.js";
 import { parseHelperOutput } from "./helper-output.js";
 
 /** What a helper is, and what it is told. */

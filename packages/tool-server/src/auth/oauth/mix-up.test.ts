@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { startBareIssuer } from "./bare-issuer.test.helper.js";
 import { createOAuthWorld, type OAuthWorld } from "./oauth-world.test.helper.js";
-import { withoutOAuthParameters } from "./requests/oauth-parameters.js";
+import { withoutOAuthParameters } from "./requests/endpoint-rules.js";
 import type { ForeignOrigin, SignIn } from "./sign-in/sign-in.js";
 
 /** A hostile authorization server that sends people to the page of an honest one, and asks for more than the client does. */

@@ -13,8 +13,8 @@ import { createSecretRegistry, type SecretRegistry } from "../../secrets/redacto
 import type { Credential } from "../credentials/credential.js";
 import { createMemoryVault } from "../vault/memory-vault.js";
 import type { Vault } from "../vault/vault.js";
-import { createOAuthCredential } from "./credential/oauth-credential.js";
-import type { OAuthEvent } from "./oauth-event.js";
+import type { OAuthEvent } from "./oauth-context.js";
+import { createOAuthCredential } from "./session/oauth-credential.js";
 import { createOAuthSession, type OAuthSession } from "./session/oauth-session.js";
 import type { OAuthSessionOptions } from "./session/session-options.js";
 import type { SignIn, SignInRequest } from "./sign-in/sign-in.js";

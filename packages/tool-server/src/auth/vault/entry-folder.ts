@@ -3,14 +3,14 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ToolServerError } from "../../errors.js";
 import { keepAside, removeDurably, reserveFile, writeDurably } from "../../files/durable-file.js";
-import { isJsonObject, jsonOf, parseJsonObject } from "./json-object.js";
+import { isJsonObject, type JsonObject, parseJsonObject } from "../../json-object.js";
 import { keyWrong } from "./key-source.js";
 import { readPrivateFile, type Warn } from "./private-folder.js";
 import { openSealedText, sealText } from "./sealed-text.js";
-import type { JsonObject, VaultEntry, VaultKey, VaultListing } from "./vault.js";
-import { asVaultFailure, vaultUnreadable } from "./vault-failure.js";
+import type { VaultEntry, VaultKey, VaultListing } from "./vault.js";
+import { entryToJson, parseVaultKey, storageIdOf } from "./vault-entry.js";
+import { asVaultFailure, vaultUnreadable } from "./vault-errors.js";
 import { entryEnding, headerPath, type UnlockedHeader } from "./vault-header.js";
-import { parseVaultKey, storageIdOf } from "./vault-key.js";
 
 interface StoredEntry extends VaultEntry {
   readonly key: VaultKey;
@@ -66,7 +66,7 @@ export function openEntryFolder(folder: string, header: UnlockedHeader, warn: Wa
   ): Promise<VaultEntry> => {
     const id = storageIdOf(key);
     const path = pathOf(id);
-    const entry: StoredEntry = { key, value: JSON.parse(jsonOf(value)), revision: randomUUID() };
+    const entry: StoredEntry = { key, value: JSON.parse(entryToJson(value)), revision: randomUUID() };
     const sealed = sealText(header.entryKey, boundTo(id), JSON.stringify(entry));
     await ensureSameVault();
     try {

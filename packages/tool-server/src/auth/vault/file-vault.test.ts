@@ -16,8 +16,7 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import type { Clock } from "../../clock.js";
-import { steadyClock } from "../../clock.js";
+import { type Clock, steadyClock } from "../../clock.js";
 import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { acquireLockFile } from "../../files/lock-file.js";
 import { openFileVault } from "./file-vault.js";
@@ -32,7 +31,7 @@ import {
 } from "./temporary-folder.test.helper.js";
 import type { Vault } from "./vault.js";
 import { describeVaultContract, keyOf, plantedSecret } from "./vault-contract.test.helper.js";
-import { storageIdOf } from "./vault-key.js";
+import { storageIdOf } from "./vault-entry.js";
 
 function newKey(): { readonly key: KeySource; readonly text: string } {
   const text = randomBytes(32).toString("base64");

@@ -9,9 +9,9 @@ import type { KeySource } from "./key-source.js";
 import { openPrivateFolder } from "./private-folder.js";
 import type { Vault, VaultKey } from "./vault.js";
 import { createVaultActivity, createVaultListeners } from "./vault-activity.js";
-import { asVaultFailure } from "./vault-failure.js";
+import { describeVaultKey, storageIdOf } from "./vault-entry.js";
+import { asVaultFailure } from "./vault-errors.js";
 import { createHeader, entryEnding, isVaultFolder, unlockHeader } from "./vault-header.js";
-import { describeVaultKey, storageIdOf } from "./vault-key.js";
 
 export interface FileVaultOptions {
   /** The folder, which is made where it is not there. Nothing else should rest in it. */

@@ -7,7 +7,7 @@ import { printableText } from "../../printable-text.js";
 import type { Environment } from "../../process/child-environment.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { type KeySource, keyBytes, keyWrong, otherSource } from "./key-source.js";
-import { systemReason } from "./vault-failure.js";
+import { systemReason } from "./vault-errors.js";
 
 export interface KeyBytesOptions {
   /** Learns the key, so that it is kept out of text. */

@@ -6,12 +6,12 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { scrubbedEnvironment } from "../../process/child-environment.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
+import { keyFromEnvironment, vaultVariables } from "./choose-vault.js";
 import { openFileVault } from "./file-vault.js";
 import { keyFromFile, keyFromVariable } from "./key-from-bytes.js";
-import { keyFromEnvironment, vaultVariables } from "./key-from-environment.js";
-import { keyFromKeychain } from "./key-from-keychain.js";
 import { keyFromPassphrase } from "./key-from-passphrase.js";
 import type { KeySource } from "./key-source.js";
+import { keyFromKeychain } from "./keychain.js";
 import { fingerprintsBelow, temporaryFolder } from "./temporary-folder.test.helper.js";
 import { keyOf } from "./vault-contract.test.helper.js";
 

@@ -2,10 +2,9 @@ import { randomUUID } from "node:crypto";
 import { steadyClock } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
 import { withFileLock } from "../../files/file-lock.js";
-import { jsonOf } from "./json-object.js";
 import type { Vault, VaultEntry, VaultKey } from "./vault.js";
 import { createVaultActivity, createVaultListeners } from "./vault-activity.js";
-import { describeVaultKey, storageIdOf } from "./vault-key.js";
+import { describeVaultKey, entryToJson, storageIdOf } from "./vault-entry.js";
 
 export interface MemoryVaultOptions {
   /** Why it is not a better one, for the warning. */
@@ -28,7 +27,7 @@ export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
   ];
   const put: Vault["put"] = (key, value) =>
     activity.run(async () => {
-      const entry = { key: { ...key }, text: jsonOf(value), revision: randomUUID() };
+      const entry = { key: { ...key }, text: entryToJson(value), revision: randomUUID() };
       entries.set(storageIdOf(key), entry);
       listeners.notify();
       return { value: JSON.parse(entry.text), revision: entry.revision } satisfies VaultEntry;

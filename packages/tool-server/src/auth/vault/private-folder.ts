@@ -3,8 +3,8 @@ import { chmod, mkdir, open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { ToolServerError } from "../../errors.js";
 import { syncFolder } from "../../files/durable-file.js";
-import { maxEntryBytes } from "./json-object.js";
-import { asVaultFailure, otherFolder, vaultUnreadable } from "./vault-failure.js";
+import { maxEntryBytes } from "./vault-entry.js";
+import { asVaultFailure, otherFolder, vaultUnreadable } from "./vault-errors.js";
 
 /** Told what others could have read, and that it was mended. */
 export type Warn = (warning: string) => void;

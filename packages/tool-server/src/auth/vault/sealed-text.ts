@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from "node:crypto";
-import { parseJsonObject } from "./json-object.js";
+import { parseJsonObject } from "../../json-object.js";
 
 const format = "wirescope-sealed";
 const version = 1;

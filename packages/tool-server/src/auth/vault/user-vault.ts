@@ -3,9 +3,8 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { Environment } from "../../process/child-environment.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
-import { chooseVault, defaultVaultDirectory } from "./choose-vault.js";
+import { chooseVault, defaultVaultDirectory, keyFromEnvironment } from "./choose-vault.js";
 import { keyFromFile } from "./key-from-bytes.js";
-import { keyFromEnvironment } from "./key-from-environment.js";
 import type { KeySource } from "./key-source.js";
 import type { Vault, VaultKind } from "./vault.js";
 

@@ -1,7 +1,8 @@
 import { getEventListeners } from "node:events";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { JsonObject, Vault, VaultKey } from "./vault.js";
+import type { JsonObject } from "../../json-object.js";
+import type { Vault, VaultKey } from "./vault.js";
 
 /** A key, with what a test wants to be different. */
 export function keyOf(parts: Partial<VaultKey> = {}): VaultKey {

@@ -2,11 +2,11 @@ import { createHmac, createSecretKey, hkdfSync, type KeyObject, randomBytes, tim
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { writeDurably } from "../../files/durable-file.js";
-import { isJsonObject, parseJsonObject } from "./json-object.js";
+import { isJsonObject, parseJsonObject } from "../../json-object.js";
 import { parsePassphraseRecipe } from "./key-from-passphrase.js";
 import { type KeyRecipe, type KeySource, keyBytes, keyWrong } from "./key-source.js";
 import { readPrivateFile, type Warn } from "./private-folder.js";
-import { asVaultFailure, vaultUnreadable } from "./vault-failure.js";
+import { asVaultFailure, vaultUnreadable } from "./vault-errors.js";
 
 /** A vault that was opened with its key. */
 export interface UnlockedHeader {

@@ -1,8 +1,4 @@
-/** What may rest in a vault: JSON, and nothing that JSON would lose. */
-export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
-export interface JsonObject {
-  readonly [name: string]: JsonValue;
-}
+import type { JsonObject } from "../../json-object.js";
 
 /**
  * Which entry is meant. Every part takes part in the storage key, so entries that differ in one of them never meet; a part

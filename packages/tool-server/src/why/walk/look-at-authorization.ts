@@ -1,15 +1,15 @@
 import {
   type AuthorizationServer,
+  legacyAuthorizationServer,
+  originIssuers,
   parseAuthorizationServer,
   serverMetadataUrls,
 } from "../../auth/oauth/discovery/authorization-server.js";
 import { createDiscoveryBudget, type DiscoveryBudget } from "../../auth/oauth/discovery/discovery-budget.js";
-import { textList } from "../../auth/oauth/discovery/json-fields.js";
-import { legacyAuthorizationServer, originIssuers } from "../../auth/oauth/discovery/legacy-server.js";
 import type { OAuthContext } from "../../auth/oauth/oauth-context.js";
-import { peerText, urlText } from "../../auth/oauth/oauth-failure.js";
+import { peerText, urlText } from "../../auth/oauth/oauth-errors.js";
 import { parseEndpoint } from "../../auth/oauth/requests/endpoint-rules.js";
-import type { JsonObject } from "../../auth/vault/vault.js";
+import { type JsonObject, stringList } from "../../json-object.js";
 import type { AuthorizationLook, EndpointLook, ResourceLook } from "../oauth-facts.js";
 import { lookAtResource } from "./look-at-resource.js";
 import { lookWithin } from "./look-within-budget.js";
@@ -118,7 +118,7 @@ function describe(context: OAuthContext, json: JsonObject): Partial<Authorizatio
   const { issuer } = json;
   return {
     publishedIssuer: typeof issuer === "string" ? peerText(context, issuer) : undefined,
-    pkce: textList(json.code_challenge_methods_supported)?.map((method) => peerText(context, method, 40)),
+    pkce: stringList(json.code_challenge_methods_supported)?.map((method) => peerText(context, method, 40)),
     endpoints: Object.entries(json).flatMap(([name, value]): EndpointLook[] => {
       if (!/^[a-z_]{1,60}_endpoint$/.test(name) || typeof value !== "string") return [];
       const parsed = parseEndpoint(value, context);
@@ -126,7 +126,7 @@ function describe(context: OAuthContext, json: JsonObject): Partial<Authorizatio
       const defect = typeof parsed === "string" && isUsed ? parsed : undefined;
       return isUsed ? [{ name, url: peerText(context, value, 300), defect }] : [];
     }),
-    scopes: textList(json.scopes_supported)?.map((scope) => peerText(context, scope, 100)),
+    scopes: stringList(json.scopes_supported)?.map((scope) => peerText(context, scope, 100)),
     takesMetadataDocuments: json.client_id_metadata_document_supported === true,
     sendsIssuer: json.authorization_response_iss_parameter_supported === true,
   };

@@ -1,11 +1,11 @@
-import { createAuthorizationAttempt } from "../../auth/oauth/authorization/authorization-attempt.js";
+import { createClientStore } from "../../auth/oauth/clients/client-store.js";
+import type { OAuthClient } from "../../auth/oauth/clients/oauth-client.js";
 import type { AuthorizationServer } from "../../auth/oauth/discovery/authorization-server.js";
 import type { OAuthContext } from "../../auth/oauth/oauth-context.js";
-import { peerText, urlText } from "../../auth/oauth/oauth-failure.js";
-import { createClientStore } from "../../auth/oauth/registration/client-store.js";
-import type { OAuthClient } from "../../auth/oauth/registration/oauth-client.js";
+import { peerText, urlText } from "../../auth/oauth/oauth-errors.js";
 import { type OAuthAnswer, sendOAuthRequest } from "../../auth/oauth/requests/oauth-request.js";
 import { type OAuthSessionOptions, vaultKeyOf } from "../../auth/oauth/session/session-options.js";
+import { createAuthorizationAttempt } from "../../auth/oauth/sign-in/authorization-code.js";
 import { ToolServerError } from "../../errors.js";
 import { parseUrl } from "../../url.js";
 import type { ClientLook } from "../oauth-facts.js";

@@ -1,7 +1,7 @@
 import type { DiscoveryBudget } from "../../auth/oauth/discovery/discovery-budget.js";
 import { parseResourceMetadata, resourceMetadataUrls } from "../../auth/oauth/discovery/resource-metadata.js";
 import type { OAuthContext } from "../../auth/oauth/oauth-context.js";
-import { peerText, urlText } from "../../auth/oauth/oauth-failure.js";
+import { peerText, urlText } from "../../auth/oauth/oauth-errors.js";
 import type { ResourceLook } from "../oauth-facts.js";
 import { lookWithin } from "./look-within-budget.js";
 

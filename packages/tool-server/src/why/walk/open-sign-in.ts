@@ -1,4 +1,4 @@
-import type { OAuthEvent } from "../../auth/oauth/oauth-event.js";
+import type { OAuthEvent } from "../../auth/oauth/oauth-context.js";
 import { createOAuthSession, type OAuthSession } from "../../auth/oauth/session/oauth-session.js";
 import type { OAuthSessionOptions } from "../../auth/oauth/session/session-options.js";
 import { entryOAuthOptions } from "../../connection/servers/entry-oauth.js";

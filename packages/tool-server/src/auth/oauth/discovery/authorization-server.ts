@@ -1,11 +1,8 @@
-import type { JsonObject } from "../../vault/vault.js";
-import type { OAuthContext } from "../oauth-context.js";
-import { tellEvent } from "../oauth-event.js";
-import { oauthFailure, peerText, urlText } from "../oauth-failure.js";
-import { parseEndpoint } from "../requests/endpoint-rules.js";
-import { withoutOAuthParameters } from "../requests/oauth-parameters.js";
+import { type JsonObject, stringList } from "../../../json-object.js";
+import { type OAuthContext, tellEvent } from "../oauth-context.js";
+import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
+import { parseEndpoint, withoutOAuthParameters } from "../requests/endpoint-rules.js";
 import type { DiscoveryBudget } from "./discovery-budget.js";
-import { textList } from "./json-fields.js";
 
 /** What an authorization server says of itself (RFC 8414, OpenID Connect Discovery), as far as it is used. All endpoints were judged. */
 export interface AuthorizationServer {
@@ -73,13 +70,13 @@ export function parseAuthorizationServer(
     registrationEndpoint: found.registrationEndpoint,
     revocationEndpoint: found.revocationEndpoint,
     deviceEndpoint: found.deviceEndpoint,
-    offersPkce: textList(json.code_challenge_methods_supported)?.includes("S256") ?? false,
+    offersPkce: stringList(json.code_challenge_methods_supported)?.includes("S256") ?? false,
     sendsIssuer: json.authorization_response_iss_parameter_supported === true,
     takesMetadataDocuments: json.client_id_metadata_document_supported === true,
-    scopes: textList(json.scopes_supported),
-    grants: textList(json.grant_types_supported),
-    authenticationMethods: textList(json.token_endpoint_auth_methods_supported),
-    proofAlgorithms: textList(json.dpop_signing_alg_values_supported),
+    scopes: stringList(json.scopes_supported),
+    grants: stringList(json.grant_types_supported),
+    authenticationMethods: stringList(json.token_endpoint_auth_methods_supported),
+    proofAlgorithms: stringList(json.dpop_signing_alg_values_supported),
   };
 }
 
@@ -129,4 +126,31 @@ function invalid(context: OAuthContext, reason: string): Error {
     problem: `${reason}.`,
     advice: "Report this to the operator of the server; if you know its issuer, pin it in the configuration.",
   });
+}
+
+/** The two ways to write an origin as an issuer; nobody published it, so neither is the wrong one. */
+export function originIssuers(server: URL): [string, string] {
+  return [server.origin, `${server.origin}/`];
+}
+
+/**
+ * The authorization server that a tool server is itself where it publishes nothing, by the protocol's revision 2025-03-26:
+ * default endpoints at its origin. That revision demands PKCE of all, so S256 is taken to be there.
+ */
+export function legacyAuthorizationServer(server: URL): AuthorizationServer {
+  return {
+    issuer: server.origin,
+    tokenEndpoint: new URL("/token", server),
+    authorizationEndpoint: new URL("/authorize", server),
+    registrationEndpoint: new URL("/register", server),
+    revocationEndpoint: undefined,
+    deviceEndpoint: undefined,
+    offersPkce: true,
+    sendsIssuer: false,
+    takesMetadataDocuments: false,
+    scopes: undefined,
+    grants: undefined,
+    authenticationMethods: undefined,
+    proofAlgorithms: undefined,
+  };
 }

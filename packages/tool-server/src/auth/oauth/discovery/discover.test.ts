@@ -2,9 +2,9 @@ import { type Quirk, startHostileAuthorizationServer } from "@wirescope/quirks";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFakeClock } from "../../../fake-clock.test.helper.js";
 import { createOAuthWorld, currentToken, type OAuthWorld } from "../oauth-world.test.helper.js";
-import { parseResourceChallenge } from "../session/resource-challenge.js";
 import { serverMetadataUrls } from "./authorization-server.js";
 import { type Discovery, type DiscoveryRequest, discover, discoverIssuer, resourceOf } from "./discover.js";
+import { parseResourceChallenge } from "./resource-challenge.js";
 import { coversResource, resourceMetadataUrls } from "./resource-metadata.js";
 
 async function find(world: OAuthWorld, request: DiscoveryRequest = {}, limits = {}): Promise<Discovery> {

@@ -1,11 +1,14 @@
 import { untracked } from "../../../diagnostics.js";
 import { ToolServerError } from "../../../errors.js";
-import type { OAuthContext } from "../oauth-context.js";
-import { tellEvent } from "../oauth-event.js";
-import { isPassingFailure, oauthFailure, peerText } from "../oauth-failure.js";
-import { type AuthorizationServer, searchAuthorizationServer } from "./authorization-server.js";
+import { type OAuthContext, tellEvent } from "../oauth-context.js";
+import { isPassingFailure, oauthFailure, peerText } from "../oauth-errors.js";
+import {
+  type AuthorizationServer,
+  legacyAuthorizationServer,
+  originIssuers,
+  searchAuthorizationServer,
+} from "./authorization-server.js";
 import { createDiscoveryBudget, type DiscoveryBudget } from "./discovery-budget.js";
-import { legacyAuthorizationServer, originIssuers } from "./legacy-server.js";
 import { searchResourceMetadata } from "./resource-metadata.js";
 
 export interface DiscoveryRequest {

@@ -1,8 +1,8 @@
 import { ToolServerError } from "../../../errors.js";
+import type { JsonObject } from "../../../json-object.js";
 import { parseUrl } from "../../../url.js";
-import type { JsonObject } from "../../vault/vault.js";
 import type { OAuthContext } from "../oauth-context.js";
-import { isPassingFailure, oauthFailure, urlText } from "../oauth-failure.js";
+import { isPassingFailure, oauthFailure, urlText } from "../oauth-errors.js";
 import { endpointDefect } from "../requests/endpoint-rules.js";
 import { isPassingStatus, type OAuthAnswer, sendOAuthRequest } from "../requests/oauth-request.js";
 

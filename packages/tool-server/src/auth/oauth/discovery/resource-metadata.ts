@@ -1,10 +1,8 @@
+import { type JsonObject, stringList } from "../../../json-object.js";
 import { parseUrl } from "../../../url.js";
-import type { JsonObject } from "../../vault/vault.js";
-import type { OAuthContext } from "../oauth-context.js";
-import { tellEvent } from "../oauth-event.js";
-import { oauthFailure, peerText, urlText } from "../oauth-failure.js";
+import { type OAuthContext, tellEvent } from "../oauth-context.js";
+import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
 import type { DiscoveryBudget } from "./discovery-budget.js";
-import { textList } from "./json-fields.js";
 
 /** What a tool server says of itself as a protected resource (RFC 9728). */
 export interface ResourceMetadata {
@@ -50,8 +48,8 @@ export function parseResourceMetadata(json: JsonObject, server: URL): ResourceMe
   if (!coversResource(url, server)) return `it is of another resource, ${JSON.stringify(resource)}`;
   return {
     resource,
-    authorizationServers: textList(json.authorization_servers) ?? [],
-    scopes: textList(json.scopes_supported),
+    authorizationServers: stringList(json.authorization_servers) ?? [],
+    scopes: stringList(json.scopes_supported),
     bindsTokens: json.dpop_bound_access_tokens_required === true,
   };
 }

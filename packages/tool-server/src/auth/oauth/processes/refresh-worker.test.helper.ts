@@ -7,7 +7,7 @@ import { createSecretRegistry } from "../../../secrets/redactor.js";
 import { openFileVault } from "../../vault/file-vault.js";
 import { keyFromVariable } from "../../vault/key-from-bytes.js";
 import type { Vault } from "../../vault/vault.js";
-import { createOAuthCredential } from "../credential/oauth-credential.js";
+import { createOAuthCredential } from "../session/oauth-credential.js";
 import { createOAuthSession } from "../session/oauth-session.js";
 
 /** What the process is told to do, in a line of JSON. */

@@ -1,10 +1,9 @@
 import { ToolServerError } from "../../../errors.js";
 import type { HttpRequest, HttpResponse, ResponseHeaders } from "../../../http/http-client.js";
+import { type JsonObject, parseJsonObject } from "../../../json-object.js";
 import { untilAborted } from "../../../wait.js";
-import { parseJsonObject } from "../../vault/json-object.js";
-import type { JsonObject } from "../../vault/vault.js";
 import type { OAuthContext } from "../oauth-context.js";
-import { oauthFailure, peerText, urlText } from "../oauth-failure.js";
+import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
 import { describeRange } from "./address-judge.js";
 import { addressRangeOf } from "./address-range.js";
 import { endpointDefect } from "./endpoint-rules.js";

@@ -6,7 +6,7 @@ import { openFileVault } from "../../vault/file-vault.js";
 import { keyFromVariable } from "../../vault/key-from-bytes.js";
 import { temporaryFolder } from "../../vault/temporary-folder.test.helper.js";
 import type { Vault } from "../../vault/vault.js";
-import { storageIdOf } from "../../vault/vault-key.js";
+import { storageIdOf } from "../../vault/vault-entry.js";
 import { createOAuthWorld, currentToken, type OAuthWorld, replaceToken } from "../oauth-world.test.helper.js";
 import { type SessionItem, vaultKeyOf } from "./session-options.js";
 

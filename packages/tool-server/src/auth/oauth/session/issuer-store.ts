@@ -1,7 +1,8 @@
+import type { ToolServerError } from "../../../errors.js";
+import { stringList, stringOf } from "../../../json-object.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
-import { textList, textOf } from "../discovery/json-fields.js";
-import type { OAuthContext } from "../oauth-context.js";
-import { oauthFailure } from "../oauth-failure.js";
+import { type OAuthContext, tellEvent } from "../oauth-context.js";
+import { oauthFailure, peerText } from "../oauth-errors.js";
 
 /** What a sign-in settled about the authorization server. */
 export interface IssuerPin {
@@ -29,13 +30,13 @@ export function createIssuerStore(
     async read() {
       const entry = await vault.get(key);
       if (entry === undefined) return undefined;
-      const issuer = textOf(entry.value.issuer);
+      const issuer = stringOf(entry.value.issuer);
       if (issuer !== undefined) {
         const { confirmedOrigins, requestedScopes } = entry.value;
         return {
           issuer,
-          confirmedOrigins: textList(confirmedOrigins) ?? [],
-          requestedScopes: textList(requestedScopes) ?? [],
+          confirmedOrigins: stringList(confirmedOrigins) ?? [],
+          requestedScopes: stringList(requestedScopes) ?? [],
         };
       }
       throw oauthFailure(context, "VAULT_UNREADABLE", {
@@ -49,4 +50,19 @@ export function createIssuerStore(
       if (JSON.stringify(kept) !== JSON.stringify(value)) await vault.put(key, value);
     },
   };
+}
+
+/** That the tool server names another authorization server than before. Nothing was sent to the new one but questions for its metadata. */
+export function issuerChanged(context: OAuthContext, from: string, to: string): ToolServerError {
+  const change = `it named ${peerText(context, from)} as its authorization server before, and names ${peerText(context, to)} now`;
+  tellEvent(context, "issuer-changed", `The server changed: ${change}.`, "warning");
+  return oauthFailure(
+    context,
+    "ISSUER_CHANGED",
+    {
+      problem: `${change}. Somebody may want your sign-in for themselves.`,
+      advice: "Ask its operator; if the change is intended, sign in again and confirm it.",
+    },
+    { details: { issuerChange: { from, to } } },
+  );
 }

@@ -1,14 +1,14 @@
-import { selectScopes } from "../authorization/scopes.js";
+import type { ClientStore } from "../clients/client-store.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { type Discovery, discover } from "../discovery/discover.js";
-import { type MachineGrant, machineGrantForm } from "../grants/machine-grant.js";
-import { createProofKey, proofKeyToJson } from "../grants/proof-key.js";
-import { requestTokens, tokensOf } from "../grants/token-request.js";
+import type { ResourceChallenge } from "../discovery/resource-challenge.js";
+import { selectScopes } from "../discovery/scopes.js";
 import type { OAuthContext } from "../oauth-context.js";
-import type { ClientStore } from "../registration/client-store.js";
-import type { TokenRecord } from "../tokens/token-record.js";
-import { issuerChanged } from "./issuer-changed.js";
-import type { ResourceChallenge } from "./resource-challenge.js";
+import { type MachineGrant, machineGrantForm } from "../tokens/machine-grant.js";
+import { createProofKey, proofKeyToJson } from "../tokens/proof-key.js";
+import { requestTokens, tokensOf } from "../tokens/token-request.js";
+import type { TokenRecord } from "../tokens/token-store.js";
+import { issuerChanged } from "./issuer-store.js";
 import type { OAuthSessionOptions } from "./session-options.js";
 
 /** Gets tokens without a person. */

@@ -1,24 +1,22 @@
 import type { OAuthDescription } from "../../../connection-info.js";
 import { ToolServerError } from "../../../errors.js";
 import { createSingleFlight, type SingleFlight } from "../../../single-flight.js";
-import { credentialClosed } from "../../credentials/credential-closed.js";
-import { mostScopes, unionOf } from "../authorization/scopes.js";
+import { credentialClosed } from "../../credentials/credential.js";
+import { type ClientStore, createClientStore } from "../clients/client-store.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { discoverIssuer } from "../discovery/discover.js";
+import type { ResourceChallenge } from "../discovery/resource-challenge.js";
+import { mostScopes, unionOf } from "../discovery/scopes.js";
 import type { OAuthContext } from "../oauth-context.js";
-import { type ClientStore, createClientStore } from "../registration/client-store.js";
 import type { SignIn } from "../sign-in/sign-in.js";
-import { signOut } from "../sign-out/sign-out.js";
-import type { SignOutReport } from "../sign-out/sign-out-report.js";
+import { createTokenRenewer } from "../tokens/renewal.js";
 import { createTokenManager, type TokenManager } from "../tokens/token-manager.js";
-import { scopesOf } from "../tokens/token-record.js";
-import { createTokenStore, type HeldToken } from "../tokens/token-store.js";
+import { createTokenStore, type HeldToken, scopesOf } from "../tokens/token-store.js";
 import { createIssuerStore } from "./issuer-store.js";
 import { createAcquirer } from "./machine-session.js";
-import type { ResourceChallenge } from "./resource-challenge.js";
 import { contextOf, type OAuthSessionOptions, vaultKeyOf } from "./session-options.js";
 import { runSignIn, type SignInOptions } from "./session-sign-in.js";
-import { createTokenRenewer } from "./token-renewer.js";
+import { type SignOutReport, signOut } from "./sign-out.js";
 
 /**
  * OAuth for one tool server, profile and tenant: its authorization server, its client and its tokens. Create one and share it:

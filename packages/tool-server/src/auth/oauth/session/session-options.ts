@@ -4,12 +4,11 @@ import type { HttpClient } from "../../../http/http-client.js";
 import type { SecretRegistry } from "../../../secrets/redactor.js";
 import { parseUrl } from "../../../url.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
-import type { RedirectOptions } from "../authorization/callback-receiver.js";
-import type { MachineGrant } from "../grants/machine-grant.js";
-import { defaultOAuthLimits, type OAuthContext, type OAuthLimits } from "../oauth-context.js";
-import type { OAuthEvent } from "../oauth-event.js";
-import type { ConfiguredClient } from "../registration/oauth-client.js";
+import type { ConfiguredClient } from "../clients/oauth-client.js";
+import { defaultOAuthLimits, type OAuthContext, type OAuthEvent, type OAuthLimits } from "../oauth-context.js";
 import { createAddressJudge } from "../requests/address-judge.js";
+import type { RedirectOptions } from "../sign-in/callback-receiver.js";
+import type { MachineGrant } from "../tokens/machine-grant.js";
 
 export interface OAuthSessionOptions {
   /** The name of the tool server. */

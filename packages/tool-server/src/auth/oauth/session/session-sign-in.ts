@@ -1,24 +1,19 @@
 import { type SetOutcome, untracked } from "../../../diagnostics.js";
 import { ToolServerError } from "../../../errors.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
-import { scopesBeyond, selectScopes, unionOf } from "../authorization/scopes.js";
+import type { ClientStore } from "../clients/client-store.js";
 import { type Discovery, discover } from "../discovery/discover.js";
-import { createProofKey } from "../grants/proof-key.js";
-import type { OAuthContext } from "../oauth-context.js";
-import { tellEvent } from "../oauth-event.js";
-import { oauthFailure } from "../oauth-failure.js";
-import type { ClientStore } from "../registration/client-store.js";
-import { createConfirmOrigin } from "../sign-in/confirm-origin.js";
-import { performSignIn } from "../sign-in/perform-sign-in.js";
+import { askForChallenge, parseResourceChallenge, type ResourceChallenge } from "../discovery/resource-challenge.js";
+import { scopesBeyond, selectScopes, unionOf } from "../discovery/scopes.js";
+import { type OAuthContext, tellEvent } from "../oauth-context.js";
+import { oauthFailure } from "../oauth-errors.js";
 import type { SignIn, SignInReason } from "../sign-in/sign-in.js";
+import { createConfirmOrigin } from "../sign-in/sign-in-context.js";
+import { performSignIn } from "../sign-in/sign-in-flow.js";
+import { createProofKey } from "../tokens/proof-key.js";
 import type { TokenManager } from "../tokens/token-manager.js";
-import { scopesOf, type TokenRecord } from "../tokens/token-record.js";
-import type { HeldToken } from "../tokens/token-store.js";
-import { isExpired } from "../tokens/token-times.js";
-import { askForChallenge } from "./ask-for-challenge.js";
-import { issuerChanged } from "./issuer-changed.js";
-import type { IssuerStore } from "./issuer-store.js";
-import { parseResourceChallenge, type ResourceChallenge } from "./resource-challenge.js";
+import { type HeldToken, isExpired, scopesOf, type TokenRecord } from "../tokens/token-store.js";
+import { type IssuerStore, issuerChanged } from "./issuer-store.js";
 import { type OAuthSessionOptions, type SessionItem, vaultKeyOf } from "./session-options.js";
 
 /** What a sign-in is for. */

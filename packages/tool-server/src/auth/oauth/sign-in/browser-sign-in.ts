@@ -1,11 +1,8 @@
-import { createAuthorizationAttempt } from "../authorization/authorization-attempt.js";
-import { processAuthorizationResponse } from "../authorization/authorization-response.js";
-import { type CallbackReceiver, openCallbackReceiver } from "../authorization/callback-receiver.js";
-import { parsePastedRedirect } from "../authorization/pasted-redirect.js";
-import { codeGrant } from "../grants/grant-forms.js";
-import { requestTokens } from "../grants/token-request.js";
-import type { KnownClient } from "../registration/client-store.js";
-import { isClientDead } from "../registration/probe-client.js";
+import type { KnownClient } from "../clients/client-store.js";
+import { isClientDead } from "../clients/register-client.js";
+import { codeGrant, requestTokens } from "../tokens/token-request.js";
+import { createAuthorizationAttempt, parsePastedRedirect, processAuthorizationResponse } from "./authorization-code.js";
+import { type CallbackReceiver, openCallbackReceiver } from "./callback-receiver.js";
 import type { SignIn, SignInRequest } from "./sign-in.js";
 import type { SignInContext, SignInOutcome } from "./sign-in-context.js";
 

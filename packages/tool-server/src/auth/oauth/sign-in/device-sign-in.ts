@@ -1,13 +1,9 @@
+import { stringOf } from "../../../json-object.js";
 import { sleep } from "../../../wait.js";
-import { openCallbackReceiver } from "../authorization/callback-receiver.js";
+import { authenticateClient, type OAuthClient } from "../clients/oauth-client.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
-import { textOf } from "../discovery/json-fields.js";
-import { deviceCodeGrant } from "../grants/grant-forms.js";
-import { requestTokens, type TokenOutcome } from "../grants/token-request.js";
 import type { OAuthContext } from "../oauth-context.js";
-import { isPassingFailure, oauthFailure, peerText } from "../oauth-failure.js";
-import { authenticateClient } from "../registration/client-authentication.js";
-import type { OAuthClient } from "../registration/oauth-client.js";
+import { isPassingFailure, oauthFailure, peerText } from "../oauth-errors.js";
 import { parseEndpoint } from "../requests/endpoint-rules.js";
 import {
   formRequest,
@@ -16,6 +12,8 @@ import {
   peerErrorOf,
   sendOAuthRequest,
 } from "../requests/oauth-request.js";
+import { deviceCodeGrant, requestTokens, type TokenOutcome } from "../tokens/token-request.js";
+import { openCallbackReceiver } from "./callback-receiver.js";
 import type { SignInContext, SignInOutcome } from "./sign-in-context.js";
 
 /** What a device authorization endpoint gave (RFC 8628, section 3.2). */
@@ -91,10 +89,10 @@ export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome
 /** Reads the answer of a device authorization endpoint. Throws SIGN_IN_FAILED, or SERVER_FAILED where it may pass. */
 export function processDeviceAuthorization(context: OAuthContext, answer: OAuthAnswer): DeviceAuthorization {
   const { status, json } = answer;
-  const deviceCode = textOf(json?.device_code);
+  const deviceCode = stringOf(json?.device_code);
   if (deviceCode !== undefined) context.secrets.add(deviceCode);
-  const userCode = textOf(json?.user_code);
-  const verification = textOf(json?.verification_uri) ?? textOf(json?.verification_url);
+  const userCode = stringOf(json?.user_code);
+  const verification = stringOf(json?.verification_uri) ?? stringOf(json?.verification_url);
   if (status !== 200 || json === undefined || deviceCode === undefined || userCode === undefined) {
     const { text, said } = peerErrorOf(context, answer);
     const code = isPassingStatus(status) ? "SERVER_FAILED" : "SIGN_IN_FAILED";

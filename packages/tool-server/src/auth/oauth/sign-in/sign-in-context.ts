@@ -1,12 +1,13 @@
+import { commandLine } from "../../../command-line.js";
 import type { VaultDescription } from "../../vault/vault.js";
-import type { RedirectOptions } from "../authorization/callback-receiver.js";
+import type { ClientStore } from "../clients/client-store.js";
+import type { OAuthClient } from "../clients/oauth-client.js";
 import type { Discovery } from "../discovery/discover.js";
-import type { ProofKey } from "../grants/proof-key.js";
-import type { TokenOutcome } from "../grants/token-request.js";
 import type { OAuthContext } from "../oauth-context.js";
-import type { ClientStore } from "../registration/client-store.js";
-import type { OAuthClient } from "../registration/oauth-client.js";
-import type { ConfirmOrigin } from "./confirm-origin.js";
+import { oauthFailure, peerText } from "../oauth-errors.js";
+import type { ProofKey } from "../tokens/proof-key.js";
+import type { TokenOutcome } from "../tokens/token-request.js";
+import type { RedirectOptions } from "./callback-receiver.js";
 import type { SignIn, SignInRequest } from "./sign-in.js";
 
 /** What one sign-in of a person works with, whichever way it goes. */
@@ -31,4 +32,38 @@ export interface SignInContext {
 export interface SignInOutcome {
   readonly client: OAuthClient;
   readonly outcome: TokenOutcome;
+}
+
+/** Makes sure that a person may be sent to a page. Rejects with AUTHORIZATION_ORIGIN_UNCONFIRMED. */
+export type ConfirmOrigin = (page: URL, signal: AbortSignal) => Promise<void>;
+
+/**
+ * Lets a person decide about a sign-in page that is not at the issuer's own origin. A hostile authorization server can
+ * name the page of an honest one: the person signs in there in good faith, and the hostile server gets the result (OAuth 2.0
+ * Security Best Current Practice, RFC 9700, section 4.4). `confirmed` are origins that the user agreed to; one that is
+ * confirmed now is added.
+ */
+export function createConfirmOrigin(
+  context: OAuthContext,
+  issuer: string,
+  signIn: SignIn,
+  confirmed: Set<string>,
+): ConfirmOrigin {
+  return async ({ origin }, signal) => {
+    if (origin === new URL(issuer).origin || confirmed.has(origin)) return;
+    const { server } = context;
+    const foreignOrigin = { issuer, origin };
+    if (!((await signIn.confirmOrigin?.({ server, ...foreignOrigin }, signal)) ?? false)) {
+      throw oauthFailure(
+        context,
+        "AUTHORIZATION_ORIGIN_UNCONFIRMED",
+        {
+          problem: `its authorization server ${peerText(context, issuer)} wants you to sign in at another origin, ${origin}, and nobody confirmed that. A hostile server does this to get at your account at ${origin}.`,
+          advice: `If you know that both belong together, confirm it: ${commandLine("login", server, "--authorization-origin", origin)}`,
+        },
+        { details: { foreignOrigin } },
+      );
+    }
+    confirmed.add(origin);
+  };
 }

@@ -1,9 +1,12 @@
 import { backOffMs } from "../../../back-off.js";
 import type { ToolServerError } from "../../../errors.js";
-import type { OAuthContext } from "../oauth-context.js";
-import { tellEvent } from "../oauth-event.js";
-import { isPassingFailure } from "../oauth-failure.js";
-import type { TokenRecord } from "./token-record.js";
+import type { ClientStore } from "../clients/client-store.js";
+import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import { type OAuthContext, tellEvent } from "../oauth-context.js";
+import { isPassingFailure, oauthFailure } from "../oauth-errors.js";
+import { proofKeyOf } from "./proof-key.js";
+import { refreshGrant, requestTokens } from "./token-request.js";
+import type { TokenRecord } from "./token-store.js";
 
 /** What a try to renew tokens ended with. */
 export type Renewal =
@@ -59,4 +62,45 @@ export async function renewPatiently(options: RenewalOptions, record: TokenRecor
 
 function timeText(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+const again = "Sign in again.";
+
+/** Renews the tokens of an issuer by their refresh token, at the endpoint that this issuer names and nowhere else. */
+export function createTokenRenewer(
+  context: OAuthContext,
+  clients: ClientStore,
+  serverOf: () => Promise<AuthorizationServer>,
+): (record: TokenRecord) => Promise<Renewal> {
+  return async (record) => {
+    const server = await serverOf();
+    const client = await clients.byId(server, record.clientId);
+    if (record.refreshToken === undefined || (client === undefined && record.clientId !== "")) {
+      const problem = "the client that its tokens were given to is no longer known here.";
+      return { kind: "dead", failure: oauthFailure(context, "SIGN_IN_NEEDED", { problem, advice: again }) };
+    }
+    const key = record.proofKey === undefined ? undefined : await proofKeyOf(context, record.proofKey);
+    const form = refreshGrant(record.refreshToken, record.resource);
+    const outcome = await requestTokens(context, { server, client, form, key });
+    if (outcome.kind === "tokens") {
+      const { tokens } = outcome;
+      return {
+        kind: "tokens",
+        record: {
+          ...record,
+          ...tokens,
+          // Who sends no new one means the old one.
+          refreshToken: tokens.refreshToken ?? record.refreshToken,
+          scopes: tokens.scopes ?? record.scopes,
+          identity: tokens.identity ?? record.identity,
+        },
+      };
+    }
+    const { error, failure } = outcome;
+    if (error === "invalid_grant") return { kind: "dead", failure };
+    // Tokens of a client that is gone are gone with it.
+    if (error === "invalid_client" && client !== undefined && (await clients.drop(server, client)))
+      return { kind: "dead", failure };
+    return { kind: "refused", failure };
+  };
 }

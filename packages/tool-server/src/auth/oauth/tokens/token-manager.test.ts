@@ -4,7 +4,7 @@ import { createSecretRegistry } from "../../../secrets/redactor.js";
 import { createMemoryVault } from "../../vault/memory-vault.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
 import { createTokenManager, type TokenManager } from "./token-manager.js";
-import { type TokenRecord, tokenRecordToJson } from "./token-record.js";
+import { type TokenRecord, tokenRecordToJson } from "./token-store.js";
 
 const record: TokenRecord = {
   accessToken: "access-1",

@@ -3,13 +3,18 @@ import { type SetOutcome, untracked } from "../../../diagnostics.js";
 import { describeProblem, ToolServerError } from "../../../errors.js";
 import { createSingleFlight } from "../../../single-flight.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
-import type { OAuthContext } from "../oauth-context.js";
-import { tellEvent } from "../oauth-event.js";
-import { isPassingFailure, oauthFailure } from "../oauth-failure.js";
+import { type OAuthContext, tellEvent } from "../oauth-context.js";
+import { isPassingFailure, oauthFailure } from "../oauth-errors.js";
 import { type Renewal, renewPatiently } from "./renewal.js";
-import type { TokenRecord } from "./token-record.js";
-import { createTokenStore, type HeldToken, type TokenStore, tokenLockWaitMs } from "./token-store.js";
-import { isDue, isExpired } from "./token-times.js";
+import {
+  createTokenStore,
+  type HeldToken,
+  isDue,
+  isExpired,
+  type TokenRecord,
+  type TokenStore,
+  tokenLockWaitMs,
+} from "./token-store.js";
 
 /** The tokens of one server, issuer and tenant: read from the vault, and renewed when needed. An `OAuthSession` owns it. */
 export interface TokenManager {

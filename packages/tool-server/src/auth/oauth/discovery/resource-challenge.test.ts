@@ -1,0 +1,114 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { createOAuthWorld } from "../oauth-world.test.helper.js";
+import { askForChallenge } from "./resource-challenge.js";
+
+test("who signs in before anything was refused hears what the server wants: where its metadata is, and which permissions", async () => {
+  const world = await createOAuthWorld(["resource-metadata-elsewhere"]);
+  world.tool.challengedScope = "notes:write";
+  await world.session().signIn(world.person);
+  expect(world.asked[0]?.scopes).toEqual(["notes:write", "offline_access"]);
+  // The question carried nothing.
+  expect(world.tool.requests[0]).toMatchObject({ path: "/mcp", json: { method: "ping" } });
+  expect(world.tool.requests[0]?.headers.authorization).toBeUndefined();
+});
+
+test("each resource_metadata is tried in order over several separate WWW-Authenticate headers", async () => {
+  const world = await createOAuthWorld();
+  const paths: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    paths.push(request.url);
+    if (request.url === "/mcp") {
+      response.writeHead(401, [
+        ["WWW-Authenticate", 'Negotiate, Basic realm="of, the proxy"'],
+        ["WWW-Authenticate", `Bearer resource_metadata="${origin}/gone"`],
+        ["www-authenticate", `Bearer scope="notes:write", resource_metadata="${origin}/about"`],
+      ] as unknown as string[]);
+      return response.end();
+    }
+    if (request.url !== "/about") return response.writeHead(404).end();
+    return response.end(JSON.stringify({ resource: url, authorization_servers: [world.authorization.issuer] }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `${origin}/mcp`;
+  expect((await world.session({ url }).signIn(world.person)).record.resource).toBe(url);
+  expect(paths).toEqual(["/mcp", "/gone", "/about"]);
+  expect(world.asked[0]?.scopes).toContain("notes:write");
+});
+
+test("what was granted before is asked for again, also in another process, and more where that is wished", async () => {
+  const world = await createOAuthWorld();
+  await world.session().signIn(world.person, { scopes: ["notes:write"] });
+  await world.session().signIn(world.person, { scopes: ["admin"] });
+  expect(world.asked.map(({ scopes, newScopes }) => ({ scopes, newScopes }))).toEqual([
+    {
+      scopes: ["notes:read", "offline_access", "notes:write"],
+      newScopes: ["notes:read", "offline_access", "notes:write"],
+    },
+    { scopes: ["notes:read", "offline_access", "notes:write", "admin"], newScopes: ["admin"] },
+  ]);
+});
+
+test("a server of the old transport, which takes no messages at its url, is asked as it is used", async () => {
+  const world = await createOAuthWorld();
+  const server = createServer((request, response) => {
+    const isStream = request.method === "GET";
+    response.writeHead(isStream ? 401 : 405, isStream ? { "www-authenticate": 'Bearer scope="a b"' } : {}).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/sse`;
+  expect(await askForChallenge(world.session({ url }).context)).toMatchObject({ isAsked: true, scopes: ["a", "b"] });
+});
+
+test("a server that cannot be asked has no wish; who gives up gets their reason", async () => {
+  const world = await createOAuthWorld();
+  const { context } = world.session();
+  await world.tool.close();
+  const none = {
+    isAsked: undefined,
+    isOAuth: false,
+    resourceMetadata: [],
+    scopes: [],
+    error: undefined,
+    wantsProof: false,
+  };
+  expect(await askForChallenge(context)).toEqual(none);
+  await expect(askForChallenge(context, AbortSignal.abort("enough"))).rejects.toBe("enough");
+});
+
+test("a server that is open to all, and names no authorization server, is not signed in to", async () => {
+  const world = await createOAuthWorld();
+  const paths: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    paths.push(request.url);
+    response.writeHead(request.url === "/mcp" ? 200 : 404).end("{}");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  await expect(world.session({ url }).signIn(world.person)).rejects.toMatchObject({
+    code: "SIGN_IN_FAILED",
+    message: expect.stringContaining("there is nothing to sign in to. Use it as it is."),
+  });
+  expect(paths).not.toContain("/register");
+  expect(world.asked).toEqual([]);
+});
+
+test("a server that is open to all, and names one, is", async () => {
+  const world = await createOAuthWorld();
+  const server = createServer((request, response) => {
+    const isMetadata = request.url === "/.well-known/oauth-protected-resource/mcp";
+    if (!isMetadata && request.url !== "/mcp") return response.writeHead(404).end();
+    return response.end(
+      JSON.stringify(isMetadata ? { resource: url, authorization_servers: [world.authorization.issuer] } : {}),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  expect((await world.session({ url }).signIn(world.person)).record.resource).toBe(url);
+});

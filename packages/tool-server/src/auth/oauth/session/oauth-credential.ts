@@ -1,0 +1,165 @@
+import { setMaxListeners } from "node:events";
+import type { CredentialDescription, OAuthDescription } from "../../../connection-info.js";
+import { type Credential, credentialClosed, type Refusal, type RefusalDecision } from "../../credentials/credential.js";
+import {
+  createHeaderFields,
+  describeHeader,
+  type HeaderFields,
+  type HeaderSource,
+  mergeHeaderFields,
+} from "../../credentials/header-fields.js";
+import { giveUp, isRefusal } from "../../credentials/refusal-rules.js";
+import { parseResourceChallenge } from "../discovery/resource-challenge.js";
+import type { SignIn } from "../sign-in/sign-in.js";
+import { createProof, proofKeyOf } from "../tokens/proof-key.js";
+import type { HeldToken } from "../tokens/token-store.js";
+import type { OAuthSession } from "./oauth-session.js";
+import { createRefusalPolicy, mostNonces } from "./refusal-policy.js";
+
+export interface OAuthCredentialOptions {
+  /** Shared with whoever else signs in or out there; it is not closed with the credential. */
+  readonly session: OAuthSession;
+  /** Who asks a person, where one has just done something and waits. Default: nobody is asked, and no browser opens. */
+  readonly signIn?: SignIn | undefined;
+  /** The command by which a person signs in, for errors. Default: `wirescope login` and the name of the server. */
+  readonly login?: string | undefined;
+  /** Other headers of the entry, such as one that chooses a tenant; none of them is Authorization. */
+  readonly headers?: readonly HeaderSource[] | undefined;
+}
+
+/**
+ * Signs in by OAuth. Requests carry the token that the session has, renewed before it expires, and nothing where there is none: whether
+ * a server wants to know who asks is for it to say. At 401 the token is renewed once; where that is not possible, and where a
+ * permission is lacking, a person is asked, if there is one to ask. Tokens that are bound to a key go with a new proof, and so in a
+ * new object, each time.
+ *
+ * Throws as `createHeaderFields` does, and a TypeError where a header is Authorization. Its headers reject where a renewal failed for
+ * a reason that may pass: SERVER_UNREACHABLE, SERVER_FAILED, TOKEN_REFUSED, or a failure of the vault.
+ */
+export function createOAuthCredential(options: OAuthCredentialOptions): Credential {
+  const { session, headers: sources = [] } = options;
+  const { context } = session;
+  const { server } = context;
+  if (sources.some(({ name }) => /^(authorization|dpop)$/i.test(name))) {
+    throw new TypeError("An entry that signs in by OAuth has no Authorization header of its own.");
+  }
+  const fixed = createHeaderFields(sources, `The headers of the server ${JSON.stringify(server)}`);
+  const policy = createRefusalPolicy(session, options.signIn, options.login);
+  const carried = new WeakMap<HeaderFields, HeldToken>();
+  const life = new AbortController();
+  // Each request that is under way listens to it.
+  setMaxListeners(0, life.signal);
+  const working = new Set<Promise<unknown>>();
+  let bearer: { readonly revision: string; readonly fields: HeaderFields } | undefined;
+  let nonce: string | undefined;
+
+  const fieldsOf = (sent: readonly HeaderSource[], token: HeldToken): HeaderFields => {
+    const own = createHeaderFields(sent, `The token of the server ${JSON.stringify(server)}`);
+    const fields = mergeHeaderFields(fixed, own);
+    carried.set(fields, token);
+    return fields;
+  };
+
+  const boundFields = async (token: HeldToken, method: string, url: URL): Promise<HeaderFields> => {
+    const { accessToken, tokenType, proofKey } = token.record;
+    const key = proofKey === undefined ? undefined : await proofKeyOf(context, proofKey);
+    const proof = key === undefined ? undefined : await createProof(context, key, { method, url, nonce, accessToken });
+    const authorization = { name: "Authorization", value: `${tokenType} ${accessToken}` };
+    return fieldsOf(proof === undefined ? [authorization] : [authorization, { name: "DPoP", value: proof }], token);
+  };
+
+  const bearerFields = (token: HeldToken): HeaderFields => {
+    if (bearer?.revision !== token.revision) {
+      const value = `Bearer ${token.record.accessToken}`;
+      bearer = { revision: token.revision, fields: fieldsOf([{ name: "Authorization", value }], token) };
+    }
+    return bearer.fields;
+  };
+
+  /** Does something that `dispose` waits for, and that ends with it. */
+  const during = async <T>(signal: AbortSignal | undefined, task: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    if (life.signal.aborted) throw credentialClosed(server);
+    signal?.throwIfAborted();
+    // Not AbortSignal.any: it would stay with a signal that lives long.
+    const both = new AbortController();
+    const stop = (): void => both.abort(signal?.reason);
+    const end = (): void => both.abort(life.signal.reason);
+    signal?.addEventListener("abort", stop, { once: true });
+    life.signal.addEventListener("abort", end, { once: true });
+    const work = task(both.signal);
+    const settled = work.catch(() => undefined);
+    working.add(settled);
+    try {
+      return await work;
+    } finally {
+      working.delete(settled);
+      signal?.removeEventListener("abort", stop);
+      life.signal.removeEventListener("abort", end);
+    }
+  };
+
+  const decide = async (refusal: Refusal, signal: AbortSignal): Promise<RefusalDecision> => {
+    const { status, sent, attempt, dpopNonce } = refusal;
+    const challenge = parseResourceChallenge(refusal.challenge);
+    const token = carried.get(sent);
+    if (challenge.error === "use_dpop_nonce" && dpopNonce !== undefined && token?.record.tokenType === "DPoP") {
+      const isNew = nonce !== dpopNonce;
+      nonce = dpopNonce;
+      if (isNew && attempt <= mostNonces) return { action: "retry" };
+      return giveUp(`The server responded with ${status}: it wants a nonce, and does not accept the one that it gave.`);
+    }
+    return policy.decide({ status, attempt, challenge, token }, signal);
+  };
+
+  return {
+    kind: "oauth",
+    headers: (request) =>
+      during(request?.signal, async (signal) => {
+        const token = await (await session.tokens())?.current(signal);
+        if (token === undefined) return fixed;
+        if (token.record.tokenType === "DPoP") {
+          return boundFields(token, request?.method ?? "POST", request?.url ?? context.url);
+        }
+        return bearerFields(token);
+      }),
+    // Most requests: no promise and no signal for each.
+    headersNow() {
+      if (life.signal.aborted) throw credentialClosed(server);
+      const token = session.cachedToken();
+      if (token === null) return fixed;
+      return token === undefined || token.record.tokenType === "DPoP" ? undefined : bearerFields(token);
+    },
+    environment: () => ({}),
+    async refused(refusal) {
+      if (!isRefusal(refusal.status)) return giveUp(`HTTP ${refusal.status} is not about the credential.`);
+      if (life.signal.aborted) return giveUp("The credential was disposed of.");
+      return during(refusal.signal, (signal) => decide(refusal, signal));
+    },
+    describe(): CredentialDescription {
+      const oauth = session.describe();
+      const scheme = oauth.tokenType;
+      const own = oauth.isSignedIn ? [{ name: "Authorization", from: "oauth", scheme, variables: [] } as const] : [];
+      // Before the vault was read, nothing is known: "not signed in" would be a guess.
+      const isKnown = oauth.isSignedIn || session.cachedToken() !== undefined;
+      return {
+        kind: "oauth",
+        summary: isKnown ? oauthSummary(oauth) : "OAuth",
+        headers: [
+          ...sources.map(({ name, value, variables }) => describeHeader(name, value, "configuration", variables)),
+          ...own,
+        ],
+        environment: [],
+        oauth,
+      };
+    },
+    async dispose() {
+      life.abort(credentialClosed(server));
+      await Promise.all(working);
+    },
+  };
+}
+
+/** How a sign-in by OAuth is, in one line. */
+export function oauthSummary({ isSignedIn, issuer }: Pick<OAuthDescription, "isSignedIn" | "issuer">): string {
+  return `OAuth, ${isSignedIn ? "signed in" : "not signed in"}${issuer === undefined ? "" : ` with ${issuer}`}`;
+}

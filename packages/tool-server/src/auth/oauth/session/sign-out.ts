@@ -1,0 +1,169 @@
+import type { VaultKey } from "../../vault/vault.js";
+import type { ClientStore } from "../clients/client-store.js";
+import { authenticateClient, type OAuthClient } from "../clients/oauth-client.js";
+import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import { type OAuthContext, tellEvent } from "../oauth-context.js";
+import { formRequest, peerErrorOf, sendOAuthRequest } from "../requests/oauth-request.js";
+import { createProof, proofKeyOf } from "../tokens/proof-key.js";
+import { createTokenStore, type TokenRecord, tokenLockWaitMs } from "../tokens/token-store.js";
+import { type OAuthSessionOptions, vaultKeyOf } from "./session-options.js";
+
+export interface SignOutParts {
+  readonly context: OAuthContext;
+  readonly options: OAuthSessionOptions;
+  readonly clients: ClientStore;
+  readonly serverOf: (issuer: string) => Promise<AuthorizationServer>;
+}
+
+/**
+ * Ends the sign-in to a tool server: revokes the tokens of every issuer where that can be done, wipes them whatever comes, also those that
+ * another process wrote in the meantime, and tries the last access token once. The client and the pinned issuer stay.
+ */
+export async function signOut(parts: SignOutParts, signal?: AbortSignal): Promise<SignOutReport> {
+  const { context, options } = parts;
+  const { keys, unreadable } = await options.vault.list();
+  const problems = [...unreadable];
+  const own = keys.filter((key) => isSame(key, vaultKeyOf(options, key.issuer, "tokens")));
+  const wiped: WipedTokens[] = [];
+  let last: TokenRecord | undefined;
+  for (const { issuer } of own) {
+    const key = vaultKeyOf(options, issuer, "tokens");
+    const store = createTokenStore(context, options.vault, key);
+    const wipe = async (): Promise<void> => {
+      for (let held = await store.read(); held !== undefined; held = await store.read()) {
+        wiped.push(await revokeAll(parts, issuer, held.record, signal));
+        if (last === undefined || held.record.obtainedAt >= last.obtainedAt) last = held.record;
+        await store.remove(held);
+      }
+    };
+    try {
+      await options.vault.withLock(key, wipe, { signal, waitMs: tokenLockWaitMs });
+    } catch (error) {
+      problems.push(error instanceof Error ? error.message : "unknown");
+    }
+  }
+  const proof = last === undefined ? ({ kind: "nothing" } as const) : await proveRefusal(context, last, signal);
+  const text =
+    wiped.length === 0
+      ? "Nobody was signed in."
+      : `Signed out; the old token is ${proof.kind === "unclear" ? "in doubt" : proof.kind}.`;
+  tellEvent(context, "signed-out", text, proof.kind === "accepted" ? "warning" : "info");
+  return { server: context.server, wiped, proof, problems };
+}
+
+/** The refresh token first: where it goes, many servers take its access tokens with it. */
+async function revokeAll(
+  { context, clients, serverOf }: SignOutParts,
+  issuer: string,
+  { refreshToken, accessToken, clientId }: TokenRecord,
+  signal: AbortSignal | undefined,
+): Promise<WipedTokens> {
+  let revoke: (token: string, hint: "access_token" | "refresh_token") => Promise<RevocationResult>;
+  try {
+    const server = await serverOf(issuer);
+    const client = await clients.byId(server, clientId);
+    revoke = (token, hint) => revokeToken(context, server, client, token, hint, signal);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : "unknown";
+    revoke = async () => ({ kind: "failed", reason });
+  }
+  const refresh = refreshToken === undefined ? undefined : await revoke(refreshToken, "refresh_token");
+  return { issuer, refreshToken: refresh, accessToken: await revoke(accessToken, "access_token") };
+}
+
+function isSame(a: VaultKey, b: VaultKey): boolean {
+  return (Object.keys(b) as (keyof VaultKey)[]).every((part) => a[part] === b[part]);
+}
+
+/** Sends an old token to its own tool server once more, with a ping, to see that it is refused. Never rejects. */
+async function proveRefusal(
+  context: OAuthContext,
+  { accessToken, tokenType, proofKey, expiresAt }: TokenRecord,
+  signal?: AbortSignal,
+): Promise<SignOutProof> {
+  const { http, url, limits } = context;
+  try {
+    const key = proofKey === undefined ? undefined : await proofKeyOf(context, proofKey);
+    const proof = key === undefined ? undefined : await createProof(context, key, { method: "POST", url, accessToken });
+    const answer = await http.send({
+      method: "POST",
+      url,
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        authorization: `${tokenType} ${accessToken}`,
+        ...(proof === undefined ? {} : { dpop: proof }),
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+      headersTimeoutMs: limits.requestMs,
+      signal,
+    });
+    answer.discard();
+    const { status } = answer;
+    if (status === 401) return { kind: "refused", status };
+    // What the server makes of the ping itself does not matter: it looked beyond the token.
+    if (status < 500 && status !== 403 && status !== 429 && (status < 300 || status >= 400))
+      return { kind: "accepted", status, until: expiresAt };
+    return { kind: "unclear", reason: `The server answered ${status}.` };
+  } catch (error) {
+    return { kind: "unclear", reason: error instanceof Error ? error.message : "unknown" };
+  }
+}
+
+/** What became of a token at its authorization server. */
+export type RevocationResult =
+  | { readonly kind: "revoked" }
+  /** The server revokes no tokens, or none of this kind. */
+  | { readonly kind: "unsupported" }
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** Revokes a token (RFC 7009). Never rejects: a sign-out goes on, whatever the server says. */
+async function revokeToken(
+  context: OAuthContext,
+  server: AuthorizationServer,
+  client: OAuthClient | undefined,
+  token: string,
+  hint: "access_token" | "refresh_token",
+  signal?: AbortSignal,
+): Promise<RevocationResult> {
+  if (server.revocationEndpoint === undefined) return { kind: "unsupported" };
+  try {
+    const form = new URLSearchParams({ token, token_type_hint: hint });
+    const headers = client === undefined ? {} : await authenticateClient(context, server, client, form);
+    const request = formRequest(server.revocationEndpoint, form, "a revocation", headers);
+    const answer = await sendOAuthRequest(context, request, signal);
+    if (answer.status >= 200 && answer.status < 300) return { kind: "revoked" };
+    const { code, text } = peerErrorOf(context, answer);
+    return code === "unsupported_token_type" ? { kind: "unsupported" } : { kind: "failed", reason: text };
+  } catch (error) {
+    return { kind: "failed", reason: error instanceof Error ? error.message : "unknown" };
+  }
+}
+
+/** What a sign-out did. Holds no secret. */
+export interface SignOutReport {
+  readonly server: string;
+  /** Each set of tokens that was found; none where nobody was signed in. */
+  readonly wiped: readonly WipedTokens[];
+  /** Whether an access token that was found is still accepted by the tool server. */
+  readonly proof: SignOutProof;
+  /** What could not be read, and so could not be wiped: one line each. */
+  readonly problems: readonly string[];
+}
+
+export interface WipedTokens {
+  readonly issuer: string;
+  /** Undefined where there was none. */
+  readonly refreshToken: RevocationResult | undefined;
+  readonly accessToken: RevocationResult;
+}
+
+export type SignOutProof =
+  /** The tool server refused it. */
+  | { readonly kind: "refused"; readonly status: number }
+  /** The tool server still takes it, until it expires, where that is known; in milliseconds since the epoch. */
+  | { readonly kind: "accepted"; readonly status: number; readonly until: number | undefined }
+  /** The answer says neither. */
+  | { readonly kind: "unclear"; readonly reason: string }
+  /** There was no token to try. */
+  | { readonly kind: "nothing" };

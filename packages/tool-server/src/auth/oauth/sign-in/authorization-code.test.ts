@@ -1,0 +1,181 @@
+import type { Quirk } from "@wirescope/quirks";
+import { describe, expect, test, vi } from "vitest";
+import { createFakeClock } from "../../../fake-clock.test.helper.js";
+import { discover } from "../discovery/discover.js";
+import { parseScopes, selectScopes } from "../discovery/scopes.js";
+import { createOAuthWorld } from "../oauth-world.test.helper.js";
+import { createAuthorizationAttempt, processAuthorizationResponse } from "./authorization-code.js";
+import type { SignIn } from "./sign-in.js";
+
+const client = { kind: "configured", clientId: "us", authentication: "none" } as const;
+const wish = { redirectUri: "http://127.0.0.1:1/callback", resource: "https://h/mcp", scopes: ["a", "b"] };
+
+describe("the authorization request", () => {
+  test("has PKCE with S256, a state, the resource and the scopes, each once, whatever the endpoint brings along", async () => {
+    const world = await createOAuthWorld();
+    const { context } = world.session();
+    const { server } = await discover(context);
+    const endpoint = new URL(
+      "https://as.example/authorize?tenant=x&state=fixed&response_type=token&code_challenge_method=plain",
+    );
+    const attempt = createAuthorizationAttempt(context, { ...server, authorizationEndpoint: endpoint }, client, wish);
+    expect(Object.fromEntries(attempt.url.searchParams)).toEqual({
+      tenant: "x",
+      response_type: "code",
+      client_id: "us",
+      redirect_uri: wish.redirectUri,
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: "S256",
+      state: attempt.state,
+      resource: wish.resource,
+      scope: "a b",
+    });
+    expect([...attempt.url.searchParams.keys()]).toHaveLength(9);
+    expect(attempt.state).toMatch(/^[\w-]{43}$/);
+    expect(world.secrets.redact(attempt.codeVerifier)).not.toContain(attempt.codeVerifier);
+    expect(attempt.issuer).toBe(world.authorization.issuer);
+  });
+
+  test.each(["pkce-absent", "pkce-plain"] as Quirk[])(
+    "is not made where the server does not offer S256 (%s)",
+    async (quirk) => {
+      const world = await createOAuthWorld([quirk]);
+      await expect(world.session().signIn(world.person)).rejects.toMatchObject({
+        code: "AUTHORIZATION_SERVER_INVALID",
+        message: expect.stringContaining("PKCE"),
+      });
+      expect(world.asked).toEqual([]);
+    },
+  );
+
+  test("holds nothing that a shell would act on (CVE-2025-6514, CVE-2026-51997)", async () => {
+    const world = await createOAuthWorld();
+    const { context } = world.session();
+    const { server } = await discover(context);
+    const endpoint = new URL("https://as.example/authorize?x=$(calc)&y=`id`;|<>\"'&z=%24%28a%29");
+    const hostile = { ...client, clientId: "$(touch /tmp/x)`id`\"'|&" };
+    const { url } = createAuthorizationAttempt(context, { ...server, authorizationEndpoint: endpoint }, hostile, wish);
+    expect(url.href).toMatch(/^https:\/\/as\.example\/authorize\?[A-Za-z0-9\-._~%&=+*]*$/);
+  });
+});
+
+describe("the authorization response", () => {
+  const expected = { state: "s", issuer: "https://as.example/t", sendsIssuer: false };
+  const read = async (query: string, more = {}): Promise<string> => {
+    const world = await createOAuthWorld();
+    return processAuthorizationResponse(world.session().context, { ...expected, ...more }, new URLSearchParams(query));
+  };
+
+  test.each([
+    ["state=s&code=c", {}],
+    ["state=s&code=c&iss=https%3A%2F%2Fas.example%2Ft", {}],
+    ["state=s&code=c&iss=https%3A%2F%2Fas.example%2Ft", { sendsIssuer: true }],
+  ])("%s gives its code", async (query, more) => {
+    expect(await read(query, more)).toBe("c");
+  });
+
+  test.each([
+    ["code=c", {}, "its state differs"],
+    ["state=S&code=c", {}, "its state differs"],
+    ["state=s&code=c", { sendsIssuer: true }, "does not say who gave it"],
+    ["state=s&code=c&iss=", {}, "was given by"],
+    ["state=s&code=c&iss=https://as.example/t/", {}, "was given by"],
+    ["state=s&code=c&iss=https://AS.example/t", {}, "was given by"],
+    ["state=s&code=c&iss=https://as.example:443/t", {}, "was given by"],
+    ["state=s&code=c&iss=https://as.example/%2574", {}, "was given by"],
+    ["state=s&code=c&code=d", {}, "code twice"],
+    ["state=s&code=c&iss=https://as.example/t&iss=https://evil.example", {}, "iss twice"],
+    ["state=s", {}, "neither a code nor an error"],
+    ["state=s&error=access_denied", {}, "access_denied"],
+  ])("%s is refused", async (query, more, words) => {
+    await expect(read(query, more)).rejects.toMatchObject({
+      code: "SIGN_IN_FAILED",
+      message: expect.stringContaining(words),
+    });
+  });
+
+  test("an error of another issuer is not shown", async () => {
+    const failed = read("state=s&error=access_denied&error_description=call+0800-EVIL&iss=https://evil.example");
+    await expect(failed).rejects.toMatchObject({ code: "SIGN_IN_FAILED" });
+    await expect(failed).rejects.not.toMatchObject({ message: expect.stringMatching(/access_denied|0800/) });
+  });
+
+  test.each([
+    "answer-wrong-issuer",
+    "answer-issuer-missing",
+    "answer-issuer-normalized",
+    "answer-error-wrong-issuer",
+    "answer-twice-code",
+  ] as Quirk[])("%s ends the sign-in before any code is sent on", async (quirk) => {
+    const world = await createOAuthWorld([quirk]);
+    await expect(world.session().signIn(world.person)).rejects.toMatchObject({ code: "SIGN_IN_FAILED" });
+    expect(world.authorization.count("/token")).toBe(0);
+  });
+
+  test("an answer with another state is not used, and the time of the person runs out", async () => {
+    const world = await createOAuthWorld(["answer-wrong-state"]);
+    const clock = createFakeClock(Date.now());
+    const failed = expect(world.session({ clock }).signIn(world.person)).rejects.toMatchObject({
+      code: "SIGN_IN_FAILED",
+      message: expect.stringContaining("within 300 s"),
+    });
+    await vi.waitFor(() => expect(world.events.map(({ kind }) => kind)).toContain("callback-refused"), 30_000);
+    clock.advance(300_000);
+    await failed;
+    expect(world.authorization.count("/token")).toBe(0);
+  });
+
+  test("a pasted answer with another state is refused at once", async () => {
+    const world = await createOAuthWorld(["answer-wrong-state"]);
+    const remote: SignIn = {
+      begin: async ({ way }) => ({
+        pasted: (await fetch(way.url, { redirect: "manual" })).headers.get("location") ?? "",
+      }),
+    };
+    await expect(world.session().signIn(remote)).rejects.toMatchObject({
+      code: "SIGN_IN_FAILED",
+      message: expect.stringContaining("state"),
+    });
+  });
+
+  test("[TS-OAUTH-4] who says no is told what to do, and what the server says is made harmless", async () => {
+    const world = await createOAuthWorld(["answer-denied"]);
+    await expect(world.session().signIn(world.person)).rejects.toMatchObject({
+      code: "SIGN_IN_FAILED",
+      message: expect.stringContaining("access_denied: The person said no."),
+    });
+  });
+});
+
+describe("[TS-OAUTH-9] scopes", () => {
+  const choice = {
+    challenged: [],
+    configured: [],
+    resourceScopes: undefined,
+    previous: [],
+    server: { scopes: undefined },
+  };
+
+  test.each([
+    ["of the challenge before all others", { challenged: ["c"], configured: ["k"], resourceScopes: ["r"] }, ["c"]],
+    ["of the configuration before those of the metadata", { configured: ["k"], resourceScopes: ["r"] }, ["k"]],
+    ["of the metadata", { resourceScopes: ["r", "s"] }, ["r", "s"]],
+    ["of before are kept", { challenged: ["c"], previous: ["p", "c"] }, ["p", "c"]],
+    ["none", { server: { scopes: ["a", "b", "offline_access"] } }, []],
+    [
+      "offline_access with others",
+      { challenged: ["c"], server: { scopes: ["a", "offline_access"] } },
+      ["c", "offline_access"],
+    ],
+  ])("%s", (_, given, scopes) => {
+    expect(selectScopes({ ...choice, ...given })).toEqual(scopes);
+  });
+
+  test("are read as RFC 6749 writes them, within limits", () => {
+    expect(parseScopes("a  b a https://x/y")).toEqual(["a", "b", "https://x/y"]);
+    expect(parseScopes('a"b c\\d \u0007 ok')).toEqual(["ok"]);
+    expect(parseScopes(Array.from({ length: 500 }, (_, n) => `s${n}`).join(" "))).toHaveLength(64);
+    expect(parseScopes(`${"x".repeat(300)} ok`)).toEqual(["ok"]);
+    expect(parseScopes(undefined)).toEqual([]);
+  });
+});

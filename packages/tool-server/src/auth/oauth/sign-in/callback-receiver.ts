@@ -1,0 +1,198 @@
+import { createHash } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { parseUrl } from "../../../url.js";
+import { type OAuthContext, tellEvent } from "../oauth-context.js";
+import { oauthFailure } from "../oauth-errors.js";
+import { isStateOf } from "./authorization-code.js";
+
+/** Where the browser comes back to. */
+export interface RedirectOptions {
+  /** The host of the redirect URI: some authorization servers know only one of the two. Default 127.0.0.1. */
+  readonly host?: "127.0.0.1" | "localhost" | undefined;
+  /** The port of the redirect URI. Default: one that is free, which is kept with the registration. */
+  readonly port?: number | undefined;
+}
+
+/** Listens on this machine for the answer to one sign-in. */
+export interface CallbackReceiver {
+  readonly redirectUri: string;
+  /**
+   * Resolves with the first answer that has this state; the receiver is of no use afterwards. Answers with another state are
+   * refused and do not count: anybody's page can send a browser here. Rejects with the signal's reason.
+   */
+  receive(state: string, signal: AbortSignal): Promise<URLSearchParams>;
+  close(): Promise<void>;
+}
+
+const callbackPath = "/callback";
+const longestUrl = 16_384;
+
+/**
+ * Binds the port of a redirect URI, on loopback addresses alone. Rejects with SIGN_IN_FAILED that names the port where it
+ * is in use.
+ */
+export async function openCallbackReceiver(
+  context: OAuthContext,
+  { host = "127.0.0.1", port = 0 }: RedirectOptions,
+): Promise<CallbackReceiver> {
+  let wanted: { readonly state: string; readonly resolve: (parameters: URLSearchParams) => void } | undefined;
+
+  const answer = (
+    request: IncomingMessage,
+    authority: string,
+    whenShown: (then: () => void) => void,
+  ): [number, CallbackPage] => {
+    const { method, url = "", headers } = request;
+    // A name that was made to point here by others has another Host.
+    if (headers.host !== authority) return [403, callbackPage("Not here", "This address is for sign-ins alone.")];
+    const target = url.length > longestUrl ? undefined : parseUrl(url, `http://${authority}`);
+    if (method !== "GET" || target === undefined) {
+      return [400, callbackPage("Not understood", "This address is for sign-ins alone.")];
+    }
+    const { pathname, searchParams } = target;
+    if (pathname !== callbackPath) return [404, callbackPage("Nothing here", "This address is for sign-ins alone.")];
+    if (wanted === undefined || !isStateOf(wanted, searchParams)) {
+      tellEvent(
+        context,
+        "callback-refused",
+        "An answer came that does not belong to the sign-in (its state differs).",
+        "warning",
+      );
+      return [
+        400,
+        callbackPage("Not your sign-in", "This answer does not belong to a sign-in that is under way. Begin again."),
+      ];
+    }
+    const { resolve } = wanted;
+    wanted = undefined;
+    whenShown(() => resolve(searchParams));
+    return [
+      200,
+      callbackPage(
+        "Answer received",
+        `The sign-in to ${context.server} continues where you started it. You can close this page.`,
+      ),
+    ];
+  };
+
+  const servers: Server[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(
+      servers.map((server) => {
+        const closed = new Promise((resolve) => server.close(resolve));
+        server.closeAllConnections();
+        return closed;
+      }),
+    );
+  };
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    // A browser that goes away is no error of ours: from Node 24 on, one that nobody hears would end the process.
+    request.on("error", () => {});
+    const [status, page] = answer(request, `${host}:${bound}`, (then) => response.once("close", then));
+    response.writeHead(status, page.headers).end(request.method === "HEAD" ? "" : page.html);
+  };
+
+  let bound = port;
+  // "localhost" may mean either; who holds the other one would get the answer in our place.
+  for (const address of host === "localhost" ? ["127.0.0.1", "::1"] : ["127.0.0.1"]) {
+    const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000, maxHeaderSize: 32_768 }, serve);
+    try {
+      bound = await listen(server, address, bound);
+      servers.push(server);
+    } catch (error) {
+      if (address === "::1" && errnoOf(error) !== "EADDRINUSE") continue;
+      await close();
+      throw cannotListen(context, address, bound, error);
+    }
+  }
+
+  return {
+    redirectUri: `http://${host}:${bound}${callbackPath}`,
+    receive: (state, signal) =>
+      new Promise((resolve, reject) => {
+        const abort = (): void => {
+          wanted = undefined;
+          reject(signal.reason);
+        };
+        if (signal.aborted) return abort();
+        signal.addEventListener("abort", abort, { once: true });
+        wanted = {
+          state,
+          resolve(parameters) {
+            signal.removeEventListener("abort", abort);
+            resolve(parameters);
+          },
+        };
+      }),
+    close,
+  };
+}
+
+function listen(server: Server, address: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host: address, port, exclusive: true }, () => {
+      server.off("error", reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+function cannotListen(context: OAuthContext, address: string, port: number, error: unknown): Error {
+  const why =
+    errnoOf(error) === "EADDRINUSE"
+      ? "is in use by another program"
+      : `cannot be used (${errnoOf(error) ?? "unknown"})`;
+  return oauthFailure(
+    context,
+    "SIGN_IN_FAILED",
+    {
+      problem: `the port ${port} of ${address}, which its sign-in comes back to, ${why}.`,
+      advice: "End that program, or configure another port for the redirect, which registers the client again.",
+    },
+    { cause: error },
+  );
+}
+
+function errnoOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error ? String(error.code) : undefined;
+}
+
+const style = "body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:32rem;padding:0 1rem}";
+
+/** A page, and the headers that keep it from being anything else. */
+interface CallbackPage {
+  readonly html: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The page that a browser is shown at the end of a sign-in. It runs no script, loads nothing, and says nothing that a peer sent. */
+function callbackPage(heading: string, text: string): CallbackPage {
+  const html = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>${escapeHtml(heading)}</title>
+<style>${style}</style>
+<h1>${escapeHtml(heading)}</h1>
+<p>${escapeHtml(text)}</p>
+</html>
+`;
+  const hash = createHash("sha256").update(style).digest("base64");
+  return {
+    html,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "content-length": String(Buffer.byteLength(html)),
+      "content-security-policy": `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+      "cache-control": "no-store",
+      connection: "close",
+    },
+  };
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

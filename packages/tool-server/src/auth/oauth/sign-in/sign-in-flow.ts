@@ -1,0 +1,50 @@
+import { ToolServerError } from "../../../errors.js";
+import { oauthFailure } from "../oauth-errors.js";
+import { proofKeyToJson } from "../tokens/proof-key.js";
+import { tokensOf } from "../tokens/token-request.js";
+import type { TokenRecord } from "../tokens/token-store.js";
+import { signInByBrowser } from "./browser-sign-in.js";
+import { signInByDevice } from "./device-sign-in.js";
+import type { SignInContext } from "./sign-in-context.js";
+
+/**
+ * Lets a person sign in, and gives the tokens. A registration that turns out dead on the way is replaced, and the sign-in begins
+ * once more. Rejects with SIGN_IN_FAILED, TOKEN_REFUSED, and as the steps do.
+ */
+export async function performSignIn(flow: SignInContext, way: "browser" | "device"): Promise<TokenRecord> {
+  const { context, discovery, clients, key, scopes } = flow;
+  for (let isSecond = false; ; isSecond = true) {
+    const { client, outcome } = await stepsOf(flow, way);
+    if (outcome.kind === "refused" && outcome.error === "invalid_client" && !isSecond) {
+      if (await clients.drop(discovery.server, client)) continue;
+    }
+    const tokens = tokensOf(outcome);
+    if (key !== undefined && tokens.tokenType === "Bearer" && discovery.bindsTokens) {
+      throw oauthFailure(context, "TOKEN_REFUSED", {
+        problem:
+          "its authorization server issued a token that is not bound to our key (DPoP), and the server accepts no other.",
+        advice: "Ask the operator of the authorization server to bind the tokens of this client.",
+      });
+    }
+    return {
+      ...tokens,
+      clientId: client.clientId,
+      resource: discovery.resource,
+      requestedScopes: scopes,
+      proofKey: key !== undefined && tokens.tokenType === "DPoP" ? proofKeyToJson(key) : undefined,
+    };
+  }
+}
+
+/** The steps of a way; whatever a person or a program between fails with is a failed sign-in. */
+async function stepsOf(flow: SignInContext, way: "browser" | "device"): ReturnType<typeof signInByBrowser> {
+  try {
+    return await (way === "browser" ? signInByBrowser(flow) : signInByDevice(flow));
+  } catch (error) {
+    flow.signal.throwIfAborted();
+    if (ToolServerError.is(error) || error instanceof TypeError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    const parts = { problem: `the sign-in was cancelled: ${why}`, advice: "" };
+    throw oauthFailure(flow.context, "SIGN_IN_FAILED", parts, { cause: error });
+  }
+}

@@ -1,0 +1,114 @@
+import { stringOf } from "../../../json-object.js";
+import {
+  authenticateClient,
+  type ConfiguredClient,
+  chooseAuthentication,
+  type OAuthClient,
+  readClientKey,
+} from "../clients/oauth-client.js";
+import type { Discovery } from "../discovery/discover.js";
+import type { OAuthContext } from "../oauth-context.js";
+import { oauthFailure, peerText } from "../oauth-errors.js";
+import { parseEndpoint } from "../requests/endpoint-rules.js";
+import { formRequest, isPassingStatus, peerErrorOf, sendOAuthRequest } from "../requests/oauth-request.js";
+import { assertionGrant, clientCredentialsGrant, type GrantForm } from "./token-request.js";
+
+/** A way to get tokens without a person at a browser. */
+export type MachineGrant =
+  /** The configured client acts for itself. */
+  | { readonly kind: "client-credentials" }
+  /** A workload shows the identity that its platform gave it (RFC 7523); asked for anew each time. */
+  | { readonly kind: "workload"; readonly assertion: () => Promise<string> }
+  /** An organization's identity provider grants access for a person who signed in with it (ID-JAG). */
+  | { readonly kind: "enterprise"; readonly provider: IdentityProvider; readonly idToken: () => Promise<string> };
+
+export interface IdentityProvider {
+  /** Where it exchanges tokens; https. */
+  readonly tokenEndpoint: string;
+  /** Its issuer, for a client that signs. Default: the origin of the endpoint. */
+  readonly issuer?: string | undefined;
+  readonly client: ConfiguredClient;
+}
+
+/** The token request of a grant. Rejects with TOKEN_REFUSED where the identity provider grants nothing. */
+export async function machineGrantForm(
+  context: OAuthContext,
+  grant: MachineGrant,
+  { server, resource }: Pick<Discovery, "server" | "resource">,
+  scopes: readonly string[],
+): Promise<GrantForm> {
+  if (grant.kind === "client-credentials") return clientCredentialsGrant(resource, scopes);
+  const assertion =
+    grant.kind === "workload"
+      ? await grant.assertion()
+      : await requestAssertion(context, grant.provider, await grant.idToken(), {
+          audience: server.issuer,
+          resource,
+          scopes,
+        });
+  context.secrets.add(assertion);
+  return assertionGrant(assertion, resource, scopes);
+}
+
+interface AssertionWish {
+  readonly audience: string;
+  readonly resource: string;
+  readonly scopes: readonly string[];
+}
+
+const tokenType = "urn:ietf:params:oauth:token-type:";
+
+/** Exchanges a person's identity token for an assertion that another authorization server takes (RFC 8693). */
+async function requestAssertion(
+  context: OAuthContext,
+  { tokenEndpoint, issuer, client: configured }: IdentityProvider,
+  idToken: string,
+  { audience, resource, scopes }: AssertionWish,
+): Promise<string> {
+  context.secrets.add(idToken);
+  const url = parseEndpoint(tokenEndpoint, context);
+  if (typeof url === "string")
+    throw new TypeError(`The token endpoint of the identity provider cannot be used: ${url}.`);
+  const { clientId, clientSecret } = configured;
+  if (clientSecret !== undefined) context.secrets.add(clientSecret);
+  const key = readClientKey(configured);
+  const authentication = configured.authentication ?? chooseAuthentication({ clientSecret, key }, undefined);
+  const client: OAuthClient = { kind: "configured", clientId, clientSecret, key, authentication };
+  const form = new URLSearchParams({
+    grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+    requested_token_type: `${tokenType}id-jag`,
+    subject_token: idToken,
+    subject_token_type: `${tokenType}id_token`,
+    audience,
+    resource,
+    ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }),
+  });
+  const headers = await authenticateClient(context, { issuer: issuer ?? url.origin }, client, form);
+  const answer = await sendOAuthRequest(context, formRequest(url, form, "an assertion", headers));
+  const { status, json } = answer;
+  const assertion = stringOf(json?.access_token);
+  if (assertion !== undefined) context.secrets.add(assertion);
+  if (status === 200 && assertion !== undefined && json?.error === undefined) {
+    const issued = stringOf(json?.issued_token_type);
+    if (issued === undefined || issued === `${tokenType}id-jag`) return assertion;
+    throw oauthFailure(
+      context,
+      "TOKEN_REFUSED",
+      {
+        problem: `its identity provider issued a token of another type: ${peerText(context, issued)}.`,
+        advice: "Ask its administrator whether it supports identity assertions (ID-JAG) for this client.",
+      },
+      { details: { status } },
+    );
+  }
+  const { text, said } = peerErrorOf(context, answer);
+  throw oauthFailure(
+    context,
+    isPassingStatus(status) ? "SERVER_FAILED" : "TOKEN_REFUSED",
+    {
+      problem: `its identity provider grants no access (${text}).`,
+      advice: "Sign in there again, or ask an administrator for access.",
+    },
+    { details: { status, said } },
+  );
+}

@@ -1,0 +1,50 @@
+import { createHash } from "node:crypto";
+import { isJsonObject, type JsonObject } from "../../json-object.js";
+import { printableText } from "../../printable-text.js";
+import type { VaultKey } from "./vault.js";
+
+/** The parts of a key, in the order in which they are hashed; a new part is a new format. */
+const parts = ["profile", "server", "resource", "issuer", "tenant", "item"] as const satisfies (keyof VaultKey)[];
+
+/**
+ * The name under which an entry rests: SHA-256 over all parts of its key, in hexadecimal. Throws a TypeError where a part is
+ * missing, since two keys would then meet.
+ */
+export function storageIdOf(key: VaultKey): string {
+  const values = parts.map((part) => {
+    const value: unknown = key[part];
+    if (typeof value !== "string") throw new TypeError(`The part "${part}" of a vault's key is missing; "" is none.`);
+    return value;
+  });
+  // As JSON, no text of one part can stand for two, and a lone surrogate is not taken for another.
+  return createHash("sha256")
+    .update(JSON.stringify(["wirescope-vault-key", 1, ...values]))
+    .digest("hex");
+}
+
+/** A key as it was stored, without what else stood there; undefined where it is none. */
+export function parseVaultKey(value: unknown): VaultKey | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const given = value as Record<string, unknown>;
+  if (!parts.every((part) => typeof given[part] === "string")) return undefined;
+  return Object.fromEntries(parts.map((part) => [part, given[part]])) as unknown as VaultKey;
+}
+
+/** A key in words. */
+export function describeVaultKey(key: VaultKey): string {
+  const quoted = (text: string): string => `"${printableText(text, 80)}"`;
+  return `${printableText(key.item, 40) || "entry"} of ${quoted(key.server)} in the profile ${quoted(key.profile)}`;
+}
+
+/** Larger than any set of tokens; Wirescope did not write a file that exceeds it. */
+export const maxEntryBytes: number = 1024 * 1024;
+
+/** The JSON text of an entry. Throws a TypeError if the value is not an object, or too large. */
+export function entryToJson(value: JsonObject): string {
+  if (!isJsonObject(value)) throw new TypeError("A vault stores JSON objects only.");
+  const text = JSON.stringify(value);
+  if (Buffer.byteLength(text) > maxEntryBytes / 2) {
+    throw new TypeError(`A vault entry has at most ${maxEntryBytes / 2} bytes.`);
+  }
+  return text;
+}
