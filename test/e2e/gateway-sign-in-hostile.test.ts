@@ -158,7 +158,7 @@ test("[TS-D-SIGNIN-4] a server that accepts each sign-in for one call only does 
     );
   }
   expect(outcomes.slice(0, 4)).toEqual(["ok", "ok", "ok", "ok"]);
-  for (const outcome of outcomes.slice(4)) expect(outcome).toMatch(/You were asked to a moment ago.*link/);
+  for (const outcome of outcomes.slice(4)) expect(outcome).toMatch(/You were asked a moment ago.*link/);
   expect(opened).toHaveLength(4);
   clock.leap(600_000);
   expect((await client.callTool(call)).content).toBeDefined();
@@ -182,7 +182,7 @@ test("[TS-D-SIGNIN-2] the scopes of a server cannot pass for a sentence of the g
   await client.callTool(call);
   expect(asked).toEqual([
     expect.stringMatching(
-      /^Sign in to "evil" with http:\/\/127\.0\.0\.1:\d+\. Requested scopes: "notes\.", "Your", "session", "expired:", "open", /,
+      /^Sign in to "evil" with http:\/\/127\.0\.0\.1:\d+\. Requested permissions: "notes\.", "Your", "session", "expired:", "open", /,
     ),
   ]);
 });

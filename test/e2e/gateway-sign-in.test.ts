@@ -43,7 +43,7 @@ describe.each(["legacy", "modern"] as const)("through a client of the %s era", (
       return { action: "decline" };
     });
     await expect(client.callTool(readNote)).rejects.toThrow(/was declined in the client\. Or open this link/);
-    await expect(client.callTool(readNote)).rejects.toThrow(/You were asked to a moment ago/);
+    await expect(client.callTool(readNote)).rejects.toThrow(/You were asked a moment ago/);
     expect([asked, world.opened]).toEqual([1, []]);
   });
 });
@@ -67,7 +67,7 @@ test("[TS-D-SIGNIN-1] lists, and calls of other servers, open no browser", async
   const world = await createSignInWorld();
   const client = await world.connect("legacy");
   expect((await client.listTools()).tools).toHaveLength(1);
-  await expect(client.callTool({ name: "other__read" })).rejects.toThrow("There is no tool");
+  await expect(client.callTool({ name: "other__read" })).rejects.toThrow('Tool "other__read" does not exist');
   expect(world.opened).toEqual([]);
 });
 
@@ -122,9 +122,7 @@ test("[TS-D-SIGNIN-3] when the client that was asked leaves without a response, 
   const progress: unknown[] = [];
   const next = await world.connect("modern");
   const second = next.callTool(readNote, { onprogress: (told) => void progress.push(told) });
-  await expect
-    .poll(() => progress, patience)
-    .toMatchObject([{ message: "Waiting until you have signed in to notes." }]);
+  await expect.poll(() => progress, patience).toMatchObject([{ message: "Waiting for you to sign in to notes." }]);
   expect(world.opened).toEqual([]);
   leaving.abort();
   expect((await second).content).toEqual(note);
@@ -144,7 +142,7 @@ test("[TS-D-SIGNIN-4] a sign-in that is rejected fails the call with the reason;
   const client = await world.connect("legacy");
   const call = () => client.callTool(readNote);
   await expect(call()).rejects.toThrow(/the sign-in was refused: "access_denied"/);
-  await expect(call()).rejects.toThrow(/You were asked to a moment ago, so no browser opens for it yet/);
+  await expect(call()).rejects.toThrow(/You were asked a moment ago, so the browser is not opened again yet/);
   expect(world.opened).toHaveLength(1);
   world.clock.leap(60_000);
   await expect(call()).rejects.toThrow("access_denied");

@@ -50,7 +50,7 @@ const gone = /ended during|was closed|is not available/;
 const consequences: Readonly<Record<Cause, RegExp>> = {
   killed: new RegExp(`${gone.source}|ended the connection|broke off|Cannot reach|was ended by SIGKILL|no longer knows`),
   "changed by a reload": gone,
-  "taken out by a reload": new RegExp(`${gone.source}|There is no tool`),
+  "taken out by a reload": new RegExp(`${gone.source}|Tool "[^"]+" does not exist`),
 };
 
 interface Disturbance {

@@ -1,24 +1,24 @@
-import type { RequestId } from "@wirescope/tool-server/internal";
+import type { JsonObject, LogLevel, RequestId } from "@wirescope/tool-server/internal";
 
-/** Who called, as far as it is known. */
+/** The client that made a call or has a session. */
 export interface CallerFacts {
-  /** What the client calls itself: name and version. Not proven. */
+  /** Name and version, as the client states them. Not verified. */
   readonly client: string;
-  /** The session, shortened: enough to tell sessions apart, too little to use one. */
+  /** The session id, shortened: enough to distinguish sessions, not enough to use one. */
   readonly session: string | undefined;
 }
 
-/** What happens in a gateway, for a log or an audit. Holds no secret, and no arguments unless they were asked for. */
+/** What happens in a gateway, for a log or an audit. Holds no secret, and no arguments unless `tellsArguments` is set. */
 export type GatewayEvent =
   | ({
       readonly kind: "call";
       readonly id: RequestId;
       readonly method: string;
-      /** The server behind that it went to. */
+      /** The server that handled it. */
       readonly server: string | undefined;
-      /** The tool, prompt or uri, as the server knows it. */
+      /** The tool, prompt or URI, as the server knows it. */
       readonly name: string | undefined;
-      /** `tool-error`: the tool ran and says that it failed. `input`: it waits for the client. */
+      /** `tool-error`: the tool ran and reported a failure. `input`: the call waits for input from the client. */
       readonly outcome: "ok" | "tool-error" | "error" | "cancelled" | "input";
       /** Why it failed. */
       readonly reason: string | undefined;
@@ -32,8 +32,9 @@ export type GatewayEvent =
       readonly state: string;
       readonly reason: string | undefined;
     }
-  | { readonly kind: "left-out"; readonly server: string; readonly list: string; readonly reason: string }
-  /** A person was asked to sign in, because a call needs it. */
+  /** A server, or some of its tools, are missing from a list. Emitted when the reason changes, not for each list request. */
+  | { readonly kind: "omitted"; readonly server: string; readonly list: string; readonly reason: string }
+  /** A user was asked to sign in, because a call needs it. */
   | { readonly kind: "sign-in"; readonly server: string; readonly reason: string }
   | { readonly kind: "refused"; readonly limit: string; readonly reason: string }
   | {
@@ -42,27 +43,163 @@ export type GatewayEvent =
       readonly removed: readonly string[];
       readonly changed: readonly string[];
     }
-  /** Certificates or authorities of its TLS that changed count from now on. */
+  /** Changed TLS certificates or CAs are in use from now on. */
   | { readonly kind: "certificates"; readonly files: readonly string[]; readonly reason: string }
   | { readonly kind: "defect"; readonly reason: string };
 
-/** Hears what happens. What it throws is ignored. */
+/** Receives the events of a gateway. What it throws is ignored. */
 export type GatewayListener = (event: GatewayEvent) => void;
 
-/** Tells a listener, whatever it does. */
-export interface Teller {
-  (event: GatewayEvent): void;
-  /** Whether there is a listener: what nobody hears need not be put into words. */
-  readonly isHeard: boolean;
+/** A list whose changes clients are notified of. */
+export type ChangingList = "tools" | "prompts" | "resources";
+
+/** Every event within a gateway: those of the log, and those that concern clients or the administration. */
+export type InternalEvent =
+  | GatewayEvent
+  | { readonly kind: "list-changed"; readonly list: ChangingList }
+  /** `uri` is the resource as its server knows it. */
+  | { readonly kind: "resource-updated"; readonly server: string; readonly uri: string }
+  /** A log message of a server that relates to no call. */
+  | { readonly kind: "server-log"; readonly level: LogLevel; readonly params: JsonObject }
+  | { readonly kind: "elicitation-completed"; readonly elicitationId: string; readonly params: JsonObject }
+  /** A sign-in to a server has started or ended. */
+  | { readonly kind: "sign-in-changed"; readonly server: string };
+
+type Kind = InternalEvent["kind"];
+type EventOf<K extends Kind> = Extract<InternalEvent, { readonly kind: K }>;
+
+/** Functions that are called for events, by kind. */
+export type EventHandlers = { readonly [K in Kind]?: ((event: EventOf<K>) => void) | undefined };
+
+/** The events of one gateway. */
+export interface GatewayEvents {
+  /**
+   * Calls the handlers of the event's kind. `list-changed` and `resource-updated` are delayed and coalesced: a server may emit
+   * them at any rate, and each is written once for every client.
+   */
+  emit(event: InternalEvent): void;
+  /** Returns how to unsubscribe. What a handler throws is reported as a defect. */
+  subscribe(handlers: EventHandlers): () => void;
+  /** Whether an event of this kind has a handler: if not, it need not be created. */
+  hasSubscribers(kind: Kind): boolean;
+  /** Emits a `defect`: an error that no code expected. */
+  reportDefect(error: unknown): void;
+  /** Drops delayed events and all handlers. */
+  close(): void;
 }
 
-export function createTeller(listener: GatewayListener | undefined): Teller {
-  const tell = (event: GatewayEvent): void => {
-    try {
-      listener?.(event);
-    } catch {
-      // Who watches must not disturb what is watched.
+export interface GatewayEventsOptions {
+  readonly onEvent?: GatewayListener | undefined;
+  readonly redact?: ((text: string) => string) | undefined;
+}
+
+/** Milliseconds in which changes are collected into one event: servers that start together are one change. */
+const collectMs = 25;
+/** Minimum milliseconds between two `list-changed` events of one list. */
+const listPauseMs = 250;
+
+const logKinds: Readonly<Record<GatewayEvent["kind"], true>> = {
+  call: true,
+  "session-opened": true,
+  "session-closed": true,
+  "server-state": true,
+  omitted: true,
+  "sign-in": true,
+  refused: true,
+  reloaded: true,
+  certificates: true,
+  defect: true,
+};
+
+export function createEvents({ onEvent, redact = (text) => text }: GatewayEventsOptions = {}): GatewayEvents {
+  const handlers = new Map<Kind, Set<(event: never) => void>>();
+
+  const deliver = (event: InternalEvent): void => {
+    // Not copied: this runs for each call.
+    for (const handler of handlers.get(event.kind) ?? none) {
+      try {
+        handler(event as never);
+      } catch (error) {
+        reportDefect(error);
+      }
     }
   };
-  return Object.assign(tell, { isHeard: listener !== undefined });
+  const reportDefect = (error: unknown): void => {
+    const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    deliver({ kind: "defect", reason: redact(reason) });
+  };
+  const subscribe = (given: EventHandlers): (() => void) => {
+    const entries = Object.entries(given) as [Kind, ((event: never) => void) | undefined][];
+    for (const [kind, handler] of entries) {
+      if (handler === undefined) continue;
+      const known = handlers.get(kind);
+      if (known === undefined) handlers.set(kind, new Set([handler]));
+      else known.add(handler);
+    }
+    return () => {
+      for (const [kind, handler] of entries) if (handler !== undefined) handlers.get(kind)?.delete(handler);
+    };
+  };
+
+  const changed = new Set<ChangingList>();
+  /** When a list may be reported as changed again. */
+  const pausedUntil = new Map<ChangingList, number>();
+  let listTimer: NodeJS.Timeout | undefined;
+  const flushLists = (): void => {
+    listTimer = undefined;
+    const now = performance.now();
+    const due = [...changed].filter((list) => (pausedUntil.get(list) ?? 0) <= now);
+    for (const list of due) {
+      changed.delete(list);
+      pausedUntil.set(list, now + listPauseMs);
+    }
+    if (changed.size > 0) {
+      const next = Math.min(...[...changed].map((list) => pausedUntil.get(list) ?? 0));
+      listTimer = setTimeout(flushLists, Math.max(collectMs, next - now));
+    }
+    for (const list of due) deliver({ kind: "list-changed", list });
+  };
+  const updated = new Map<string, EventOf<"resource-updated">>();
+  let updateTimer: NodeJS.Timeout | undefined;
+  const flushUpdates = (): void => {
+    updateTimer = undefined;
+    const updates = [...updated.values()];
+    updated.clear();
+    for (const update of updates) deliver(update);
+  };
+
+  if (onEvent !== undefined) {
+    const log = (event: GatewayEvent): void => {
+      try {
+        onEvent(event);
+      } catch {
+        // A failing log must not affect the gateway, and there is no other place to report it to.
+      }
+    };
+    subscribe(Object.fromEntries(Object.keys(logKinds).map((kind) => [kind, log])));
+  }
+
+  return {
+    emit(event) {
+      if (event.kind === "list-changed") {
+        changed.add(event.list);
+        listTimer ??= setTimeout(flushLists, collectMs);
+      } else if (event.kind === "resource-updated") {
+        updated.set(JSON.stringify([event.server, event.uri]), event);
+        updateTimer ??= setTimeout(flushUpdates, collectMs);
+      } else deliver(event);
+    },
+    subscribe,
+    hasSubscribers: (kind) => (handlers.get(kind)?.size ?? 0) > 0,
+    reportDefect,
+    close() {
+      clearTimeout(listTimer);
+      clearTimeout(updateTimer);
+      changed.clear();
+      updated.clear();
+      handlers.clear();
+    },
+  };
 }
+
+const none: ReadonlySet<(event: never) => void> = new Set();

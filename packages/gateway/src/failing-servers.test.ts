@@ -25,7 +25,7 @@ async function silentServer(): Promise<string> {
 const listMs = 1500;
 
 describe("a dead and a silent server", () => {
-  test("are left out of lists, which is told in an event and in the trace, and slow nobody down", async () => {
+  test("are omitted from lists, which is reported once in an event and in the trace, and do not delay other servers", async () => {
     const stories: TraceEvent[] = [];
     const hear = (message: unknown): void => void stories.push(message as TraceEvent);
     subscribe(`${channelPrefix}trace`, hear);
@@ -44,12 +44,12 @@ describe("a dead and a silent server", () => {
       (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name);
     // On a busy machine the good one may be late, too.
     await expect.poll(toolNames, patience).toEqual(["good__echo"]);
-    const leftOut = (server: string) =>
+    const isOmitted = (server: string) =>
       gateway.events.some(
-        (event) => event.kind === "left-out" && event.server === server && event.list === "tools/list",
+        (event) => event.kind === "omitted" && event.server === server && event.list === "tools/list",
       );
-    for (const server of ["dead", "silent", "gone"]) expect(leftOut(server), server).toBe(true);
-    const told = stories.filter(({ text }) => text.startsWith("Left out of tools/list"));
+    for (const server of ["dead", "silent", "gone"]) expect(isOmitted(server), server).toBe(true);
+    const told = stories.filter(({ text }) => text.startsWith("Omitted from tools/list"));
     expect(new Set(told.map(({ subject }) => ("name" in subject ? subject.name : "")))).toEqual(
       new Set(["dead", "silent", "gone"]),
     );
@@ -70,21 +70,21 @@ describe("a dead and a silent server", () => {
     expect(gateway.gateway.servers()[3]?.failure?.message).toContain("/nowhere/at-all");
   });
 
-  test("a call of their tools says which server is not there, and why", async () => {
+  test("a call of their tools fails with the name of the server and the reason", async () => {
     const gateway = await startTestGateway(
       { dead: { type: "http", url: `http://127.0.0.1:${await deadPort()}/mcp` } },
       { limits: { listMs: 300 } },
     );
     const client = await connect(gateway, "legacy");
     await expect(client.callTool({ name: "dead__echo", arguments: {} })).rejects.toThrow(
-      /"dead", which is not available/,
+      /Tool dead__echo is unavailable because server dead is down: /,
     );
     await expect(client.callTool({ name: "other__echo", arguments: {} })).rejects.toThrow(
-      /There is no tool "other__echo"/,
+      /Tool "other__echo" does not exist/,
     );
   });
 
-  test("one that comes up later is added, and clients are told", async () => {
+  test("a server that starts later is added, and clients are notified", async () => {
     let isUp = false;
     const late = modernListener(makeEcho("late"));
     const port = await serve((request, response) => {
@@ -123,7 +123,7 @@ describe("a server that is silent during a call", () => {
   };
   let aborted = false;
 
-  test.each(["legacy", "modern"] as const)("is given up, and told so (%s)", async (era) => {
+  test.each(["legacy", "modern"] as const)("has its call cancelled, and the client is informed (%s)", async (era) => {
     aborted = false;
     const url = await (era === "legacy" ? serveLegacy : serveModern)(makeSilent);
     const gateway = await startTestGateway({ quiet: { type: "http", url } }, { limits: { callIdleMs: 100 } });

@@ -45,7 +45,7 @@ describe("events", () => {
 
   test("tell the arguments where they are asked for", async () => {
     const entries = { echo: { type: "http", url: await serveModern(makeEcho("echo")) } };
-    const gateway = await startTestGateway(entries, { tellsArguments: true });
+    const gateway = await startTestGateway(entries, { logsArguments: true });
     const client = await connect(gateway, "modern");
     await client.callTool({ name: "echo__echo", arguments: { text: "told" } });
     expect(gateway.events).toContainEqual(expect.objectContaining({ arguments: { text: "told" } }));
@@ -65,7 +65,7 @@ describe("events", () => {
     });
     const client = await connect(gateway, "modern");
     await expect(client.callTool({ name: "echo__s3cret-of-a-server", arguments: {} })).rejects.toThrow(
-      "There is no tool",
+      "does not exist",
     );
     expect(textOf(await client.callTool({ name: "echo__echo", arguments: { text: "a" } }))).toBe("echo: a");
     expect(JSON.stringify(seen)).toContain("[redacted]");

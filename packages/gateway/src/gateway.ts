@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { Readable, Writable } from "node:stream";
 import { type ChannelzListener, listenChannelz } from "@wirescope/channelz/listener";
 import { createRegistry, type Registry } from "@wirescope/channelz/registry";
@@ -15,143 +14,128 @@ import { createParkedCalls } from "./callers/parked-calls.js";
 import { createSessions, type Sessions } from "./callers/sessions.js";
 import { createStatelessRequests } from "./callers/stateless-requests.js";
 import { createClientSubscriptions } from "./callers/subscriptions.js";
+import { createCallSignIns } from "./dispatch/call-sign-ins.js";
 import { createDispatch } from "./dispatch/dispatch.js";
 import { createHub, type Hub } from "./dispatch/hub.js";
 import type { EndpointParts } from "./endpoint/endpoint-parts.js";
 import { createEventStreams } from "./endpoint/event-streams.js";
 import { type StdioClient, serveStdio } from "./endpoint/serve-stdio.js";
-import { createEventLog } from "./event-log.js";
-import { createTeller, type GatewayEvent, type Teller } from "./events.js";
-import type { GatewayListenOptions, GatewayOptions } from "./gateway-options.js";
+import { createEvents } from "./events.js";
+import type { GatewayOptions } from "./gateway-options.js";
 import { completeLimits } from "./limits.js";
+import { createToken, listenerOptionsOf, reachableAddress, tokenOf } from "./listener/listen-options.js";
 import { createRequesters } from "./listener/principal.js";
 import { createRoutes, publicPaths } from "./listener/routes.js";
-import { createMetrics } from "./metrics.js";
-import { createNotices } from "./notices.js";
-import { createGauges } from "./observe/gauges.js";
-import { reachable } from "./reachable.js";
+import { createEventLog } from "./observers/event-log.js";
+import { createGauges } from "./observers/metrics/gauges.js";
+import { createMetrics } from "./observers/metrics/metrics.js";
+import { startTelemetry } from "./observers/telemetry/start-telemetry.js";
 import type { PluginServers } from "./servers/plugin-servers.js";
-import type { ServerStatus } from "./servers/upstream.js";
-import { createUpstreams, type Filters } from "./servers/upstreams.js";
-import { createCallSignIns } from "./sign-in/call-sign-ins.js";
-import { createSignIns } from "./sign-in/sign-ins.js";
-import { openTelemetry } from "./telemetry/open-telemetry.js";
+import type { ServerStatus } from "./servers/server.js";
+import { createGatewayServers, type Filters } from "./servers/servers.js";
+import { createSignIns } from "./servers/sign-ins.js";
 import { createTraceFieldReader } from "./trace-fields.js";
 
-/** How a gateway stops. */
+/** How a gateway shuts down. */
 export interface GatewayCloseOptions {
-  /** Milliseconds for calls in flight to end by themselves; then they are called off. Default 5000. */
+  /** Milliseconds for calls in flight to end; then they are cancelled. Default 5000. */
   readonly graceMs?: number | undefined;
 }
 
-/** How a person signs in to a server. */
+/** How a user signs in to a server. */
 export interface GatewaySignInOptions {
-  /** The origin that they agreed to sign in at, if it is not that of the authorization server. Default: none. */
+  /** The origin that the user confirmed, if it is not that of the authorization server. Default: none. */
   readonly confirmedOrigin?: string | undefined;
   onShown(request: SignInRequest): void;
 }
 
 /** A running gateway. */
 export interface Gateway extends AsyncDisposable {
-  /** The base URL, `http://host:port`; undefined where it does not listen. */
+  /** The base URL, `http://host:port`; undefined if it does not listen. */
   readonly url: string | undefined;
-  /** The endpoint for clients of Streamable HTTP; undefined where it does not listen. */
+  /** The URL for clients of Streamable HTTP; undefined if it does not listen on TCP. */
   readonly endpoint: string | undefined;
-  /** The target for clients of Channelz; undefined where it does not listen. */
+  /** The target for Channelz clients; undefined if it does not listen. */
   readonly address: string | undefined;
-  /** The token that requests must carry; undefined where there is none, or it stands in a file. */
+  /** The token that requests must carry; undefined if there is none, or it is in a file. */
   readonly token: string | undefined;
-  /** The token that who changes something through the administration must bring besides. */
+  /** The additional token for administration requests that change something. */
   readonly adminToken: string;
   readonly registry: Registry;
-  /** The servers behind, as of now. */
+  /** The current state of each server. */
   servers(): readonly ServerStatus[];
   /**
-   * Takes up a changed configuration. What did not change goes on as it is. Calls in flight of what changed or is gone go on,
-   * for `limits.drainMs` at the most; it does not wait for them.
+   * Applies a changed configuration. Servers that did not change keep their connection. Calls in flight on servers that changed or were
+   * removed have `limits.drainMs` to end; it does not wait for them.
    */
   reload(plugins: readonly PluginServers[], tools?: Filters): Promise<void>;
-  /** Tries a server at once, where it is not connected. Rejects with SERVER_UNKNOWN. */
+  /** Connects a server at once if it is not connected. Rejects with SERVER_UNKNOWN. */
   reconnect(server: string): Promise<void>;
-  /** To sign in and out of a server by OAuth; undefined where its entry brings its own credential. Rejects with SERVER_UNKNOWN. */
+  /** To sign in and out of a server by OAuth; undefined if its entry has its own credential. Rejects with SERVER_UNKNOWN. */
   oauth(server: string): Promise<OAuthSession | undefined>;
   /**
-   * Lets a person sign in to a server, or joins those who do. `onShown` is called with what they have to do. Resolves when they have,
-   * and the server was tried. Rejects with SERVER_UNKNOWN, or as `OAuthSession.signIn` does.
+   * Signs a user in to a server, or joins a sign-in in progress. `onShown` is called with what the user has to do. Resolves after the
+   * sign-in and an attempt to connect. Rejects with SERVER_UNKNOWN, or as `OAuthSession.signIn` does.
    */
   signIn(server: string, options: GatewaySignInOptions): Promise<void>;
-  /** Serves one client over pipes, until its input ends. */
+  /** Serves one client over stdio, until its input ends. */
   serveStdio(input: Readable, output: Writable): StdioClient;
-  /** Stops: takes nothing new, lets calls in flight end, and leaves nothing open. May be called twice. */
+  /** Shuts down: accepts no new requests, waits for calls in flight, and closes everything. May be called twice. */
   close(options?: GatewayCloseOptions): Promise<void>;
 }
 
 /**
- * Starts a gateway: one port for Channelz and for the servers behind, as one. Resolves when it listens; the servers connect
- * meanwhile. Rejects as `listenChannelz` does: LISTEN_EXPOSED, LISTEN_FAILED, TOKEN_UNUSABLE; with a TypeError for a limit
- * that is none.
+ * Starts a gateway: one endpoint for all servers, and Channelz on the same port. Resolves when it listens; the servers connect
+ * meanwhile. Rejects as `listenChannelz` does, with LISTEN_EXPOSED, LISTEN_FAILED or TOKEN_UNUSABLE, and with a TypeError for an
+ * invalid limit.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { secrets, clock = systemClock, info = { name: "wirescope", version: "0.1.0" } } = options;
   const registry = options.registry ?? createRegistry();
   const limits = completeLimits(options.limits);
-  const teller = createTeller(options.onEvent);
-  const tell: Teller = Object.assign(
-    (event: GatewayEvent): void => {
-      teller(event);
-      if (event.kind === "server-state" || event.kind === "reloaded") admin?.poke();
-    },
-    { isHeard: teller.isHeard },
-  );
-  const metrics = createMetrics();
+  const events = createEvents({ onEvent: options.onEvent, redact: secrets.redact });
+  const onDefect = events.reportDefect;
   const traceFields = createTraceFieldReader(options.telemetry?.propagators ?? ["tracecontext"]);
   const isUnix = options.listen !== false && options.listen?.path !== undefined;
   const transport = isUnix ? "unix" : "tcp";
-  const telemetry = await openTelemetry({ given: options.telemetry ?? {}, reader: traceFields, transport });
-  const onDefect = (error: unknown): void => {
-    const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    tell({ kind: "defect", reason: secrets.redact(reason) });
-  };
-  const eventLog = createEventLog({ tell, redact: secrets.redact, tellsArguments: options.tellsArguments ?? false });
+  const telemetry = await startTelemetry({ telemetry: options.telemetry ?? {}, reader: traceFields, transport });
+  const metrics = createMetrics(events);
+  const eventLog = createEventLog({ events, redact: secrets.redact, logsArguments: options.logsArguments ?? false });
   const observers = joinObservers([metrics, eventLog, ...(telemetry ? [telemetry] : [])], onDefect);
-  const notices = createNotices(onDefect);
   const observation = observeToolServers({ registry });
-  const sessions: Sessions = createSessions({ limits, notices, tell, onLogLevel: () => setLogLevel() });
-  const upstreams = createUpstreams({
+  const sessions: Sessions = createSessions({ limits, events, onLogLevel: () => setLogLevel() });
+  const servers = createGatewayServers({
     secrets,
     info,
     isUnprefixed: options.isUnprefixed ?? false,
     limits,
     clock,
-    tell,
-    notices,
+    events,
     observers,
-    onNotification: (upstream, method, params, call) => hub.onNotification(upstream, method, params, call),
   });
   const hub: Hub = createHub({
     info,
-    upstreams: () => upstreams.all,
+    servers: () => servers.all,
     offersSignIn: options.signIn !== undefined,
-    notices,
   });
-  /** Asks servers for the log messages that any client wants. */
+  /** Sets the log level of all servers to the lowest that any client has set. */
   const setLogLevel = (): void => {
-    for (const { subscriptions } of upstreams.all) subscriptions.setLogLevel(sessions.leastLogLevel());
+    for (const { subscriptions } of servers.all) subscriptions.setLogLevel(sessions.minLogLevel());
   };
   let plugins = options.plugins;
-  const adminToken = newToken();
+  const adminToken = createToken();
   secrets.add(adminToken);
   let admin: Admin | undefined;
-  const signIns = createSignIns(() => admin?.poke());
+  const signIns = createSignIns(events);
   const openAdmin = async (): Promise<Admin> => {
-    // Loaded for the first call, as Channelz is.
+    // Loaded with the first request, as Channelz is.
     const { createAdmin } = await import("./admin/admin.js");
     admin = createAdmin({
-      upstreams,
+      servers,
       plugins: () => plugins,
       secrets,
       info,
-      notices,
+      events,
       signIns,
       debug: options.debug,
       onReload: options.onReload,
@@ -162,25 +146,23 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     return admin;
   };
   const callSignIns =
-    options.signIn && createCallSignIns({ ...options.signIn, upstreams, signIns, notices, secrets, clock, tell });
+    options.signIn && createCallSignIns({ ...options.signIn, servers, signIns, secrets, clock, events });
   const dispatch = createDispatch({
     hub,
     observers,
-    metrics,
-    tell,
-    onDefect,
+    events,
     traceFields,
     retry: callSignIns?.retry,
   });
-  const parked = createParkedCalls({ most: limits.parkedCalls, timeoutMs: limits.inputMs });
+  const parked = createParkedCalls({ max: limits.parkedCalls, timeoutMs: limits.inputMs });
   const parts: EndpointParts = {
     hub,
     limits,
-    metrics,
+    events,
     dispatch,
     sessions,
     stateless: createStatelessRequests({ hub, dispatch, parked, onDefect }),
-    subscriptions: createClientSubscriptions({ hub, notices, most: limits.listeners, onDefect }),
+    subscriptions: createClientSubscriptions({ hub, events, max: limits.listeners, onDefect }),
     accounts: createAccounts(limits),
     streams: createEventStreams(),
     requesterOf: createRequesters(options.listen === false || options.listen?.token !== false),
@@ -194,34 +176,46 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     parts.subscriptions.close();
     admin?.close();
     callSignIns?.close();
-    stopping.abort(new ToolServerError("CONNECTION_CLOSED", { problem: "The gateway stops.", advice: "" }));
-    // Nobody can come back for them.
+    stopping.abort(new ToolServerError("CONNECTION_CLOSED", { problem: shutdownReason, advice: "" }));
+    // No client can return for them.
     parked.close();
-    await parts.accounts.idle(graceMs, new RpcError(rpcCodes.failed, "The gateway stops."));
-    sessions.close("The gateway stops.");
+    await parts.accounts.idle(graceMs, new RpcError(rpcCodes.failed, shutdownReason));
+    sessions.close(shutdownReason);
     for (const client of stdioClients) client.close();
     parts.streams.close();
     await listener?.close({ deadlineMs: Math.min(graceMs, closeMs) });
-    await upstreams.close();
-    notices.close();
+    await servers.close();
+    events.close();
     observation.stop();
-    // Last, for what ended meanwhile is told too. Whatever becomes of it, the gateway has stopped.
+    // Last, to export what ended meanwhile. If that fails, the gateway has shut down all the same.
     await telemetry?.close().catch(() => {});
   };
 
-  const gauges = createGauges(parts, upstreams, parked);
-  telemetry?.observe({ metrics, gauges, hasServer: (name) => upstreams.named(name) !== undefined });
-  const routes = createRoutes(parts, upstreams, { gauges, isClosing: () => isClosing, pages: options.pages ?? {} });
+  const gauges = createGauges({
+    sessions,
+    streams: parts.streams,
+    subscriptions: parts.subscriptions,
+    parked,
+    servers: servers.statuses,
+    hasConnection: (connection) => servers.all.some(({ info }) => info === connection),
+  });
+  telemetry?.observe({ metrics, gauges, hasServer: (name) => servers.named(name) !== undefined });
+  const routes = createRoutes(parts, {
+    metrics: () => metrics.render(gauges()),
+    isReady: () => servers.all.every(({ isSettled }) => isSettled),
+    isClosing: () => isClosing,
+    pages: options.pages ?? {},
+  });
   let listener: ChannelzListener | undefined;
   let token: string | undefined;
-  await upstreams.reload(options.plugins, options.tools ?? {});
+  await servers.reload(options.plugins, options.tools ?? {});
   if (options.listen !== false) {
     const listen = options.listen ?? {};
     token = tokenOf(listen);
     if (token !== undefined) secrets.add(token);
     try {
       listener = await listenChannelz(registry, {
-        ...listenOptionsOf(listen, token),
+        ...listenerOptionsOf(listen, token, [adminHeader]),
         fallback: routes,
         services: openAdmin,
         publicPaths: [...publicPaths, ...Object.keys(options.pages ?? {})],
@@ -237,27 +231,30 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let closed: Promise<void> | undefined;
   const isTcp = listener !== undefined && !listener.url.startsWith("unix:");
   const name = options.listen === false ? undefined : options.listen?.allowedHosts?.[0];
-  const url = listener && reachable(listener.url, name);
+  const url = listener && reachableAddress(listener.url, name);
 
   const gateway: Gateway = {
     url,
     endpoint: isTcp ? `${url}/mcp` : undefined,
-    address: listener && reachable(listener.address, name),
+    address: listener && reachableAddress(listener.address, name),
     token,
     adminToken,
     registry,
-    servers: upstreams.statuses,
+    servers: servers.statuses,
     async reload(next, tools = options.tools ?? {}) {
-      await upstreams.reload(next, tools);
+      await servers.reload(next, tools);
       plugins = next;
-      // Those that are new have not heard what clients want to hear.
+      // New servers do not have the log level yet.
       setLogLevel();
     },
-    reconnect: upstreams.reconnect,
-    oauth: upstreams.oauth,
+    reconnect: servers.reconnect,
+    oauth: servers.oauth,
     async signIn(server, { confirmedOrigin = "", onShown }) {
-      const session = await upstreams.oauth(server);
-      if (session === undefined) throw new TypeError(`The server ${JSON.stringify(server)} brings its own credential.`);
+      const session = await servers.oauth(server);
+      if (session === undefined)
+        throw new TypeError(
+          `Server ${JSON.stringify(server)} has its own credential in the configuration, so there is nothing to sign in to.`,
+        );
       await signIns.run(server, session, {
         way: undefined,
         scopes: [],
@@ -267,7 +264,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         onShown: ({ request }) => onShown(request),
         onWaiting() {},
       });
-      await upstreams.reconnect(server);
+      await servers.reconnect(server);
     },
     serveStdio(input, output) {
       const client = serveStdio(parts, input, output);
@@ -284,51 +281,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return gateway;
 }
 
-/** By this name the health of the administration is asked for. */
+/** The name of the administration in the health service. */
 const adminService = "wirescope.v1.AdminService";
 
-/** How long connections may take to end once nothing runs on them, in milliseconds. */
+/** How long connections may take to end after the last call, in milliseconds. */
 const closeMs = 1000;
 
-function tokenOf({ token, tokenFile }: GatewayListenOptions): string | undefined {
-  if (token === false || tokenFile !== undefined) return token === false ? undefined : token;
-  return token ?? newToken();
-}
-
-/** The options of the listener: what is undefined is left out, and there is room for streams that stay open. */
-function listenOptionsOf(
-  listen: GatewayListenOptions,
-  token: string | undefined,
-): Parameters<typeof listenChannelz>[1] {
-  const { host, port, path, tls, tokenFile, allowedHosts, allowedOrigins, limits } = listen;
-  return {
-    ...(host !== undefined && { host }),
-    ...(port !== undefined && { port }),
-    ...(path !== undefined && { path }),
-    ...(tls !== undefined && { tls }),
-    ...(token !== undefined && { token }),
-    ...(tokenFile !== undefined && { tokenFile }),
-    ...(allowedHosts !== undefined && { allowedHosts }),
-    ...(allowedOrigins !== undefined && { allowedOrigins }),
-    limits: { maxConnections: 8192, ...limits },
-    cors: {
-      methods: ["DELETE"],
-      requestHeaders: [
-        "mcp-session-id",
-        "mcp-protocol-version",
-        "mcp-method",
-        "mcp-name",
-        "last-event-id",
-        "accept",
-        adminHeader,
-        "traceparent",
-        "tracestate",
-      ],
-      responseHeaders: ["mcp-session-id"],
-    },
-  };
-}
-
-function newToken(): string {
-  return randomBytes(24).toString("base64url");
-}
+const shutdownReason = "The gateway is shutting down.";

@@ -58,7 +58,7 @@ describe.each<Mode>(["legacy", "modern"])("what is nested too deeply to be writt
       },
       undefined,
     ],
-  ])("%s fails the one call at most, and others go on", async (_, methods, failure) => {
+  ])("%s fails at most the one call, and other calls continue", async (_, methods, failure) => {
     const [hostile, good] = [await serveRaw(methods), await serveRaw()];
     const gateway = await startTestGateway({ hostile: hostile.entry, good: good.entry });
     const client = await connect(gateway, mode);
@@ -69,7 +69,7 @@ describe.each<Mode>(["legacy", "modern"])("what is nested too deeply to be writt
     expect(gateway.gateway.servers().map(({ callsInFlight }) => callsInFlight)).toEqual([0, 0]);
   });
 
-  test("a question is not asked, and that is told", async () => {
+  test("a question that is nested too deeply is not forwarded, and the failure is reported", async () => {
     const question = `{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","x":${abyss}}}}`;
     const [hostile, good] = [await serveRaw({ "tools/call": sayingFirst(() => question) }), await serveRaw()];
     const gateway = await startTestGateway({ hostile: hostile.entry, good: good.entry });
@@ -91,7 +91,7 @@ test.each([
     `{"name":"deep","inputSchema":${'{"properties":{"a":'.repeat(20_000)}{"x-mcp-header":"A"}${"}}".repeat(20_000)}}`,
     ["hostile__echo"],
   ],
-])("%s that is nested too deeply is left out, which is told, and others are listed", async (_, tool, listed) => {
+])("omits %s that is nested too deeply, reports it, and lists the others", async (_, tool, listed) => {
   const hostile = await serveRaw({
     "tools/list": () => `{"tools":[{"name":"echo","inputSchema":{"type":"object"}},${tool}]}`,
   });
@@ -99,7 +99,7 @@ test.each([
   const gateway = await startTestGateway({ hostile: hostile.entry, good: good.entry });
   const client = await connect(gateway, "legacy");
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([...listed, "good__echo"]);
-  expect(gateway.events).toContainEqual(expect.objectContaining({ kind: "left-out", server: "hostile" }));
+  expect(gateway.events).toContainEqual(expect.objectContaining({ kind: "omitted", server: "hostile" }));
 });
 
 test("of tools with one name the first is offered, so that clients do not refuse the whole list", async () => {
@@ -118,7 +118,7 @@ test("of tools with one name the first is offered, so that clients do not refuse
 });
 
 test.each<Mode>(["legacy", "modern"])(
-  "a server asks only so much at once, and nothing after its call (%s)",
+  "a server has a limited number of open questions, and none after its call (%s)",
   async (mode) => {
     const asked = 100;
     const hostile = await serveRaw({
@@ -157,9 +157,9 @@ test.each<Mode>(["legacy", "modern"])(
       expect(text).toContain('"result":{"content":[]}');
     }
     await expect.poll(() => refusals().length, patience).toBe(asked);
-    expect(refusals().filter((message) => message?.includes("open questions in this call is reached"))).toHaveLength(
-      asked - 32,
-    );
+    expect(
+      refusals().filter((message) => message?.includes("has reached its limit of 32 open questions")),
+    ).toHaveLength(asked - 32);
   },
 );
 
@@ -195,7 +195,7 @@ test("what a server says of its use is passed on as far as others have room besi
   expect(client.getInstructions()).toContain("## talker");
 });
 
-test("a list that is too long is left out, which is told, and others are listed", async () => {
+test("omits a list that is too long, reports it, and lists the others", async () => {
   const description = "x".repeat(1000);
   const tools = Array.from({ length: 8500 }, (_, index) => ({
     name: `t${index}`,
@@ -212,11 +212,11 @@ test("a list that is too long is left out, which is told, and others are listed"
   const client = await connect(gateway, "legacy");
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["good__echo"]);
   expect(gateway.events).toContainEqual(
-    expect.objectContaining({ kind: "left-out", server: "hostile", reason: expect.stringContaining("longer than") }),
+    expect.objectContaining({ kind: "omitted", server: "hostile", reason: expect.stringContaining("longer than") }),
   );
 });
 
-test("a server that logs without end is heard now and then, and that is told; what is about a call all reaches its client", async () => {
+test("limits the log messages of a server that logs endlessly and reports it; messages about a call all reach its client", async () => {
   const log = (data: string): string =>
     JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { level: "error", data } });
   const talker = await serveRaw({
@@ -240,12 +240,12 @@ test("a server that logs without end is heard now and then, and that is told; wh
     }, patience)
     .toContain("last");
   expect(heard.filter((text) => text === "again").length).toBeLessThan(3000);
-  expect(heard.some((text) => text.includes("messages of this server were left out"))).toBe(true);
+  expect(heard.some((text) => text.includes("messages of this server were dropped"))).toBe(true);
   await client.callTool({ name: "talker__echo", arguments: {} });
   expect(heard.filter((text) => text === "own")).toHaveLength(500);
 });
 
-test("a list of endless pages is given up at a bound, and others are listed", async () => {
+test("stops reading a list of endless pages at a limit, and lists the others", async () => {
   const long = "x".repeat(4 * 1024 * 1024);
   let pages = 0;
   const hostile = await serveRaw({
@@ -260,16 +260,16 @@ test("a list of endless pages is given up at a bound, and others are listed", as
   const client = await connect(gateway, "legacy");
   await expect
     .poll(() => gateway.events, patience)
-    .toContainEqual(expect.objectContaining({ kind: "left-out", reason: expect.stringMatching(/longer than/) }));
+    .toContainEqual(expect.objectContaining({ kind: "omitted", reason: expect.stringMatching(/longer than/) }));
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["good__echo"]);
   expect(pages).toBeLessThan(10);
 });
 
-test("a page of more tools than a call takes arguments is cut, and tools that cannot be used are told in one line", async () => {
+test("truncates a page with more tools than a function takes arguments, and reports unusable tools in one line", async () => {
   const tools = Array.from({ length: 200_000 }, (_, at) => `{"name":"t${at}"}`);
   const hostile = await serveRaw({ "tools/list": () => `{"tools":[${tools}]}` });
   const gateway = await startTestGateway({ hostile: hostile.entry });
   await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(0);
-  const told = gateway.events.flatMap((event) => (event.kind === "left-out" ? [event.reason] : []));
-  expect(told).toEqual([expect.stringMatching(/^The tools "t0", "t1", .* and 19990 more have no schema/)]);
+  const told = gateway.events.flatMap((event) => (event.kind === "omitted" ? [event.reason] : []));
+  expect(told).toEqual([expect.stringMatching(/^tools "t0", "t1", .* and 19990 more have no input schema/)]);
 });

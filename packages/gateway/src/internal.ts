@@ -4,5 +4,4 @@ export { approvalFromMessage } from "./admin/messages/approval-message.js";
 export { explanationFromMessage } from "./admin/messages/explanation-message.js";
 export { failureFromMessage } from "./admin/messages/failure-message.js";
 export { type ServerReport, serverFromMessage } from "./admin/messages/server-message.js";
-export { promptFromMessage } from "./admin/messages/sign-in-message.js";
-export { signOutFromMessage } from "./admin/messages/sign-out-message.js";
+export { promptFromMessage, signOutFromMessage } from "./admin/messages/sign-in-message.js";

@@ -131,18 +131,20 @@ test("clientRate is not avoided by another name in each request, or another spel
   });
 });
 
-test("one server has so many calls in flight, and the others go on", async () => {
+test("limits the calls in flight of one server, and other servers are not affected", async () => {
   const { gateway, running, release } = await startHolding({ serverConcurrency: 2 });
   const client = await connect(gateway, "modern");
   const held = [1, 2].map(() => client.callTool({ name: "hold__hold", arguments: {} }));
   await expect.poll(running, patience).toBe(2);
-  await expect(client.callTool({ name: "hold__hold", arguments: {} })).rejects.toThrow(/"hold" has 2 calls in flight/);
+  await expect(client.callTool({ name: "hold__hold", arguments: {} })).rejects.toThrow(
+    /"hold" has reached its limit of 2 calls in flight/,
+  );
   expect(textOf(await client.callTool({ name: "echo__echo", arguments: { text: "a" } }))).toBe("echo: a");
   release();
   expect((await Promise.all(held)).map(textOf)).toEqual(["held", "held"]);
 });
 
-test("there are so many sessions: the one that has been idle longest gives way, and one in use does not", async () => {
+test("at the session limit the session that has been idle longest is closed, and one in use is not", async () => {
   const { gateway, running, release } = await startHolding({ sessions: 2 });
   const busy = await begin(gateway, "busy");
   const idle = await begin(gateway, "idle");

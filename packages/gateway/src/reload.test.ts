@@ -49,7 +49,7 @@ test("what did not change goes on, what changed is begun anew, what is gone ends
   expect(await names()).toEqual(["added__echo", "changed__echo", "kept__hold"]);
   expect(textOf(await client.callTool({ name: "changed__echo", arguments: { text: "a" } }))).toBe("after: a");
   await expect(client.callTool({ name: "removed__echo", arguments: { text: "a" } })).rejects.toThrow(
-    /There is no tool/,
+    /Tool "[^"]+" does not exist/,
   );
   release();
   expect(textOf(await held)).toBe("held");
@@ -78,7 +78,7 @@ test("a variable that an entry uses is part of it, and so are the tools that are
   const client = await connect(gateway, "modern");
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["all__echo"]);
   await expect(client.callTool({ name: "all__get-sum", arguments: { a: 1, b: 2 } })).rejects.toThrow(
-    /There is no tool/,
+    /Tool "[^"]+" does not exist/,
   );
 });
 
@@ -89,7 +89,7 @@ test("where two plugins have a server of one name, the first is used, and that i
   const client = await connect(gateway, "modern");
   expect(textOf(await client.callTool({ name: "same__echo", arguments: { text: "a" } }))).toBe("first: a");
   expect(gateway.events.find(({ kind }) => kind === "defect")).toMatchObject({
-    reason: expect.stringContaining("Two plugins have a server"),
+    reason: expect.stringContaining('Two configurations define a server "same"'),
   });
 });
 

@@ -25,13 +25,17 @@ test("what is denied is neither offered nor called, and a reload changes that on
   const names = async () =>
     (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name).sort();
   expect(await names()).toEqual(["files__read_file", "files__write_file"]);
-  await expect(client.callTool({ name: "files__delete_file", arguments: {} })).rejects.toThrow(/There is no tool/);
+  await expect(client.callTool({ name: "files__delete_file", arguments: {} })).rejects.toThrow(
+    /Tool "[^"]+" does not exist/,
+  );
   expect(gateway.gateway.servers()[0]).toMatchObject({ tools: 2, idlePatterns: [] });
 
   await gateway.gateway.reload([pluginOf(entries)], { files: { allow: ["delete_file"] } });
   expect(await names()).toEqual(["files__delete_file"]);
   expect(textOf(await client.callTool({ name: "files__delete_file", arguments: {} }))).toBe("delete_file");
-  await expect(client.callTool({ name: "files__read_file", arguments: {} })).rejects.toThrow(/There is no tool/);
+  await expect(client.callTool({ name: "files__read_file", arguments: {} })).rejects.toThrow(
+    /Tool "[^"]+" does not exist/,
+  );
   expect(gateway.events.findLast(({ kind }) => kind === "reloaded")).toMatchObject({ changed: ["files"] });
   expect(initialized).toBe(1);
 });
@@ -62,7 +66,7 @@ test("a list of a server that is not there, and a pattern that matches nothing, 
     .toBeGreaterThan(2);
   const told = gateway.events.flatMap((event) => (event.kind === "defect" ? [event.reason] : []));
   expect(told).toEqual([
-    'Tools of "mail" are allowed or denied, and there is no such server. There are: files.',
-    'The server "files" has no tool "raed_file", which is allowed or denied. Look at its tools, and change the list.',
+    'The tool filter for server "mail" has no effect: the server does not exist. Servers: files.',
+    'No tool of server "files" matches "raed_file" in its tool filter. Check the names of its tools and correct the filter.',
   ]);
 });

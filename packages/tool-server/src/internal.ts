@@ -10,6 +10,7 @@ export { usesOAuth } from "./config/uses-oauth.js";
 export { createNetworkLink } from "./connection/bridge/network-link.js";
 export { createPipeTransport } from "./connection/bridge/pipe-transport.js";
 export { relay as forwardStdio } from "./connection/bridge/relay.js";
+export { tooSilent } from "./connection/call-failure.js";
 export { redactValue } from "./connection/connection-failures.js";
 export { Call, type CallOutcome, type CallRequest } from "./connection/rpc/call.js";
 export {
@@ -50,6 +51,7 @@ export {
 export { openEntry } from "./connection/servers/tool-servers.js";
 export { createStreamableHttpTransport } from "./connection/transports/streamable-http-transport.js";
 export { defaultLimits } from "./connection/transports/transport.js";
+export { describeDuration } from "./duration.js";
 export { readBoundedFile } from "./files/bounded-file.js";
 export { withFileLock } from "./files/file-lock.js";
 export { createHttpClient } from "./http/create-http-client.js";

@@ -20,7 +20,7 @@ const failed = (server: string, reason: string) =>
 const connecting = (server: string) =>
   ({ kind: "server-state", server, state: "CONNECTING", reason: undefined }) as const;
 const ready = (server: string) => ({ kind: "server-state", server, state: "READY", reason: undefined }) as const;
-const leftOut = (server: string, list: string, reason: string) => ({ kind: "left-out", server, list, reason }) as const;
+const omitted = (server: string, list: string, reason: string) => ({ kind: "omitted", server, list, reason }) as const;
 
 test("[TS-D-LOG-1] the reason of a server that fails is logged once, until it changes or the server was connected", async () => {
   const { log, lines } = createLog("pretty");
@@ -28,13 +28,12 @@ test("[TS-D-LOG-1] the reason of a server that fails is logged once, until it ch
     for (const server of ["a", "b"]) {
       log(connecting(server));
       log(failed(server, `${server} is down.`));
-      log(leftOut(server, "tools/list", `${server} is down.`));
-      log(leftOut(server, "prompts/list", `${server} is down.`));
+      log(omitted(server, "tools/list", `${server} is down.`));
+      log(omitted(server, "prompts/list", `${server} is down.`));
     }
   }
   log(failed("a", "a is busy."));
-  log(leftOut("b", "tools/list", "It is late."));
-  log(leftOut("b", "tools/list", "It is late."));
+  log(omitted("c", "tools/list", "no response in 5 s; it will be added once it responds."));
   log(ready("a"));
   log(failed("a", "a is busy."));
   await expect
@@ -45,7 +44,7 @@ test("[TS-D-LOG-1] the reason of a server that fails is logged once, until it ch
       "00:00:00.000 b: connecting",
       "00:00:00.000 b: failed: b is down.",
       "00:00:00.000 a: failed: a is busy.",
-      "00:00:00.000 b omitted from tools/list: It is late.",
+      "00:00:00.000 c omitted from tools/list: no response in 5 s; it will be added once it responds.",
       "00:00:00.000 a: connected",
       "00:00:00.000 a: failed: a is busy.",
     ]);

@@ -34,28 +34,23 @@ export function createEventLog(io: Io, form: "pretty" | "json"): (event: LogEven
 }
 
 /**
- * Says of an event whether it only repeats why a server fails: each attempt to connect and each list without it does. A reason is new if
- * it differs from the last one, and after the server was connected.
+ * Whether an event only repeats that a server fails: each attempt to connect does, and each list without it. A failure is logged
+ * again if its reason changes, or after the server was connected.
  */
 function createRepeatFilter(): (event: LogEvent) => boolean {
-  /** The last reasons of each server that fails: of its state, by an empty name, and of each list that it is left out of. */
-  const failing = new Map<string, Map<string, string>>();
-  const isKnown = (server: string, list: string, reason: string): boolean => {
-    const reasons = failing.get(server) ?? new Map<string, string>();
-    failing.set(server, reasons);
-    const known = reasons.get("") === reason || reasons.get(list) === reason;
-    reasons.set(list, reason);
-    return known;
-  };
+  /** The last reason of each server that fails. */
+  const failing = new Map<string, string>();
   return (event) => {
     switch (event.kind) {
-      case "left-out":
-        return isKnown(event.server, event.list, event.reason);
-      case "server-state":
-        if (event.state === "CONNECTING") return failing.get(event.server)?.has("") ?? false;
-        if (event.state === "TRANSIENT_FAILURE") return isKnown(event.server, "", event.reason ?? "");
-        failing.delete(event.server);
-        return false;
+      case "omitted":
+        return failing.has(event.server);
+      case "server-state": {
+        if (event.state === "CONNECTING") return failing.has(event.server);
+        const before = failing.get(event.server);
+        if (event.state !== "TRANSIENT_FAILURE") failing.delete(event.server);
+        else failing.set(event.server, event.reason ?? "");
+        return event.state === "TRANSIENT_FAILURE" && before === (event.reason ?? "");
+      }
       case "reloaded":
         for (const server of [...event.changed, ...event.removed]) failing.delete(server);
         return false;
@@ -77,7 +72,7 @@ function describe(event: LogEvent): string {
       return `${event.client} ${event.kind === "session-opened" ? "connected" : "disconnected"}: ${event.reason}`;
     case "server-state":
       return `${event.server}: ${stateText(event.state)}${event.reason === undefined ? "" : `: ${event.reason}`}`;
-    case "left-out":
+    case "omitted":
       return `${event.server} omitted from ${event.list}: ${event.reason}`;
     case "debug":
       return `${event.server}: ${event.text}`;

@@ -190,7 +190,7 @@ async function serve(
     listen: listen && hearOfCertificates(listen, io, log),
     tools,
     limits,
-    tellsArguments: values["audit-arguments"],
+    logsArguments: values["audit-arguments"],
     onEvent,
     telemetry,
     debug,

@@ -153,7 +153,7 @@ describe("WatchServers", () => {
     const open = (): Promise<unknown> =>
       admin.watchServers({}, { signal: leaving.signal })[Symbol.asyncIterator]().next();
     await Promise.all(Array.from({ length: 64 }, open));
-    await expect(open()).rejects.toThrow(/\[resource_exhausted\] 64 callers watch already/);
+    await expect(open()).rejects.toThrow(/\[resource_exhausted\] The limit of 64 watchers is reached/);
     leaving.abort();
     const again = new AbortController();
     onTestFinished(() => again.abort());
@@ -310,13 +310,15 @@ describe("a failure", () => {
   test("has a status, the code of the gateway, and what to do", async () => {
     const { admin } = await startTestAdmin({ echo: { command: everything } });
     const error = await admin.reconnect({ server: "echoo" }).catch((caught: unknown) => caught);
-    expect(String(error)).toMatch(/\[not_found\] There is no server "echoo" behind the gateway\. There are: echo\./);
+    expect(String(error)).toMatch(
+      /\[not_found\] Server "echoo" does not exist in the configuration of the gateway\. Servers: echo\./,
+    );
     expect(readAdminError(error)).toMatchObject({ status: "NotFound", failure: { code: "SERVER_UNKNOWN" } });
     expect(readAdminError(new Error("another"))).toEqual({ status: "Unknown", message: "another", failure: undefined });
-    await expect(admin.signOut({ server: "echo" })).rejects.toThrow(
-      /\[failed_precondition\].*brings its own credential/,
+    await expect(admin.signOut({ server: "echo" })).rejects.toThrow(/\[failed_precondition\].*has its own credential/);
+    await expect(admin.completeSignIn({ signInId: "no", address: "" })).rejects.toThrow(
+      /\[not_found\].*Start a new one/,
     );
-    await expect(admin.completeSignIn({ signInId: "no", address: "" })).rejects.toThrow(/\[not_found\].*Begin again/);
     await expect(admin.getApproval({ server: "echo" })).rejects.toThrow(/\[unimplemented\]/);
   });
 });

@@ -4,7 +4,7 @@ import type { ConnectionInfo, SecretRegistry } from "@wirescope/tool-server";
 import type { OAuthSession } from "@wirescope/tool-server/auth";
 import type { Implementation } from "@wirescope/tool-server/internal";
 import type { Explanation } from "@wirescope/tool-server/why";
-import type { DebugSwitch } from "../debug-switch.js";
+import type { GatewayEvents } from "../events.js";
 import {
   AdminService,
   ApproveResponseSchema,
@@ -18,111 +18,105 @@ import {
   type SignInResponse,
   SignInResponseSchema,
 } from "../gen/wirescope/v1/admin_pb.js";
-import type { Notices } from "../notices.js";
 import type { PluginServers } from "../servers/plugin-servers.js";
-import type { Upstream } from "../servers/upstream.js";
-import type { Upstreams } from "../servers/upstreams.js";
-import type { SignIns } from "../sign-in/sign-ins.js";
-import { adminErrorOf } from "./admin-error.js";
-import { createAdministratorCheck } from "./administrator.js";
-import { approve, judgeUpstream } from "./approve.js";
-import { createChanges } from "./changes.js";
-import { explainUpstream } from "./explain-upstream.js";
+import type { GatewayServer } from "../servers/server.js";
+import type { GatewayServers } from "../servers/servers.js";
+import type { SignIns } from "../servers/sign-ins.js";
+import { adminErrorOf, createAdministratorCheck, pageOf } from "./admin-request.js";
+import { approve, judgeServer } from "./approve.js";
+import { explainGatewayServer } from "./explain.js";
 import { approvalToMessage } from "./messages/approval-message.js";
 import { explanationToMessage } from "./messages/explanation-message.js";
+import { redactMessage } from "./messages/redact-message.js";
 import { serverToMessage } from "./messages/server-message.js";
-import { signOutToMessage } from "./messages/sign-out-message.js";
-import { pageOf } from "./page.js";
-import { redactMessage } from "./redact-message.js";
+import { signOutToMessage } from "./messages/sign-in-message.js";
 import { signInStream } from "./sign-in-stream.js";
-import { watchServers } from "./watch-servers.js";
+import { createChanges, watchServers } from "./watch-servers.js";
 
-/** The service by which a gateway is administered. */
+/** The administration service of a gateway. */
 export interface Admin {
   readonly files: readonly DescFile[];
   readonly routes: (router: ConnectRouter) => void;
-  /** Something may have changed. */
-  poke(): void;
-  /** Ends the streams that are open, and the sign-ins with them. */
+  /** Ends open streams, and the sign-ins of those streams. */
   close(): void;
 }
 
 export interface AdminOptions {
-  readonly upstreams: Upstreams;
+  readonly servers: GatewayServers;
   readonly plugins: () => readonly PluginServers[];
   readonly secrets: SecretRegistry;
   readonly info: Implementation;
-  readonly notices: Notices;
-  /** Shared with the calls that need a sign-in: a client that joins one is shown the same. */
+  readonly events: Pick<GatewayEvents, "subscribe">;
+  /** Shared with calls that need a sign-in, so that both join the same one. */
   readonly signIns: SignIns;
   readonly channelId: (connection: ConnectionInfo) => number | undefined;
   readonly debug: DebugSwitch | undefined;
   readonly onReload: (() => Promise<void>) | undefined;
-  /** What who changes something has to bring, besides what the guard asks of everybody. */
+  /** The token for methods that change something, in addition to the token of clients. */
   readonly adminToken: string;
 }
 
-/** How many may watch at once. */
-const mostWatchers = 64;
+const maxWatchers = 64;
 
-/** What must arrive whole, or a person cannot use it. */
-const neededWhole: ReadonlySet<string> = new Set(["url", "completeUrl", "userCode", "redirectUri", "signInId"]);
+/** Fields that are not redacted, because the user needs their exact value. */
+const unredactedFields: ReadonlySet<string> = new Set(["url", "completeUrl", "userCode", "redirectUri", "signInId"]);
 
 export function createAdmin(options: AdminOptions): Admin {
-  const { upstreams, secrets, info, signIns } = options;
+  const { servers, secrets, info, signIns } = options;
   const redact = (text: string): string => secrets.redact(text);
   const stopping = new AbortController();
-  const changes = createChanges(options.notices);
+  const changes = createChanges(options.events);
   const explaining = new Map<string, Promise<Explanation>>();
 
   const pluginOf = (name: string): PluginServers | undefined =>
     options.plugins().find(({ configuration }) => configuration.entries.some((entry) => entry.name === name));
 
-  const messageOf = (upstream: Upstream): Server => {
-    const { name, entry, info } = upstream;
-    const message = serverToMessage(upstream.status(), {
+  const messageOf = (server: GatewayServer): Server => {
+    const { name, entry, info } = server;
+    const message = serverToMessage(server.status(), {
       type: entry.type,
       configuration: pluginOf(name)?.configurationPath,
       channelId: info && options.channelId(info),
-      isSigningIn: signIns.isUnderWay(name),
+      isSigningIn: signIns.isInProgress(name),
     });
-    // Text from the server. What is ours, such as its name and its target, is not for the server to hide.
-    message.serverName = upstream.redact(message.serverName);
-    message.serverVersion = upstream.redact(message.serverVersion);
-    if (message.failure !== undefined) redactMessage(message.failure, upstream.redact);
+    // Only text from the server: a server must not be able to hide its configured name or target.
+    message.serverName = server.redact(message.serverName);
+    message.serverVersion = server.redact(message.serverVersion);
+    if (message.failure !== undefined) redactMessage(message.failure, server.redact);
     return redactMessage(message, redact);
   };
-  const read = (): Server[] => upstreams.all.map(messageOf);
+  const read = (): Server[] => servers.all.map(messageOf);
 
   const assertAdministrator = createAdministratorCheck(options.adminToken);
 
-  const sessionOf = async (upstream: Upstream): Promise<OAuthSession> => {
-    const session = await upstream.oauth();
+  const sessionOf = async (server: GatewayServer): Promise<OAuthSession> => {
+    const session = await server.oauth();
     if (session !== undefined) return session;
     throw new ConnectError(
-      `The server ${JSON.stringify(upstream.name)} brings its own credential, so there is nothing to sign in to or out of. See its entry in the configuration.`,
+      `Server ${JSON.stringify(server.name)} has its own credential in the configuration, so there is nothing to sign in to or out of.`,
       Code.FailedPrecondition,
     );
   };
 
-  const explain = (upstream: Upstream): Promise<Explanation> => {
-    const { name } = upstream;
+  const explain = (server: GatewayServer): Promise<Explanation> => {
+    const { name } = server;
     const plugin = pluginOf(name);
-    if (plugin === undefined) throw new ConnectError(`${name} has just gone. Ask again.`, Code.Aborted);
-    const { failure, state } = upstream.status();
+    if (plugin === undefined)
+      throw new ConnectError(`Server ${JSON.stringify(name)} was just removed. Try again.`, Code.Aborted);
+    const { failure, state } = server.status();
     const signInFailure = state === "READY" ? undefined : signIns.lastFailure(name);
-    // A walk takes its time, and knocks at the server: who asks while one is under way shares it.
-    const walk =
+    // A diagnosis is slow and sends requests to the server: concurrent callers share one.
+    const diagnosis =
       explaining.get(name) ??
-      explainUpstream({ server: name, plugin, secrets, info, failure, signInFailure }).finally(() =>
+      explainGatewayServer({ server: name, plugin, secrets, info, failure, signInFailure }).finally(() =>
         explaining.delete(name),
       );
-    explaining.set(name, walk);
-    return walk;
+    explaining.set(name, diagnosis);
+    return diagnosis;
   };
 
-  /** The response, or the failure as an error of the service. */
-  const answer = async <T extends object>(task: () => Promise<T> | T): Promise<T> => {
+  /** The response of a method, or its failure as a ConnectError. */
+  const respond = async <T extends object>(task: () => Promise<T> | T): Promise<T> => {
     try {
       return await task();
     } catch (error) {
@@ -131,30 +125,30 @@ export function createAdmin(options: AdminOptions): Admin {
   };
 
   async function* signIn(
-    upstream: Upstream,
+    server: GatewayServer,
     request: Parameters<typeof signInStream>[0]["request"],
     context: HandlerContext,
   ): AsyncGenerator<SignInResponse> {
-    const session = await sessionOf(upstream);
+    const session = await sessionOf(server);
     const signal = AbortSignal.any([context.signal, stopping.signal]);
     for await (const response of signInStream({ request, session, signIns, signal })) {
-      yield redactMessage(response, redact, (field) => neededWhole.has(field));
+      yield redactMessage(response, redact, (field) => unredactedFields.has(field));
     }
-    await upstream.reconnect();
-    yield create(SignInResponseSchema, { event: { case: "done", value: { server: messageOf(upstream) } } });
+    await server.reconnect();
+    yield create(SignInResponseSchema, { event: { case: "done", value: { server: messageOf(server) } } });
   }
 
   const routes = (router: ConnectRouter): void => {
     router.service(AdminService, {
       listServers: (request) =>
-        answer(() => {
-          const { items, nextPageToken } = pageOf(upstreams.all, request);
+        respond(() => {
+          const { items, nextPageToken } = pageOf(servers.all, request);
           return create(ListServersResponseSchema, { servers: items.map(messageOf), nextPageToken });
         }),
       watchServers(_, context) {
-        if (changes.watchers >= mostWatchers) {
+        if (changes.watchers >= maxWatchers) {
           throw new ConnectError(
-            `${mostWatchers} callers watch already. Ask with ListServers.`,
+            `The limit of ${maxWatchers} watchers is reached. Use ListServers.`,
             Code.ResourceExhausted,
           );
         }
@@ -163,84 +157,81 @@ export function createAdmin(options: AdminOptions): Admin {
       async *signIn(request, context) {
         try {
           assertAdministrator(context);
-          yield* signIn(upstreams.find(request.server), request, context);
+          yield* signIn(servers.find(request.server), request, context);
         } catch (error) {
           throw adminErrorOf(error, redact);
         }
       },
       completeSignIn: ({ signInId, address }, context) =>
-        answer(() => {
+        respond(() => {
           assertAdministrator(context);
           if (signIns.complete(signInId, address)) return create(CompleteSignInResponseSchema);
-          throw new ConnectError("No such sign-in is under way. Begin again.", Code.NotFound);
+          throw new ConnectError("This sign-in is not in progress. Start a new one.", Code.NotFound);
         }),
-      signOut: ({ server }, context) =>
-        answer(async () => {
+      signOut: ({ server: name }, context) =>
+        respond(async () => {
           assertAdministrator(context);
-          const upstream = upstreams.find(server);
-          const report = await (await sessionOf(upstream)).signOut(context.signal);
+          const server = servers.find(name);
+          const report = await (await sessionOf(server)).signOut(context.signal);
           changes.poke();
-          // So that it is seen at once that it is refused, and its tools go.
-          upstream.tools.invalidate();
-          await upstream.tools.get();
-          return redactMessage(signOutToMessage(report), upstream.redact);
+          // So that the refusal is visible at once, and its tools are removed.
+          server.tools.invalidate();
+          await server.tools.get();
+          return redactMessage(signOutToMessage(report), server.redact);
         }),
-      reconnect: ({ server }, context) =>
-        answer(async () => {
-          // This may start a program.
+      reconnect: ({ server: name }, context) =>
+        respond(async () => {
+          // It may start a program.
           assertAdministrator(context);
-          const upstream = upstreams.find(server);
-          await upstream.reconnect();
-          return create(ReconnectResponseSchema, { server: messageOf(upstream) });
+          const server = servers.find(name);
+          await server.reconnect();
+          return create(ReconnectResponseSchema, { server: messageOf(server) });
         }),
-      getApproval: ({ server }) =>
-        answer(async () => {
-          const upstream = upstreams.find(server);
-          // Not redacted: a person must see all that is to be approved. Variables in it are not expanded.
-          return approvalToMessage(server, await judgeUpstream(upstream, pluginOf(server)));
+      getApproval: ({ server: name }) =>
+        respond(async () => {
+          const server = servers.find(name);
+          // Not redacted: the user must see everything that they approve. Variables are not expanded.
+          return approvalToMessage(name, await judgeServer(server, pluginOf(name)));
         }),
-      approve: ({ server, fingerprint }, context) =>
-        answer(async () => {
+      approve: ({ server: name, fingerprint }, context) =>
+        respond(async () => {
           assertAdministrator(context);
-          const upstream = upstreams.find(server);
-          await approve(upstream, pluginOf(server), fingerprint);
-          await upstream.reconnect();
-          return create(ApproveResponseSchema, { server: messageOf(upstream) });
+          const server = servers.find(name);
+          await approve(server, pluginOf(name), fingerprint);
+          await server.reconnect();
+          return create(ApproveResponseSchema, { server: messageOf(server) });
         }),
       reload: (_, context) =>
-        answer(async () => {
+        respond(async () => {
           assertAdministrator(context);
           if (options.onReload === undefined) {
             throw new ConnectError(
-              "This gateway is part of a program that does not read a configuration again. Restart the program.",
+              "This gateway cannot reload its configuration. Restart the program.",
               Code.FailedPrecondition,
             );
           }
           await options.onReload();
-          return create(ReloadResponseSchema, { servers: upstreams.all.map(({ name }) => name) });
+          return create(ReloadResponseSchema, { servers: servers.all.map(({ name }) => name) });
         }),
       setDebug: ({ enabled }, context) =>
-        answer(() => {
+        respond(() => {
           assertAdministrator(context);
           const { debug } = options;
           if (debug === undefined) {
-            throw new ConnectError(
-              "This gateway is part of a program that has no debug mode.",
-              Code.FailedPrecondition,
-            );
+            throw new ConnectError("This gateway has no debug mode.", Code.FailedPrecondition);
           }
           const wasEnabled = debug.isOn;
           debug.set(enabled);
           return create(SetDebugResponseSchema, { wasEnabled });
         }),
-      explain: ({ server }, context) =>
-        answer(async () => {
-          // This starts the program of a stdio server, and helpers.
+      explain: ({ server: name }, context) =>
+        respond(async () => {
+          // It starts the program of a stdio server, and helpers.
           assertAdministrator(context);
-          const upstream = upstreams.find(server);
-          const explanation = await explain(upstream);
-          // What was just found to work is not left waiting for its next attempt.
-          if (explanation.isWell && upstream.status().state !== "READY") await upstream.reconnect();
+          const server = servers.find(name);
+          const explanation = await explain(server);
+          // A server that works now should not wait for its next attempt to connect.
+          if (explanation.isWell && server.status().state !== "READY") await server.reconnect();
           return redactMessage(explanationToMessage(explanation), redact);
         }),
     });
@@ -249,7 +240,12 @@ export function createAdmin(options: AdminOptions): Admin {
   return {
     files: [file_wirescope_v1_admin],
     routes,
-    poke: changes.poke,
-    close: () => stopping.abort(new ConnectError("The gateway stops.", Code.Unavailable)),
+    close: () => stopping.abort(new ConnectError("The gateway is shutting down.", Code.Unavailable)),
   };
+}
+
+/** The debug mode of the program that runs a gateway. */
+export interface DebugSwitch {
+  readonly isOn: boolean;
+  set(isOn: boolean): void;
 }

@@ -1,17 +1,17 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { notTrusted, type TrustJudgement } from "@wirescope/tool-server";
 import type { PluginServers } from "../servers/plugin-servers.js";
-import type { Upstream } from "../servers/upstream.js";
+import type { GatewayServer } from "../servers/server.js";
 import { fingerprintOf } from "./messages/approval-message.js";
 
 /** Whether the entry of a server may act. Rejects as `judgeTrust` does, and with UNIMPLEMENTED where nothing is approved here. */
-export function judgeUpstream({ entry }: Upstream, plugin: PluginServers | undefined): Promise<TrustJudgement> {
+export function judgeServer({ entry }: GatewayServer, plugin: PluginServers | undefined): Promise<TrustJudgement> {
   return trustOf(plugin).judge(entry);
 }
 
 /** Approves an entry as it was shown, and as nothing else. */
-export async function approve(upstream: Upstream, plugin: PluginServers | undefined, shown: string): Promise<void> {
-  const { name, entry } = upstream;
+export async function approve(server: GatewayServer, plugin: PluginServers | undefined, shown: string): Promise<void> {
+  const { name, entry } = server;
   const trust = trustOf(plugin);
   if (shown === "") {
     throw new ConnectError(

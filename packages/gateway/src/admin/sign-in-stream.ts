@@ -6,7 +6,7 @@ import {
   SignInResponseSchema,
   SignInWay,
 } from "../gen/wirescope/v1/admin_pb.js";
-import type { SignIns } from "../sign-in/sign-ins.js";
+import type { SignIns } from "../servers/sign-ins.js";
 import { promptToMessage } from "./messages/sign-in-message.js";
 
 export interface SignInStreamOptions {

@@ -1,13 +1,13 @@
 import { create, toBinary } from "@bufbuild/protobuf";
+import type { GatewayEvents } from "../events.js";
 import {
   type Server,
   ServerSchema,
   type WatchServersResponse,
   WatchServersResponseSchema,
 } from "../gen/wirescope/v1/admin_pb.js";
-import type { Changes } from "./changes.js";
 
-/** First all servers, then what has changed of them, until the signal aborts. */
+/** Yields all servers, then those that changed, until the signal aborts. */
 export async function* watchServers(
   read: () => readonly Server[],
   changes: Pick<Changes, "watch">,
@@ -15,12 +15,12 @@ export async function* watchServers(
 ): AsyncGenerator<WatchServersResponse> {
   let wake = (): void => {};
   let isDue = true;
-  const stir = (): void => {
+  const wakeUp = (): void => {
     isDue = true;
     wake();
   };
-  const stop = changes.watch(stir);
-  signal.addEventListener("abort", stir);
+  const stop = changes.watch(wakeUp);
+  signal.addEventListener("abort", wakeUp);
   try {
     let before: ReadonlyMap<string, string> | undefined;
     while (!signal.aborted) {
@@ -34,7 +34,7 @@ export async function* watchServers(
       if (isFirst || changed.length > 0 || removed.length > 0) {
         yield create(WatchServersResponseSchema, { servers: changed, removed });
       }
-      // A change that came while the caller was slow to read is not waited for once more.
+      // A change during a slow read is already due.
       if (!isDue && !signal.aborted) {
         await new Promise<void>((resolve) => {
           wake = resolve;
@@ -42,11 +42,69 @@ export async function* watchServers(
       }
     }
   } finally {
-    signal.removeEventListener("abort", stir);
+    signal.removeEventListener("abort", wakeUp);
     stop();
   }
 }
 
 function textOf(server: Server): string {
   return Buffer.from(toBinary(ServerSchema, server)).toString("latin1");
+}
+
+/** Notifies watchers that something may have changed. */
+export interface Changes {
+  /** Something may have changed. Costs almost nothing without watchers. */
+  poke(): void;
+  /** Calls the listener after a possible change, at least every two seconds. Returns how to stop. */
+  watch(listener: () => void): () => void;
+  readonly watchers: number;
+}
+
+/** Milliseconds in which changes are collected: a server that connects changes several times. */
+const collectMs = 25;
+/** Milliseconds until a change without an event is noticed, such as a token that another process refreshed. */
+const sweepMs = 2000;
+
+export function createChanges(events: Pick<GatewayEvents, "subscribe">): Changes {
+  const listeners = new Set<() => void>();
+  let timer: NodeJS.Timeout | undefined;
+  let stop = (): void => {};
+
+  const notify = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    for (const listener of [...listeners]) listener();
+  };
+  const poke = (): void => {
+    if (listeners.size > 0) timer ??= setTimeout(notify, collectMs);
+  };
+  const start = (): void => {
+    const sweep = setInterval(notify, sweepMs);
+    const unsubscribe = events.subscribe({
+      "server-state": poke,
+      reloaded: poke,
+      "list-changed": poke,
+      "sign-in-changed": poke,
+    });
+    stop = () => {
+      clearInterval(sweep);
+      clearTimeout(timer);
+      timer = undefined;
+      unsubscribe();
+    };
+  };
+
+  return {
+    poke,
+    watch(listener) {
+      if (listeners.size === 0) start();
+      listeners.add(listener);
+      return () => {
+        if (listeners.delete(listener) && listeners.size === 0) stop();
+      };
+    },
+    get watchers() {
+      return listeners.size;
+    },
+  };
 }

@@ -3,11 +3,11 @@ import type { ClientAccount, ClientCall } from "../client-call.js";
 import type { GatewayLimits } from "../limits.js";
 import { createRates, type Rates } from "../rates.js";
 
-/** Who sends requests, as far as the gateway can tell without believing the client. */
+/** The sender of a request, identified without relying on what the client states. */
 export interface Requester {
-  /** The owner of sessions and of calls that wait. */
+  /** The owner of sessions and of parked calls. */
   readonly principal: string;
-  /** By what requests are counted for `clientRate`: something that a client cannot choose. */
+  /** The key by which `clientRate` counts requests: something that a client cannot choose. */
   readonly rateKey: string;
 }
 
@@ -17,14 +17,14 @@ export interface Accounts {
   create(requester: Requester, client: Implementation | undefined): ClientAccount;
   /** The account of a client without a session: all requests of one principal under one name share it. */
   shared(requester: Requester, client: Implementation | undefined): ClientAccount;
-  /** Resolves when no call is in flight. After `graceMs` those that are left are cancelled for this reason. */
+  /** Resolves when no call is in flight. After `graceMs` the remaining calls are cancelled with this reason. */
   idle(graceMs: number, reason: Error): Promise<void>;
 }
 
 const maxShared = 1000;
 const maxLabelLength = 100;
 
-/** How long calls that were cancelled may take to end, in milliseconds. */
+/** How long cancelled calls may take to end, in milliseconds. */
 const lastMs = 1000;
 
 export function createAccounts(limits: GatewayLimits): Accounts {
@@ -108,9 +108,9 @@ class CountedAccount implements ClientAccount {
   }
 }
 
-/** What a client calls itself; cut if it is long. */
+/** Name and version of a client; truncated if they are long. */
 function labelOf({ name, version }: Implementation): string {
   const whole = `${name} ${version}`;
-  // A slice would keep the whole in memory for as long as the slice lives.
+  // A slice would keep the whole string in memory.
   return whole.length <= maxLabelLength ? whole : Buffer.from(whole.slice(0, maxLabelLength)).toString();
 }

@@ -1,12 +1,12 @@
 import type { RpcMessage, RpcResponse } from "@wirescope/tool-server/internal";
 
-/** Where messages to a client go: the response to one HTTP request, or a wire that all share. */
+/** Where messages to a client are written: the response to one HTTP request, or a connection that all requests share. */
 export interface Outlet {
   /** Whether anything can still be sent. */
   readonly isOpen: boolean;
   /** Sends a notification or a request. */
   send(message: RpcMessage): void;
-  /** Sends the response, after which nothing follows if each request has an outlet of its own. */
+  /** Sends the response. If each request has its own outlet, this ends it. */
   respond(message: RpcResponse, status: number): void;
   /** Ends without a response, because the client cancelled the request. */
   end(): void;

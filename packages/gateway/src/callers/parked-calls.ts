@@ -1,26 +1,26 @@
 import { randomBytes } from "node:crypto";
 import type { StatelessCall } from "./stateless-call.js";
 
-/** Calls that wait until their client comes back with input. Each is found by a state that only its client was told. */
+/** Calls that wait for input from their client. Each is identified by a state that only its client knows. */
 export interface ParkedCalls {
   readonly size: number;
-  /** Keeps a call whose questions have this length; undefined if there is no room. */
+  /** Parks a call whose questions have this length; returns its state, or undefined if the limit is reached. */
   park(call: StatelessCall, length: number): string | undefined;
-  /** The call of this state, where it is this principal's and of this subject. It is parked no more. */
+  /** Removes and returns the call with this state, if principal and subject match. */
   take(state: string, principal: string, subject: string): StatelessCall | undefined;
-  /** Calls all off. */
+  /** Cancels all. */
   close(): void;
 }
 
 export interface ParkedCallsOptions {
-  readonly most: number;
+  readonly max: number;
   readonly timeoutMs: number;
 }
 
 /** Characters of the questions of all parked calls together. */
 const maxLength = 256 * 1024 * 1024;
 
-export function createParkedCalls({ most, timeoutMs }: ParkedCallsOptions): ParkedCalls {
+export function createParkedCalls({ max, timeoutMs }: ParkedCallsOptions): ParkedCalls {
   const parked = new Map<
     string,
     { readonly call: StatelessCall; readonly length: number; readonly timer: NodeJS.Timeout }
@@ -35,7 +35,7 @@ export function createParkedCalls({ most, timeoutMs }: ParkedCallsOptions): Park
       return parked.size;
     },
     park(call, length) {
-      if (parked.size >= most || total + length > maxLength) return undefined;
+      if (parked.size >= max || total + length > maxLength) return undefined;
       const state = randomBytes(24).toString("base64url");
       const timer = setTimeout(() => {
         remove(state);

@@ -7,10 +7,10 @@ import {
   rpcCodes,
 } from "@wirescope/tool-server/internal";
 
-/** Questions to a client of the older era, which responds to each with a message. */
+/** Requests to a legacy client, which responds to each with a message. */
 export interface Questions {
   /**
-   * Sends a question; resolves with the response. Rejects with an RpcError: the client's own, or if it does not respond in
+   * Sends a question; resolves with the response. Rejects with the client's own RpcError, or with ours if it does not respond in
    * time, the call or the signal is cancelled, or `send` throws.
    */
   ask(
@@ -42,11 +42,11 @@ export function createQuestions(timeoutMs: number): Questions {
         try {
           send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id, reason: why } });
         } catch {
-          // It is gone, and need not be notified.
+          // The client has disconnected.
         }
         question.reject(new RpcError(rpcCodes.failed, why));
       };
-      const onAbort = (): void => giveUp("The question is not asked any more.");
+      const onAbort = (): void => giveUp("The question was cancelled.");
       const timer = setTimeout(() => giveUp("The client did not respond in time."), timeoutMs);
       call.addEventListener("abort", onAbort);
       const asked = new Promise<JsonObject>((resolve, reject) => {
@@ -54,7 +54,7 @@ export function createQuestions(timeoutMs: number): Questions {
         if (signal?.aborted || call.aborted) queueMicrotask(onAbort);
         else signal?.addEventListener("abort", onAbort, { once: true });
         try {
-          // The `_meta` of a server would be taken as that of the gateway.
+          // The client would read the `_meta` of a server as that of the gateway.
           const { _meta, ...rest } = params ?? {};
           send({ jsonrpc: "2.0", id, method, ...(params === undefined ? {} : { params: rest }) });
         } catch (error) {
@@ -77,4 +77,13 @@ export function createQuestions(timeoutMs: number): Questions {
       for (const question of pending.values()) question.reject(new RpcError(rpcCodes.failed, reason));
     },
   };
+}
+
+/** How many questions of a server may be open at once in one call. */
+export const maxQuestions = 32;
+
+/** The error for a server that asks too many questions at once. */
+export function tooManyQuestions(): RpcError {
+  const message = `This call has reached its limit of ${maxQuestions} open questions. Wait for responses.`;
+  return new RpcError(rpcCodes.failed, message);
 }

@@ -9,13 +9,13 @@ import {
 } from "@wirescope/tool-server/internal";
 import { type CallSession, type ClientAccount, ClientCall, type RequestHeaders } from "../client-call.js";
 import type { Outlet } from "./outlet.js";
-import { maxQuestions, tooManyQuestions } from "./question-limits.js";
+import { maxQuestions, tooManyQuestions } from "./questions.js";
 
-/** The session of a call, with what is for its calls alone. */
+/** The session of a call, with what only its calls need. */
 export interface CallHost {
   readonly session: CallSession & { readonly account: ClientAccount; readonly logLevel: LogLevel | undefined };
   readonly capabilities: JsonObject;
-  /** The outlet of the request, or the one for everything else if that is gone. */
+  /** The outlet of the request, or the one for everything else if that is closed. */
   reach(outlet: Outlet): Outlet | undefined;
   /** Asks the client. Rejects as `ClientCall.ask` does. */
   ask(
@@ -29,8 +29,8 @@ export interface CallHost {
 }
 
 /**
- * A call of the older era, which belongs to a session. One class for all sessions: code that has to do with calls is twice as slow
- * if those of each session are of their own kind.
+ * A call of a legacy client, which belongs to a session. One class for all sessions: code that handles calls is twice as slow if
+ * each session creates objects of its own shape.
  */
 export class SessionCall extends ClientCall {
   readonly progressToken: RequestId | undefined;

@@ -15,12 +15,12 @@ import {
 } from "@wirescope/tool-server/internal";
 import type { CallSession, ClientAccount, ClientCall, RequestHeaders, WatchedResource } from "../client-call.js";
 import type { Dispatch } from "../dispatch/dispatch.js";
-import type { NoticeListener } from "../notices.js";
+import type { EventHandlers } from "../events.js";
 import type { Outlet } from "./outlet.js";
 import { createQuestions } from "./questions.js";
 import { type CallHost, SessionCall } from "./session-call.js";
 
-/** What a client of the older era said of itself. */
+/** What a session is created with. */
 export interface SessionInit {
   readonly id: string;
   readonly account: ClientAccount;
@@ -28,20 +28,22 @@ export interface SessionInit {
   readonly clientInfo: Implementation | undefined;
   readonly capabilities: JsonObject;
   readonly dispatch: Dispatch;
-  /** Milliseconds for the client to answer a question. */
+  /** Milliseconds for the client to respond to a question. */
   readonly inputMs: number;
-  /** The lowest level of log messages that it wants has changed. */
+  /** The log level that the client set has changed. */
   readonly onLogLevel: () => void;
   /** Called once, at its end. */
   readonly onClosed: (session: Session, reason: string) => void;
 }
 
-/** A session of the older era, over whatever transport. */
-export interface Session extends NoticeListener, CallSession {
+/** A session of a legacy client, over any transport. */
+export interface Session extends CallSession {
   readonly id: string;
   readonly account: ClientAccount;
   readonly logLevel: LogLevel | undefined;
-  /** Whether nobody waits for it: no stream is open, and no request whose answer could be told. */
+  /** What it notifies the client of. */
+  readonly handlers: EventHandlers;
+  /** Whether the client waits for nothing: no stream is open, and no request whose response could be sent. */
   readonly isIdle: boolean;
   /** When something last happened, in milliseconds. */
   readonly usedAt: number;
@@ -51,7 +53,7 @@ export interface Session extends NoticeListener, CallSession {
   request(request: RpcRequest, outlet: Outlet, headers?: RequestHeaders): void;
   notified(notification: RpcNotification): void;
   responded(response: RpcResponse): void;
-  /** Where messages go that relate to no request. The one before is ended. */
+  /** Sets the stream for messages that relate to no request. The previous one is ended. */
   setStream(outlet: Outlet): void;
   /** The stream has ended. */
   loseStream(outlet: Outlet): void;
@@ -59,15 +61,16 @@ export interface Session extends NoticeListener, CallSession {
   close(reason: string): void;
 }
 
-const mostVisits = 100;
+/** URL elicitations whose completion is reported to the client. */
+const maxElicitations = 100;
 /** How many resources one session may watch. */
 const maxWatched = 1000;
-/** How much a client may say of itself, in characters: that is kept for as long as the session lives. */
-const longestInit = 16_384;
+/** The maximum length of what `initialize` states, in characters: it is kept for the lifetime of the session. */
+const maxInitLength = 16_384;
 
 interface Watched {
   readonly resource: WatchedResource;
-  /** Whether the server was asked for it, and did not refuse. */
+  /** Whether the server has accepted the subscription. */
   readonly isSubscribed: Promise<boolean>;
 }
 
@@ -75,33 +78,33 @@ export function createSession(init: SessionInit): Session {
   const { id, account, capabilities, dispatch, inputMs } = init;
   const questions = createQuestions(inputMs);
   const watched = new Map<string, Watched>();
-  const visits = new Set<string>();
+  const elicitations = new Set<string>();
   let stream: Outlet | undefined;
   let logLevel: LogLevel | undefined;
   let usedAt = Date.now();
   let isClosed = false;
 
-  const tellUnasked = (method: string, params?: JsonObject): void => {
+  const notify = (method: string, params?: JsonObject): void => {
     if (stream?.isOpen)
       stream.send(params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params });
   };
-  /** The stream of the request, or the one for everything else where that is gone. */
+  /** The stream of the request, or the one for everything else if that is closed. */
   const reach = (outlet: Outlet): Outlet | undefined => (outlet.isOpen ? outlet : stream?.isOpen ? stream : undefined);
 
   const ask: CallHost["ask"] = (call, method, params, signal) => {
     if (params?.mode === "url" && typeof params.elicitationId === "string") {
-      visits.add(params.elicitationId);
-      const [oldest] = visits;
-      if (visits.size > mostVisits && oldest !== undefined) visits.delete(oldest);
+      elicitations.add(params.elicitationId);
+      const [oldest] = elicitations;
+      if (elicitations.size > maxElicitations && oldest !== undefined) elicitations.delete(oldest);
     }
     return questions.ask(method, params, call, signal, (message) => {
       const open = reach(call.outlet);
-      if (open === undefined) throw new RpcError(rpcCodes.failed, "The client that made the call is gone.");
+      if (open === undefined) throw new RpcError(rpcCodes.failed, "The client that made the call has disconnected.");
       open.send(message);
     });
   };
 
-  /** Its call of this id that is in flight. */
+  /** The call in flight with this id. */
   const find = (requestId: RequestId): ClientCall | undefined => {
     for (const call of account.calls) if (call.id === requestId) return call;
     return undefined;
@@ -135,7 +138,7 @@ export function createSession(init: SessionInit): Session {
     request(request, outlet, headers) {
       usedAt = Date.now();
       if (find(request.id) !== undefined) {
-        const error = { code: rpcCodes.invalidRequest, message: "A request of this id is in flight already." };
+        const error = { code: rpcCodes.invalidRequest, message: "A request with this id is already in flight." };
         outlet.respond({ jsonrpc: "2.0", id: request.id, error }, 200);
         return;
       }
@@ -163,7 +166,7 @@ export function createSession(init: SessionInit): Session {
     async watch(uri, resource) {
       if (watched.has(uri)) return;
       if (watched.size >= maxWatched) {
-        const message = `A session watches at most ${maxWatched} resources. Unsubscribe from some first.`;
+        const message = `A session can subscribe to at most ${maxWatched} resources. Unsubscribe from some first.`;
         throw new RpcError(rpcCodes.invalidParams, message);
       }
       const subscribed = resource.subscribe();
@@ -185,23 +188,23 @@ export function createSession(init: SessionInit): Session {
       const entry = watched.get(uri);
       if (entry === undefined) return;
       watched.delete(uri);
-      // A subscription that was refused has ended already: to end it again would take it from another client.
+      // A refused subscription is already released; releasing it twice would drop another client's.
       void entry.isSubscribed.then((is) => is && entry.resource.unsubscribe());
     },
-    onListChanged(list) {
-      tellUnasked(`notifications/${list}/list_changed`);
-    },
-    onResourceUpdated(server, changed) {
-      for (const [uri, { resource }] of watched) {
-        if (resource.uri === changed && resource.server === server)
-          tellUnasked("notifications/resources/updated", { uri });
-      }
-    },
-    onLog(level, params) {
-      if (logLevel === undefined || isLevelAtLeast(level, logLevel)) tellUnasked("notifications/message", params);
-    },
-    onVisitCompleted(elicitationId, params) {
-      if (visits.delete(elicitationId)) tellUnasked("notifications/elicitation/complete", params);
+    handlers: {
+      "list-changed": ({ list }) => notify(`notifications/${list}/list_changed`),
+      "resource-updated"(updated) {
+        for (const [uri, { resource }] of watched) {
+          if (resource.uri === updated.uri && resource.server === updated.server)
+            notify("notifications/resources/updated", { uri });
+        }
+      },
+      "server-log"({ level, params }) {
+        if (logLevel === undefined || isLevelAtLeast(level, logLevel)) notify("notifications/message", params);
+      },
+      "elicitation-completed"({ elicitationId, params }) {
+        if (elicitations.delete(elicitationId)) notify("notifications/elicitation/complete", params);
+      },
     },
     close(reason) {
       if (isClosed) return;
@@ -221,7 +224,7 @@ export function createSession(init: SessionInit): Session {
     ask,
     settled(call, outcome) {
       usedAt = Date.now();
-      // A client that cancels a request wants no response to it.
+      // A client that cancels a request expects no response.
       if (call.isCancelledByCaller) call.outlet.end();
       else call.outlet.respond(responseOf(call.id, outcome), statusOf(outcome));
     },
@@ -234,26 +237,26 @@ export function responseOf(id: RequestId, { result, fault }: CallOutcome): RpcRe
   return fault === undefined ? { jsonrpc: "2.0", id, result } : { jsonrpc: "2.0", id, error: fault };
 }
 
-/** In the older era only a request beyond the limits of a client has another status than 200. */
+/** For a legacy client only a request beyond its limits has a status other than 200. */
 function statusOf(outcome: CallOutcome): number {
   return outcome.fault !== undefined && outcome.status === 429 ? 429 : 200;
 }
 
-/** What a client says of itself in `initialize`. */
+/** Validates the parameters of `initialize`. Throws an RpcError. */
 export function readInitialize(
   params: JsonObject | undefined,
 ): Pick<SessionInit, "capabilities" | "clientInfo"> & { readonly requested: string } {
   const { protocolVersion, capabilities, clientInfo } = params ?? {};
   if (typeof protocolVersion !== "string")
-    throw new RpcError(rpcCodes.invalidParams, "initialize needs protocolVersion, a text.");
+    throw new RpcError(rpcCodes.invalidParams, "initialize requires a string `protocolVersion`.");
   const named = isObject(clientInfo) && typeof clientInfo.name === "string";
   const init = {
     requested: protocolVersion,
     capabilities: isObject(capabilities) ? capabilities : {},
     clientInfo: named ? { name: String(clientInfo.name), version: String(clientInfo.version ?? "") } : undefined,
   };
-  if (JSON.stringify(init).length > longestInit) {
-    const message = `The version, the capabilities and the name in initialize take more than ${longestInit} characters. Say less.`;
+  if (JSON.stringify(init).length > maxInitLength) {
+    const message = `The parameters of initialize exceed ${maxInitLength} characters. Shorten them.`;
     throw new RpcError(rpcCodes.invalidParams, message);
   }
   return init;

@@ -1,38 +1,36 @@
 import { type LogLevel, logLevels } from "@wirescope/tool-server/internal";
-import type { GatewayListener } from "../events.js";
+import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
-import type { Notices } from "../notices.js";
 import { createSession, type Session, type SessionInit } from "./session.js";
 
-/** The sessions of the older era: as many as the limits allow, each belonging to whoever began it. */
+/** The sessions of legacy clients. Each belongs to the principal that started it. */
 export interface Sessions {
   readonly size: number;
-  /** Begins one; undefined where there is no room, for all are busy. */
+  /** Starts a session; undefined if the limit is reached and no session is idle. */
   begin(init: Omit<SessionInit, "onClosed" | "onLogLevel">): Session | undefined;
-  /** The session of this id, where it is this principal's; to all others it does not exist. */
+  /** The session with this id, if it belongs to this principal; to all others it does not exist. */
   find(id: string, principal: string): Session | undefined;
-  /** The least level of log messages that any session wants; undefined where none said so. */
-  leastLogLevel(): LogLevel | undefined;
+  /** The lowest log level that any session has set; undefined if none has. */
+  minLogLevel(): LogLevel | undefined;
   /** Ends all. */
   close(reason: string): void;
 }
 
 export interface SessionsOptions {
   readonly limits: GatewayLimits;
-  readonly notices: Notices;
-  readonly tell: GatewayListener;
-  /** The lowest level of log messages that any session wants may have changed. */
+  readonly events: GatewayEvents;
+  /** The result of `minLogLevel` may have changed. */
   readonly onLogLevel: () => void;
 }
 
-export function createSessions({ limits, notices, tell, onLogLevel }: SessionsOptions): Sessions {
+export function createSessions({ limits, events, onLogLevel }: SessionsOptions): Sessions {
   const sessions = new Map<string, Session>();
-  const silences = new Map<Session, () => void>();
+  const unsubscribes = new Map<Session, () => void>();
   const { sessionIdleMs } = limits;
   const sweep = (now: number): void => {
     const oldest = now - sessionIdleMs;
     for (const session of sessions.values()) {
-      if (session.isIdle && session.usedAt <= oldest) session.close("It was idle for too long.");
+      if (session.isIdle && session.usedAt <= oldest) session.close("idle timeout");
     }
   };
   // After the poll phase: a timer runs before it, and after a long turn would end a session whose request has arrived but is not read.
@@ -44,15 +42,15 @@ export function createSessions({ limits, notices, tell, onLogLevel }: SessionsOp
     for (const session of sessions.values()) {
       if (session.isIdle && (longestIdle === undefined || session.usedAt < longestIdle.usedAt)) longestIdle = session;
     }
-    longestIdle?.close("It gave way to a newer one.");
+    longestIdle?.close("replaced by a newer session at the session limit");
     return longestIdle !== undefined;
   };
 
   const onClosed = (session: Session, reason: string): void => {
     sessions.delete(session.id);
-    silences.get(session)?.();
-    silences.delete(session);
-    tell({ kind: "session-closed", client: session.account.label, session: session.shortId, reason });
+    unsubscribes.get(session)?.();
+    unsubscribes.delete(session);
+    events.emit({ kind: "session-closed", client: session.account.label, session: session.shortId, reason });
   };
 
   return {
@@ -61,29 +59,31 @@ export function createSessions({ limits, notices, tell, onLogLevel }: SessionsOp
     },
     begin(init) {
       if (sessions.size >= limits.sessions && !makeRoom()) {
-        tell({
-          kind: "refused",
-          limit: "sessions",
-          reason: `There are ${limits.sessions} sessions, and all are busy.`,
-        });
+        const reason = `The limit of ${limits.sessions} sessions is reached, and none of them is idle.`;
+        events.emit({ kind: "refused", limit: "sessions", reason });
         return undefined;
       }
       const session = createSession({ ...init, onLogLevel, onClosed });
       sessions.set(session.id, session);
-      silences.set(session, notices.subscribe(session));
-      tell({ kind: "session-opened", client: init.account.label, session: session.shortId, reason: "initialize" });
+      unsubscribes.set(session, events.subscribe(session.handlers));
+      events.emit({
+        kind: "session-opened",
+        client: init.account.label,
+        session: session.shortId,
+        reason: "initialize",
+      });
       return session;
     },
     find(id, principal) {
       const session = sessions.get(id);
       return session?.account.principal === principal ? session : undefined;
     },
-    leastLogLevel() {
-      let least: number | undefined;
+    minLogLevel() {
+      let lowest: number | undefined;
       for (const { logLevel } of sessions.values()) {
-        if (logLevel !== undefined) least = Math.min(least ?? logLevels.length, logLevels.indexOf(logLevel));
+        if (logLevel !== undefined) lowest = Math.min(lowest ?? logLevels.length, logLevels.indexOf(logLevel));
       }
-      return least === undefined ? undefined : logLevels[least];
+      return lowest === undefined ? undefined : logLevels[lowest];
     },
     close(reason) {
       clearInterval(timer);

@@ -4,7 +4,7 @@ import { completeLimits } from "../limits.js";
 import { createAccounts } from "./accounts.js";
 import type { Outlet } from "./outlet.js";
 import { createParkedCalls } from "./parked-calls.js";
-import { type Questions, StatelessCall } from "./stateless-call.js";
+import { type InputRequests, StatelessCall } from "./stateless-call.js";
 
 /** A call whose server is the test. */
 function startCall() {
@@ -22,7 +22,7 @@ function listen(): { outlet: Outlet; told: () => readonly unknown[] } {
 }
 
 const legOf = (call: ReturnType<typeof startCall>["call"], outlet: Outlet, token: number | undefined) =>
-  new Promise<CallOutcome | Questions>((resolve) => call.leg(outlet, token, resolve));
+  new Promise<CallOutcome | InputRequests>((resolve) => call.leg(outlet, token, resolve));
 
 test("what a server tells between two legs of a call is told in the next, by its token, and nothing twice", async () => {
   const { call, server, finish } = startCall();
@@ -36,7 +36,7 @@ test("what a server tells between two legs of a call is told in the next, by its
   progress(2);
   server.notify("notifications/message", { level: "info", data: "between" });
   const second = listen();
-  call.answer({ "ask-1": { roots: [] } });
+  call.respond({ "ask-1": { roots: [] } });
   const done = legOf(call, second.outlet, 4);
   expect(await answer).toEqual({ roots: [] });
   progress(3);
@@ -58,7 +58,7 @@ test("between two legs the last of what is told is kept, and no progress for a l
   for (let step = 1; step <= 40; step += 1) server.notify("notifications/message", { level: "info", data: step });
   server.notify("notifications/progress", { progress: 1, progressToken: 3 });
   const second = listen();
-  call.answer({ "ask-1": { roots: [] } });
+  call.respond({ "ask-1": { roots: [] } });
   const done = legOf(call, second.outlet, undefined);
   await answer;
   finish("whole");
@@ -75,7 +75,7 @@ test("between two legs a server cannot make the gateway keep more than a bound",
   server.ask("sampling/createMessage", { text: large.repeat(3) }).catch(() => {});
   expect(await asked).toHaveProperty("questions.ask-1.params.text.length", 600_000);
   for (const data of [1, large, large, 2]) server.notify("notifications/message", { level: "info", data });
-  await expect(server.ask("sampling/createMessage", { text: large })).rejects.toThrow("are not kept until it does");
+  await expect(server.ask("sampling/createMessage", { text: large })).rejects.toThrow("are kept until it returns");
   finish(large);
   const second = listen();
   expect(await legOf(call, second.outlet, 4)).toMatchObject({
@@ -85,7 +85,7 @@ test("between two legs a server cannot make the gateway keep more than a bound",
 });
 
 test("calls are parked while their questions fit into the bound of all together", () => {
-  const parked = createParkedCalls({ most: 9, timeoutMs: 60_000 });
+  const parked = createParkedCalls({ max: 9, timeoutMs: 60_000 });
   const { call } = startCall();
   const half = 128 * 1024 * 1024;
   const [first = "", second] = [parked.park(call, half), parked.park(call, half)];

@@ -11,10 +11,10 @@ import {
 } from "@wirescope/tool-server/internal";
 import { type ClientAccount, ClientCall, type RequestHeaders } from "../client-call.js";
 import type { Outlet } from "./outlet.js";
-import { maxQuestions, tooManyQuestions } from "./question-limits.js";
+import { maxQuestions, tooManyQuestions } from "./questions.js";
 
-/** What a server wants to know, by keys. */
-export interface Questions {
+/** The questions of a server, by key. */
+export interface InputRequests {
   readonly questions: JsonObject;
   readonly result?: undefined;
   readonly fault?: undefined;
@@ -27,7 +27,7 @@ interface Asked {
 }
 
 export interface StatelessCallOptions {
-  /** What it is a call of: a client that returns must return for the same. */
+  /** Method and name: a client that returns with input must return for the same subject. */
   readonly subject: string;
   readonly account: ClientAccount;
   readonly capabilities: JsonObject;
@@ -35,18 +35,18 @@ export interface StatelessCallOptions {
   readonly headers: RequestHeaders | undefined;
 }
 
-/** How many notifications between two legs are kept: the last ones. */
+/** How many notifications are kept between two legs: the latest. */
 const maxKept = 32;
 
 /** Characters of notifications, questions and the result that are kept between two legs. The client may never return. */
 const maxKeptLength = 256 * 1024;
 
-const tooLargeText = `The client has to give input first, and more than ${maxKeptLength} characters are not kept until it does.`;
+const tooLargeText = `The call waits for input from the client, and at most ${maxKeptLength} characters are kept until it returns.`;
 const tooLargeToKeep: CallOutcome = { fault: { code: rpcCodes.failed, message: tooLargeText }, status: 200 };
 
 /**
- * A call of the newer era, over as many requests as it takes: if a server asks something meanwhile, the client gets the question as
- * a result, and returns with the answer while the server still waits. Each of these requests is a leg.
+ * A call of a modern client, over one or more requests: if the server asks a question, the client receives it as a result, and
+ * returns with the response while the server still waits. Each of these requests is a leg.
  */
 export class StatelessCall extends ClientCall {
   readonly session: undefined = undefined;
@@ -55,9 +55,9 @@ export class StatelessCall extends ClientCall {
   readonly capabilities: JsonObject;
   readonly logLevel: LogLevel | undefined;
   progressToken: RequestId | undefined = undefined;
-  /** That of the current leg. Between two legs nobody listens, and what is sent then waits for the next. */
+  /** That of the current leg; undefined between two legs. What is sent then is kept for the next. */
   #outlet: Outlet | undefined = undefined;
-  #then: ((end: CallOutcome | Questions) => void) | undefined = undefined;
+  #then: ((end: CallOutcome | InputRequests) => void) | undefined = undefined;
   #done: CallOutcome | undefined = undefined;
   #asked: Map<string, Asked> | undefined = undefined;
   #lastKey = 0;
@@ -73,10 +73,10 @@ export class StatelessCall extends ClientCall {
   }
 
   /**
-   * Begins a leg. `then` is called once, with the outcome or the questions to be answered first. Until then what relates to the call
-   * goes to the outlet; progress, by the token of this leg.
+   * Starts a leg. `then` is called once, with the outcome or the open questions. Until then notifications of the call go to the
+   * outlet; progress has the token of this leg.
    */
-  leg(outlet: Outlet, progressToken: RequestId | undefined, then: (end: CallOutcome | Questions) => void): void {
+  leg(outlet: Outlet, progressToken: RequestId | undefined, then: (end: CallOutcome | InputRequests) => void): void {
     this.#outlet = outlet;
     this.#then = then;
     this.progressToken = progressToken;
@@ -90,8 +90,8 @@ export class StatelessCall extends ClientCall {
     this.#endLeg();
   }
 
-  /** Takes the client's answers, by the keys of the questions. */
-  answer(responses: unknown): void {
+  /** Resolves questions with the responses of the client, by key. */
+  respond(responses: unknown): void {
     if (!isObject(responses)) return;
     for (const [key, response] of Object.entries(responses)) {
       if (isObject(response)) this.#asked?.get(key)?.resolve(response);
@@ -123,7 +123,7 @@ export class StatelessCall extends ClientCall {
       };
       const giveUp = (): void => {
         settle();
-        reject(new RpcError(rpcCodes.failed, "The question is not asked any more."));
+        reject(new RpcError(rpcCodes.failed, "The question was cancelled."));
       };
       if (this.aborted || signal?.aborted) {
         giveUp();
@@ -139,7 +139,7 @@ export class StatelessCall extends ClientCall {
           resolve(response);
         },
       });
-      // What is asked together is sent together.
+      // Questions of the same turn are sent together.
       setImmediate(() => this.#endLeg());
     });
   }
@@ -149,19 +149,19 @@ export class StatelessCall extends ClientCall {
     this.#endLeg();
   }
 
-  /** Ends the leg if there is an outcome, or a question. */
+  /** Ends the leg if there is an outcome or a question. */
   #endLeg(): void {
     const then = this.#then;
     const end = this.#done ?? this.#questions();
     if (then === undefined || end === undefined) return;
     this.#then = undefined;
     this.#outlet = undefined;
-    // The response may wait long for its client. The result must not wait with it.
+    // The response may wait a long time for its client: the result must not be kept with it.
     this.#done = undefined;
     then(end);
   }
 
-  /** Whether something may be kept until there is a leg; it is then counted. */
+  /** Whether a value may be kept until the next leg; it is then counted. */
   #keeps(value: unknown): boolean {
     if (this.#outlet !== undefined) return true;
     const length = jsonLengthOf(value) ?? Number.POSITIVE_INFINITY;
@@ -170,7 +170,7 @@ export class StatelessCall extends ClientCall {
     return true;
   }
 
-  #questions(): Questions | undefined {
+  #questions(): InputRequests | undefined {
     if (this.#asked === undefined || this.#asked.size === 0) return undefined;
     const questions = [...this.#asked].map(([key, { method, params }]) => [
       key,
@@ -180,7 +180,7 @@ export class StatelessCall extends ClientCall {
   }
 }
 
-/** A question of a server of the older era in the form of the newer one: without its own `_meta`, and ids of visits. */
+/** A question of a legacy server in modern form: without its own `_meta`, and without elicitation ids. */
 function asModern({ _meta, elicitationId, task, ...params }: JsonObject): JsonObject {
   return params;
 }

@@ -19,11 +19,11 @@ import type { Hub } from "../dispatch/hub.js";
 import { methodNotFound } from "../dispatch/hub.js";
 import type { Outlet } from "./outlet.js";
 import type { ParkedCalls } from "./parked-calls.js";
-import { type Questions, StatelessCall } from "./stateless-call.js";
+import { type InputRequests, StatelessCall } from "./stateless-call.js";
 
-/** Serves requests of the newer era, each by itself. */
+/** Serves requests of modern clients, which have no session. */
 export interface StatelessRequests {
-  /** Dispatches a request whose envelope was read. Returns how to cancel it, when the client goes away. */
+  /** Dispatches a request whose envelope was read. Returns how to cancel it when the client disconnects. */
   request(received: StatelessRequest, outlet: Outlet): () => void;
 }
 
@@ -41,7 +41,7 @@ export interface StatelessRequestsOptions {
   readonly onDefect: (error: unknown) => void;
 }
 
-/** Methods whose results say how long they may be cached. */
+/** Methods whose results have caching fields. */
 const cacheable: ReadonlySet<string> = new Set([
   "tools/list",
   "prompts/list",
@@ -51,8 +51,9 @@ const cacheable: ReadonlySet<string> = new Set([
   "server/discover",
 ]);
 
-// Whose state it is that a client returns with: of a call that waits here, or one of a server behind.
-const [ours, theirs] = ["p.", "u."];
+// Prefixes of `requestState`: of a call that is parked in the gateway, and of a state that a server returned.
+const parkedPrefix = "p.";
+const serverPrefix = "u.";
 
 export function createStatelessRequests(options: StatelessRequestsOptions): StatelessRequests {
   const { hub, dispatch, parked, onDefect } = options;
@@ -60,32 +61,41 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
     const { id, method, params } = request;
     const subject = subjectOf(request);
     const state = params?.requestState;
-    if (typeof state !== "string" || !state.startsWith(ours)) {
+    if (typeof state !== "string" || !state.startsWith(parkedPrefix)) {
       const { capabilities, logLevel } = envelope;
       const options = { subject, account, capabilities, logLevel, headers };
       const call = new StatelessCall({ id, method, params: ownParams(params ?? {}) }, options);
       dispatch(call);
       return call;
     }
-    const call = parked.take(state.slice(ours.length), account.principal, subject);
+    const call = parked.take(state.slice(parkedPrefix.length), account.principal, subject);
     if (call !== undefined) return call;
     throw new RpcError(
       rpcCodes.invalidParams,
-      "The requestState is unknown, or has expired. Send the request again, without it.",
+      "The requestState is unknown or has expired. Send the request again without it.",
     );
   };
 
-  const respond = (request: RpcRequest, call: StatelessCall, end: CallOutcome | Questions, outlet: Outlet): void => {
+  const respond = (
+    request: RpcRequest,
+    call: StatelessCall,
+    end: CallOutcome | InputRequests,
+    outlet: Outlet,
+  ): void => {
     const { id, method } = request;
     if ("questions" in end) {
       const state = parked.park(call, jsonLengthOf(end.questions) ?? 0);
       if (state === undefined) {
         call.cancel();
-        const message = "Too many calls wait for the input of their clients. Try again later.";
+        const message = "The limit of calls that wait for input is reached. Try again later.";
         outlet.respond({ jsonrpc: "2.0", id, error: { code: rpcCodes.failed, message } }, 200);
         return;
       }
-      const result = { resultType: "input_required", inputRequests: end.questions, requestState: `${ours}${state}` };
+      const result = {
+        resultType: "input_required",
+        inputRequests: end.questions,
+        requestState: `${parkedPrefix}${state}`,
+      };
       outlet.respond({ jsonrpc: "2.0", id, result: stamped(result, hub) }, 200);
     } else if (call.isCancelledByCaller) outlet.end();
     else if (end.fault !== undefined) outlet.respond({ jsonrpc: "2.0", id, error: end.fault }, end.status);
@@ -109,13 +119,13 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
         outlet.respond({ jsonrpc: "2.0", id, error: faultOf(error) }, status);
         return () => {};
       }
-      let isOver = false;
-      call.answer(params?.inputResponses);
+      let hasEnded = false;
+      call.respond(params?.inputResponses);
       const token = metaOf(params)?.progressToken;
       call.leg(outlet, isId(token) ? token : undefined, (end) => {
-        // A client that went away while a question was about to be sent does not return for it.
-        if (isOver && "questions" in end) return;
-        isOver = true;
+        // A client that disconnected before the question was sent does not return for it.
+        if (hasEnded && "questions" in end) return;
+        hasEnded = true;
         try {
           respond(request, call, end, outlet);
         } catch (error) {
@@ -123,15 +133,15 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
         }
       });
       return () => {
-        if (isOver) return;
-        isOver = true;
+        if (hasEnded) return;
+        hasEnded = true;
         call.cancel();
       };
     },
   };
 }
 
-/** What the gateway is, to those who ask before anything else. */
+/** The result of `server/discover`. */
 function discover(hub: Hub): JsonObject {
   return {
     supportedVersions: [...modernVersions],
@@ -140,17 +150,17 @@ function discover(hub: Hub): JsonObject {
   };
 }
 
-/** A result as the newer era has it. */
+/** A result in the form that modern clients expect. */
 function modernResult(method: string, result: JsonObject, hub: Hub): JsonObject {
   if (result.resultType === "input_required") {
     const { requestState } = result;
     return stamped(
-      typeof requestState === "string" ? { ...result, requestState: `${theirs}${requestState}` } : result,
+      typeof requestState === "string" ? { ...result, requestState: `${serverPrefix}${requestState}` } : result,
       hub,
     );
   }
   const meta = isObject(result._meta) ? result._meta : undefined;
-  // Keys that a copy gets afterwards cost ten times as much as the copy: these stand before it.
+  // Adding a key to a copy costs ten times as much as the copy, so these are created first.
   const whole: Record<string, unknown> = { resultType: undefined, _meta: undefined, ...result };
   whole.resultType = "complete";
   if (cacheable.has(method)) {
@@ -162,20 +172,20 @@ function modernResult(method: string, result: JsonObject, hub: Hub): JsonObject 
   return whole;
 }
 
-/** Says who answers, where nobody does yet. */
+/** Adds the server info if it is missing. */
 function stamped(result: JsonObject, { info }: Hub): JsonObject {
   const meta = isObject(result._meta) ? result._meta : {};
   return metaKeys.serverInfo in meta ? result : { ...result, _meta: { ...meta, [metaKeys.serverInfo]: info } };
 }
 
-/** Parameters as the server gets them: a state of its own is as it gave it. */
+/** The parameters for the server: a state that it returned is restored. */
 function ownParams(params: JsonObject): JsonObject {
   const { requestState } = params;
-  if (typeof requestState !== "string" || !requestState.startsWith(theirs)) return params;
-  return { ...params, requestState: requestState.slice(theirs.length) };
+  if (typeof requestState !== "string" || !requestState.startsWith(serverPrefix)) return params;
+  return { ...params, requestState: requestState.slice(serverPrefix.length) };
 }
 
-/** What a request is about: who comes back with input must come back for the same. */
+/** Identifies what a request is about, so that a client cannot return with input for something else. */
 function subjectOf({ method, params }: RpcRequest): string {
   return JSON.stringify([method, params?.name ?? params?.uri ?? null]);
 }

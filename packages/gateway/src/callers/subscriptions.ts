@@ -7,44 +7,46 @@ import {
   rpcCodes,
 } from "@wirescope/tool-server/internal";
 import type { Hub } from "../dispatch/hub.js";
-import { longestUri, type ResourceRoute } from "../dispatch/resource-routes.js";
-import type { NoticedList, Notices } from "../notices.js";
+import { maxUriLength, type ResourceRoute } from "../dispatch/resources.js";
+import type { ChangingList, GatewayEvents } from "../events.js";
 import type { Outlet } from "./outlet.js";
 
-/** Clients of the newer era that listen for changes, each on a request that is not answered until it ends. */
+/** Subscriptions of modern clients, each a request that gets its response when it ends. */
 export interface ClientSubscriptions {
   readonly size: number;
-  /** Begins to tell a client what it asks for. Returns how to end that where the client is gone. */
+  /** Starts a subscription. Returns how to end it when the client disconnects. */
   begin(request: RpcRequest, outlet: Outlet): () => void;
-  /** Ends all in good order. */
+  /** Ends all, with a response to each client. */
   close(): void;
 }
 
 export interface ClientSubscriptionsOptions {
   readonly hub: Hub;
-  readonly notices: Notices;
-  readonly most: number;
+  readonly events: Pick<GatewayEvents, "subscribe">;
+  /** The maximum number of subscriptions. */
+  readonly max: number;
   readonly onDefect: (error: unknown) => void;
 }
 
-const listFields: Readonly<Record<NoticedList, string>> = {
+const listFields: Readonly<Record<ChangingList, string>> = {
   tools: "toolsListChanged",
   prompts: "promptsListChanged",
   resources: "resourcesListChanged",
 };
 
-const mostResources = 1000;
+/** Resources of one subscription. */
+const maxResources = 1000;
 
 export function createClientSubscriptions({
   hub,
-  notices,
-  most,
+  events,
+  max,
   onDefect,
 }: ClientSubscriptionsOptions): ClientSubscriptions {
   const open = new Set<(isGraceful: boolean) => void>();
 
   const assertRoom = (): void => {
-    if (open.size >= most) throw new RpcError(rpcCodes.internalError, "Too many clients listen. Try again later.");
+    if (open.size >= max) throw new RpcError(rpcCodes.internalError, "Subscription limit reached. Try again later.");
   };
 
   const listen = async (
@@ -57,9 +59,9 @@ export function createClientSubscriptions({
     const filter = readFilter(request.params);
     const watched = await findAll(hub, filter.uris);
     if (isGone()) return undefined;
-    // Others may have begun meanwhile.
+    // Others may have started meanwhile.
     assertRoom();
-    const tell = (method: string, params: JsonObject = {}): void => {
+    const notify = (method: string, params: JsonObject = {}): void => {
       const _meta = { ...(isObject(params._meta) ? params._meta : {}), [metaKeys.subscriptionId]: id };
       if (outlet.isOpen) outlet.send({ jsonrpc: "2.0", method, params: { ...params, _meta } });
     };
@@ -67,20 +69,21 @@ export function createClientSubscriptions({
       ...Object.fromEntries([...filter.lists].map((list) => [listFields[list], true])),
       ...(watched.size === 0 ? {} : { resourceSubscriptions: [...watched.keys()] }),
     };
-    tell("notifications/subscriptions/acknowledged", { notifications: honored });
-    const unsubscribe = notices.subscribe({
-      onListChanged(list) {
-        if (filter.lists.has(list)) tell(`notifications/${list}/list_changed`);
+    notify("notifications/subscriptions/acknowledged", { notifications: honored });
+    const unsubscribe = events.subscribe({
+      "list-changed"({ list }) {
+        if (filter.lists.has(list)) notify(`notifications/${list}/list_changed`);
       },
-      onResourceUpdated(server, changed) {
+      "resource-updated"(updated) {
         for (const [uri, route] of watched) {
-          if (route.uri === changed && route.upstream.name === server) tell("notifications/resources/updated", { uri });
+          if (route.uri === updated.uri && route.server.name === updated.server)
+            notify("notifications/resources/updated", { uri });
         }
       },
     });
     const subscribed = [...watched.values()].map((route) => ({
       ...route,
-      isSubscribed: route.upstream.subscriptions.subscribe(route.uri).then(
+      isSubscribed: route.server.subscriptions.subscribe(route.uri).then(
         () => true,
         () => false,
       ),
@@ -88,9 +91,9 @@ export function createClientSubscriptions({
     const end = (isGraceful: boolean): void => {
       if (!open.delete(end)) return;
       unsubscribe();
-      for (const { upstream, uri, isSubscribed } of subscribed) {
-        // A subscription that was refused has ended already: to end it again would take it from another client.
-        void isSubscribed.then((is) => is && upstream.subscriptions.unsubscribe(uri));
+      for (const { server, uri, isSubscribed } of subscribed) {
+        // A refused subscription is already released; releasing it twice would drop another client's.
+        void isSubscribed.then((is) => is && server.subscriptions.unsubscribe(uri));
       }
       if (!isGraceful) return;
       const _meta = { [metaKeys.subscriptionId]: id, [metaKeys.serverInfo]: hub.info };
@@ -131,7 +134,7 @@ export function createClientSubscriptions({
 }
 
 function readFilter(params: JsonObject | undefined): {
-  readonly lists: ReadonlySet<NoticedList>;
+  readonly lists: ReadonlySet<ChangingList>;
   readonly uris: readonly string[];
 } {
   const filter = params?.notifications;
@@ -139,18 +142,18 @@ function readFilter(params: JsonObject | undefined): {
   if (!isObject(filter) || !Array.isArray(uris) || !uris.every((uri) => typeof uri === "string")) {
     throw new RpcError(
       rpcCodes.invalidParams,
-      "subscriptions/listen needs notifications: an object that says what to tell of.",
+      "subscriptions/listen requires an object `notifications`, and an array of strings if it has `resourceSubscriptions`.",
     );
   }
-  if (uris.length > mostResources || uris.some((uri) => uri.length > longestUri)) {
-    const message = `At most ${mostResources} resources can be listened for at once, by uris of at most ${longestUri} characters.`;
+  if (uris.length > maxResources || uris.some((uri) => uri.length > maxUriLength)) {
+    const message = `A subscription can have at most ${maxResources} resources, with URIs of at most ${maxUriLength} characters.`;
     throw new RpcError(rpcCodes.invalidParams, message);
   }
-  const lists = (Object.keys(listFields) as NoticedList[]).filter((list) => filter[listFields[list]] === true);
+  const lists = (Object.keys(listFields) as ChangingList[]).filter((list) => filter[listFields[list]] === true);
   return { lists: new Set(lists), uris };
 }
 
-/** The servers of resources; what no server has is left out. */
+/** The routes of resources; those that no server has are omitted. */
 async function findAll(hub: Hub, uris: readonly string[]): Promise<ReadonlyMap<string, ResourceRoute>> {
   const routes = await Promise.all(
     uris.map(async (uri) => {

@@ -13,9 +13,7 @@ function setUp(observer: CallObserver = {}) {
   const dispatch = createDispatch({
     hub: { has: () => true, handle: async () => ({ done: true }) },
     observers: joinObservers([observer], onDefect),
-    metrics: { refused() {} },
-    tell: Object.assign(() => {}, { isHeard: false }),
-    onDefect,
+    events: { emit() {}, reportDefect: onDefect },
     traceFields: createTraceFieldReader([]),
     retry: undefined,
   });

@@ -9,14 +9,13 @@ import {
 } from "@wirescope/tool-server/internal";
 import type { CallEnding, CallObserver } from "../call-observer.js";
 import type { ClientAccount, ClientCall } from "../client-call.js";
-import type { Teller } from "../events.js";
-import type { Metrics } from "../metrics.js";
+import type { GatewayEvents } from "../events.js";
 import type { TraceFieldReader } from "../trace-fields.js";
 import type { Hub } from "./hub.js";
 
-/** Lets calls run within the limits of their clients, and settles them. */
+/** Runs calls within the limits of their clients, and settles them. */
 export interface Dispatch {
-  /** Handles a call, and settles it, whatever happens. */
+  /** Handles a call, and settles it in every case. */
   (call: ClientCall): void;
   /** Counts a request that is handled elsewhere, such as `initialize`. Throws an RpcError if the client has reached a limit. */
   count(account: ClientAccount): void;
@@ -25,10 +24,7 @@ export interface Dispatch {
 export interface DispatchOptions {
   readonly hub: Pick<Hub, "has" | "handle">;
   readonly observers: Required<CallObserver>;
-  readonly metrics: Pick<Metrics, "refused">;
-  readonly tell: Teller;
-  readonly onDefect: (error: unknown) => void;
-  /** Reads what clients say of traces. */
+  readonly events: Pick<GatewayEvents, "emit" | "reportDefect">;
   readonly traceFields: TraceFieldReader;
   /** Default: a call that failed is not dispatched again. */
   readonly retry: RetryCall | undefined;
@@ -43,18 +39,17 @@ export interface FailedCall {
 }
 
 /**
- * Dispatches a call again once the reason of its failure is removed; undefined if that cannot be. Rejects with an RpcError or a
- * ToolServerError.
+ * Dispatches a call again once the reason of its failure is removed; undefined if that is not possible. Rejects with an RpcError
+ * or a ToolServerError.
  */
 export type RetryCall = (failed: FailedCall) => Promise<JsonObject> | undefined;
 
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { hub, observers, metrics, tell, onDefect, traceFields, retry } = options;
+  const { hub, observers, events, traceFields, retry } = options;
 
   const refused = (account: ClientAccount, limit: "concurrency" | "rate"): RpcError => {
-    const refusal = tooMuch(limit);
-    metrics.refused(`client-${limit}`);
-    tell({ kind: "refused", limit: `client-${limit}`, reason: `${account.label}: ${refusal.message}` });
+    const refusal = limitReached(limit);
+    events.emit({ kind: "refused", limit: `client-${limit}`, reason: `${account.label}: ${refusal.message}` });
     return refusal;
   };
 
@@ -73,7 +68,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     try {
       outcome = await handle(call);
     } catch (error) {
-      if (!(error instanceof RpcError) && !ToolServerError.is(error)) onDefect(error);
+      if (!(error instanceof RpcError) && !ToolServerError.is(error)) events.reportDefect(error);
       outcome = { fault: faultOf(error), status: statusOf(error) };
     }
     const ending: CallEnding = {
@@ -86,12 +81,12 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     settle(call, outcome);
   };
 
-  /** What writes the response may throw: that is a defect, and not the end of the process. */
+  /** Writing the response may throw: that is a defect, and must not end the process. */
   const settle = (call: ClientCall, outcome: CallOutcome): void => {
     try {
       call.settle(outcome);
     } catch (error) {
-      onDefect(error);
+      events.reportDefect(error);
     }
   };
 
@@ -105,7 +100,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     call.isKnown = hub.has(call.method, call.era);
     call.traceFields = traceFields.read(call.params, call.headers);
     observers.started(call);
-    run(call).catch(onDefect);
+    run(call).catch(events.reportDefect);
   };
 
   return Object.assign(dispatch, {
@@ -122,10 +117,10 @@ function howOf(call: ClientCall, { result, fault }: CallOutcome): CallEnding["ho
   return result.resultType === "input_required" ? "input" : "ok";
 }
 
-function tooMuch(limit: "concurrency" | "rate"): RpcError {
-  const what =
+function limitReached(limit: "concurrency" | "rate"): RpcError {
+  const problem =
     limit === "concurrency" ? "This client has too many requests in flight." : "This client sends requests too fast.";
-  return new RpcError(rpcCodes.failed, `${what} Wait for responses, and try again.`, {
+  return new RpcError(rpcCodes.failed, `${problem} Wait for responses and try again.`, {
     data: { reason: "OVERLOADED" },
     status: 429,
   });

@@ -1,59 +1,65 @@
 import { quoted, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
-import { longestName } from "../catalogue/exposed-name.js";
-import { type Offered, type OfferedTool, offeredAs } from "../catalogue/offered.js";
-import type { Upstream } from "../servers/upstream.js";
+import { maxNameLength } from "../servers/exposed-name.js";
+import { type Offered, type OfferedTool, offeredAs } from "../servers/offered.js";
+import type { GatewayServer } from "../servers/server.js";
 
 interface Kinds {
   readonly tools: OfferedTool;
   readonly prompts: Offered;
 }
 
-/** Something that is offered, and the server that has it. */
+/** An offered item, and the server that has it. */
 export interface Found<Item> {
-  readonly upstream: Upstream;
+  readonly server: GatewayServer;
   readonly item: Item;
 }
 
 /**
- * Finds what is offered under a name. Where it is not known, the servers are asked that could have it. Rejects with an
- * RpcError that says why there is none: the name is unknown, or the server is not there.
+ * Finds what is offered under a name. If it is not cached, the servers that could have it are asked. Rejects with an RpcError: the
+ * name is unknown, or its server is not available.
  */
 export async function findOffered<Kind extends keyof Kinds>(
-  upstreams: readonly Upstream[],
+  servers: readonly GatewayServer[],
   kind: Kind,
   name: string,
 ): Promise<Found<Kinds[Kind]>> {
-  const found = findKnown(upstreams, kind, name);
+  const found = findKnown(servers, kind, name);
   if (found !== undefined) return found;
-  // The name tells the server, but for one that is so long that it had to be cut.
-  const candidates = upstreams.filter(({ prefix }) => name.startsWith(prefix.slice(0, longestName / 2)));
-  await Promise.all(candidates.map((upstream) => upstream[kind].get()));
+  // The name starts with the server's prefix, which is cut if it is very long.
+  const candidates = servers.filter(({ prefix }) => name.startsWith(prefix.slice(0, maxNameLength / 2)));
+  await Promise.all(candidates.map((server) => server[kind].get()));
   const late = findKnown(candidates, kind, name);
   if (late !== undefined) return late;
-  const absent = candidates.find((upstream) => upstream[kind].known === undefined)?.status();
+  const absent = candidates.find((server) => server[kind].known === undefined)?.status();
+  const title = kind === "tools" ? "Tool" : "Prompt";
   if (absent !== undefined) {
-    const why = absent.failure?.message ?? "It has not connected yet.";
-    const message = `${quoted(name)} is of the server ${JSON.stringify(absent.name)}, which is not available. ${why}`;
+    const { failure } = absent;
+    const state = failure === undefined ? "has not connected yet. Try again later." : `is down: ${failure.message}`;
+    const message = `${title} ${plain(name)} is unavailable because server ${plain(absent.name)} ${state}`;
     throw new RpcError(rpcCodes.failed, message, {
       data: { reason: absent.failure?.code ?? "SERVER_UNAVAILABLE", server: absent.name },
     });
   }
-  const what = kind === "tools" ? "tool" : "prompt";
   throw new RpcError(
     rpcCodes.invalidParams,
-    `There is no ${what} ${quoted(name)}. List the ${kind} for those that there are.`,
+    `${title} ${quoted(name)} does not exist. Call ${kind}/list for the names.`,
   );
 }
 
-/** What is offered under a name, as far as it is known. */
+/** A name without quotes if it cannot be confused with the sentence around it. */
+function plain(name: string): string {
+  return /^[\w-]{1,64}$/.test(name) ? name : quoted(name);
+}
+
+/** What is offered under a name, in the cached lists. */
 export function findKnown<Kind extends keyof Kinds>(
-  upstreams: readonly Upstream[],
+  servers: readonly GatewayServer[],
   kind: Kind,
   name: string,
 ): Found<Kinds[Kind]> | undefined {
-  for (const upstream of upstreams) {
-    const item = offeredAs<Offered>(upstream[kind].known, name);
-    if (item !== undefined) return { upstream, item: item as Kinds[Kind] };
+  for (const server of servers) {
+    const item = offeredAs<Offered>(server[kind].known, name);
+    if (item !== undefined) return { server, item: item as Kinds[Kind] };
   }
   return undefined;
 }

@@ -1,7 +1,6 @@
 import {
   type Era,
   type Implementation,
-  isLevelAtLeast,
   isLogLevel,
   type JsonObject,
   quoted,
@@ -9,41 +8,41 @@ import {
   rpcCodes,
 } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
-import type { Notices } from "../notices.js";
-import type { Upstream } from "../servers/upstream.js";
-import { createLogLimit } from "./log-limit.js";
+import type { GatewayServer } from "../servers/server.js";
 import { complete, getPrompt, listPrompts } from "./prompts.js";
-import { createResourceRoutes, type ResourceRoutes } from "./resource-routes.js";
-import { readResource, subscribeResource, unsubscribeResource } from "./resources.js";
+import {
+  createResourceRoutes,
+  type ResourceRoutes,
+  readResource,
+  subscribeResource,
+  unsubscribeResource,
+} from "./resources.js";
 import { readStatus, statusResource, statusUri, unavailableText } from "./status.js";
 import { callTool, listTools } from "./tools.js";
 
-/** All servers as one: what a client asks is asked of the server that has it. */
+/** All servers as one: a call is forwarded to the server that has the tool, prompt or resource. */
 export interface Hub {
   readonly info: Implementation;
   readonly routes: ResourceRoutes;
   readonly capabilities: JsonObject;
-  /** What the servers say of how they are used, and which are not available. */
+  /** The instructions of all servers, and which servers are not available. */
   instructions(): string;
-  /** Whether there is such a method in an era, besides those that the transport answers itself. */
+  /** Whether a method exists in an era, other than those that the endpoint handles itself. */
   has(method: string, era: Era): boolean;
   /** Handles a call. Throws or rejects with an RpcError or a ToolServerError. */
   handle(call: ClientCall): Promise<JsonObject>;
-  /** A server sent a notification, on the stream of this call if it is known. */
-  onNotification(upstream: Upstream, method: string, params: JsonObject, call: ClientCall | undefined): void;
 }
 
 export interface HubOptions {
   readonly info: Implementation;
-  readonly upstreams: () => readonly Upstream[];
+  readonly servers: () => readonly GatewayServer[];
   /** Whether a server that needs a sign-in offers a tool for it. */
   readonly offersSignIn: boolean;
-  readonly notices: Notices;
 }
 
 type Method = (call: ClientCall) => Promise<JsonObject>;
 
-/** What clients are told that there is. Servers come and go, so it is all of it at all times. */
+/** Always all capabilities, because servers come and go. */
 const capabilities: JsonObject = {
   tools: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
@@ -52,26 +51,26 @@ const capabilities: JsonObject = {
   logging: {},
 };
 
-export function createHub({ info, upstreams, offersSignIn, notices }: HubOptions): Hub {
-  const routes = createResourceRoutes(upstreams);
-  const logLimit = createLogLimit<Upstream>();
+export function createHub({ info, servers, offersSignIn }: HubOptions): Hub {
+  const routes = createResourceRoutes(servers);
   const common: Readonly<Record<string, Method>> = {
-    "tools/list": onePage(({ era }) => listTools(upstreams(), era, offersSignIn)),
-    "tools/call": (call) => callTool(upstreams(), routes, call, offersSignIn),
-    "prompts/list": onePage(() => listPrompts(upstreams())),
-    "prompts/get": (call) => getPrompt(upstreams(), routes, call),
+    "tools/list": onePage(({ era }) => listTools(servers(), era, offersSignIn)),
+    "tools/call": (call) => callTool(servers(), routes, call, offersSignIn),
+    "prompts/list": onePage(() => listPrompts(servers())),
+    "prompts/get": (call) => getPrompt(servers(), routes, call),
     "resources/list": onePage(async () => ({ resources: [...(await routes.list()), statusResource] })),
     "resources/templates/list": onePage(async () => ({ resourceTemplates: await routes.listTemplates() })),
     "resources/read": async (call) =>
-      call.params.uri === statusUri ? readStatus(upstreams()) : readResource(routes, call),
-    "completion/complete": (call) => complete(upstreams(), routes, call),
+      call.params.uri === statusUri ? readStatus(servers()) : readResource(routes, call),
+    "completion/complete": (call) => complete(servers(), routes, call),
   };
   const legacy: Readonly<Record<string, Method>> = {
     ping: async () => ({}),
     "resources/subscribe": (call) => subscribeResource(routes, call),
     "resources/unsubscribe": (call) => unsubscribeResource(call),
     "logging/setLevel": async ({ params: { level }, session }) => {
-      if (!isLogLevel(level)) throw new RpcError(rpcCodes.invalidParams, "level must be one of debug to emergency.");
+      if (!isLogLevel(level))
+        throw new RpcError(rpcCodes.invalidParams, 'logging/setLevel requires a `level` from "debug" to "emergency".');
       session?.setLogLevel(level);
       return {};
     },
@@ -81,35 +80,16 @@ export function createHub({ info, upstreams, offersSignIn, notices }: HubOptions
     modern: common,
   };
 
-  const log = (upstream: Upstream, params: JsonObject, call: ClientCall | undefined): void => {
-    const { level, logger } = params;
-    if (!isLogLevel(level)) return;
-    const told = {
-      ...params,
-      logger: typeof logger === "string" && logger !== "" ? `${upstream.name}/${logger}` : upstream.name,
-    };
-    if (call === undefined) {
-      const leftOut = logLimit.pass(upstream);
-      if (leftOut === undefined) return;
-      const data = `${leftOut} messages of this server were left out: it says more than all clients can be told.`;
-      if (leftOut > 0) notices.onLog("warning", { level: "warning", logger: upstream.name, data });
-      notices.onLog(level, told);
-      return;
-    }
-    const least = call.logLevel ?? (call.era === "legacy" ? "debug" : undefined);
-    if (least !== undefined && isLevelAtLeast(level, least)) call.notify("notifications/message", told);
-  };
-
   return {
     info,
     routes,
     capabilities,
     instructions() {
-      const parts = upstreams().flatMap(({ name, description }) =>
+      const parts = servers().flatMap(({ name, description }) =>
         description?.instructions === undefined ? [] : [`## ${name}\n\n${shortened(description.instructions)}`],
       );
       const intro = "Tools and prompts of several servers, named server__name.";
-      return [intro, unavailableText(upstreams()) ?? [], ...parts].flat().join("\n\n");
+      return [intro, unavailableText(servers()) ?? [], ...parts].flat().join("\n\n");
     },
     has: (method, era) => Object.hasOwn(tables[era], method),
     handle(call) {
@@ -118,33 +98,25 @@ export function createHub({ info, upstreams, offersSignIn, notices }: HubOptions
       if (method === undefined) throw methodNotFound(call.method);
       return method(call);
     },
-    onNotification(upstream, method, params, call) {
-      if (method === "notifications/message") log(upstream, params, call);
-      else if (method === "notifications/resources/updated" && typeof params.uri === "string") {
-        notices.onResourceUpdated(upstream.name, params.uri);
-      } else if (method === "notifications/elicitation/complete" && typeof params.elicitationId === "string") {
-        notices.onVisitCompleted(params.elicitationId, params);
-      }
-    },
   };
 }
 
-/** How much of what a server says of its use is passed on, in characters: every client gets that of all servers at once. */
-const longestInstructions = 16_384;
+/** The maximum length of the instructions of one server, in characters: a client receives those of all servers at once. */
+const maxInstructionsLength = 16_384;
 
 function shortened(text: string): string {
-  return text.length > longestInstructions ? `${text.slice(0, longestInstructions)}…` : text;
+  return text.length > maxInstructionsLength ? `${text.slice(0, maxInstructionsLength)}…` : text;
 }
 
-/** That a method does not exist; over HTTP, in the newer era, with 404. */
+/** The error for an unknown method; for modern clients over HTTP, with status 404. */
 export function methodNotFound(method: string): RpcError {
-  return new RpcError(rpcCodes.methodNotFound, `There is no method ${quoted(method)}.`, { status: 404 });
+  return new RpcError(rpcCodes.methodNotFound, `Method ${quoted(method)} does not exist.`, { status: 404 });
 }
 
-/** A list that is one page, so that there is no cursor to go on from. */
+/** A list in one page: it returns no cursor, so it accepts none. */
 function onePage(list: Method): Method {
   return async (call) => {
     if (call.params.cursor === undefined) return list(call);
-    throw new RpcError(rpcCodes.invalidParams, "The cursor is unknown: the gateway gives its lists in one page.");
+    throw new RpcError(rpcCodes.invalidParams, "The cursor is unknown: the gateway returns its lists in one page.");
   };
 }

@@ -1,31 +1,31 @@
 import { isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
-import { definitionsOf } from "../catalogue/offered.js";
 import type { ClientCall } from "../client-call.js";
-import type { Upstream } from "../servers/upstream.js";
+import { definitionsOf } from "../servers/offered.js";
+import type { GatewayServer } from "../servers/server.js";
 import { findOffered } from "./find-offered.js";
-import type { ResourceRoutes } from "./resource-routes.js";
+import type { ResourceRoutes } from "./resources.js";
 
-/** The prompts of all servers that answered in time. */
-export async function listPrompts(upstreams: readonly Upstream[]): Promise<JsonObject> {
-  const lists = await Promise.all(upstreams.map((upstream) => upstream.prompts.get()));
+/** The prompts of all servers that responded in time. */
+export async function listPrompts(servers: readonly GatewayServer[]): Promise<JsonObject> {
+  const lists = await Promise.all(servers.map((server) => server.prompts.get()));
   return { prompts: definitionsOf(lists) };
 }
 
-/** Gets a prompt of whichever server has it. */
+/** Gets a prompt from the server that has it. */
 export async function getPrompt(
-  upstreams: readonly Upstream[],
+  servers: readonly GatewayServer[],
   routes: ResourceRoutes,
   call: ClientCall,
 ): Promise<JsonObject> {
   const { params } = call;
   const { name } = params;
-  if (typeof name !== "string") throw new RpcError(rpcCodes.invalidParams, "A prompt needs its name, as a string.");
-  const { upstream, item } = await findOffered(upstreams, "prompts", name);
-  call.setRoute(upstream.name, item.original);
-  const result = await upstream.forward(call, { method: "prompts/get", params: { ...params, name: item.original } });
+  if (typeof name !== "string") throw new RpcError(rpcCodes.invalidParams, "prompts/get requires a string `name`.");
+  const { server, item } = await findOffered(servers, "prompts", name);
+  call.setRoute(server.name, item.original);
+  const result = await server.forward(call, { method: "prompts/get", params: { ...params, name: item.original } });
   const messages = Array.isArray(result.messages) ? result.messages : [];
   routes.learn(
-    upstream,
+    server,
     messages.map((message: unknown) => (isObject(message) ? message.content : undefined)),
   );
   return result;
@@ -33,34 +33,34 @@ export async function getPrompt(
 
 /** Completes an argument of a prompt or of a template. */
 export async function complete(
-  upstreams: readonly Upstream[],
+  servers: readonly GatewayServer[],
   routes: ResourceRoutes,
   call: ClientCall,
 ): Promise<JsonObject> {
   const { params } = call;
   const ref = isObject(params.ref) ? params.ref : {};
   if (ref.type === "ref/prompt" && typeof ref.name === "string") {
-    const { upstream, item } = await findOffered(upstreams, "prompts", ref.name);
-    call.setRoute(upstream.name, item.original);
+    const { server, item } = await findOffered(servers, "prompts", ref.name);
+    call.setRoute(server.name, item.original);
     const known = { ...params, ref: { ...ref, name: item.original } };
-    return completeAt(upstream, known, call);
+    return completeAt(server, known, call);
   }
   if (ref.type === "ref/resource" && typeof ref.uri === "string") {
-    const { upstream, uri } = await routes.find(ref.uri);
-    call.setRoute(upstream.name, uri);
-    return completeAt(upstream, { ...params, ref: { ...ref, uri } }, call);
+    const { server, uri } = await routes.find(ref.uri);
+    call.setRoute(server.name, uri);
+    return completeAt(server, { ...params, ref: { ...ref, uri } }, call);
   }
   throw new RpcError(
     rpcCodes.invalidParams,
-    "A completion needs ref: of a prompt with its name, or of a resource with its uri.",
+    "completion/complete requires a `ref` to a prompt with a `name`, or to a resource with a `uri`.",
   );
 }
 
-/** A server that completes nothing has nothing to say, which is no failure. */
-async function completeAt(upstream: Upstream, params: JsonObject, call: ClientCall): Promise<JsonObject> {
-  const { description } = upstream;
+/** A server without the capability completes nothing, which is not a failure. */
+async function completeAt(server: GatewayServer, params: JsonObject, call: ClientCall): Promise<JsonObject> {
+  const { description } = server;
   if (description !== undefined && description.capabilities.completions === undefined) {
     return { completion: { values: [], hasMore: false } };
   }
-  return upstream.forward(call, { method: "completion/complete", params });
+  return server.forward(call, { method: "completion/complete", params });
 }

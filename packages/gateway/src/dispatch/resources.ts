@@ -1,14 +1,15 @@
-import { isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
-import type { ClientCall } from "../client-call.js";
-import { longestUri, type ResourceRoutes, watchedResource } from "./resource-routes.js";
+import { isObject, type JsonObject, quoted, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
+import type { ClientCall, WatchedResource } from "../client-call.js";
+import type { GatewayServer } from "../servers/server.js";
+import { parsePrefixedUri, prefixedUri, templateFit } from "./resource-uri.js";
 
-/** Reads a resource of whichever server has it. */
+/** Reads a resource from the server that has it. */
 export async function readResource(routes: ResourceRoutes, call: ClientCall): Promise<JsonObject> {
   const { params } = call;
-  const asked = uriOf(params);
-  const { upstream, uri } = await routes.find(asked);
-  call.setRoute(upstream.name, uri);
-  const result = await upstream.forward(call, { method: "resources/read", params: { ...params, uri } });
+  const asked = uriOf(call);
+  const { server, uri } = await routes.find(asked);
+  call.setRoute(server.name, uri);
+  const result = await server.forward(call, { method: "resources/read", params: { ...params, uri } });
   if (uri === asked || !Array.isArray(result.contents)) return result;
   const contents = result.contents.map((part: unknown) =>
     isObject(part) && part.uri === uri ? { ...part, uri: asked } : part,
@@ -16,24 +17,146 @@ export async function readResource(routes: ResourceRoutes, call: ClientCall): Pr
   return { ...result, contents };
 }
 
-/** Begins to tell a session when a resource changes. */
+/** Subscribes a session to a resource. */
 export async function subscribeResource(routes: ResourceRoutes, call: ClientCall): Promise<JsonObject> {
-  const asked = uriOf(call.params);
-  if (asked.length > longestUri) {
-    throw new RpcError(rpcCodes.invalidParams, `A resource is watched by a uri of at most ${longestUri} characters.`);
+  const asked = uriOf(call);
+  if (asked.length > maxUriLength) {
+    throw new RpcError(
+      rpcCodes.invalidParams,
+      `resources/subscribe accepts a URI of at most ${maxUriLength} characters.`,
+    );
   }
   const route = await routes.find(asked);
-  call.setRoute(route.upstream.name, route.uri);
+  call.setRoute(route.server.name, route.uri);
   await call.session?.watch(asked, watchedResource(route));
   return {};
 }
 
 export async function unsubscribeResource(call: ClientCall): Promise<JsonObject> {
-  call.session?.unwatch(uriOf(call.params));
+  call.session?.unwatch(uriOf(call));
   return {};
 }
 
-function uriOf({ uri }: JsonObject): string {
+function uriOf({ method, params: { uri } }: ClientCall): string {
   if (typeof uri === "string") return uri;
-  throw new RpcError(rpcCodes.invalidParams, "The URI of the resource is missing, or not a string.");
+  throw new RpcError(rpcCodes.invalidParams, `${method} requires a string \`uri\`.`);
+}
+
+/** A resource: the server that has it, and the server's own URI for it. */
+export interface ResourceRoute {
+  readonly server: GatewayServer;
+  readonly uri: string;
+}
+
+/** The resource for a client that subscribes to it. */
+export function watchedResource({ server: { name, subscriptions }, uri }: ResourceRoute): WatchedResource {
+  return {
+    server: name,
+    uri,
+    subscribe: () => subscriptions.subscribe(uri),
+    unsubscribe: () => subscriptions.unsubscribe(uri),
+  };
+}
+
+/** Finds the server that has a resource. */
+export interface ResourceRoutes {
+  /** Rejects with an RpcError if no server has it. */
+  find(uri: string): Promise<ResourceRoute>;
+  /** Remembers which server mentioned resources in a result: they may be in no list. */
+  learn(server: GatewayServer, content: unknown): void;
+  /** The resources of all servers, each with a URI that identifies its server. */
+  list(): Promise<readonly JsonObject[]>;
+  listTemplates(): Promise<readonly JsonObject[]>;
+}
+
+const maxLearned = 10_000;
+/** The maximum length of a URI that is kept after a request, in characters. */
+export const maxUriLength = 8192;
+
+export function createResourceRoutes(servers: () => readonly GatewayServer[]): ResourceRoutes {
+  /** The server that mentioned a URI, the latest last. */
+  const learned = new Map<string, string>();
+
+  const lookUp = (uri: string): GatewayServer | undefined => {
+    const all = servers();
+    const listed = all.find(({ resources }) => resources.known?.some((resource) => resource.uri === uri));
+    if (listed !== undefined) return listed;
+    const source = learned.get(uri);
+    return all.find(({ name }) => name === source) ?? bestFit(all, uri);
+  };
+
+  const distinguish = (
+    lists: readonly (readonly JsonObject[] | undefined)[],
+    all: readonly GatewayServer[],
+    field: "uri" | "uriTemplate",
+  ): JsonObject[] => {
+    const counts = new Map<unknown, number>();
+    // A duplicate within one server counts once.
+    const distinct = lists.map((list) => [...new Map(list?.map((item) => [item[field], item])).values()]);
+    for (const item of distinct.flat()) counts.set(item[field], (counts.get(item[field]) ?? 0) + 1);
+    return distinct.flatMap((list, index) =>
+      list.map((item) => {
+        const uri = String(item[field]);
+        const server = all[index]?.name ?? "";
+        return (counts.get(item[field]) ?? 0) > 1 ? { ...item, [field]: prefixedUri(server, uri) } : item;
+      }),
+    );
+  };
+
+  return {
+    async find(text) {
+      const prefixed = parsePrefixedUri(text);
+      const named = prefixed && servers().find(({ name }) => name === prefixed.server);
+      if (prefixed !== undefined && named !== undefined) return { server: named, uri: prefixed.uri };
+      const known = lookUp(text);
+      if (known !== undefined) return { server: known, uri: text };
+      const all = servers();
+      await Promise.all(all.flatMap(({ resources, templates }) => [resources.get(), templates.get()]));
+      const late = lookUp(text);
+      if (late !== undefined) return { server: late, uri: text };
+      const able = all.filter(({ description }) => description?.capabilities.resources !== undefined);
+      const [only] = able;
+      // A server may have resources that it does not list.
+      if (only !== undefined && able.length === 1) return { server: only, uri: text };
+      throw new RpcError(rpcCodes.invalidParams, `No server has the resource ${quoted(text)}.`, {
+        data: { uri: text },
+      });
+    },
+    learn({ name }, content) {
+      if (!Array.isArray(content)) return;
+      for (const block of content) {
+        if (!isObject(block) || (block.type !== "resource_link" && block.type !== "resource")) continue;
+        const uri = isObject(block.resource) ? block.resource.uri : block.uri;
+        if (typeof uri !== "string" || uri.length > maxUriLength) continue;
+        learned.delete(uri);
+        learned.set(uri, name);
+        const [oldest] = learned.keys();
+        if (learned.size > maxLearned && oldest !== undefined) learned.delete(oldest);
+      }
+    },
+    async list() {
+      const all = servers();
+      return distinguish(await Promise.all(all.map(({ resources }) => resources.get())), all, "uri");
+    },
+    async listTemplates() {
+      const all = servers();
+      return distinguish(await Promise.all(all.map(({ templates }) => templates.get())), all, "uriTemplate");
+    },
+  };
+}
+
+/** The server with the template that fits a URI best. A template also fits itself, because completions name it. */
+function bestFit(all: readonly GatewayServer[], uri: string): GatewayServer | undefined {
+  let best: GatewayServer | undefined;
+  let bestScore = -1;
+  for (const server of all) {
+    for (const { uriTemplate } of server.templates.known ?? []) {
+      const template = String(uriTemplate);
+      const score = template === uri ? Number.POSITIVE_INFINITY : (templateFit(template, uri) ?? -1);
+      if (score <= bestScore) continue;
+      best = server;
+      bestScore = score;
+    }
+  }
+  return best;
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@wirescope/tool-server/internal";
-import type { Upstream } from "../servers/upstream.js";
+import type { GatewayServer } from "../servers/server.js";
 
-/** The resource with the state of each server behind the gateway. No server can take its URI: theirs begin with their name and a slash. */
+/** The resource with the state of each server. It cannot collide: the URIs of servers have a name and a slash after the scheme. */
 export const statusUri = "wirescope://status";
 
 const statusMimeType = "application/json";
@@ -15,30 +15,30 @@ export const statusResource: JsonObject = {
   mimeType: statusMimeType,
 };
 
-/** What a client that reads the resource gets. */
-export function readStatus(upstreams: readonly Upstream[]): JsonObject {
-  const servers = upstreams.map((upstream) => {
-    const { name, tools, failure } = upstream.status();
-    const state = availabilityOf(upstream);
+/** The content of the resource. */
+export function readStatus(servers: readonly GatewayServer[]): JsonObject {
+  const statuses = servers.map((server) => {
+    const { name, tools, failure } = server.status();
+    const state = availabilityOf(server);
     if (state === "failing") {
-      return { name, state, code: failure?.code, reason: upstream.redact(failure?.message ?? "") };
+      return { name, state, code: failure?.code, reason: server.redact(failure?.message ?? "") };
     }
     return { name, state, tools };
   });
-  const text = JSON.stringify({ servers }, undefined, 2);
+  const text = JSON.stringify({ servers: statuses }, undefined, 2);
   return { contents: [{ uri: statusUri, mimeType: statusMimeType, text }] };
 }
 
-/** What the instructions say about servers that failed, whose tools are missing; undefined if none did. */
-export function unavailableText(upstreams: readonly Upstream[]): string | undefined {
-  const lines = upstreams.flatMap((upstream) => {
-    if (availabilityOf(upstream) !== "failing") return [];
-    const { name, failure } = upstream.status();
-    return [`- ${name}: ${shortened(upstream.redact(failure?.message ?? ""))}`];
+/** The part of the instructions about failed servers; undefined if none failed. */
+export function unavailableText(servers: readonly GatewayServer[]): string | undefined {
+  const lines = servers.flatMap((server) => {
+    if (availabilityOf(server) !== "failing") return [];
+    const { name, failure } = server.status();
+    return [`- ${name}: ${shortened(server.redact(failure?.message ?? ""))}`];
   });
   if (lines.length === 0) return undefined;
   return [
-    "## Not available now",
+    "## Currently unavailable",
     "",
     `These servers are not connected, so their tools are missing. The resource ${statusUri} has the current state.`,
     "",
@@ -46,14 +46,14 @@ export function unavailableText(upstreams: readonly Upstream[]): string | undefi
   ].join("\n");
 }
 
-function availabilityOf(upstream: Upstream): "connected" | "connecting" | "failing" {
-  const { state, failure } = upstream.status();
-  // A server that failed before is failing while it is tried again, too.
+function availabilityOf(server: GatewayServer): "connected" | "connecting" | "failing" {
+  const { state, failure } = server.status();
+  // A server that failed is still failing while it reconnects.
   if (state === "READY") return "connected";
   return failure === undefined ? "connecting" : "failing";
 }
 
-/** How much of a reason the instructions repeat, in characters. */
+/** The maximum length of a reason in the instructions, in characters. */
 const maxReasonLength = 300;
 
 function shortened(text: string): string {

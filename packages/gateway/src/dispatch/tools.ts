@@ -1,54 +1,109 @@
 import { type Era, isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
-import { definitionsOf } from "../catalogue/offered.js";
-import { assertParamHeaders, buildParamHeaders } from "../catalogue/param-headers.js";
 import type { ClientCall } from "../client-call.js";
-import type { Upstream } from "../servers/upstream.js";
+import { exposedName } from "../servers/exposed-name.js";
+import { definitionsOf, type Offered } from "../servers/offered.js";
+import { assertParamHeaders, buildParamHeaders } from "../servers/param-headers.js";
+import type { GatewayServer } from "../servers/server.js";
 import { findKnown, findOffered } from "./find-offered.js";
-import type { ResourceRoutes } from "./resource-routes.js";
-import { callSignInTool, signInTools } from "./sign-in-tool.js";
+import type { ResourceRoutes } from "./resources.js";
 
-/** The tools of all servers that answered in time. */
-export async function listTools(upstreams: readonly Upstream[], era: Era, offersSignIn: boolean): Promise<JsonObject> {
-  const lists = await Promise.all(upstreams.map((upstream) => upstream.tools.get()));
-  const tools = definitionsOf([...lists, offersSignIn ? signInTools(upstreams) : undefined]);
+/** The tools of all servers that responded in time. */
+export async function listTools(
+  servers: readonly GatewayServer[],
+  era: Era,
+  offersSignIn: boolean,
+): Promise<JsonObject> {
+  const lists = await Promise.all(servers.map((server) => server.tools.get()));
+  const tools = definitionsOf([...lists, offersSignIn ? signInTools(servers) : undefined]);
   return { tools: era === "legacy" ? tools.map(asLegacyTool) : tools };
 }
 
-/** Calls a tool of the server that has it. */
+/** Calls a tool on the server that has it. */
 export async function callTool(
-  upstreams: readonly Upstream[],
+  servers: readonly GatewayServer[],
   routes: ResourceRoutes,
   call: ClientCall,
   offersSignIn: boolean,
 ): Promise<JsonObject> {
   const { name, arguments: args } = call.params;
-  if (typeof name !== "string")
-    throw new RpcError(rpcCodes.invalidParams, "A call of a tool needs its name, as a string.");
-  const known = findKnown(upstreams, "tools", name);
-  const signedIn = known === undefined && offersSignIn ? callSignInTool(upstreams, name, call) : undefined;
+  if (typeof name !== "string") throw new RpcError(rpcCodes.invalidParams, "tools/call requires a string `name`.");
+  const known = findKnown(servers, "tools", name);
+  const signedIn = known === undefined && offersSignIn ? callSignInTool(servers, name, call) : undefined;
   if (signedIn !== undefined) return signedIn;
-  const { upstream, item } = known ?? (await findOffered(upstreams, "tools", name));
+  const { server, item } = known ?? (await findOffered(servers, "tools", name));
   const { paramHeaders, original } = item;
-  call.setRoute(upstream.name, original);
+  call.setRoute(server.name, original);
   if (call.era === "modern" && call.headers !== undefined) assertParamHeaders(paramHeaders, args, call.headers);
   const headers = paramHeaders.length === 0 ? undefined : buildParamHeaders(paramHeaders, args);
   const params = { ...call.params, name: original };
-  const result = await upstream.forward(call, { method: "tools/call", params, headers });
-  routes.learn(upstream, result.content);
+  const result = await server.forward(call, { method: "tools/call", params, headers });
+  routes.learn(server, result.content);
   return call.era === "legacy" ? asLegacyResult(result) : result;
 }
 
-/** A client of the older era takes only schemas of objects for what a tool gives. */
+/** Legacy clients accept only an object schema as the output schema of a tool. */
 function asLegacyTool(tool: JsonObject): JsonObject {
   const { outputSchema, ...rest } = tool;
   return outputSchema === undefined || (isObject(outputSchema) && outputSchema.type === "object") ? tool : rest;
 }
 
-/** A client of the older era takes only objects as structured content; what else there is, it reads as text. */
+/** Legacy clients accept only objects as structured content; other values are sent as text. */
 function asLegacyResult(result: JsonObject): JsonObject {
   if (result.structuredContent === undefined || isObject(result.structuredContent)) return result;
   const { structuredContent, ...rest } = result;
   const content = Array.isArray(rest.content) ? rest.content : [];
   const hasText = content.some((block) => isObject(block) && block.type === "text");
   return hasText ? rest : { ...rest, content: [...content, { type: "text", text: JSON.stringify(structuredContent) }] };
+}
+
+const signInName = "sign_in";
+
+/**
+ * One tool for each server that needs a sign-in. Such a server lists no tools, so a client would have nothing to call, and the user
+ * would never be asked to sign in.
+ */
+export function signInTools(servers: readonly GatewayServer[]): Offered[] {
+  return servers.flatMap((server) => {
+    if (failureOf(server) === undefined) return [];
+    const name = nameFor(server);
+    const definition = {
+      name,
+      title: `Sign in to ${server.name}`,
+      description: `Asks the user to sign in to server ${server.name}, and waits for them. Its tools are unavailable until then.`,
+      inputSchema: { type: "object", properties: {} },
+      annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+    };
+    return [{ name, original: signInName, definition }];
+  });
+}
+
+/** Always prefixed, even if the tools of the server are not: another server may need a sign-in too. */
+function nameFor({ name }: GatewayServer): string {
+  return exposedName(name, signInName);
+}
+
+/**
+ * The result of a sign-in tool once the server is connected; undefined if the name is not that of a sign-in tool. Until then it
+ * throws an RpcError with SIGN_IN_NEEDED, so that the gateway asks the user to sign in and repeats the call.
+ */
+export function callSignInTool(
+  servers: readonly GatewayServer[],
+  name: string,
+  call: ClientCall,
+): JsonObject | undefined {
+  const server = servers.find((each) => name === nameFor(each));
+  if (server === undefined) return undefined;
+  call.setRoute(server.name, signInName);
+  const failure = failureOf(server);
+  if (failure !== undefined) {
+    throw new RpcError(rpcCodes.failed, failure, { data: { reason: "SIGN_IN_NEEDED", server: server.name } });
+  }
+  if (server.status().state !== "READY") return undefined;
+  return { content: [{ type: "text", text: `You are signed in to ${server.name}. Its tools are available now.` }] };
+}
+
+/** Why a server is not connected, if the reason is a missing sign-in. */
+function failureOf(server: GatewayServer): string | undefined {
+  const { state, failure } = server.status();
+  return state !== "READY" && failure?.code === "SIGN_IN_NEEDED" ? server.redact(failure.message) : undefined;
 }

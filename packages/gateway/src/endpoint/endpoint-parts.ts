@@ -4,16 +4,16 @@ import type { StatelessRequests } from "../callers/stateless-requests.js";
 import type { ClientSubscriptions } from "../callers/subscriptions.js";
 import type { Dispatch } from "../dispatch/dispatch.js";
 import type { Hub } from "../dispatch/hub.js";
+import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
-import type { Metrics } from "../metrics.js";
 import type { EventStreams } from "./event-streams.js";
 import type { HttpRequest } from "./http-exchange.js";
 
-/** What every way to reach the gateway is made of. */
+/** What the endpoints of all transports share. */
 export interface EndpointParts {
   readonly hub: Hub;
   readonly limits: GatewayLimits;
-  readonly metrics: Metrics;
+  readonly events: Pick<GatewayEvents, "emit">;
   readonly dispatch: Dispatch;
   readonly sessions: Sessions;
   readonly stateless: StatelessRequests;

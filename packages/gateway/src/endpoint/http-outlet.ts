@@ -1,8 +1,17 @@
 import { ServerResponse } from "node:http";
-import { encodeMessage, type RpcMessage, type RpcResponse } from "@wirescope/tool-server/internal";
+import {
+  encodeMessage,
+  faultOf,
+  type RequestId,
+  RpcError,
+  type RpcMessage,
+  type RpcResponse,
+  rpcCodes,
+  statusOf,
+} from "@wirescope/tool-server/internal";
 import type { Outlet } from "../callers/outlet.js";
 import type { EventStream, EventStreams } from "./event-streams.js";
-import type { HttpResponse } from "./http-exchange.js";
+import type { HttpRequest, HttpResponse } from "./http-exchange.js";
 
 /** The answer to one request of HTTP: JSON, or a stream of events as soon as something comes before the answer. */
 export function createHttpOutlet(response: HttpResponse, streams: EventStreams): Outlet {
@@ -73,4 +82,25 @@ function endWith(response: HttpResponse, body: string, encoding: "utf8" | "latin
   response.write(body, encoding);
   socket.uncork();
   response.end();
+}
+
+/** Refuses a request of HTTP, with an error of JSON-RPC that says why. What is left of its body is let go. */
+export function refuse(
+  request: HttpRequest,
+  response: HttpResponse,
+  error: unknown,
+  id: RequestId | null = null,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  if (response.headersSent || response.destroyed) return;
+  const unread = "complete" in request && !request.complete ? request : undefined;
+  // Whoever sends more than is wanted could keep the connection busy with it.
+  const closing = unread?.httpVersionMajor === 1 ? { connection: "close" } : {};
+  sendJson(response, statusOf(error), { jsonrpc: "2.0", id, error: faultOf(error) }, { ...headers, ...closing });
+  unread?.resume();
+}
+
+/** What is refused for the sake of HTTP. */
+export function httpError(status: number, message: string, code: number = rpcCodes.failed): RpcError {
+  return new RpcError(code, message, { status });
 }

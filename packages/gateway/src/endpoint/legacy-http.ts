@@ -7,14 +7,13 @@ import {
   rpcCodes,
 } from "@wirescope/tool-server/internal";
 import type { Session } from "../callers/session.js";
-import { mismatch } from "../catalogue/param-headers.js";
-import { accepts } from "./accepts.js";
+import { headerMismatch } from "../servers/param-headers.js";
 import { beginSession } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpRequest, HttpResponse } from "./http-exchange.js";
-import { createHttpOutlet, sendJson } from "./http-outlet.js";
+import { accepts } from "./http-exchange.js";
+import { createHttpOutlet, httpError, refuse, sendJson } from "./http-outlet.js";
 import { headerOf } from "./modern-headers.js";
-import { httpError, refuse } from "./refuse.js";
 
 /** Answers a message of the older era: the handshake begins a session, and everything else needs one. */
 export function serveLegacyPost(
@@ -78,7 +77,7 @@ export function serveLegacyDelete(parts: EndpointParts, request: HttpRequest, re
 function initialize(parts: EndpointParts, request: HttpRequest, response: HttpResponse, message: RpcRequest): void {
   const named = headerOf(request.headers, "mcp-protocol-version");
   if (named !== undefined && isModernVersion(named)) {
-    throw mismatch("mcp-protocol-version", `initialize is of the older protocol, and the header names ${named}`);
+    throw headerMismatch("mcp-protocol-version", `initialize is of the older protocol, and the header names ${named}`);
   }
   if (headerOf(request.headers, "mcp-session-id") !== undefined) {
     throw httpError(400, "The session is initialized already.", rpcCodes.invalidRequest);

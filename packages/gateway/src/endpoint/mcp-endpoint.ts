@@ -1,12 +1,10 @@
 import { hasEnvelope, isModernVersion, parseMessage, type ReadMessage } from "@wirescope/tool-server/internal";
-import { accepts, isJson } from "./accepts.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import type { HttpHandler, HttpRequest, HttpResponse } from "./http-exchange.js";
+import { accepts, type HttpHandler, type HttpRequest, type HttpResponse, isJson, readBody } from "./http-exchange.js";
+import { httpError, refuse } from "./http-outlet.js";
 import { serveLegacyDelete, serveLegacyGet, serveLegacyPost } from "./legacy-http.js";
 import { headerOf } from "./modern-headers.js";
 import { serveModernPost } from "./modern-http.js";
-import { readBody } from "./read-body.js";
-import { httpError, refuse } from "./refuse.js";
 import { createTurnQueue } from "./turn-queue.js";
 
 /**
@@ -45,12 +43,9 @@ export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
     }
     readBody(request, limits.messageBytes, (text) => {
       if (text === undefined) {
-        parts.metrics.refused("message-bytes");
-        refuse(
-          request,
-          response,
-          httpError(413, `The message is larger than ${limits.messageBytes} bytes, the most that is taken.`),
-        );
+        const reason = `The message exceeds the limit of ${limits.messageBytes} bytes.`;
+        parts.events.emit({ kind: "refused", limit: "message-bytes", reason });
+        refuse(request, response, httpError(413, reason));
         return;
       }
       if (turns.tryBegin()) {

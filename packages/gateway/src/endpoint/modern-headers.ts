@@ -8,7 +8,7 @@ import {
   type RpcRequest,
   rpcCodes,
 } from "@wirescope/tool-server/internal";
-import { mismatch } from "../catalogue/param-headers.js";
+import { headerMismatch } from "../servers/param-headers.js";
 
 /** The headers of a request, by name in lower case. */
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -34,14 +34,14 @@ export function assertModernHeaders(request: RpcRequest, { version }: Envelope, 
   const versionHeader = headerOf(headers, "mcp-protocol-version");
   const methodHeader = headerOf(headers, "mcp-method");
   if (versionHeader !== undefined && versionHeader !== version) {
-    throw mismatch("mcp-protocol-version", `the body names the version ${version}, the header ${versionHeader}`);
+    throw headerMismatch("mcp-protocol-version", `the body names the version ${version}, the header ${versionHeader}`);
   }
   if (methodHeader !== undefined && methodHeader !== method) {
-    throw mismatch("mcp-method", `the body names the method ${method}, the header ${methodHeader}`);
+    throw headerMismatch("mcp-method", `the body names the method ${method}, the header ${methodHeader}`);
   }
   if (!modernVersions.includes(version as (typeof modernVersions)[number])) throw unsupportedVersion(version);
-  if (versionHeader === undefined) throw mismatch("mcp-protocol-version", "the header is absent");
-  if (methodHeader === undefined) throw mismatch("mcp-method", "the header is absent");
+  if (versionHeader === undefined) throw headerMismatch("mcp-protocol-version", "the header is absent");
+  if (methodHeader === undefined) throw headerMismatch("mcp-method", "the header is absent");
   assertName(method, params, headers);
 }
 
@@ -49,7 +49,7 @@ export function assertModernHeaders(request: RpcRequest, { version }: Envelope, 
 export function assertNotificationHeaders({ method }: RpcNotification, headers: RequestHeaders): void {
   const methodHeader = headerOf(headers, "mcp-method");
   if (methodHeader !== undefined && methodHeader !== method) {
-    throw mismatch("mcp-method", `the notification is ${method}, the header says ${methodHeader}`);
+    throw headerMismatch("mcp-method", `the notification is ${method}, the header says ${methodHeader}`);
   }
 }
 
@@ -64,8 +64,8 @@ function assertName(method: string, params: JsonObject | undefined, headers: Req
   const value = field === undefined ? undefined : params?.[field];
   if (field === undefined || typeof value !== "string") return;
   const header = headerOf(headers, "mcp-name");
-  if (header === undefined) throw mismatch("mcp-name", `the body has ${field}, and the header is absent`);
+  if (header === undefined) throw headerMismatch("mcp-name", `the body has ${field}, and the header is absent`);
   const decoded = decodeHeaderText(header);
-  if (decoded === undefined) throw mismatch("mcp-name", "the header is not base64 of UTF-8, as it says");
-  if (decoded !== value) throw mismatch("mcp-name", `the header and ${field} of the body differ`);
+  if (decoded === undefined) throw headerMismatch("mcp-name", "the header is not base64 of UTF-8, as it says");
+  if (decoded !== value) throw headerMismatch("mcp-name", `the header and ${field} of the body differ`);
 }

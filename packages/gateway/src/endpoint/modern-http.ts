@@ -8,9 +8,8 @@ import {
 } from "@wirescope/tool-server/internal";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpRequest, HttpResponse } from "./http-exchange.js";
-import { createHttpOutlet } from "./http-outlet.js";
+import { createHttpOutlet, refuse } from "./http-outlet.js";
 import { assertModernHeaders, assertNotificationHeaders, headerOf } from "./modern-headers.js";
-import { refuse } from "./refuse.js";
 
 /** Answers a message of the newer era. */
 export function serveModernPost(

@@ -9,12 +9,11 @@ import {
 import type { Requester } from "../callers/accounts.js";
 import type { Outlet } from "../callers/outlet.js";
 import type { Session } from "../callers/session.js";
-import { accepts, isJson } from "./accepts.js";
 import { beginSession, newSessionId } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { HttpHandler, HttpRequest, HttpResponse } from "./http-exchange.js";
-import { readBody } from "./read-body.js";
-import { httpError, refuse } from "./refuse.js";
+import { accepts, isJson, readBody } from "./http-exchange.js";
+import { httpError, refuse } from "./http-outlet.js";
 
 /** One stream of the transport that was before Streamable HTTP, from its beginning to its end. */
 interface SseClient {

@@ -1,28 +1,25 @@
 import type { EndpointParts } from "../endpoint/endpoint-parts.js";
-import type { HttpHandler } from "../endpoint/http-exchange.js";
+import type { HttpHandler, HttpRequest, HttpResponse } from "../endpoint/http-exchange.js";
+import { httpError, refuse } from "../endpoint/http-outlet.js";
 import { createMcpEndpoint } from "../endpoint/mcp-endpoint.js";
-import { httpError, refuse } from "../endpoint/refuse.js";
 import { createSseEndpoint, messagesPath } from "../endpoint/sse-endpoint.js";
-import type { Gauge } from "../metrics.js";
-import type { Upstreams } from "../servers/upstreams.js";
-import { sendText } from "./state-pages.js";
 
-/** What may be asked without a token: whether it is there, and whether it can be used. Neither tells more than that. */
+/** Paths that need no token: liveness and readiness, without any detail. */
 export const publicPaths = ["/healthz", "/readyz"] as const;
 
-export interface RoutesState {
-  readonly gauges: () => readonly Gauge[];
+export interface RoutesOptions {
+  /** The metrics in the text format of Prometheus. */
+  readonly metrics: () => string;
+  /** Whether each server has connected or failed. */
+  readonly isReady: () => boolean;
   readonly isClosing: () => boolean;
-  /** Pages of who started the gateway, by path. */
+  /** Additional pages of the program that started the gateway, by path. */
   readonly pages: Readonly<Record<string, HttpHandler>>;
 }
 
-/** Everything that the gateway answers over HTTP besides Channelz, by its path. */
-export function createRoutes(
-  parts: EndpointParts,
-  upstreams: Upstreams,
-  { gauges, isClosing, pages: more }: RoutesState,
-): HttpHandler {
+/** Handles all HTTP requests that are not for Channelz or the administration, by path. */
+export function createRoutes(parts: EndpointParts, options: RoutesOptions): HttpHandler {
+  const { metrics, isClosing } = options;
   const sse = createSseEndpoint(parts);
   const mcp = createMcpEndpoint(parts);
   const reading =
@@ -33,17 +30,17 @@ export function createRoutes(
     };
 
   const pages: Readonly<Record<string, HttpHandler>> = {
-    ...more,
+    ...options.pages,
     "/mcp": mcp,
     "/sse": sse.open,
     [messagesPath]: sse.post,
     "/healthz": reading((request, response) => sendText(request, response, 200, "ok\n")),
     "/readyz": reading((request, response) => {
-      const isReady = !isClosing() && upstreams.all.every(({ isSettled }) => isSettled);
+      const isReady = !isClosing() && options.isReady();
       sendText(request, response, isReady ? 200 : 503, isReady ? "ready\n" : "not ready\n");
     }),
     "/metrics": reading((request, response) =>
-      sendText(request, response, 200, parts.metrics.render(gauges()), "text/plain; version=0.0.4; charset=utf-8"),
+      sendText(request, response, 200, metrics(), "text/plain; version=0.0.4; charset=utf-8"),
     ),
   };
 
@@ -54,7 +51,21 @@ export function createRoutes(
     const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
     if (page === undefined) refuse(request, response, httpError(404, "Nothing is served at this path."));
     else if (isClosing() && page !== pages["/healthz"] && page !== pages["/readyz"]) {
-      refuse(request, response, httpError(503, "The gateway stops."));
+      refuse(request, response, httpError(503, "The gateway is shutting down."));
     } else page(request, response);
   };
+}
+
+/** Sends a short text. */
+function sendText(
+  request: HttpRequest,
+  response: HttpResponse,
+  status: number,
+  text: string,
+  type = "text/plain; charset=utf-8",
+): void {
+  const length = Buffer.byteLength(text);
+  response.writeHead(status, { "content-type": type, "content-length": length, "cache-control": "no-store" });
+  if (request.method === "HEAD") response.end();
+  else response.end(text);
 }

@@ -12,24 +12,24 @@ import {
 import type { CallObserver } from "../call-observer.js";
 import type { ClientCall } from "../client-call.js";
 import { type TraceFields, traceKeys } from "../trace-fields.js";
-import { canAnswer, passedOnCapabilities } from "./client-capability.js";
+import { forwardedCapabilities, supportsRequest } from "./server-requests.js";
 
 /** A request that is forwarded to a server. */
 export interface Forwarded {
   readonly method: string;
-  /** As the server knows things; with the `_meta` of the client. */
+  /** With the names and URIs of the server, and the `_meta` of the client. */
   readonly params: JsonObject;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** How often a server may ask for input during one call. */
+/** How many times a server may request input during one call. */
 const maxRounds = 10;
-/** How long to wait before a request that was only put off is sent again, in milliseconds. */
+/** Milliseconds until a request is sent again whose result asked for input but contained no question. */
 const pacingMs = 250;
 
 /**
- * Forwards a call to a server. If the result asks for input, a client of the newer era gets that result; one of the older is asked,
- * and the request sent again.
+ * Forwards a call to a server. If the result requires input, a modern client receives that result; a legacy client is asked, and
+ * the request is sent again.
  */
 export async function forward(
   connection: Connection,
@@ -63,24 +63,24 @@ export async function forward(
       return rest;
     }
     if (round === maxRounds) {
-      const message = `The server ${JSON.stringify(call.route?.server)} asked for input ${maxRounds} times.`;
+      const message = `Server ${JSON.stringify(call.route?.server)} requested input ${maxRounds} times, the maximum for one call.`;
       throw new RpcError(rpcCodes.failed, message);
     }
     input = await inputOf(result, call);
   }
 }
 
-/** What a client of the older era says to the questions in a result. */
+/** The responses of a legacy client to the questions in a result. */
 async function inputOf({ inputRequests, requestState }: JsonObject, call: ClientCall): Promise<JsonObject> {
   const questions = isObject(inputRequests) ? Object.entries(inputRequests) : [];
   if (questions.length === 0) await new Promise((resolve) => setTimeout(resolve, pacingMs));
   call.openQuestions += 1;
   try {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       questions.map(async ([key, question]) => [key, await ask(question, call)] as const),
     );
     return {
-      ...(answers.length === 0 ? {} : { inputResponses: Object.fromEntries(answers) }),
+      ...(responses.length === 0 ? {} : { inputResponses: Object.fromEntries(responses) }),
       ...(typeof requestState === "string" ? { requestState } : {}),
     };
   } finally {
@@ -92,12 +92,12 @@ async function inputOf({ inputRequests, requestState }: JsonObject, call: Client
 async function ask(question: unknown, call: ClientCall): Promise<JsonObject> {
   const { method, params } = isObject(question) ? question : {};
   const asked = isObject(params) ? params : undefined;
-  if (typeof method !== "string" || !canAnswer(call.capabilities, method, asked)) {
-    throw new RpcError(rpcCodes.failed, `The server asks for ${String(method)}, which this client cannot answer.`);
+  if (typeof method !== "string" || !supportsRequest(call.capabilities, method, asked)) {
+    throw new RpcError(rpcCodes.failed, `The server requested ${String(method)}, which this client does not support.`);
   }
-  // In the older era a visit to a page has an id.
-  const isVisit = method === "elicitation/create" && asked?.mode === "url" && asked.elicitationId === undefined;
-  return call.ask(method, isVisit ? { ...asked, elicitationId: randomUUID() } : asked);
+  // Legacy clients need an id for a URL elicitation.
+  const needsId = method === "elicitation/create" && asked?.mode === "url" && asked.elicitationId === undefined;
+  return call.ask(method, needsId ? { ...asked, elicitationId: randomUUID() } : asked);
 }
 
 const ownKeys: ReadonlySet<string> = new Set([
@@ -110,7 +110,7 @@ const ownKeys: ReadonlySet<string> = new Set([
   metaKeys.subscriptionId,
 ]);
 
-/** Parameters with the `_meta` that goes on: what the client says for the server, not what it says to the gateway. */
+/** The parameters with the `_meta` for the server: without the keys that are addressed to the gateway. */
 function withMeta(params: JsonObject, era: Era, call: ClientCall, fields: TraceFields | undefined): JsonObject {
   const given = metaOf(params);
   const kept = given === undefined ? [] : Object.entries(given).filter(([key]) => !ownKeys.has(key));
@@ -122,10 +122,10 @@ function withMeta(params: JsonObject, era: Era, call: ClientCall, fields: TraceF
   const meta: Record<string, unknown> = Object.fromEntries(kept);
   if (fields !== undefined) Object.assign(meta, fields);
   if (era === "modern") {
-    meta[metaKeys.clientCapabilities] = passedOnCapabilities(call.capabilities);
+    meta[metaKeys.clientCapabilities] = forwardedCapabilities(call.capabilities);
     if (call.logLevel !== undefined) meta[metaKeys.logLevel] = call.logLevel;
   }
-  // A key that a copy gets afterwards costs ten times as much as the copy: this one stands before it.
+  // Adding a key to a copy costs ten times as much as the copy, so the key is created first.
   const whole: Record<string, unknown> = { _meta: undefined, ...params };
   whole._meta = meta;
   return whole;

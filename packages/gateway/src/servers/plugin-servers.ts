@@ -1,20 +1,20 @@
 import type { ApprovalSubject, ToolServersOptions, TrustJudgement } from "@wirescope/tool-server";
 import type { Entry } from "@wirescope/tool-server/config";
 
-/** The servers of one plugin: its configuration, its root, and the variables that its entries use. */
+/** The servers of one configuration, with the variables that its entries use. */
 export interface PluginServers extends Omit<ToolServersOptions, "settings" | "isEager" | "secrets"> {
-  /** The file of the configuration, as people are told of it. Default: they are not. */
+  /** The path of the configuration file, for messages. Default: none. */
   readonly configurationPath?: string | undefined;
-  /** How a variable is set for this gateway, in a sentence for people. Default: it has to be restarted with the variable. */
+  /** A sentence that says how to set a variable for this gateway. Default: restart the gateway with the variable. */
   readonly setVariable?: ((name: string) => string) | undefined;
-  /** Lets people see and give approvals through the gateway. Default: they cannot. */
+  /** Shows and stores approvals through the gateway. Default: not possible. */
   readonly trust?: PluginTrust | undefined;
 }
 
-/** Judges the entries of a plugin, and keeps what a person approves. */
+/** Evaluates the trust of entries, and stores approvals. */
 export interface PluginTrust {
-  /** As `judgeTrust` does. */
+  /** As `judgeTrust`. */
   judge(entry: Entry): Promise<TrustJudgement>;
-  /** Keeps an approval, and resolves once it is durable. */
+  /** Stores an approval. Resolves once it is durable. */
   approve(subject: ApprovalSubject): Promise<unknown>;
 }

@@ -1,20 +1,19 @@
 import type { Connection } from "@wirescope/tool-server";
-import type { LogLevel } from "@wirescope/tool-server/internal";
-import { createBackOff, systemClock } from "@wirescope/tool-server/internal";
+import { createBackOff, type LogLevel, systemClock } from "@wirescope/tool-server/internal";
 
 /**
- * What a server is asked to send by itself, for all clients together. Asked again with each new session, and of the connection that
- * takes its place when its entry changes.
+ * The resource subscriptions and the log level of a server, for all clients together. Sent again with each new session, and to the
+ * connection that replaces it when its entry changes.
  */
 export interface ServerSubscriptions {
-  /** From now on they are asked of this connection. */
+  /** Uses this connection from now on. */
   attach(connection: () => Connection | undefined): void;
-  /** The lowest level of log messages that any client wants; undefined if none said so. */
+  /** The lowest log level that any client has set; undefined if none has. */
   setLogLevel(level: LogLevel | undefined): void;
-  /** Asks for notifications when a resource changes. Rejects if the server refuses; else each is to be unsubscribed. */
+  /** Subscribes to a resource. Rejects if the server refuses; otherwise `unsubscribe` must be called once for it. */
   subscribe(uri: string): Promise<void>;
   unsubscribe(uri: string): void;
-  /** The session is new. */
+  /** There is a new session: sends everything again. */
   renew(): void;
 }
 
@@ -27,7 +26,7 @@ export function createServerSubscriptions(): ServerSubscriptions {
   let level: LogLevel | undefined;
   let listening: { close(): Promise<void> } | undefined;
   let renewing: Promise<void> | undefined;
-  /** Whether they changed since they were last asked for. */
+  /** Whether they changed since they were last sent. */
   let isStale = false;
   const backOff = createBackOff(resubscribe, systemClock);
 
@@ -51,13 +50,13 @@ export function createServerSubscriptions(): ServerSubscriptions {
   };
   const setLevel = async (): Promise<void> => {
     const server = ready()?.server;
-    // In the newer era each request says its own.
+    // A modern server receives the level with each request.
     if (level === undefined || server?.era !== "legacy" || server.capabilities.logging === undefined) return;
     await ask("logging/setLevel", { level });
   };
   const isModern = (): boolean => ready()?.server?.era === "modern";
 
-  /** In the newer era all of them are one subscription, which is made again when they change. */
+  /** On a modern server all of them are one subscription, which is replaced when they change. */
   const listenAgain = (): Promise<void> => {
     isStale = true;
     renewing ??= renewAll().finally(() => {
@@ -66,7 +65,7 @@ export function createServerSubscriptions(): ServerSubscriptions {
     return renewing;
   };
   const renewAll = async (): Promise<void> => {
-    // What is subscribed to together is asked for together.
+    // Subscriptions of the same turn are sent together.
     await new Promise((resolve) => setImmediate(resolve));
     while (isStale) {
       isStale = false;

@@ -13,8 +13,7 @@ import {
 import { explanationFromMessage, explanationToMessage } from "./explanation-message.js";
 import { failureFromMessage, failureToMessage } from "./failure-message.js";
 import { serverFromMessage, serverToMessage } from "./server-message.js";
-import { promptFromMessage, promptToMessage } from "./sign-in-message.js";
-import { signOutFromMessage, signOutToMessage } from "./sign-out-message.js";
+import { promptFromMessage, promptToMessage, signOutFromMessage, signOutToMessage } from "./sign-in-message.js";
 
 const identity = (text: string): string => text;
 

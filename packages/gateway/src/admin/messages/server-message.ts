@@ -12,7 +12,7 @@ import {
   type Server,
   ServerSchema,
 } from "../../gen/wirescope/v1/admin_pb.js";
-import type { ServerFailure, ServerStatus } from "../../servers/upstream.js";
+import type { ServerFailure, ServerStatus } from "../../servers/server.js";
 import { authMethods, connectivityStates, nameOf, transports } from "./enums.js";
 import { failureFromMessage, failureToMessage } from "./failure-message.js";
 

@@ -1,7 +1,17 @@
-import { create } from "@bufbuild/protobuf";
-import type { SignInRequest } from "@wirescope/tool-server/auth";
-import { type SignInPrompt, SignInPromptSchema } from "../../gen/wirescope/v1/admin_pb.js";
-import type { ShownSignIn } from "../../sign-in/sign-ins.js";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { RevocationResult, SignInRequest, SignOutProof, SignOutReport } from "@wirescope/tool-server/auth";
+import {
+  type Revocation,
+  Revocation_Outcome,
+  type RevocationSchema,
+  type SignInPrompt,
+  SignInPromptSchema,
+  SignOutProof_Outcome,
+  type SignOutResponse,
+  SignOutResponseSchema,
+} from "../../gen/wirescope/v1/admin_pb.js";
+import type { ShownSignIn } from "../../servers/sign-ins.js";
+import { nameOf } from "./enums.js";
 import { msOf, timeOf } from "./server-message.js";
 
 /** What a person has to do to sign in, as a message. */
@@ -49,4 +59,75 @@ export function promptFromMessage(server: string, prompt: SignInPrompt): SignInR
           }
         : { kind: "browser", url: way.value?.url ?? "", redirectUri: way.value?.redirectUri ?? "" },
   };
+}
+
+const revocations = {
+  revoked: Revocation_Outcome.REVOKED,
+  unsupported: Revocation_Outcome.UNSUPPORTED,
+  failed: Revocation_Outcome.FAILED,
+} as const;
+
+const proofs = {
+  refused: SignOutProof_Outcome.REFUSED,
+  accepted: SignOutProof_Outcome.ACCEPTED,
+  unclear: SignOutProof_Outcome.UNCLEAR,
+  nothing: SignOutProof_Outcome.NOTHING,
+} as const;
+
+/** What a sign-out did, as a message. */
+export function signOutToMessage({ wiped, proof, problems }: SignOutReport): SignOutResponse {
+  return create(SignOutResponseSchema, {
+    wiped: wiped.map(({ issuer, accessToken, refreshToken }) => ({
+      issuer,
+      accessToken: revocationInit(accessToken),
+      ...(refreshToken && { refreshToken: revocationInit(refreshToken) }),
+    })),
+    proof: {
+      outcome: proofs[proof.kind],
+      status: "status" in proof ? proof.status : 0,
+      reason: "reason" in proof ? proof.reason : "",
+      ...timeOf("expireTime", "until" in proof ? proof.until : undefined),
+    },
+    problems: [...problems],
+  });
+}
+
+/** What a message says a sign-out did. */
+export function signOutFromMessage(server: string, { wiped, proof, problems }: SignOutResponse): SignOutReport {
+  return {
+    server,
+    wiped: wiped.map(({ issuer, accessToken, refreshToken }) => ({
+      issuer,
+      accessToken: revocationFromMessage(accessToken),
+      refreshToken: refreshToken && revocationFromMessage(refreshToken),
+    })),
+    proof: proofFromMessage(proof),
+    problems,
+  };
+}
+
+const unsaid = "The gateway does not say.";
+
+function revocationFromMessage(message: Revocation | undefined): RevocationResult {
+  const kind = nameOf(revocations, message?.outcome ?? 0) ?? "failed";
+  return kind === "failed" ? { kind, reason: message?.reason ?? unsaid } : { kind };
+}
+
+function proofFromMessage(message: SignOutResponse["proof"]): SignOutProof {
+  const { status = 0, reason = unsaid, expireTime } = message ?? {};
+  const kind = nameOf(proofs, message?.outcome ?? 0) ?? "unclear";
+  switch (kind) {
+    case "refused":
+      return { kind, status };
+    case "accepted":
+      return { kind, status, until: msOf(expireTime) };
+    case "nothing":
+      return { kind };
+    case "unclear":
+      return { kind, reason };
+  }
+}
+
+function revocationInit(result: RevocationResult): MessageInitShape<typeof RevocationSchema> {
+  return { outcome: revocations[result.kind], reason: "reason" in result ? result.reason : "" };
 }

@@ -1,0 +1,85 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import { ToolServerError, type ToolServerErrorCode } from "@wirescope/tool-server";
+import { FailureSchema } from "../gen/wirescope/v1/admin_pb.js";
+import { adminHeader } from "./client/admin-header.js";
+import { failureToMessage } from "./messages/failure-message.js";
+
+/** What the caller can do about it decides the status; what is not named here is of the server behind, or of the way to it. */
+const statuses: Partial<Record<ToolServerErrorCode, Code>> = {
+  SERVER_UNKNOWN: Code.NotFound,
+  ENTRY_INVALID: Code.FailedPrecondition,
+  VARIABLE_UNUSABLE: Code.FailedPrecondition,
+  CREDENTIAL_UNUSABLE: Code.FailedPrecondition,
+  CREDENTIAL_CONFLICT: Code.FailedPrecondition,
+  NOT_TRUSTED: Code.FailedPrecondition,
+  SIGN_IN_NEEDED: Code.FailedPrecondition,
+  SIGN_IN_FAILED: Code.FailedPrecondition,
+  ISSUER_CHANGED: Code.FailedPrecondition,
+  AUTHORIZATION_ORIGIN_UNCONFIRMED: Code.FailedPrecondition,
+  REGISTRATION_REFUSED: Code.FailedPrecondition,
+  TOKEN_REFUSED: Code.FailedPrecondition,
+  APPROVALS_UNREADABLE: Code.FailedPrecondition,
+  CONFIGURATION_UNREADABLE: Code.FailedPrecondition,
+  POLICY_UNREADABLE: Code.FailedPrecondition,
+  VAULT_UNREADABLE: Code.FailedPrecondition,
+  VAULT_KEY_WRONG: Code.FailedPrecondition,
+};
+
+/** Any failure as one of the service: with a status, a message that says what to do, and the code as its detail. */
+export function adminErrorOf(error: unknown, redact: (text: string) => string): ConnectError {
+  if (error instanceof ConnectError) return error;
+  if (!ToolServerError.is(error)) {
+    const why = error instanceof Error ? error.message : String(error);
+    if (error instanceof Error && error.name === "AbortError") return new ConnectError(redact(why), Code.Canceled);
+    return new ConnectError(redact(`Unexpected error: ${why}`), Code.Internal);
+  }
+  return new ConnectError(redact(error.message), statuses[error.code] ?? Code.Unavailable, undefined, [
+    { desc: FailureSchema, value: failureToMessage(error, redact) },
+  ]);
+}
+
+/** Throws unless a request brings the administrator's token, which clients of the endpoint do not have. */
+export function createAdministratorCheck(adminToken: string): (context: HandlerContext) => void {
+  const expected = digest(adminToken);
+  return ({ requestHeader }) => {
+    if (timingSafeEqual(digest(requestHeader.get(adminHeader) ?? ""), expected)) return;
+    throw new ConnectError(
+      `This needs the administrator's token of the gateway, in the header ${adminHeader}: it changes something or starts a program, and the token of clients is not enough. The commands of the user who started the gateway find the token by themselves.`,
+      Code.PermissionDenied,
+    );
+  };
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+export interface PageRequest {
+  readonly pageSize: number;
+  readonly pageToken: string;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly nextPageToken: string;
+}
+
+const usualSize = 100;
+const largestSize = 1000;
+
+/** A page of a list whose items have names of their own. The token is the name of the last item. Throws INVALID_ARGUMENT. */
+export function pageOf<Item extends { readonly name: string }>(
+  all: readonly Item[],
+  { pageSize, pageToken }: PageRequest,
+): Page<Item> {
+  if (pageSize < 0) throw new ConnectError("The page_size is negative. Leave it out for 100.", Code.InvalidArgument);
+  const size = Math.min(pageSize || usualSize, largestSize);
+  const last = pageToken === "" ? -1 : all.findIndex(({ name }) => name === pageToken);
+  if (last < 0 && pageToken !== "") {
+    throw new ConnectError("The page_token is not known any more. Begin with the first page.", Code.InvalidArgument);
+  }
+  const items = all.slice(last + 1, last + 1 + size);
+  const isLast = last + 1 + size >= all.length;
+  return { items, nextPageToken: isLast ? "" : (items.at(-1)?.name ?? "") };
+}

@@ -1,0 +1,74 @@
+import {
+  describeForApproval,
+  fingerprintEntry,
+  type SecretRegistry,
+  ToolServerError,
+  type TrustJudgement,
+} from "@wirescope/tool-server";
+import type { Entry } from "@wirescope/tool-server/config";
+import type { Implementation } from "@wirescope/tool-server/internal";
+import { type Explanation, explainServer } from "@wirescope/tool-server/why";
+import type { PluginServers } from "../servers/plugin-servers.js";
+import type { ServerFailure } from "../servers/server.js";
+
+export interface ExplainOptions {
+  readonly server: string;
+  readonly plugin: PluginServers;
+  readonly secrets: SecretRegistry;
+  readonly info: Implementation;
+  /** Why it failed last, as the gateway saw it. */
+  readonly failure: ServerFailure | undefined;
+  /** Why the last sign-in failed. */
+  readonly signInFailure: ToolServerError | undefined;
+}
+
+/** Walks a server as the gateway reaches it: with its variables, its tokens, and what it saw last. */
+export function explainGatewayServer(options: ExplainOptions): Promise<Explanation> {
+  const { server, plugin, secrets, info } = options;
+  const { configuration, configurationPath, variables, pluginRoot, ca, sandbox, oauth } = plugin;
+  return explainServer({
+    server,
+    configuration,
+    configurationPath: configurationPath ?? "the configuration of the gateway",
+    variables,
+    pluginRoot,
+    secrets,
+    ca,
+    sandbox,
+    settings: { info },
+    // What mends the gateway goes through it.
+    commandArguments: ["--endpoint"],
+    setVariable: plugin.setVariable ?? ((name) => `Set ${name} where the gateway is started, and restart it.`),
+    allowInsecureLoopback: oauth?.allowInsecureLoopback,
+    lastFailure: options.signInFailure ?? options.failure?.error,
+    judgeTrust: (entry) => plugin.trust?.judge(entry) ?? judge(plugin, entry),
+    oauth: oauth && {
+      profile: oauth.profile,
+      overrides: oauth.overrides,
+      // The walk disposes of what it opened, and this one is the gateway's.
+      openVault: async () => ({ ...oauth.vault, dispose: async () => {} }),
+    },
+  });
+}
+
+/** What a plugin that only says yes or no says. */
+async function judge(
+  { assertTrusted, pluginRoot, variables, configurationPath }: PluginServers,
+  entry: Entry,
+): Promise<TrustJudgement> {
+  const fingerprint = await fingerprintEntry(entry, { pluginRoot, variables });
+  try {
+    await assertTrusted(entry, variables);
+    return { state: "trusted", by: "approval", fingerprint };
+  } catch (error) {
+    if (!ToolServerError.is(error, "NOT_TRUSTED")) throw error;
+    const subject = {
+      configuration: configurationPath ?? "",
+      server: entry.name,
+      pluginRoot,
+      fingerprint,
+      entry: entry.written,
+    };
+    return { state: "new", approval: describeForApproval(entry, fingerprint, variables), subject };
+  }
+}

@@ -1,0 +1,177 @@
+import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
+import type { OAuthSession } from "@wirescope/tool-server/auth";
+import { faultOf, isObject, type JsonObject, RpcError } from "@wirescope/tool-server/internal";
+import type { ClientCall } from "../client-call.js";
+import type { GatewayEvents } from "../events.js";
+import type { GatewayServer } from "../servers/server.js";
+import type { GatewayServers } from "../servers/servers.js";
+import type { SignIns } from "../servers/sign-ins.js";
+import type { FailedCall, RetryCall } from "./dispatch.js";
+import { beginSharedSignIn, cannotBeShown, type SharedSignIn, showsPages } from "./shared-sign-in.js";
+
+/** How the user signs in when a call needs it. For a gateway whose clients run on the same machine, for the same user. */
+export interface GatewaySignIn {
+  /** Opens a page in the user's browser. Resolves with whether it could be started. Default: no browser opens. */
+  readonly openBrowser?: ((url: string) => Promise<boolean>) | undefined;
+  /** A link that starts the sign-in to a server, for the error message if the user cannot be asked. Default: none. */
+  readonly linkTo?: ((server: string) => Promise<string>) | undefined;
+}
+
+/** Starts sign-ins when calls need them. */
+export interface CallSignIns {
+  /** Repeats a call after a sign-in; undefined if it failed for another reason. Rejects with an RpcError or a ToolServerError. */
+  readonly retry: RetryCall;
+  close(): void;
+}
+
+export interface CallSignInsOptions extends GatewaySignIn {
+  readonly servers: Pick<GatewayServers, "named">;
+  readonly signIns: SignIns;
+  readonly secrets: SecretRegistry;
+  readonly clock: Clock;
+  readonly events: Pick<GatewayEvents, "emit">;
+}
+
+/** Methods that a user triggers. Lists are requested by programs. */
+const methods: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
+
+/** How long the user is not asked again, in milliseconds: doubles each time until a call succeeds. */
+const [firstPauseMs, maxPauseMs] = [60_000, 600_000];
+/** A successful call ends the pause only after at most this many pages, because the server decides which calls succeed. */
+const [maxPages, forgetMs] = [3, 3_600_000];
+
+/** How often the user was asked recently. */
+interface Asked {
+  readonly count: number;
+  readonly at: number;
+  readonly pauseMs: number;
+}
+
+export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
+  const { servers, signIns, clock, events, openBrowser, linkTo } = options;
+  const links = options.secrets.rotating(64);
+  const inProgress = new Map<string, SharedSignIn>();
+  const asked = new Map<string, Asked>();
+  /** When a sign-in to a server last succeeded, by `performance.now()`. */
+  const doneAt = new Map<string, number>();
+
+  const askedRecently = (server: string): Asked | undefined => {
+    const last = asked.get(server);
+    return last !== undefined && clock.now() - last.at < forgetMs ? last : undefined;
+  };
+  const mayShow = (server: string): boolean => {
+    const last = askedRecently(server);
+    return last === undefined || clock.now() >= last.at + last.pauseMs;
+  };
+  const pause = (server: string): void => {
+    const count = (askedRecently(server)?.count ?? 0) + 1;
+    asked.set(server, { count, at: clock.now(), pauseMs: Math.min(firstPauseMs * 2 ** (count - 1), maxPauseMs) });
+  };
+  const endPause = (server: string): void => {
+    const last = asked.get(server);
+    if (last !== undefined && last.count <= maxPages) asked.set(server, { ...last, pauseMs: 0 });
+  };
+
+  const begin = (server: GatewayServer, session: OAuthSession): SharedSignIn => {
+    const { name } = server;
+    const shared: SharedSignIn = beginSharedSignIn({
+      server: name,
+      openBrowser,
+      async run(signal, onShown) {
+        try {
+          await signIns.run(name, session, {
+            way: undefined,
+            scopes: [],
+            reason: session.describe().issuer === undefined ? "first" : "dead",
+            confirmedIssuer: "",
+            confirmedOrigin: "",
+            signal,
+            onShown: ({ request }) => onShown(request),
+            onWaiting() {},
+          });
+          await server.reconnect();
+          doneAt.set(name, performance.now());
+        } finally {
+          if (inProgress.get(name) === shared) inProgress.delete(name);
+        }
+      },
+      mayShow: () => mayShow(name),
+      onShown(way, { issuer }, { account }) {
+        pause(name);
+        const how = way === "browser" ? "Opened the browser" : "Asked the client to open a page";
+        const reason = `${how} at ${issuer}, because a call of ${account.label} needs a sign-in.`;
+        events.emit({ kind: "sign-in", server: name, reason });
+      },
+      onCompleted: (elicitationId) =>
+        events.emit({ kind: "elicitation-completed", elicitationId, params: { elicitationId } }),
+    });
+    inProgress.set(name, shared);
+    return shared;
+  };
+
+  /** The server for which a call failed because of a missing sign-in. */
+  const toSignInTo = (error: unknown, { route }: ClientCall): GatewayServer | undefined => {
+    if (ToolServerError.is(error, "SIGN_IN_NEEDED")) return route && servers.named(route.server);
+    const { reason, server: name } = error instanceof RpcError && isObject(error.data) ? error.data : {};
+    if (reason !== "SIGN_IN_NEEDED" || typeof name !== "string") return undefined;
+    // A client that was asked something during the call may have invented the error.
+    const server = servers.named(name);
+    return server?.status().failure?.code === reason ? server : undefined;
+  };
+
+  /** The failure, with a link for the user. */
+  const advised = async (server: string, error: unknown, why = ""): Promise<RpcError> => {
+    const { code, message, data } = faultOf(error);
+    const url = await linkTo?.(server).catch(() => undefined);
+    // The link must not appear in the log and the audit, which contain error messages.
+    if (url !== undefined) links.add(url);
+    const link = url === undefined ? "" : ` Or open this link, which works once: ${url}`;
+    return new RpcError(code, `${message}${why}${link}`, { data: { ...(isObject(data) && data), server, url } });
+  };
+
+  const signIn = async (server: GatewayServer, { error, call }: FailedCall): Promise<void> => {
+    const { name } = server;
+    // Another call may have completed a sign-in since this one was sent.
+    if ((doneAt.get(name) ?? 0) > call.startedAt) return;
+    const session = await server.oauth();
+    if (session === undefined || session.isMachine) throw error;
+    if (openBrowser === undefined && !showsPages(call)) throw await advised(name, error);
+    const current = inProgress.get(name);
+    const found = current?.isOver ? undefined : current;
+    if (found === undefined && !mayShow(name)) {
+      throw await advised(name, error, " You were asked a moment ago, so the browser is not opened again yet.");
+    }
+    try {
+      await (found ?? begin(server, session)).join(call);
+    } catch (failure) {
+      if (call.aborted) throw failure;
+      throw await advised(name, failure === cannotBeShown || !ToolServerError.is(failure) ? error : failure);
+    }
+  };
+
+  const retry = async (server: GatewayServer, failed: FailedCall): Promise<JsonObject> => {
+    await signIn(server, failed);
+    try {
+      const result = await failed.again();
+      endPause(server.name);
+      return result;
+    } catch (error) {
+      throw toSignInTo(error, failed.call) === undefined ? error : await advised(server.name, error);
+    }
+  };
+
+  return {
+    retry(failed) {
+      const { call, error } = failed;
+      const server = methods.has(call.method) ? toSignInTo(error, call) : undefined;
+      return server && retry(server, failed);
+    },
+    close() {
+      for (const shared of inProgress.values()) {
+        shared.cancel(
+          new ToolServerError("CONNECTION_CLOSED", { problem: "The gateway is shutting down.", advice: "" }),
+        );
+      }
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { type ConnectionInfo, type CredentialEnding, channels } from "@wirescope/tool-server";
+import { expect, test, vi } from "vitest";
+import { countCredentialOperations } from "./gauges.js";
+
+const patience = { timeout: 30_000, interval: 10 };
+const ended = channels["credential:ended"];
+
+const infoOf = (name: string): ConnectionInfo => ({
+  kind: "http",
+  name,
+  target: "https://notes.example/mcp",
+  tenant: {},
+  credential: () => ({ kind: "oauth", summary: "", headers: [], environment: [] }),
+});
+
+function end(subject: ConnectionInfo, how: Pick<CredentialEnding, "outcome" | "code">): void {
+  ended.publish({ operation: { subject, kind: "refresh", cause: "renewal" }, ...how, durationMs: 1 });
+}
+
+test("refreshes are counted by server, outcome and code, and those of other gateways are not", () => {
+  const [notes, others] = [infoOf("notes"), infoOf("notes")];
+  const counts = countCredentialOperations((info) => info === notes);
+  end(notes, { outcome: "done" });
+  end(notes, { outcome: "done" });
+  end(notes, { outcome: "failed", code: "TOKEN_REFUSED" });
+  end(notes, { outcome: "failed" });
+  end(notes, { outcome: "cancelled", code: "CREDENTIAL_CLOSED" });
+  end(others, { outcome: "done" });
+  const at = { server: "notes", operation: "refresh" };
+  expect(counts.values()).toEqual([
+    { labels: { ...at, outcome: "done" }, value: 2 },
+    { labels: { ...at, outcome: "failed", code: "TOKEN_REFUSED" }, value: 1 },
+    { labels: { ...at, outcome: "failed", code: "_OTHER" }, value: 1 },
+    { labels: { ...at, outcome: "cancelled" }, value: 1 },
+  ]);
+});
+
+test("servers that come and go without end do not fill the memory, and none is left out of the count", () => {
+  const counts = countCredentialOperations(({ name }) => name.startsWith("server-"));
+  for (let number = 0; number < 3000; number += 1) end(infoOf(`server-${number}`), { outcome: "done" });
+  end(infoOf("server-7"), { outcome: "done" });
+  const values = counts.values();
+  expect(values).toHaveLength(2001);
+  expect(values.reduce((sum, { value }) => sum + value, 0)).toBe(3001);
+  expect(values[7]?.value).toBe(2);
+});
+
+test("a gateway that is gone is not kept for its counts", async () => {
+  // In a function of its own, for this one keeps what it saw.
+  const begin = (): void => void countCredentialOperations(() => true).values();
+  begin();
+  expect(ended.hasSubscribers).toBe(true);
+  await vi.waitFor(() => {
+    globalThis.gc?.();
+    // Whoever is gone leaves the channel when it is used next.
+    end(infoOf("notes"), { outcome: "done" });
+    expect(ended.hasSubscribers).toBe(false);
+  }, patience);
+});

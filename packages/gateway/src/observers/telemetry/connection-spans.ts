@@ -1,0 +1,49 @@
+import { ROOT_CONTEXT, type Span, SpanStatusCode, type Tracer } from "@opentelemetry/api";
+import { type ConnectionInfo, channels, type StateChange } from "@wirescope/tool-server";
+import { serverAttributes } from "./attributes.js";
+import { type RequestSpans, safely } from "./request-spans.js";
+
+/** Records each attempt to connect as a span, and state changes as events of the request spans in flight. */
+export interface ConnectionSpans {
+  /** Records the connections of these servers. */
+  watch(hasServer: (name: string) => boolean): void;
+  close(): void;
+}
+
+export function createConnectionSpans(tracer: Tracer, requests: RequestSpans): ConnectionSpans {
+  const connecting = new Map<ConnectionInfo, Span>();
+  let hasServer = (_: string): boolean => false;
+
+  const onStateChange = ({ subject, state, failure }: StateChange<ConnectionInfo>): void => {
+    const facts = { "wirescope.state": state, ...(failure === undefined ? {} : { "error.type": failure.code }) };
+    for (const span of requests.of(subject)) span.addEvent("wirescope.connection.state", facts);
+    settle(subject, facts);
+    if (state === "CONNECTING" && hasServer(subject.name)) {
+      const attributes = serverAttributes(subject);
+      // A root span: the connection is shared, so it belongs to no single request.
+      connecting.set(subject, tracer.startSpan("wirescope.connect", { attributes }, ROOT_CONTEXT));
+    }
+  };
+
+  const settle = (subject: ConnectionInfo, facts: Readonly<Record<string, string>>): void => {
+    const span = connecting.get(subject);
+    if (span === undefined) return;
+    connecting.delete(subject);
+    span.setAttributes(facts);
+    if (facts["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end();
+  };
+
+  const onMessage = (message: unknown): void => safely(() => onStateChange(message as StateChange<ConnectionInfo>));
+  const channel = channels["connection:state"];
+  channel.subscribe(onMessage);
+  return {
+    watch(isOurs) {
+      hasServer = isOurs;
+    },
+    close() {
+      channel.unsubscribe(onMessage);
+      for (const subject of [...connecting.keys()]) safely(() => settle(subject, {}));
+    },
+  };
+}

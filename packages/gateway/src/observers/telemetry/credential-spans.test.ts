@@ -1,0 +1,159 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { type Context, ROOT_CONTEXT, type Span, type SpanContext, type Tracer, trace } from "@opentelemetry/api";
+import {
+  type ConnectionInfo,
+  type CredentialOperation,
+  type CredentialOutcome,
+  channels,
+} from "@wirescope/tool-server";
+import { expect, onTestFinished, test } from "vitest";
+import { createCredentialSpans } from "./credential-spans.js";
+import { createRequestSpans } from "./request-spans.js";
+import { createSpanParent, type SpanParent } from "./span-parent.js";
+
+const infoOf = (name: string): ConnectionInfo => ({
+  kind: "http",
+  name,
+  target: "https://notes.example/mcp?key=1",
+  tenant: {},
+  credential: () => ({ kind: "oauth", summary: "", headers: [], environment: [] }),
+});
+const notes = infoOf("notes");
+
+interface Told {
+  readonly name: string;
+  readonly parent: string | undefined;
+  readonly links: string[];
+  isEnded: boolean;
+}
+
+/** Notes the spans that are made; the id of each is its number. */
+function createTracer(): { tracer: Tracer; told: Told[]; start(name: string, context?: Context): Span } {
+  const told: Told[] = [];
+  const startSpan = (name: string, _: unknown, context: Context): Span => {
+    const one: Told = { name, parent: trace.getSpanContext(context)?.spanId, links: [], isEnded: false };
+    const spanContext: SpanContext = { traceId: "1".repeat(32), spanId: String(told.push(one)), traceFlags: 1 };
+    const span = {
+      spanContext: () => spanContext,
+      isRecording: () => !one.isEnded,
+      setAttributes: () => span,
+      setStatus: () => span,
+      addEvent: () => span,
+      addLink(link: { readonly context: SpanContext }) {
+        one.links.push(link.context.spanId);
+        return span;
+      },
+      end() {
+        one.isEnded = true;
+      },
+    };
+    return span as unknown as Span;
+  };
+  return {
+    tracer: { startSpan } as unknown as Tracer,
+    told,
+    start: (name, context = ROOT_CONTEXT) => startSpan(name, undefined, context),
+  };
+}
+
+function startWatch() {
+  const { tracer, told, start } = createTracer();
+  const spanParents = new AsyncLocalStorage<SpanParent | undefined>();
+  const requests = createRequestSpans();
+  const watch = createCredentialSpans({ spans: { tracer, spanParents, requests }, duration: undefined });
+  onTestFinished(watch.close);
+  watch.watch((name) => name === "notes");
+  return { told, start, spanParents, requests, watch };
+}
+
+/** Does something as a tool server does: `work` is its part. */
+function operate(
+  kind: CredentialOperation["kind"],
+  work = (): void => {},
+  subject = notes,
+  outcome: CredentialOutcome = { outcome: "done" },
+): void {
+  const operation: CredentialOperation = { subject, kind, cause: "renewal" };
+  channels["credential:started"].runStores(operation, work);
+  channels["credential:ended"].publish({ operation, ...outcome, durationMs: 1 });
+}
+
+test("parts stand below the operation that they are of, and that below the request that it is done for", () => {
+  const { told, start, spanParents } = startWatch();
+  const call = start("call");
+  const place = createSpanParent(trace.setSpan(ROOT_CONTEXT, call));
+  spanParents.run(place, () => {
+    operate("refresh", () => operate("discovery"));
+    place.enter(notes, trace.setSpan(ROOT_CONTEXT, start("ask")));
+    operate("step-up", () => operate("sign-in", () => operate("registration")));
+  });
+  expect(told.map(({ name, parent }) => [name, parent])).toEqual([
+    ["call", undefined],
+    ["wirescope.refresh", "1"],
+    ["wirescope.discovery", "2"],
+    ["ask", undefined],
+    ["wirescope.step_up", "4"],
+    ["wirescope.sign_in", "5"],
+    ["wirescope.registration", "6"],
+  ]);
+});
+
+test("what outlives a request or an operation that began it stands below nothing", () => {
+  const { told, start, spanParents } = startWatch();
+  const place = createSpanParent(trace.setSpan(ROOT_CONTEXT, start("call")));
+  let later = (): void => {};
+  spanParents.run(place, () => {
+    operate("refresh", () => {
+      later = AsyncLocalStorage.bind(() => operate("discovery"));
+    });
+    later();
+    place.end();
+    operate("refresh");
+  });
+  expect(told.slice(2).map(({ name, parent }) => [name, parent])).toEqual([
+    ["wirescope.discovery", undefined],
+    ["wirescope.refresh", undefined],
+  ]);
+});
+
+test("requests over the same connection are linked to a refresh, not to its parts, nor where they have ended", () => {
+  const { told, start, requests, watch } = startWatch();
+  const [before, other, over, during] = ["before", "other", "over", "during"].map((name) => start(name)) as [
+    Span,
+    Span,
+    Span,
+    Span,
+  ];
+  requests.add(notes, before);
+  requests.add(infoOf("others"), other);
+  requests.add(notes, over);
+  requests.remove(notes, over);
+  operate("refresh", () => {
+    operate("discovery");
+    requests.add(notes, during);
+    watch.link(notes, during);
+  });
+  watch.link(notes, start("after"));
+  const refresh = String(told.findIndex(({ name }) => name === "wirescope.refresh") + 1);
+  expect(Object.fromEntries(told.map(({ name, links }) => [name, links]))).toMatchObject({
+    before: [refresh],
+    other: [],
+    over: [],
+    during: [refresh],
+    after: [],
+  });
+});
+
+test("what is done for servers of others is not followed, and what is under way at the end is ended", () => {
+  const { told, watch } = startWatch();
+  operate("refresh", undefined, infoOf("others"));
+  expect(told).toEqual([]);
+  operate("refresh", () => watch.close());
+  expect(told).toMatchObject([{ name: "wirescope.refresh", isEnded: true }]);
+  expect([channels["credential:started"].hasSubscribers, channels["credential:ended"].hasSubscribers]).toEqual([
+    false,
+    false,
+  ]);
+  operate("refresh");
+  expect(told).toHaveLength(1);
+});

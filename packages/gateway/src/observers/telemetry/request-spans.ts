@@ -1,0 +1,35 @@
+import type { Span } from "@opentelemetry/api";
+import type { ConnectionInfo } from "@wirescope/tool-server";
+
+/** The spans of requests in flight, by connection: what happens to the connection meanwhile is added to them as events. */
+export interface RequestSpans {
+  add(info: ConnectionInfo, span: Span): void;
+  remove(info: ConnectionInfo, span: Span): void;
+  of(info: ConnectionInfo): Iterable<Span>;
+}
+
+export function createRequestSpans(): RequestSpans {
+  const requests = new Map<ConnectionInfo, Set<Span>>();
+  return {
+    add(info, span) {
+      if (!span.isRecording()) return;
+      const spans = requests.get(info);
+      if (spans === undefined) requests.set(info, new Set([span]));
+      else spans.add(span);
+    },
+    remove(info, span) {
+      const spans = requests.get(info);
+      if (spans?.delete(span) && spans.size === 0) requests.delete(info);
+    },
+    of: (info) => requests.get(info) ?? [],
+  };
+}
+
+/** Runs code that must not affect what it observes: undefined if it throws, as an application's span processor may. */
+export function safely<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,35 @@
+import { metrics, ProxyTracerProvider, type TracerProvider, trace } from "@opentelemetry/api";
+import { afterEach, expect, test } from "vitest";
+import { createTraceFieldReader } from "../../trace-fields.js";
+import { startTelemetry } from "./start-telemetry.js";
+
+const open = (telemetry: Parameters<typeof startTelemetry>[0]["telemetry"]): ReturnType<typeof startTelemetry> =>
+  startTelemetry({ telemetry, reader: createTraceFieldReader(["tracecontext"]), transport: "tcp" });
+
+/** One that the API did not make. */
+const provider: TracerProvider = { getTracer: (name) => new ProxyTracerProvider().getTracer(name) };
+
+afterEach(() => {
+  trace.disable();
+  metrics.disable();
+});
+
+test("nothing is followed where nobody takes it", async () => {
+  expect(await open({})).toBeUndefined();
+  expect(await open({ tracerProvider: false, meterProvider: false })).toBeUndefined();
+});
+
+test("nothing is followed where the application asked the API for something, and set nothing up", async () => {
+  trace.setGlobalTracerProvider(provider);
+  trace.disable();
+  expect(await open({})).toBeUndefined();
+});
+
+test("requests are followed where somebody takes spans, given or set for the process", async () => {
+  expect(await open({ tracerProvider: provider })).toBeDefined();
+  trace.setGlobalTracerProvider(provider);
+  const found = await open({});
+  expect(found).toBeDefined();
+  await found?.close();
+  expect(await open({ tracerProvider: false })).toBeUndefined();
+});

@@ -1,0 +1,152 @@
+import { describe, expect, test } from "vitest";
+import { createCachedList, type LoadedList } from "./cached-list.js";
+
+/** A list whose loads are decided by hand, and whose time too. */
+function setUp(ttlMs = Number.POSITIVE_INFINITY) {
+  const loads: { resolve(items: string[]): Promise<void>; reject(reason: Error): Promise<void> }[] = [];
+  const unavailable: unknown[] = [];
+  const wakes = new Set<{ at: number; wake(): void }>();
+  let now = 0;
+  let changes = 0;
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+  };
+  const list = createCachedList<string>({
+    limitMs: 100,
+    clock: {
+      now: () => now,
+      after(delayMs, wake) {
+        const timer = { at: now + delayMs, wake };
+        wakes.add(timer);
+        return () => wakes.delete(timer);
+      },
+    },
+    load: () =>
+      new Promise<LoadedList<string>>((resolve, reject) => {
+        loads.push({
+          async resolve(items) {
+            resolve({ items, ttlMs });
+            await settle();
+          },
+          async reject(reason) {
+            reject(reason);
+            await settle();
+          },
+        });
+      }),
+    onChanged: () => (changes += 1),
+    onUnavailable: (reason) => void unavailable.push(reason),
+  });
+  return {
+    list,
+    loads,
+    unavailable,
+    changes: () => changes,
+    timers: wakes,
+    async pass(ms: number) {
+      now += ms;
+      for (const timer of [...wakes]) {
+        if (timer.at > now) continue;
+        wakes.delete(timer);
+        timer.wake();
+      }
+      await settle();
+    },
+  };
+}
+
+describe("a list", () => {
+  test("is loaded once for all who ask together, and then kept", async () => {
+    const { list, loads, changes, timers } = setUp();
+    const asked = [list.get(), list.get(), list.get()];
+    expect(loads).toHaveLength(1);
+    await loads[0]?.resolve(["a"]);
+    expect(await Promise.all(asked)).toEqual([["a"], ["a"], ["a"]]);
+    expect(await list.get()).toEqual(["a"]);
+    expect([loads.length, changes(), timers.size]).toEqual([1, 1, 0]);
+  });
+
+  test("is loaded again when it may have changed, and what is known is used meanwhile", async () => {
+    const { list, loads, changes } = setUp();
+    void list.get();
+    await loads[0]?.resolve(["a"]);
+    list.invalidate();
+    expect(list.known).toEqual(["a"]);
+    const next = list.get();
+    await loads[1]?.resolve(["a", "b"]);
+    expect(await next).toEqual(["a", "b"]);
+    list.invalidate();
+    void list.get();
+    await loads[2]?.resolve(["a", "b"]);
+    expect(changes()).toBe(2);
+  });
+
+  test("that changed while it was loaded is loaded once more", async () => {
+    const { list, loads } = setUp();
+    void list.get();
+    list.invalidate();
+    await loads[0]?.resolve(["old"]);
+    void list.get();
+    expect(loads).toHaveLength(2);
+  });
+
+  test("holds as long as it says", async () => {
+    const { list, loads, pass } = setUp(1000);
+    void list.get();
+    await loads[0]?.resolve(["a"]);
+    await pass(999);
+    await list.get();
+    expect(loads).toHaveLength(1);
+    await pass(1);
+    void list.get();
+    expect(loads).toHaveLength(2);
+  });
+});
+
+describe("a slow server", () => {
+  test("keeps the first who ask waiting for a while, nobody after them, and is told of when it comes", async () => {
+    const { list, loads, unavailable, changes, pass } = setUp();
+    const first = list.get();
+    await pass(60);
+    const second = list.get();
+    await pass(40);
+    expect([await first, await second]).toEqual([undefined, undefined]);
+    expect(await list.get()).toBeUndefined();
+    expect([loads.length, unavailable.length, changes()]).toEqual([1, 1, 0]);
+    await loads[0]?.resolve(["late"]);
+    expect([list.known, changes()]).toEqual([["late"], 1]);
+  });
+
+  test("of which something is known is told with that", async () => {
+    const { list, loads, pass } = setUp();
+    void list.get();
+    await loads[0]?.resolve(["a"]);
+    list.invalidate();
+    const next = list.get();
+    await pass(100);
+    expect(await next).toEqual(["a"]);
+  });
+});
+
+describe("a server that fails", () => {
+  test("is left out, which is told, and asked again the next time", async () => {
+    const { list, loads, unavailable, changes } = setUp();
+    void list.get();
+    await loads[0]?.resolve(["a"]);
+    list.invalidate();
+    const next = list.get();
+    const reason = new Error("no");
+    await loads[1]?.reject(reason);
+    expect([await next, unavailable, changes()]).toEqual([undefined, [reason], 2]);
+    void list.get();
+    expect(loads).toHaveLength(3);
+  });
+
+  test("is forgotten when it is gone", async () => {
+    const { list, loads, changes } = setUp();
+    void list.get();
+    await loads[0]?.resolve(["a"]);
+    list.clear();
+    expect([list.known, changes()]).toEqual([undefined, 2]);
+  });
+});

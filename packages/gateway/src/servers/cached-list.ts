@@ -1,0 +1,124 @@
+import type { Clock } from "@wirescope/tool-server";
+
+/** A loaded list, and how long it may be used. */
+export interface LoadedList<Item> {
+  readonly items: readonly Item[];
+  /** In milliseconds; `Infinity` if the server reports changes. */
+  readonly ttlMs: number;
+}
+
+/** A list of a server, cached until it changes. */
+export interface CachedList<Item> {
+  /** The cached list, fresh or not; undefined if nothing is cached. */
+  readonly known: readonly Item[] | undefined;
+  /**
+   * The list; undefined if the server failed or did not respond in time. The time limit counts from the start of the load, and
+   * the load continues after it: a slow server delays only the first clients.
+   */
+  get(): Promise<readonly Item[] | undefined>;
+  /** The list may have changed: the cached one is used until it is loaded again. */
+  invalidate(): void;
+  /** Drops the cached list. */
+  clear(): void;
+}
+
+export interface CachedListOptions<Item> {
+  readonly load: () => Promise<LoadedList<Item>>;
+  /** How long a caller of `get` waits, in milliseconds. */
+  readonly limitMs: number;
+  readonly clock: Clock;
+  /** The cached list differs from before. */
+  readonly onChanged: () => void;
+  /** The load failed, or took too long: then `reason` is undefined. */
+  readonly onUnavailable: (reason: unknown) => void;
+}
+
+export function createCachedList<Item>(options: CachedListOptions<Item>): CachedList<Item> {
+  const { load, limitMs, clock, onChanged, onUnavailable } = options;
+  let known: readonly Item[] | undefined;
+  let knownText = "";
+  let freshUntil = 0;
+  let loading: { readonly promise: Promise<void>; readonly since: number; isLate: boolean } | undefined;
+  /** Incremented when a load in progress becomes outdated. */
+  let generation = 0;
+
+  const learn = (items: readonly Item[] | undefined, text = ""): void => {
+    known = items;
+    if (text === knownText) return;
+    knownText = text;
+    onChanged();
+  };
+
+  const begin = (): NonNullable<typeof loading> => {
+    const begun = generation;
+    const promise = load()
+      .then(({ items, ttlMs }) => ({ items, ttlMs, text: textOf(items) }))
+      .then(
+        ({ items, ttlMs, text }) => {
+          if (generation === begun) freshUntil = clock.now() + ttlMs;
+          learn(items, text);
+        },
+        (reason: unknown) => {
+          learn(undefined);
+          onUnavailable(reason);
+        },
+      )
+      .finally(() => {
+        loading = undefined;
+      });
+    return { promise, since: clock.now(), isLate: false };
+  };
+
+  return {
+    get known() {
+      return known;
+    },
+    async get() {
+      if (known !== undefined && freshUntil > clock.now()) return known;
+      loading ??= begin();
+      const mine = loading;
+      const leftMs = mine.since + limitMs - clock.now();
+      if (leftMs > 0) await within(clock, leftMs, mine.promise);
+      if (loading === mine && !mine.isLate) {
+        mine.isLate = true;
+        onUnavailable(undefined);
+      }
+      return known;
+    },
+    invalidate() {
+      generation += 1;
+      freshUntil = 0;
+    },
+    clear() {
+      generation += 1;
+      freshUntil = 0;
+      learn(undefined);
+    },
+  };
+}
+
+/** The maximum length of a list, in characters: a client receives the lists of all servers at once. */
+const maxListLength = 16 * 1024 * 1024;
+
+function textOf(items: readonly unknown[]): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(items);
+  } catch {
+    // It is nested deeper than the stack allows.
+  }
+  if (text !== undefined && text.length <= maxListLength) return text;
+  const message = `The list is nested too deeply, or longer than ${maxListLength} characters.`;
+  throw new Error(`${message} Ask the operator of the server to shorten it.`);
+}
+
+/** Waits for a promise that never rejects, up to a time limit. */
+function within(clock: Clock, limitMs: number, promise: Promise<void>): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(limitMs, resolve);
+    void promise.then(() => {
+      cancel();
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,94 @@
+import { type Clock, ToolServerError } from "@wirescope/tool-server";
+import { describeDuration, RpcError, rpcCodes, tooSilent } from "@wirescope/tool-server/internal";
+import type { ClientCall } from "../client-call.js";
+import type { GatewayLimits } from "../limits.js";
+import { createRates } from "../rates.js";
+
+/** What a reload did to a server. */
+export type Departure = "changed" | "removed";
+
+export type CallsInFlight = Iterable<ClientCall> & Pick<ReadonlySet<ClientCall>, "has" | "size">;
+
+/** The calls in flight of one server. */
+export interface ServerCalls {
+  readonly all: CallsInFlight;
+  /** Throws an RpcError if the server has reached a limit, and CONNECTION_CLOSED once it drains. */
+  add(call: ClientCall): void;
+  remove(call: ClientCall): void;
+  /** Cancels calls during which the server has been silent for longer than `callIdleMs`. */
+  cancelSilent(): void;
+  /** Accepts no more calls. Resolves when all have ended: after `drainMs` they are cancelled. */
+  drain(why: Departure): Promise<void>;
+}
+
+export interface ServerCallsOptions {
+  readonly server: string;
+  readonly limits: GatewayLimits;
+  readonly clock: Clock;
+}
+
+export function createServerCalls({ server, limits, clock }: ServerCallsOptions): ServerCalls {
+  const all = new Set<ClientCall>();
+  const rates = createRates(limits.serverRate, () => clock.now());
+  let departure: Departure | undefined;
+  let onDrained = (): void => {};
+
+  return {
+    all,
+    add(call) {
+      if (departure !== undefined) throw notCalled(server, departure);
+      if (all.size >= limits.serverConcurrency) throw overloaded(server, "concurrency", limits);
+      if (!rates.take("")) throw overloaded(server, "rate", limits);
+      call.activeAt = clock.now();
+      all.add(call);
+    },
+    remove(call) {
+      all.delete(call);
+      if (all.size === 0) onDrained();
+    },
+    cancelSilent() {
+      const now = clock.now();
+      for (const call of all) {
+        const isSilent = call.openQuestions === 0 && now - call.activeAt >= limits.callIdleMs;
+        if (isSilent) call.cancel(tooSilent(server, call.method, limits.callIdleMs));
+      }
+    },
+    drain(why) {
+      departure = why;
+      if (all.size === 0) return Promise.resolve();
+      return new Promise((resolve) => {
+        const stopTimer = clock.after(limits.drainMs, () => {
+          for (const call of all) call.cancel(notDrained(server, call, why, limits.drainMs));
+          onDrained();
+        });
+        onDrained = () => {
+          stopTimer();
+          resolve();
+        };
+      });
+    },
+  };
+}
+
+function overloaded(server: string, limit: "concurrency" | "rate", limits: GatewayLimits): RpcError {
+  const reached =
+    limit === "concurrency" ? `${limits.serverConcurrency} calls in flight` : `${limits.serverRate} calls per second`;
+  const message = `Server ${JSON.stringify(server)} has reached its limit of ${reached}. Try again later.`;
+  return new RpcError(rpcCodes.failed, message, { data: { reason: "OVERLOADED" } });
+}
+
+function notCalled(server: string, why: Departure): ToolServerError {
+  const problem = `The server ${JSON.stringify(server)} was just ${why} in the configuration, and was not called.`;
+  return new ToolServerError("CONNECTION_CLOSED", { problem, advice: "Call again." }, { details: { wasSent: false } });
+}
+
+function notDrained(server: string, { method }: ClientCall, why: Departure, drainMs: number): ToolServerError {
+  return new ToolServerError(
+    "CONNECTION_CLOSED",
+    {
+      problem: `The server ${JSON.stringify(server)} was ${why} in the configuration during ${method}. The call did not end within ${describeDuration(drainMs)} and was cancelled.`,
+      advice: "Check what the call did before you repeat it, or increase the limit drainMs.",
+    },
+    { details: { wasSent: true } },
+  );
+}

@@ -1,0 +1,208 @@
+import type { Clock, Connection } from "@wirescope/tool-server";
+import { describeDuration, isObject, type JsonObject } from "@wirescope/tool-server/internal";
+import type { GatewayEvents } from "../events.js";
+import type { GatewayLimits } from "../limits.js";
+import { type CachedList, createCachedList, type LoadedList } from "./cached-list.js";
+import { type Offered, type OfferedTool, offerPrompt, offerTool } from "./offered.js";
+import { createToolFilter, idlePatternsOf, type ToolFilter } from "./tool-filter.js";
+
+const listKinds = {
+  tools: { method: "tools/list", field: "tools", capability: "tools" },
+  prompts: { method: "prompts/list", field: "prompts", capability: "prompts" },
+  resources: { method: "resources/list", field: "resources", capability: "resources" },
+  templates: { method: "resources/templates/list", field: "resourceTemplates", capability: "resources" },
+} as const;
+
+export type ListKind = keyof typeof listKinds;
+
+/** What a server offers through the gateway. */
+export interface ServerLists {
+  readonly tools: CachedList<OfferedTool>;
+  readonly prompts: CachedList<Offered>;
+  readonly resources: CachedList<JsonObject>;
+  readonly templates: CachedList<JsonObject>;
+  /** Patterns of the filter that matched no tool when the tools were last listed. */
+  readonly idlePatterns: readonly string[];
+  /** Offers other tools from now on. */
+  setFilter(filter: ToolFilter | undefined): void;
+  /** The server reports a change: the cached list is used until it is loaded again. */
+  refresh(kind: ListKind): void;
+  /** The server is connected: loads all lists, so that the first client need not wait. */
+  reload(): void;
+  /** The server is not connected any more. */
+  clear(): void;
+}
+
+export interface ServerListsOptions {
+  readonly server: string;
+  readonly limits: GatewayLimits;
+  readonly clock: Clock;
+  readonly filter: ToolFilter | undefined;
+  /** Whether tools and prompts keep the names that the server gives them. */
+  readonly isUnprefixed: boolean;
+  readonly events: Pick<GatewayEvents, "emit">;
+  /** The connection of the server, opened if necessary. */
+  readonly open: () => Promise<Connection>;
+  /** The server, or some of its tools, are omitted from a list. Called once for each reason, until the list is complete. */
+  readonly onOmitted: (method: string, reason: string) => void;
+}
+
+/** Time limit to load a list, no matter how long a client waits for it. */
+const loadMs = 60_000;
+/** Distinct reasons that are reported until a list is complete again. */
+const maxReasons = 16;
+
+export function createServerLists(options: ServerListsOptions): ServerLists {
+  const { server, limits, clock, isUnprefixed, events, onOmitted } = options;
+  let { filter } = options;
+  let isOffered = createToolFilter(filter);
+  let idlePatterns: readonly string[] = [];
+
+  const onChanged = (kind: ListKind): void =>
+    events.emit({ kind: "list-changed", list: kind === "templates" ? "resources" : kind });
+
+  const checkPatterns = (names: readonly string[]): void => {
+    const before = idlePatterns;
+    idlePatterns = idlePatternsOf(filter, names);
+    for (const pattern of idlePatterns) {
+      if (before.includes(pattern)) continue;
+      const problem = `No tool of server ${JSON.stringify(server)} matches ${JSON.stringify(pattern)} in its tool filter.`;
+      events.emit({ kind: "defect", reason: `${problem} Check the names of its tools and correct the filter.` });
+    }
+  };
+
+  /** `offer` returns undefined for what is not offered, and adds the names of unusable items to `unusable`. */
+  const listOf = <Item>(
+    kind: ListKind,
+    offer: (definition: JsonObject, unusable: string[]) => Item | undefined,
+  ): CachedList<Item> => {
+    const { method } = listKinds[kind];
+    const reported = new Set<string>();
+    const omit = (reason: string): void => {
+      if (reported.has(reason) || reported.size >= maxReasons) return;
+      reported.add(reason);
+      onOmitted(method, reason);
+    };
+    let connection: Connection | undefined;
+    return createCachedList<Item>({
+      limitMs: limits.listMs,
+      clock,
+      async load() {
+        connection = await options.open();
+        // It reconnects by itself and its lists are loaded then: a client must not wait for that.
+        if (connection.state === "TRANSIENT_FAILURE") throw new Error("The connection failed.");
+        const { items, ttlMs } = await fetchList(connection, kind, loadMs);
+        if (kind === "tools") checkPatterns(items.map((item) => String(item.name)));
+        const unusable: string[] = [];
+        const offered = items.flatMap((item) => offer(item, unusable) ?? []);
+        if (unusable.length === 0) reported.clear();
+        else omit(describeUnusable(unusable));
+        return { items: offered, ttlMs };
+      },
+      onChanged: () => onChanged(kind),
+      onUnavailable(error) {
+        if (error === undefined) {
+          omit(`no response in ${describeDuration(limits.listMs)}; it will be added once it responds.`);
+          // The reason of a failed connection is reported with its state, and not again for each list.
+        } else if (connection?.state !== "READY") omit("not connected; it will be added once it connects.");
+        else omit(error instanceof Error ? error.message : String(error));
+      },
+    });
+  };
+
+  const tools = listOf("tools", (tool, unusable) => {
+    if (!isOffered(String(tool.name))) return undefined;
+    const offered = offerTool(server, tool, isUnprefixed);
+    if (offered === undefined) unusable.push(String(tool.name));
+    return offered;
+  });
+  const prompts = listOf("prompts", (prompt) => offerPrompt(server, prompt, isUnprefixed));
+  const resources = listOf("resources", (resource) => (typeof resource.uri === "string" ? resource : undefined));
+  const templates = listOf("templates", (item) => (typeof item.uriTemplate === "string" ? item : undefined));
+  const lists = { tools, prompts, resources, templates };
+
+  return {
+    ...lists,
+    get idlePatterns() {
+      return idlePatterns;
+    },
+    setFilter(next) {
+      filter = next;
+      isOffered = createToolFilter(next);
+      // The cached list may contain tools that are denied now.
+      tools.clear();
+      void tools.get();
+    },
+    refresh(kind) {
+      lists[kind].invalidate();
+      onChanged(kind);
+    },
+    reload() {
+      for (const list of Object.values(lists)) list.invalidate();
+      for (const list of Object.values(lists)) void list.get();
+    },
+    clear() {
+      for (const list of Object.values(lists)) list.clear();
+    },
+  };
+}
+
+/** Limits for a server whose list never ends. */
+const maxPages = 100;
+const maxItems = 20_000;
+/** For all pages of a list together. */
+const maxCharacters = 16 * 1024 * 1024;
+/** How long a list is used if its server does not report changes, in milliseconds. */
+const unwatchedTtlMs = 30_000;
+
+/** All pages of a list; empty if the server does not have the capability. Rejects as the connection does. */
+async function fetchList(connection: Connection, kind: ListKind, timeoutMs: number): Promise<LoadedList<JsonObject>> {
+  const { method, field, capability } = listKinds[kind];
+  const deadline = Date.now() + timeoutMs;
+  const server = connection.server ?? (await connection.connect({ signal: AbortSignal.timeout(timeoutMs) }));
+  const offered = server.capabilities[capability];
+  if (offered === undefined) return { items: [], ttlMs: Number.POSITIVE_INFINITY };
+  const ttlMs = offered.listChanged === true ? Number.POSITIVE_INFINITY : unwatchedTtlMs;
+  const items: JsonObject[] = [];
+  let cursor: string | undefined;
+  let characters = 0;
+  for (let page = 0; page < maxPages && items.length < maxItems; page += 1) {
+    const result = await connection.request(method, cursor === undefined ? {} : { cursor }, {
+      totalTimeoutMs: Math.max(1, deadline - Date.now()),
+    });
+    const found = result[field];
+    // Not spread: a page may hold more items than a function takes arguments.
+    for (const item of Array.isArray(found) ? found.filter(isObject) : []) {
+      characters += lengthOf(item);
+      if (characters > maxCharacters) {
+        throw new Error(
+          `The list is longer than ${maxCharacters} characters. Ask the operator of the server to shorten it.`,
+        );
+      }
+      if (items.length < maxItems) items.push(item);
+    }
+    const next = result.nextCursor;
+    if (typeof next !== "string" || next === cursor) break;
+    cursor = next;
+  }
+  return { items, ttlMs };
+}
+
+/** The length of an item as JSON; 0 if it is nested too deeply, which is checked when it is offered. */
+function lengthOf(item: JsonObject): number {
+  try {
+    return JSON.stringify(item).length;
+  } catch {
+    return 0;
+  }
+}
+
+const maxNamed = 10;
+
+/** Why tools are omitted, in one line no matter how many there are. */
+function describeUnusable(names: readonly string[]): string {
+  const shown = names.slice(0, maxNamed).map((name) => JSON.stringify(name.slice(0, 100)));
+  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "";
+  const [subject, verb] = names.length === 1 ? ["tool", "has"] : ["tools", "have"];
+  return `${subject} ${shown.join(", ")}${more} ${verb} no input schema, or an invalid x-mcp-header declaration in it.`;
+}

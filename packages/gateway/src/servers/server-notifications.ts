@@ -1,0 +1,74 @@
+import type { MessageOrigin } from "@wirescope/tool-server";
+import { isLevelAtLeast, isLogLevel, type JsonObject } from "@wirescope/tool-server/internal";
+import { ClientCall } from "../client-call.js";
+import type { GatewayEvents } from "../events.js";
+import { createRates } from "../rates.js";
+import type { CallsInFlight } from "./server-calls.js";
+import type { ListKind } from "./server-lists.js";
+
+/** Log messages per second that relate to no call, as an average: each is written once for every client. */
+const maxLogRate = 200;
+
+const changedLists: Readonly<Record<string, readonly ListKind[]>> = {
+  "notifications/tools/list_changed": ["tools"],
+  "notifications/prompts/list_changed": ["prompts"],
+  "notifications/resources/list_changed": ["resources", "templates"],
+};
+
+export interface ServerNotificationsOptions {
+  readonly server: string;
+  readonly events: Pick<GatewayEvents, "emit">;
+  readonly calls: CallsInFlight;
+  readonly onListChanged: (kind: ListKind) => void;
+  /** In milliseconds. Default: the system clock. */
+  readonly now?: () => number;
+}
+
+/** Creates the handler of the notifications of one server. */
+export function createServerNotifications(
+  options: ServerNotificationsOptions,
+): (method: string, params: JsonObject, origin: Pick<MessageOrigin, "call">) => void {
+  const { server, events, calls, onListChanged } = options;
+  const rates = createRates(maxLogRate, options.now ?? Date.now);
+  let dropped = 0;
+
+  const broadcast = (params: JsonObject): void => {
+    if (!isLogLevel(params.level)) return;
+    if (!rates.take("")) {
+      dropped += 1;
+      return;
+    }
+    if (dropped > 0) {
+      const data = `${dropped} log messages of this server were dropped: it exceeds ${maxLogRate} messages per second.`;
+      events.emit({ kind: "server-log", level: "warning", params: { level: "warning", logger: server, data } });
+      dropped = 0;
+    }
+    events.emit({ kind: "server-log", level: params.level, params });
+  };
+
+  const log = (params: JsonObject, origin: Pick<MessageOrigin, "call">): void => {
+    const { level, logger } = params;
+    if (!isLogLevel(level)) return;
+    const named = { ...params, logger: typeof logger === "string" && logger !== "" ? `${server}/${logger}` : server };
+    const { call } = origin;
+    if (call === undefined) {
+      broadcast(named);
+      return;
+    }
+    // A message about a call that has ended belongs to no client, and must not be broadcast.
+    if (!(call instanceof ClientCall) || !calls.has(call)) return;
+    const minLevel = call.logLevel ?? (call.era === "legacy" ? "debug" : undefined);
+    if (minLevel !== undefined && isLevelAtLeast(level, minLevel)) call.notify("notifications/message", named);
+  };
+
+  return (method, params, origin) => {
+    const changed = Object.hasOwn(changedLists, method) ? changedLists[method] : undefined;
+    if (changed !== undefined) for (const kind of changed) onListChanged(kind);
+    else if (method === "notifications/message") log(params, origin);
+    else if (method === "notifications/resources/updated" && typeof params.uri === "string") {
+      events.emit({ kind: "resource-updated", server, uri: params.uri });
+    } else if (method === "notifications/elicitation/complete" && typeof params.elicitationId === "string") {
+      events.emit({ kind: "elicitation-completed", elicitationId: params.elicitationId, params });
+    }
+  };
+}

@@ -1,0 +1,43 @@
+import type { JsonObject } from "@wirescope/tool-server/internal";
+import { expect, test } from "vitest";
+import { createAccounts } from "../callers/accounts.js";
+import { StatelessCall } from "../callers/stateless-call.js";
+import type { ClientCall } from "../client-call.js";
+import { completeLimits } from "../limits.js";
+import { forwardServerRequest } from "./server-requests.js";
+
+/** A call whose client responds with its name. */
+class NamedCall extends StatelessCall {
+  override ask(): Promise<JsonObject> {
+    return Promise.resolve({ action: "accept", content: { name: this.subject } });
+  }
+}
+
+function callOf(name: string, capabilities: JsonObject = { elicitation: { form: {} } }): ClientCall {
+  const account = createAccounts(completeLimits()).create({ principal: "p", rateKey: "p" }, undefined);
+  const options = { subject: name, account, capabilities, logLevel: undefined, headers: undefined };
+  return new NamedCall({ id: 1, method: "tools/call" }, options);
+}
+
+const ask = (call: ClientCall | undefined, calls: readonly ClientCall[]) => {
+  const params = { mode: "form", message: "Who?", requestedSchema: { type: "object", properties: {} } };
+  const request = { method: "elicitation/create", params, origin: { call, signal: undefined } };
+  return forwardServerRequest("s", request, new Set(calls));
+};
+
+test("forwards a request on the stream of a call to the client of that call", async () => {
+  const [a, b] = [callOf("a"), callOf("b")];
+  expect(await ask(b, [a, b])).toMatchObject({ content: { name: "b" } });
+});
+
+test("rejects a request that belongs to an ended call, even if one other call is in flight", async () => {
+  const [over, other] = [callOf("over"), callOf("other")];
+  await expect(ask(over, [other])).rejects.toThrow("The call that this request belongs to has ended.");
+});
+
+test("forwards a request without a call to the only client that supports it, and rejects it if there are several or none", async () => {
+  const [a, b, mute] = [callOf("a"), callOf("b"), callOf("mute", {})];
+  expect(await ask(undefined, [a, mute])).toMatchObject({ content: { name: "a" } });
+  await expect(ask(undefined, [a, b])).rejects.toThrow("nothing identifies the one that it belongs to");
+  await expect(ask(undefined, [mute])).rejects.toThrow("no client with a call in flight supports it");
+});

@@ -1,0 +1,293 @@
+import {
+  type Clock,
+  type Connection,
+  type ConnectionInfo,
+  channels,
+  type OpenedToolServer,
+  type SecretRegistry,
+  ToolServerError,
+} from "@wirescope/tool-server";
+import type { CredentialDescription, OAuthSession } from "@wirescope/tool-server/auth";
+import type { Entry } from "@wirescope/tool-server/config";
+import { describeDuration, type Implementation, type JsonObject, openEntry } from "@wirescope/tool-server/internal";
+import type { CallObserver } from "../call-observer.js";
+import type { ClientCall } from "../client-call.js";
+import type { GatewayEvents } from "../events.js";
+import type { GatewayLimits } from "../limits.js";
+import { exposedPrefix } from "./exposed-name.js";
+import { type Forwarded, forward } from "./forward.js";
+import type { PluginServers } from "./plugin-servers.js";
+import { createServerCalls, type Departure } from "./server-calls.js";
+import { createServerLists, type ServerLists } from "./server-lists.js";
+import { createServerNotifications } from "./server-notifications.js";
+import { forwardServerRequest, offeredCapabilities } from "./server-requests.js";
+import { createServerSubscriptions, type ServerSubscriptions } from "./server-subscriptions.js";
+import type { ToolFilter } from "./tool-filter.js";
+
+/** The state of a server behind the gateway; a snapshot. */
+export interface ServerStatus {
+  readonly name: string;
+  /** The state of its connection, as in Channelz. */
+  readonly state: Connection["state"];
+  /** The URL, or `stdio:` and the command; undefined if the entry could not be opened yet. */
+  readonly target: string | undefined;
+  /** Name and version of the server, while it is connected. */
+  readonly server: { readonly name: string | undefined; readonly version: string | undefined } | undefined;
+  readonly protocolVersion: string | undefined;
+  /** How it authenticates, in one line. */
+  readonly credential: string | undefined;
+  readonly authentication: CredentialDescription | undefined;
+  /** The last failure; undefined if it has not failed since it last connected. */
+  readonly failure: ServerFailure | undefined;
+  /** How many tools it offers through the gateway; undefined if that is not known. */
+  readonly tools: number | undefined;
+  /** Patterns of its filter that matched no tool when its tools were last listed. */
+  readonly idlePatterns: readonly string[];
+  readonly callsInFlight: number;
+}
+
+export interface ServerFailure {
+  /** The code of a ToolServerError; undefined for any other failure. */
+  readonly code: string | undefined;
+  readonly message: string;
+  /** The failure itself, with the parts of its message. */
+  readonly error?: ToolServerError | undefined;
+  /** In milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** One server behind the gateway: its connection, its lists and its calls. */
+export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "resources" | "templates"> {
+  readonly name: string;
+  readonly entry: Entry;
+  /** The prefix of the names of its tools and prompts. */
+  readonly prefix: string;
+  readonly subscriptions: ServerSubscriptions;
+  /** What the server states about itself, while it is connected. */
+  readonly description: Connection["server"];
+  /** Whether it has connected or failed at least once. */
+  readonly isSettled: boolean;
+  readonly callsInFlight: number;
+  /** Identifies the connection to observers; undefined if the entry could not be opened yet. */
+  readonly info: ConnectionInfo | undefined;
+  /** Forwards a call. Rejects with an RpcError or a ToolServerError. */
+  forward(call: ClientCall, request: Forwarded): Promise<JsonObject>;
+  /** Cancels calls during which the server has been silent for too long. */
+  cancelSilent(): void;
+  /** Connects at once if it is not connected. Resolves after the attempt, even if it failed. */
+  reconnect(): Promise<void>;
+  /** To sign in and out by OAuth; undefined if the entry has its own credential. */
+  oauth(): Promise<OAuthSession | undefined>;
+  status(): ServerStatus;
+  /** Redacts text from the server: the user's secrets, and those that the server itself made known. */
+  redact(text: string): string;
+  /** Offers other tools from now on; calls of the others are rejected. */
+  setFilter(filter: ToolFilter | undefined): void;
+  /**
+   * Accepts no more calls and reports no more states. Calls in flight have `drainMs` to end; then the connection is closed, and
+   * this resolves. May be closed meanwhile.
+   */
+  drain(why: Departure): Promise<void>;
+  /** Closes the connection; calls in flight end with CONNECTION_CLOSED. */
+  close(): Promise<void>;
+}
+
+export interface GatewayServerOptions {
+  readonly entry: Entry;
+  readonly plugin: PluginServers;
+  readonly secrets: SecretRegistry;
+  readonly info: Implementation;
+  readonly limits: GatewayLimits;
+  readonly filter: ToolFilter | undefined;
+  /** The subscriptions of the server that it replaces. */
+  readonly subscriptions: ServerSubscriptions | undefined;
+  readonly isUnprefixed: boolean;
+  readonly clock: Clock;
+  readonly events: GatewayEvents;
+  readonly observers: Pick<Required<CallObserver>, "forwarding">;
+}
+
+/** Milliseconds until an entry that could not be opened is tried again. */
+const openPauseMs = 2000;
+
+export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
+  const { entry, plugin, secrets, info, limits, clock, events, isUnprefixed } = options;
+  const { name } = entry;
+  const calls = createServerCalls({ server: name, limits, clock });
+  let connection: Connection | undefined;
+  let opening: Promise<OpenedToolServer> | undefined;
+  let failure: ServerFailure | undefined;
+  let isSettled = false;
+  /** Whether it only waits for its calls in flight. */
+  let isDraining = false;
+  let isClosed = false;
+
+  const settings: Parameters<typeof openEntry>[0] = {
+    ...plugin,
+    secrets,
+    isEager: true,
+    settings: {
+      info,
+      capabilities: offeredCapabilities,
+      onRequest: ({ method, params }, origin) => forwardServerRequest(name, { method, params, origin }, calls.all),
+      onNotification: ({ method, params }, origin) => onNotification(method, params ?? {}, origin),
+    },
+  };
+
+  const open = (): Promise<OpenedToolServer> => {
+    if (isClosed) {
+      const parts = { problem: "The gateway is shutting down.", advice: "" };
+      return Promise.reject(new ToolServerError("CONNECTION_CLOSED", parts));
+    }
+    const mayOpenAgain = failure !== undefined && connection === undefined && clock.now() - failure.at >= openPauseMs;
+    if (opening !== undefined && !mayOpenAgain) return opening;
+    opening = openEntry(settings, entry).then(
+      (opened) => {
+        connection = opened.connection;
+        failure = undefined;
+        // Another connection may have this name by now, and its states are the ones to report.
+        if (isDraining) return opened;
+        connection.onState(({ state, reason, failure: error }) => {
+          if (isDraining) return;
+          events.emit({ kind: "server-state", server: name, state, reason });
+          onState(state, reason, error);
+        });
+        onState(connection.state, undefined);
+        return opened;
+      },
+      (error: unknown) => {
+        isSettled = true;
+        const message = error instanceof Error ? error.message : String(error);
+        const known = ToolServerError.is(error) ? error : undefined;
+        failure = { code: known?.code, message, error: known, at: clock.now() };
+        if (!isDraining) {
+          events.emit({ kind: "server-state", server: name, state: "TRANSIENT_FAILURE", reason: message });
+        }
+        throw error;
+      },
+    );
+    opening.catch(() => {});
+    return opening;
+  };
+
+  const onState = (state: Connection["state"], reason: string | undefined, error?: ToolServerError): void => {
+    if (state === "READY") {
+      isSettled = true;
+      failure = undefined;
+      subscriptions.renew();
+      lists.reload();
+    } else if (state === "TRANSIENT_FAILURE") {
+      isSettled = true;
+      failure = { code: error?.code, message: reason ?? "The connection failed.", error, at: clock.now() };
+      lists.clear();
+    }
+  };
+
+  const lists = createServerLists({
+    server: name,
+    limits,
+    clock,
+    filter: options.filter,
+    isUnprefixed,
+    events,
+    open: async () => (await open()).connection,
+    onOmitted(method, reason) {
+      if (isDraining) return;
+      events.emit({ kind: "omitted", server: name, list: method, reason });
+      trace("warning", `Omitted from ${method} of the gateway: ${reason}`);
+    },
+  });
+  const onNotification = createServerNotifications({
+    server: name,
+    events,
+    calls: calls.all,
+    onListChanged: lists.refresh,
+  });
+  const subscriptions = options.subscriptions ?? createServerSubscriptions();
+  subscriptions.attach(() => connection);
+
+  /** Adds an event to the trace of the connection in Channelz. */
+  const trace = (severity: "info" | "warning", text: string): void => {
+    if (connection === undefined || !channels.trace.hasSubscribers) return;
+    channels.trace.publish({ subject: connection.info, severity, text: connection.redact(text) });
+  };
+
+  const close = async (): Promise<void> => {
+    isDraining = true;
+    isClosed = true;
+    const opened = await opening?.catch(() => undefined);
+    await opened?.connection.close();
+  };
+
+  void open().catch(() => {});
+
+  return {
+    name,
+    entry,
+    prefix: isUnprefixed ? "" : exposedPrefix(name),
+    tools: lists.tools,
+    prompts: lists.prompts,
+    resources: lists.resources,
+    templates: lists.templates,
+    subscriptions,
+    get description() {
+      return connection?.server;
+    },
+    get isSettled() {
+      return isSettled;
+    },
+    get callsInFlight() {
+      return calls.all.size;
+    },
+    get info() {
+      return connection?.info;
+    },
+    setFilter: lists.setFilter,
+    async forward(call, request) {
+      calls.add(call);
+      try {
+        return await forward(connection ?? (await open()).connection, call, request, options.observers);
+      } catch (error) {
+        // If a limit of the gateway cancelled the call, its reason explains more.
+        throw call.reason ?? error;
+      } finally {
+        calls.remove(call);
+      }
+    },
+    cancelSilent: calls.cancelSilent,
+    redact: (text) => (connection ?? secrets).redact(text),
+    oauth: async () => (await open()).oauth,
+    async reconnect() {
+      if (connection === undefined) failure = failure && { ...failure, at: 0 };
+      const opened = connection ?? (await open().catch(() => undefined))?.connection;
+      if (opened !== undefined && opened.state !== "READY") await opened.connect().catch(() => {});
+    },
+    status() {
+      const authentication = connection?.info.credential();
+      const server = connection?.server;
+      return {
+        name,
+        state: connection?.state ?? (failure === undefined ? "IDLE" : "TRANSIENT_FAILURE"),
+        target: connection?.info.target,
+        server: server === undefined ? undefined : { name: server.name, version: server.version },
+        protocolVersion: server?.protocolVersion,
+        credential: authentication?.summary,
+        authentication,
+        failure,
+        tools: lists.tools.known?.length,
+        idlePatterns: lists.idlePatterns,
+        callsInFlight: calls.all.size,
+      };
+    },
+    async drain(why) {
+      isDraining = true;
+      const { size } = calls.all;
+      const time = describeDuration(limits.drainMs);
+      if (size > 0)
+        trace("info", `The server was ${why} in the configuration. Its ${size} calls in flight have ${time} to end.`);
+      await calls.drain(why);
+      await close();
+    },
+    close,
+  };
+}

@@ -1,0 +1,180 @@
+import { createHash } from "node:crypto";
+import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
+import type { OAuthSession } from "@wirescope/tool-server/auth";
+import type { Entry } from "@wirescope/tool-server/config";
+import type { Implementation } from "@wirescope/tool-server/internal";
+import type { CallObserver } from "../call-observer.js";
+import type { GatewayEvents } from "../events.js";
+import type { GatewayLimits } from "../limits.js";
+import type { PluginServers } from "./plugin-servers.js";
+import { createGatewayServer, type GatewayServer, type ServerStatus } from "./server.js";
+import type { Departure } from "./server-calls.js";
+import type { ToolFilter } from "./tool-filter.js";
+
+/** All servers behind the gateway. */
+export interface GatewayServers {
+  /** In the order of the configuration. */
+  readonly all: readonly GatewayServer[];
+  named(name: string): GatewayServer | undefined;
+  /** The server of this name. Throws SERVER_UNKNOWN if it does not exist. */
+  find(name: string): GatewayServer;
+  /**
+   * Applies a changed configuration. Servers that did not change keep their connection; those that changed or were removed accept
+   * no more calls. It does not wait for their calls in flight.
+   */
+  reload(plugins: readonly PluginServers[], filters: Filters): Promise<void>;
+  /** Connects a server at once. Rejects with SERVER_UNKNOWN. */
+  reconnect(name: string): Promise<void>;
+  /** To sign in and out by OAuth; undefined if the entry has its own credential. Rejects with SERVER_UNKNOWN. */
+  oauth(name: string): Promise<OAuthSession | undefined>;
+  statuses(): readonly ServerStatus[];
+  /** Closes all, including those that a reload replaced and that still have calls in flight. */
+  close(): Promise<void>;
+}
+
+/** Which tools are offered, by server. */
+export type Filters = Readonly<Record<string, ToolFilter>>;
+
+export interface GatewayServersOptions {
+  readonly secrets: SecretRegistry;
+  readonly info: Implementation;
+  /** Whether tools and prompts keep the names that their servers give them. */
+  readonly isUnprefixed: boolean;
+  readonly limits: GatewayLimits;
+  readonly clock: Clock;
+  readonly events: GatewayEvents;
+  readonly observers: Pick<Required<CallObserver>, "forwarding">;
+}
+
+interface Kept {
+  readonly server: GatewayServer;
+  /** Of its entry: a server with the same digest is kept. */
+  readonly digest: string;
+  /** Its tool filter as JSON. */
+  readonly filter: string;
+}
+
+export function createGatewayServers(options: GatewayServersOptions): GatewayServers {
+  const { secrets, info, limits, clock, events, isUnprefixed } = options;
+  let kept: readonly Kept[] = [];
+  let all: readonly GatewayServer[] = [];
+  let byName = new Map<string, GatewayServer>();
+  /** Servers that are replaced or removed, until they are closed. */
+  const draining = new Set<GatewayServer>();
+  let isClosed = false;
+
+  // Checking all calls once a second costs less than a timer for each.
+  const cancelSilent = (): void => {
+    for (const server of all) server.cancelSilent();
+    for (const server of draining) server.cancelSilent();
+  };
+  const silenceTimer = setInterval(cancelSilent, Math.min(1000, Math.max(10, limits.callIdleMs / 4)));
+  silenceTimer.unref();
+
+  const create = (
+    entry: Entry,
+    plugin: PluginServers,
+    filter: ToolFilter | undefined,
+    before: GatewayServer | undefined,
+  ): GatewayServer =>
+    createGatewayServer({
+      entry,
+      plugin,
+      secrets,
+      info,
+      limits,
+      filter,
+      subscriptions: before?.subscriptions,
+      isUnprefixed,
+      clock,
+      events,
+      observers: options.observers,
+    });
+
+  const retire = async (server: GatewayServer, why: Departure): Promise<void> => {
+    draining.add(server);
+    await server.drain(why).catch(() => {});
+    draining.delete(server);
+  };
+
+  const load = (plugins: readonly PluginServers[], filters: Filters): void => {
+    if (isClosed) return;
+    const next: Kept[] = [];
+    const added: string[] = [];
+    const changed: string[] = [];
+    const before = new Map(kept.map((one) => [one.server.name, one]));
+    for (const plugin of plugins) {
+      for (const entry of plugin.configuration.entries) {
+        const { name } = entry;
+        if (next.some(({ server }) => server.name === name)) {
+          const reason = `Two configurations define a server ${JSON.stringify(name)}. The first is used. Rename the other.`;
+          events.emit({ kind: "defect", reason });
+          continue;
+        }
+        const given = Object.hasOwn(filters, name) ? filters[name] : undefined;
+        const [digest, filter] = [digestOf(entry, plugin), JSON.stringify(given ?? null)];
+        const old = before.get(name);
+        if (old === undefined) added.push(name);
+        else if (old.digest !== digest || old.filter !== filter) changed.push(name);
+        if (old?.digest !== digest) {
+          next.push({ server: create(entry, plugin, given, old?.server), digest, filter });
+          continue;
+        }
+        next.push({ ...old, filter });
+        if (old.filter !== filter) old.server.setFilter(given);
+      }
+    }
+    const unknown = Object.keys(filters).filter((name) => !next.some(({ server }) => server.name === name));
+    for (const name of unknown) {
+      const list = next.map(({ server }) => server.name).join(", ") || "none";
+      const reason = `The tool filter for server ${JSON.stringify(name)} has no effect: the server does not exist. Servers: ${list}.`;
+      events.emit({ kind: "defect", reason });
+    }
+    const remaining = new Set(next.map(({ server }) => server));
+    const gone = kept.map(({ server }) => server).filter((server) => !remaining.has(server));
+    const removed = gone.map(({ name }) => name).filter((name) => !changed.includes(name));
+    kept = next;
+    all = next.map(({ server }) => server);
+    byName = new Map(all.map((server) => [server.name, server]));
+    if (before.size > 0) events.emit({ kind: "reloaded", added, removed, changed });
+    if (gone.length === 0) return;
+    for (const list of ["tools", "prompts", "resources"] as const) events.emit({ kind: "list-changed", list });
+    for (const server of gone) void retire(server, changed.includes(server.name) ? "changed" : "removed");
+  };
+
+  const find = (name: string): GatewayServer => {
+    const server = byName.get(name);
+    if (server !== undefined) return server;
+    const list = all.map((one) => one.name).join(", ") || "none";
+    const problem = `Server ${JSON.stringify(name)} does not exist in the configuration of the gateway.`;
+    throw new ToolServerError("SERVER_UNKNOWN", { problem, advice: `Servers: ${list}.` });
+  };
+
+  return {
+    get all() {
+      return all;
+    },
+    named: (name) => byName.get(name),
+    find,
+    reload: async (plugins, filters) => load(plugins, filters),
+    reconnect: async (name) => find(name).reconnect(),
+    oauth: async (name) => find(name).oauth(),
+    statuses: () => all.map((server) => server.status()),
+    async close() {
+      isClosed = true;
+      clearInterval(silenceTimer);
+      await Promise.allSettled([...all, ...draining].map((server) => server.close()));
+    },
+  };
+}
+
+/** A digest of the entry as it is written, its errors, and the values of the variables that it uses. */
+function digestOf(entry: Entry, plugin: PluginServers): string {
+  const { pluginRoot, variables, configuration } = plugin;
+  const written = JSON.stringify(entry.written);
+  const names = [...written.matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, name]) => name ?? "");
+  const values = [...new Set(names)].sort().map((name) => [name, variables[name] ?? null]);
+  const errors = configuration.findings.filter(({ server, severity }) => severity === "error" && server === entry.name);
+  const parts = [written, pluginRoot, values, errors.map(({ message }) => message)];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("base64");
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from "node:crypto";
+import { ToolServerError } from "@wirescope/tool-server";
+import type { OAuthSession, SignIn, SignInReason, SignInReply, SignInRequest } from "@wirescope/tool-server/auth";
+import { parseResourceChallenge } from "@wirescope/tool-server/internal";
+import type { GatewayEvents } from "../events.js";
+
+/** What a user is shown, with the id of the sign-in. */
+export interface ShownSignIn {
+  readonly id: string;
+  readonly request: SignInRequest;
+}
+
+export interface SignInRun {
+  readonly way: "browser" | "device" | undefined;
+  readonly scopes: readonly string[];
+  /** Default: the user requested it, so they sign in even if another process has a new token by now. */
+  readonly reason?: SignInReason | undefined;
+  /** The authorization server that the user confirmed, if it differs from the previous one. */
+  readonly confirmedIssuer: string;
+  /** The origin that the user confirmed, if it is not that of the authorization server. */
+  readonly confirmedOrigin: string;
+  readonly signal: AbortSignal;
+  /** The user has to act. Called again for each run that joins. */
+  onShown(shown: ShownSignIn): void;
+  /** A sign-in of another process is in progress: there is nothing to show. */
+  onWaiting(): void;
+}
+
+/** The sign-ins to servers, for the administration and for calls. */
+export interface SignIns {
+  /** Signs in, or joins a sign-in in progress. Rejects as `OAuthSession.signIn` does, and with the reason of the signal. */
+  run(server: string, session: OAuthSession, run: SignInRun): Promise<void>;
+  /** Completes a sign-in with the URL that the browser was redirected to; false if there is no such sign-in. */
+  complete(id: string, address: string): boolean;
+  isInProgress(server: string): boolean;
+  /** The failure of the last sign-in to a server; undefined if it succeeded. */
+  lastFailure(server: string): ToolServerError | undefined;
+}
+
+interface Progress {
+  readonly runs: Set<SignInRun>;
+  shown: ShownSignIn | undefined;
+}
+
+export function createSignIns(events: Pick<GatewayEvents, "emit">): SignIns {
+  const inProgress = new Map<string, Progress>();
+  const replies = new Map<string, (reply: SignInReply) => void>();
+  const failures = new Map<string, ToolServerError>();
+
+  const userOf = (server: string, { confirmedIssuer, confirmedOrigin }: SignInRun): SignIn => ({
+    begin(request, signal) {
+      const shown = { id: randomUUID(), request };
+      // Looked up now: runs may have left or joined since.
+      const current = inProgress.get(server);
+      if (current !== undefined) current.shown = shown;
+      for (const run of current?.runs ?? []) run.onShown(shown);
+      if (request.way.kind === "device") return Promise.resolve(undefined);
+      return new Promise((resolve, reject) => {
+        replies.set(shown.id, resolve);
+        const onAbort = (): void => {
+          replies.delete(shown.id);
+          reject(signal.reason);
+        };
+        if (signal.aborted) onAbort();
+        else signal.addEventListener("abort", onAbort, { once: true });
+      });
+    },
+    // Without confirmation it fails, and the failure says what to confirm.
+    confirmIssuer: async ({ to }) => to === confirmedIssuer,
+    confirmOrigin: async ({ origin }) => origin === confirmedOrigin,
+  });
+
+  const join = async (server: string, current: Progress, session: OAuthSession, run: SignInRun): Promise<void> => {
+    const { way, scopes, reason, signal } = run;
+    if (session.isMachine) {
+      const challenge = parseResourceChallenge(undefined);
+      await (await session.tokens({ isFresh: true, challenge, signal }))?.replace(undefined, signal);
+    } else {
+      if (session.isSigningIn) {
+        if (current.shown !== undefined) run.onShown(current.shown);
+        else if (current.runs.size === 1) run.onWaiting();
+      }
+      const refused = reason === undefined ? undefined : (session.cachedToken() ?? undefined);
+      await session.signIn(userOf(server, run), { way, scopes, reason, refused }, signal);
+    }
+  };
+
+  return {
+    async run(server, session, run) {
+      const current = inProgress.get(server) ?? { runs: new Set(), shown: undefined };
+      inProgress.set(server, current);
+      current.runs.add(run);
+      events.emit({ kind: "sign-in-changed", server });
+      try {
+        await join(server, current, session, run);
+        failures.delete(server);
+      } catch (error) {
+        if (ToolServerError.is(error)) failures.set(server, error);
+        throw error;
+      } finally {
+        current.runs.delete(run);
+        if (current.runs.size === 0 && inProgress.get(server) === current) inProgress.delete(server);
+        events.emit({ kind: "sign-in-changed", server });
+      }
+    },
+    complete(id, address) {
+      const reply = replies.get(id);
+      replies.delete(id);
+      reply?.({ pasted: address });
+      return reply !== undefined;
+    },
+    isInProgress: (server) => inProgress.has(server),
+    lastFailure: (server) => failures.get(server),
+  };
+}

@@ -1,0 +1,50 @@
+/** Which tools of a server are offered. Patterns match the server's own names; `*` matches any text. */
+export interface ToolFilter {
+  /** Only these. Default: all. */
+  readonly allow?: readonly string[] | undefined;
+  /** Not these, even if they are allowed. Default: none. */
+  readonly deny?: readonly string[] | undefined;
+}
+
+/** Creates a function that returns whether a tool is offered. */
+export function createToolFilter({ allow, deny = [] }: ToolFilter = {}): (name: string) => boolean {
+  const allowed = allow?.map(patternOf);
+  const denied = deny.map(patternOf);
+  return (name) =>
+    (allowed === undefined || allowed.some((matches) => matches(name))) && !denied.some((matches) => matches(name));
+}
+
+/** The patterns that match none of these names, and so have no effect. */
+export function idlePatternsOf({ allow = [], deny = [] }: ToolFilter = {}, names: readonly string[]): string[] {
+  return [...new Set([...allow, ...deny])].filter((text) => {
+    const matches = patternOf(text);
+    return !names.some(matches);
+  });
+}
+
+// Not a regular expression: with two stars, a long tool name could take hours to match.
+function patternOf(text: string): (name: string) => boolean {
+  const literals = text.split("*");
+  return (name) => literalFit(literals, name) !== undefined;
+}
+
+/**
+ * Matches a text that starts with the first literal, ends with the last, and contains the others in order. Returns the number of
+ * matched characters; undefined if it does not match. Runs in linear time.
+ */
+export function literalFit(literals: readonly string[], text: string): number | undefined {
+  const first = literals[0] ?? "";
+  const last = literals.at(-1) ?? "";
+  if (literals.length <= 1) return first === text ? text.length : undefined;
+  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return undefined;
+  const end = text.length - last.length;
+  let at = first.length;
+  let fit = first.length + last.length;
+  for (const literal of literals.slice(1, -1)) {
+    const found = text.indexOf(literal, at);
+    if (found < 0 || found + literal.length > end) return undefined;
+    at = found + literal.length;
+    fit += literal.length;
+  }
+  return fit;
+}
