@@ -19,7 +19,7 @@ const parts = {
   client: ["packages/channelz/src/client"],
   substitution: [
     "packages/tool-server/src/config",
-    "{judge-value,parse-env-file,substitute-entry,template,url-template}.ts",
+    "{judge-variables,parse-env-file,substitute-entry,template,url-template}.ts",
   ],
   credentials: ["packages/tool-server/src/auth/credentials"],
   why: ["packages/tool-server/src/why", "{*,walk/*}.ts"],

@@ -92,10 +92,16 @@ export {
   type FingerprintOptions,
   fingerprintEntry,
 } from "./trust/fingerprint-entry.js";
-export { judgeTrust, type TrustJudgement, type TrustQuestion } from "./trust/judge-trust.js";
+export {
+  type Distrust,
+  judgeTrust,
+  notTrusted,
+  renderDistrust,
+  type TrustJudgement,
+  type TrustQuestion,
+} from "./trust/judge-trust.js";
 export type { OriginPattern } from "./trust/origin-pattern.js";
 export type { DenyingRule, PolicyRule, SandboxRule, TrustPolicy } from "./trust/policy.js";
 export { defaultPolicyPath, readPolicy } from "./trust/read-policy.js";
 export { renderApproval } from "./trust/render-approval.js";
 export { type ApprovalsOptions, approvals, type Trust, trustAll } from "./trust/trust.js";
-export { type Distrust, notTrusted, renderDistrust } from "./trust/trust-error.js";

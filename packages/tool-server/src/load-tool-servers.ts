@@ -11,7 +11,7 @@ import type { Finding } from "./config/finding.js";
 import { type Configuration, parseConfiguration } from "./config/parse-configuration.js";
 import { parseEnvFile } from "./config/parse-env-file.js";
 import type { Variables } from "./config/substitute-entry.js";
-import { usesOAuth } from "./config/uses-oauth.js";
+import { usesOAuth } from "./config/variable-uses.js";
 import type { OAuthSettings } from "./connection/servers/entry-oauth.js";
 import type { SandboxSettings } from "./connection/servers/entry-sandbox.js";
 import type { ToolServersOptions } from "./connection/servers/tool-servers.js";
@@ -20,9 +20,8 @@ import type { Environment } from "./process/child-environment.js";
 import { ownFolders } from "./process/sandbox.js";
 import type { SecretRegistry } from "./secrets/redactor.js";
 import type { ApprovalSubject } from "./trust/approval.js";
-import type { TrustJudgement } from "./trust/judge-trust.js";
+import { type Distrust, notTrusted, type TrustJudgement } from "./trust/judge-trust.js";
 import { approvals, type Trust } from "./trust/trust.js";
-import { type Distrust, notTrusted } from "./trust/trust-error.js";
 
 /** How the servers of a configuration are opened. The defaults are those of the command line. */
 export interface LoadToolServersOptions {

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ToolServerError } from "../errors.js";
 import { type CheckOptions, checkConfiguration } from "./check-configuration.js";
 import { findConfigurationFile, readConfigurationFile } from "./configuration-file.js";
+import { neededVariables, variablesToMarkdown } from "./documentation.js";
 import { example, networkEntry, withEntry } from "./examples.test.helper.js";
-import { neededVariables, variablesToMarkdown } from "./variable-table.js";
 
 let root: string;
 

@@ -1,9 +1,8 @@
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
 import type { Entry, NamedField, NetworkType, TextField } from "./entry.js";
 import { collectFindings, type Place, redactFinding } from "./finding.js";
-import { judgeHeaders } from "./judge-headers.js";
 import { judgeSecrets } from "./judge-secrets.js";
-import { judgeUrl } from "./judge-url.js";
+import { judgeHeaders, judgeUrl } from "./judge-url-and-headers.js";
 import type { Configuration } from "./parse-configuration.js";
 
 /** A tool server on the network, as code names it. */

@@ -7,11 +7,18 @@ export {
   type RemoteToolServer,
   type ToolServerLocation,
 } from "./create-configuration.js";
+export {
+  type NeededPermissions,
+  type NeededVariable,
+  neededVariables,
+  permissionsToMarkdown,
+  scopesUndocumented,
+  variablesToMarkdown,
+} from "./documentation.js";
 export type { Entry, NamedField, NetworkEntry, NetworkType, StdioEntry, TenantVariable, TextField } from "./entry.js";
 export { type Finding, formatPath, type JsonPath, type Place, type Severity } from "./finding.js";
 export { type Configuration, type ParseConfigurationOptions, parseConfiguration } from "./parse-configuration.js";
 export { type EnvFile, parseEnvFile } from "./parse-env-file.js";
-export { type NeededPermissions, permissionsToMarkdown, scopesUndocumented } from "./permission-table.js";
 export { type RuleCode, rules } from "./rules.js";
 export {
   type ResolvedEntry,
@@ -20,8 +27,6 @@ export {
   type SubstitutionContext,
   substituteEntry,
   type Variables,
-  type VariableUse,
-  variableUses,
 } from "./substitute-entry.js";
 export { parseTemplate, type Template, type TemplatePart, type VariableReference } from "./template.js";
-export { type NeededVariable, neededVariables, variablesToMarkdown } from "./variable-table.js";
+export { type VariableUse, variableUses } from "./variable-uses.js";

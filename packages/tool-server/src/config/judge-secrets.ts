@@ -1,9 +1,8 @@
-import { isPlainAddress } from "../secrets/address.js";
 import { isCredentialHeader, isSecretName } from "../secrets/secret-names.js";
-import { findSecretShapes } from "../secrets/secret-shapes.js";
+import { findSecretShapes, isPlainAddress } from "../secrets/secret-shapes.js";
 import type { Entry, NamedField, TextField } from "./entry.js";
 import type { Report } from "./finding.js";
-import { parseAuthorization } from "./headers/authorization.js";
+import { parseAuthorization } from "./headers.js";
 import { literalOf, notSecretVariable, variablesOf } from "./template.js";
 import { parseUrlTemplate, variableMark } from "./url-template.js";
 

@@ -4,7 +4,8 @@ import { createSecretRegistry } from "../secrets/redactor.js";
 import { example, examples, networkEntry, withEntry } from "./examples.test.helper.js";
 import { formatPath } from "./finding.js";
 import { type ParseConfigurationOptions, parseConfiguration } from "./parse-configuration.js";
-import { substituteEntry, variableUses } from "./substitute-entry.js";
+import { substituteEntry } from "./substitute-entry.js";
+import { variableUses } from "./variable-uses.js";
 
 function codesOf(text: string, options?: ParseConfigurationOptions): string[] {
   return parseConfiguration(text, options).findings.map(({ code, severity }) => `${severity} ${code}`);

@@ -1,4 +1,6 @@
+import { ToolServerError } from "../errors.js";
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
+import { suggest } from "../suggest.js";
 import { type Entry, type StdioEntry, textFieldsOf } from "./entry.js";
 import {
   collectFindings,
@@ -11,10 +13,9 @@ import {
   sortFindings,
 } from "./finding.js";
 import { type JsonMember, type JsonNode, type JsonProblem, parseJsonWithPositions } from "./json-with-positions.js";
-import { judgeHeaders } from "./judge-headers.js";
 import { judgeSecrets } from "./judge-secrets.js";
-import { judgeTemplate } from "./judge-templates.js";
-import { judgeUrl } from "./judge-url.js";
+import { judgeHeaders, judgeUrl } from "./judge-url-and-headers.js";
+import { judgeTemplate } from "./judge-variables.js";
 import { parseEntry } from "./parse-entry.js";
 import type { RuleCode } from "./rules.js";
 
@@ -149,4 +150,18 @@ function judgeEntry(entry: Entry, secrets: SecretRegistry, report: Report): void
       "Keep the one that is meant.",
     );
   }
+}
+
+/** That a configuration has no server of this name, which ones it has, and which was meant. */
+export function unknownServer(
+  name: string,
+  { entries }: Pick<Configuration, "entries">,
+  redact: (text: string) => string = (text) => text,
+): ToolServerError {
+  const names = entries.map((entry) => entry.name);
+  const close = suggest(name, names);
+  const guess = close === undefined ? "" : `Did you mean ${JSON.stringify(close)}? `;
+  const list = names.length === 0 ? "The configuration has none." : `There are: ${names.join(", ")}.`;
+  const problem = redact(`There is no server ${JSON.stringify(name)} in the configuration.`);
+  return new ToolServerError("SERVER_UNKNOWN", { problem, advice: redact(`${guess}${list}`) });
 }

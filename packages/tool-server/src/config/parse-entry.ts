@@ -1,7 +1,19 @@
 import { isTenantHeader } from "../secrets/secret-names.js";
 import { suggest } from "../suggest.js";
-import type { Entry, NamedField, NetworkEntry, NetworkType, StdioEntry, TenantVariable, TextField } from "./entry.js";
-import { entryTypes, type FieldName, type FieldSpec, fieldNames, fieldTable } from "./field-table.js";
+import {
+  type Entry,
+  entryTypes,
+  type FieldName,
+  type FieldSpec,
+  fieldNames,
+  fieldTable,
+  type NamedField,
+  type NetworkEntry,
+  type NetworkType,
+  type StdioEntry,
+  type TenantVariable,
+  type TextField,
+} from "./entry.js";
 import { type JsonPath, type Place, quoteName, type Report } from "./finding.js";
 import { type JsonMember, type JsonNode, jsonNodeToValue } from "./json-with-positions.js";
 import { parseTemplate, type Template, variablesOf } from "./template.js";

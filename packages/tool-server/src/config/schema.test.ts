@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { entryTypes, fieldNames, fieldTable } from "./entry.js";
 import { examples, networkEntry, withEntry } from "./examples.test.helper.js";
-import { entryTypes, fieldNames, fieldTable } from "./field-table.js";
 import { violations } from "./json-schema.test.helper.js";
 import { parseConfiguration } from "./parse-configuration.js";
 

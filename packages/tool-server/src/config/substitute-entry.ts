@@ -10,11 +10,11 @@ import {
   textFieldsOf,
 } from "./entry.js";
 import { collectFindings, type Finding, partsOfFindings, type Report, redactFinding } from "./finding.js";
-import { allowsPluginRoot, isReserved, judgeTemplate } from "./judge-templates.js";
-import { judgeOrigin } from "./judge-url.js";
-import { isSecretPosition, judgeValue } from "./judge-value.js";
+import { judgeOrigin } from "./judge-url-and-headers.js";
+import { allowsPluginRoot, isReserved, isSecretPosition, judgeTemplate, judgeValue } from "./judge-variables.js";
 import { notSecretVariable, pluginRootVariable, type VariableReference, variablesOf } from "./template.js";
 import { decidesOrigin, parseUrlTemplate, refuseInUrl, renderUrl } from "./url-template.js";
+import { type VariableUse, variableUses } from "./variable-uses.js";
 
 /** What variables are looked up in. */
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -49,17 +49,6 @@ export type ResolvedEntry =
       /** Whether it runs in the sandbox if there is one. */
       readonly sandbox: boolean;
     };
-
-/** That a variable is used in a field. */
-export interface VariableUse {
-  readonly variable: string;
-  readonly server: string;
-  /** As `headers.Authorization`. */
-  readonly field: string;
-  /** Whether the field takes it as a secret. */
-  readonly isSecret: boolean;
-  readonly hasDefault: boolean;
-}
 
 /** What came of an entry. */
 export interface Substitution {
@@ -102,24 +91,6 @@ export function unusable(entry: Entry, variables: Variables, why: ErrorParts): T
   const unset = variableUses(entry).filter(isUnset);
   const unsetVariables = [...new Set(unset.map(({ variable }) => variable))];
   return new ToolServerError("VARIABLE_UNUSABLE", { subject, ...why }, { details: { unsetVariables } });
-}
-
-/** The variables that an entry refers to, by field; without HOST_PLUGIN_ROOT and NOT_SECRET, which nobody sets. */
-export function variableUses(entry: Entry): VariableUse[] {
-  return textFieldsOf(entry).flatMap((field) =>
-    field.template.parts.flatMap((part) => {
-      if (part.kind === "text" || part.name === pluginRootVariable || part.name === notSecretVariable) return [];
-      return [
-        {
-          variable: part.name,
-          server: entry.name,
-          field: field.field,
-          isSecret: isSecretPosition(field, part.name),
-          hasDefault: part.fallback !== undefined,
-        },
-      ];
-    }),
-  );
 }
 
 function resolve(entry: Entry, context: SubstitutionContext, report: Report): ResolvedEntry {

@@ -1,4 +1,4 @@
-import { isHeaderName, isHeaderValue } from "../config/headers/header-rules.js";
+import { isHeaderName, isHeaderValue } from "../config/headers.js";
 import type { HttpRequest } from "./http-client.js";
 
 /** The checked parts of a request's URL. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { isCredentialHeader, isSecretName, isTenantHeader } from "./secret-names.js";
-import { findSecretShapes } from "./secret-shapes.js";
+import { findSecretShapes, isPlaceholder } from "./secret-shapes.js";
 
 const random = "q7Zp2LxV9bTn4RkW8sYd3Hf6";
 
@@ -70,3 +70,29 @@ test("a text of any length is judged before the test's time is over", () => {
     expect(findSecretShapes(piece.repeat(300_000)).length).toBeLessThan(10_000);
   }
 });
+
+test.each([
+  "<token>",
+  "[your key]",
+  "your-api-key",
+  "YOUR_TOKEN_HERE",
+  "my-secret-token",
+  "insert key here",
+  "change-me",
+  "replace_this_value",
+  "xxxx",
+  "...",
+  "****",
+  "TODO",
+  "api_key",
+  "undefined",
+])("%s is a placeholder", (value) => {
+  expect(isPlaceholder(value)).toBe(true);
+});
+
+test.each(["", "sk-live-123456", "yourself", "my-service", "tokenless", "a...b", "nullable", "xx"])(
+  "%j is none",
+  (value) => {
+    expect(isPlaceholder(value)).toBe(false);
+  },
+);

@@ -1,3 +1,5 @@
+import { isSecretName } from "./secret-names.js";
+
 /** A piece of a text that has the shape of a secret. */
 export interface SecretShape {
   readonly value: string;
@@ -79,4 +81,40 @@ export function bitsPerCharacter(text: string): number {
 
 function longestWord(text: string): number {
   return Math.max(0, ...[...text.matchAll(/[A-Z]?[a-z]+|[A-Z]+/g)].map(([word]) => word.length));
+}
+
+const placeholderForms = [
+  "<.*>",
+  "\\[.*\\]",
+  "your[-_ ].*",
+  "(?:my|insert|enter|put)[-_ ].*(?:token|key|secret|here).*",
+  "(?:change|replace)[-_ ]?(?:me|this).*",
+  "x{3,}",
+  "\\.{3,}",
+  "\\*{3,}",
+  "todo|placeholderPattern|dummy|token|api[-_]?key|secret|undefined|null",
+];
+
+const placeholderPattern = new RegExp(`^(?:${placeholderForms.join("|")})$`, "i");
+
+/** Whether a value is one that stands in examples, where somebody's own was to be put. */
+export function isPlaceholder(value: string): boolean {
+  return placeholderPattern.test(value);
+}
+
+/** Whether a text has the form of a URL, or of the path of a database file. */
+export function isAddress(text: string): boolean {
+  return /^(?:jdbc:)?(?:[a-z][a-z0-9+.-]*:\/\/|(?:file|sqlite):)/i.test(text);
+}
+
+/**
+ * Whether a text is an address without credentials, such as `postgres://app@localhost/dev`: no password, and no parameter whose
+ * name suggests a secret. The user of an https address counts as a credential, because keys are passed that way.
+ */
+export function isPlainAddress(text: string): boolean {
+  if (!isAddress(text)) return false;
+  const [, scheme = "", authority = ""] = /^(?:jdbc:)?([^:]+):(?:\/\/([^/?#]*))?/.exec(text) ?? [];
+  const user = authority.includes("@") ? authority.slice(0, authority.lastIndexOf("@")) : undefined;
+  if (user?.includes(":") || (user !== undefined && /^https?$/i.test(scheme))) return false;
+  return ![...text.matchAll(/[?&;]([^?&;=]+)=[^?&;]/g)].some(([, name = ""]) => isSecretName(name));
 }

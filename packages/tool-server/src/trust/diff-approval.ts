@@ -1,8 +1,7 @@
-import type { ApprovalSubject } from "./approval.js";
-import { flattenForm } from "./entry-form.js";
-import { describeContent, describeFile } from "./file-words.js";
+import { type ApprovalSubject, flattenForm } from "./approval.js";
 import { type FileFingerprint, isUnchecked } from "./fingerprint-entry.js";
 import { quoteText, quoteUnlessPlain } from "./quoted-text.js";
+import { describeContent, describeFile } from "./render-approval.js";
 
 /** One difference between what was approved and what is there now. Text is as written: escape it before it is printed. */
 export type ApprovalChange =

@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
-import { realpath } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Entry } from "../config/entry.js";
 import { filesOf, type NamedFile, pathWithin } from "../config/plugin-files.js";
 import { resolveOrigin, type Variables } from "../config/substitute-entry.js";
-import { canonicalJson } from "./canonical-json.js";
-import { type FileContent, type FileState, hashContent } from "./file-content.js";
 
 /** A file that decides what an entry runs, and what is known of its content. */
 export interface FileFingerprint {
@@ -111,4 +110,74 @@ function sha256(text: string): string {
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** What is known of the content of a file. */
+export type FileContent = { readonly state: "content"; readonly sha256: string } | { readonly state: FileState };
+
+/**
+ * Why there is no hash: nothing is there; it is a directory, or a pipe, socket or device; this user may not read it, though
+ * perhaps run it; it is larger than is read; or a variable of the user decides which file it is.
+ */
+export type FileState = "missing" | "directory" | "special" | "unreadable" | "too-large" | "variable";
+
+/** How many bytes may still be read. */
+export interface ReadBudget {
+  bytes: number;
+}
+
+/** The hash of a file, symbolic links followed. Never rejects. What it reads, it takes from the budget. */
+export async function hashContent(path: string, budget: ReadBudget): Promise<FileContent> {
+  try {
+    const kind = kindOf(await stat(path));
+    if (kind !== undefined) return { state: kind };
+    // Between the two a pipe may have come: to open one must not wait for its other end.
+    await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const opened = await handle.stat();
+    const state = kindOf(opened) ?? (opened.size > budget.bytes ? "too-large" : undefined);
+    return state === undefined ? await hashHandle(handle, budget) : { state };
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    return { state: code === "ENOENT" || code === "ENOTDIR" ? "missing" : "unreadable" };
+  }
+}
+
+async function hashHandle(handle: FileHandle, budget: ReadBudget): Promise<FileContent> {
+  const hash = createHash("sha256");
+  const buffer = Buffer.alloc(1 << 18);
+  for (;;) {
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length);
+    if (bytesRead === 0) return { state: "content", sha256: hash.digest("hex") };
+    budget.bytes -= bytesRead;
+    if (budget.bytes < 0) return { state: "too-large" };
+    hash.update(buffer.subarray(0, bytesRead));
+  }
+}
+
+function kindOf(facts: { isFile(): boolean; isDirectory(): boolean }): "directory" | "special" | undefined {
+  if (facts.isFile()) return undefined;
+  return facts.isDirectory() ? "directory" : "special";
+}
+
+/**
+ * A value of JSON as one text: the same for the same value whatever the order of keys, and another for any other value.
+ * Arrays keep their order. Throws a TypeError for what JSON does not have.
+ */
+export function canonicalJson(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "number") return canonicalNumber(value);
+  if (value === null || typeof value === "boolean") return String(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (typeof value !== "object") throw new TypeError(`JSON has no ${typeof value}.`);
+  const members = Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, inner]) => `${JSON.stringify(key)}:${canonicalJson(inner)}`);
+  return `{${members.join(",")}}`;
+}
+
+/** JSON.stringify makes null of what is too large for a number, and 0 of -0. */
+function canonicalNumber(value: number): string {
+  if (Number.isNaN(value)) throw new TypeError("JSON has no NaN.");
+  if (!Number.isFinite(value)) return value > 0 ? "1e999" : "-1e999";
+  return Object.is(value, -0) ? "-0" : String(value);
 }

@@ -9,10 +9,9 @@ import { approvalKey } from "./approval.js";
 import { type ApprovalStore, createApprovalStore } from "./approval-store.js";
 import { renderDiff } from "./diff-approval.js";
 import { fingerprintEntry } from "./fingerprint-entry.js";
-import { judgeTrust, type TrustJudgement, type TrustQuestion } from "./judge-trust.js";
-import { parsePolicy } from "./parse-policy.js";
+import { judgeTrust, notTrusted, renderDistrust, type TrustJudgement, type TrustQuestion } from "./judge-trust.js";
+import { parsePolicy } from "./policy.js";
 import { createFolder, entryOf, type TestFolder } from "./trust.test.helper.js";
-import { notTrusted, renderDistrust } from "./trust-error.js";
 
 interface Plugin extends TestFolder {
   readonly store: ApprovalStore;

@@ -4,9 +4,8 @@ import type { Entry, StdioEntry } from "../config/entry.js";
 import { pathWithin } from "../config/plugin-files.js";
 import { pluginRootVariable, type Template } from "../config/template.js";
 import type { EntryFingerprint } from "./fingerprint-entry.js";
-import { matchesOrigin } from "./origin-pattern.js";
+import { matchesOrigin, originOf } from "./origin-pattern.js";
 import type { PolicyRule } from "./policy.js";
-import { originOf } from "./url-origin.js";
 
 /** What a rule is held against. */
 export interface RuleSubject {

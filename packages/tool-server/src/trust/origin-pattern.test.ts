@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { parseTemplate } from "../config/template.js";
-import { matchesOrigin, parseOriginPattern } from "./origin-pattern.js";
-import { originOf } from "./url-origin.js";
+import { matchesOrigin, originOf, parseOriginPattern } from "./origin-pattern.js";
 
 function matches(text: string, url: string): [narrow: boolean, wide: boolean] {
   const pattern = parseOriginPattern(text);

@@ -1,4 +1,13 @@
-import type { OriginPattern } from "./origin-pattern.js";
+import { isAbsolute } from "node:path";
+import {
+  type JsonMember,
+  type JsonNode,
+  type Position,
+  parseJsonWithPositions,
+} from "../config/json-with-positions.js";
+import { suggest } from "../suggest.js";
+import { type OriginPattern, parseOriginPattern } from "./origin-pattern.js";
+import { quoteText } from "./quoted-text.js";
 
 /** When stdio servers and helpers run in the sandbox. */
 export type SandboxRule = "auto" | "required" | "off";
@@ -50,3 +59,182 @@ export type DenyingRule =
   | { readonly kind: "others"; readonly policy: string }
   /** It was to be trusted by `--trust`, which the policy does not accept. */
   | { readonly kind: "trust-flag"; readonly policy: string };
+
+/** Something that is wrong with a policy, and where. */
+export interface PolicyProblem extends Position {
+  readonly message: string;
+}
+
+type Report = (at: Position, message: string) => void;
+
+const policyFields = [
+  "$schema",
+  "version",
+  "requireApproval",
+  "allowTrustFlag",
+  "others",
+  "sandbox",
+  "allow",
+  "deny",
+] as const;
+const conditions = ["url", "command", "fingerprint", "configuration"] as const;
+const denyFields = [...conditions, "args", "reason"] as const;
+const allowFields = [...denyFields, "env", "helper", "sandbox"] as const;
+
+/** Reads the text of a policy. With a problem there is no policy: half of one would allow what the other half denies. */
+export function parsePolicy(
+  text: string,
+  path: string,
+): { readonly policy: TrustPolicy | undefined; readonly problems: readonly PolicyProblem[] } {
+  const problems: PolicyProblem[] = [];
+  const report: Report = ({ line, column }, message) => {
+    problems.push({ line, column, message });
+  };
+  const { root, problems: syntax } = parseJsonWithPositions(text);
+  for (const problem of syntax) report(problem, `${problem.message} ${problem.fix}`);
+  const policy = root && readPolicy(root, path, report);
+  problems.sort((a, b) => a.line - b.line || a.column - b.column);
+  return { policy: problems.length === 0 ? policy : undefined, problems };
+}
+
+function readPolicy(root: JsonNode, path: string, report: Report): TrustPolicy | undefined {
+  const members = membersOf(root, "The policy", policyFields, report);
+  if (members === undefined) return undefined;
+  const version = members.get("version");
+  if (version === undefined) report(root, 'The policy does not say its version. Write "version": 1.');
+  else if (version.value.kind !== "number" || version.value.value !== 1) {
+    report(version.value, "The version is not 1, which is the one that is known here.");
+  }
+  textOf(members.get("$schema"), report);
+  return {
+    path,
+    requireApproval: choiceOf(members.get("requireApproval"), ["unless-allowed", "always"], report),
+    allowTrustFlag: flagOf(members.get("allowTrustFlag"), true, report),
+    others: choiceOf(members.get("others"), ["ask", "deny"], report),
+    sandbox: choiceOf(members.get("sandbox"), ["auto", "required", "off"], report),
+    allow: rulesOf(members.get("allow"), allowFields, report),
+    deny: rulesOf(members.get("deny"), denyFields, report),
+  };
+}
+
+function rulesOf(member: JsonMember | undefined, fields: readonly string[], report: Report): PolicyRule[] {
+  if (member === undefined) return [];
+  if (member.value.kind !== "array") {
+    report(member.value, `${member.key} is a list of rules. Write [{"url": "https://*.example.com"}].`);
+    return [];
+  }
+  return member.value.items.flatMap((item) => readRule(item, fields, report) ?? []);
+}
+
+function readRule(node: JsonNode, fields: readonly string[], report: Report): PolicyRule | undefined {
+  const members = membersOf(node, "A rule", fields, report);
+  if (members === undefined) return undefined;
+  if (!conditions.some((name) => members.has(name))) {
+    report(node, `A rule names at least one of ${conditions.join(", ")}: without any it would be of everything.`);
+  }
+  if (members.has("url") && members.has("command")) {
+    report(node, "A rule with both url and command is of nothing, for no entry has both. Make two rules.");
+  }
+  needs(members, "args", ["command"], report);
+  needs(members, "env", ["command"], report);
+  needs(members, "helper", ["url"], report);
+  needs(members, "sandbox", ["command", "helper"], report);
+  return {
+    url: patternOf(members.get("url"), report),
+    command: textOf(members.get("command"), report),
+    args: textsOf(members.get("args"), report),
+    env: textsOf(members.get("env"), report),
+    helper: flagOf(members.get("helper"), false, report),
+    sandbox: flagOf(members.get("sandbox"), true, report),
+    fingerprint: digestOf(members.get("fingerprint"), report),
+    configuration: pathOf(members.get("configuration"), report),
+    reason: textOf(members.get("reason"), report),
+    line: node.line,
+  };
+}
+
+function membersOf(
+  node: JsonNode,
+  what: string,
+  fields: readonly string[],
+  report: Report,
+): ReadonlyMap<string, JsonMember> | undefined {
+  if (node.kind !== "object") {
+    report(node, `${what} is an object. Write {…}.`);
+    return undefined;
+  }
+  for (const { key, keyAt } of node.members.filter((member) => !fields.includes(member.key))) {
+    const near = suggest(key, fields);
+    const advice = near === undefined ? `It has ${fields.join(", ")}.` : `Did you mean ${near}?`;
+    report(keyAt, `${what} has no field ${quoteText(key)} here. ${advice}`);
+  }
+  return new Map(node.members.map((member) => [member.key, member]));
+}
+
+function needs(
+  members: ReadonlyMap<string, JsonMember>,
+  field: string,
+  others: readonly string[],
+  report: Report,
+): void {
+  const member = members.get(field);
+  if (member === undefined || others.some((other) => members.has(other))) return;
+  report(member.keyAt, `${field} goes with ${others.join(" or ")}. Add ${others.join(" or ")}.`);
+}
+
+function textOf(member: JsonMember | undefined, report: Report): string | undefined {
+  if (member === undefined) return undefined;
+  if (member.value.kind === "string" && member.value.value !== "") return member.value.value;
+  report(member.value, `${quoteText(member.key)} is a text that is not empty. Write it in double quotes.`);
+  return undefined;
+}
+
+function textsOf(member: JsonMember | undefined, report: Report): string[] {
+  if (member === undefined) return [];
+  const items = member.value.kind === "array" ? member.value.items : [];
+  if (member.value.kind !== "array") report(member.value, `${member.key} is a list of texts. Write ["…"].`);
+  return items.flatMap((item) => {
+    if (item.kind === "string") return [item.value];
+    report(item, `${member.key} is a list of texts. Write it in double quotes.`);
+    return [];
+  });
+}
+
+function flagOf(member: JsonMember | undefined, standard: boolean, report: Report): boolean {
+  if (member === undefined) return standard;
+  if (member.value.kind === "boolean") return member.value.value;
+  report(member.value, `${member.key} is true or false.`);
+  return standard;
+}
+
+function choiceOf<T extends string>(member: JsonMember | undefined, choices: readonly [T, ...T[]], report: Report): T {
+  if (member === undefined) return choices[0];
+  const { value } = member;
+  const found = value.kind === "string" ? choices.find((choice) => choice === value.value) : undefined;
+  if (found === undefined)
+    report(value, `${member.key} is one of ${choices.map((choice) => `"${choice}"`).join(", ")}.`);
+  return found ?? choices[0];
+}
+
+function patternOf(member: JsonMember | undefined, report: Report): OriginPattern | undefined {
+  const text = textOf(member, report);
+  if (member === undefined || text === undefined) return undefined;
+  const pattern = parseOriginPattern(text);
+  if (!("problem" in pattern)) return pattern;
+  report(member.value, `The url is no pattern: ${pattern.problem}.`);
+  return undefined;
+}
+
+function digestOf(member: JsonMember | undefined, report: Report): string | undefined {
+  const text = textOf(member, report)?.toLowerCase();
+  if (member === undefined || text === undefined || /^sha256:[0-9a-f]{64}$/.test(text)) return text;
+  report(member.value, "The fingerprint is not sha256: and 64 hexadecimal digits.");
+  return undefined;
+}
+
+function pathOf(member: JsonMember | undefined, report: Report): string | undefined {
+  const text = textOf(member, report);
+  if (member === undefined || text === undefined || isAbsolute(text)) return text;
+  report(member.value, "The configuration is not an absolute path.");
+  return undefined;
+}

@@ -3,8 +3,7 @@ import { lstat, open, realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ToolServerError } from "../errors.js";
 import { currentUser, type Exposure, judgeFolder, judgeOwnership } from "./file-ownership.js";
-import { parsePolicy } from "./parse-policy.js";
-import type { TrustPolicy } from "./policy.js";
+import { parsePolicy, type TrustPolicy } from "./policy.js";
 
 /** Where a policy stands that no one named. */
 export const defaultPolicyPath = "/etc/wirescope/policy.json";

@@ -1,5 +1,5 @@
 import type { ApprovalDescription, DescribedField, DescribedVariable } from "./describe-for-approval.js";
-import { describeFile } from "./file-words.js";
+import type { FileFingerprint } from "./fingerprint-entry.js";
 import { quoteText, quoteUnlessPlain } from "./quoted-text.js";
 
 const mostRows = 200;
@@ -47,4 +47,26 @@ function describeVariable({ name, field, region, isSecret, hasDefault }: Describ
   const facts = [...(isSecret ? ["a secret"] : []), ...(hasDefault ? ["has a default"] : [])];
   const where = region === undefined ? quoteUnlessPlain(field) : `${region} of the url`;
   return `your ${name} in ${where}${facts.length === 0 ? "" : ` (${facts.join(", ")})`}`;
+}
+
+const states: Readonly<Record<FileFingerprint["state"], string>> = {
+  content: "is a file",
+  missing: "does not exist",
+  directory: "is a directory, whose files an approval does not cover",
+  special: "is no file but a pipe, socket or device",
+  unreadable: "cannot be read, so an approval does not last",
+  "too-large": "is too large to be read, so an approval does not last",
+  "too-many": "more files than are looked at, so an approval does not last",
+  variable: "depends on a variable, so an approval does not last",
+};
+
+/** A file and what is known of it, for people; safe to print. */
+export function describeFile({ field, path, state, sha256 }: FileFingerprint): string {
+  const what = path === "" ? quoteUnlessPlain(field) : `${quoteText(path)} of ${quoteUnlessPlain(field)}`;
+  return `${what}: ${describeContent({ state, sha256 })}`;
+}
+
+/** What is known of a file's content, for people. */
+export function describeContent({ state, sha256 }: Pick<FileFingerprint, "state" | "sha256">): string {
+  return state === "content" ? `sha256 ${sha256?.slice(0, 16)}` : states[state];
 }

@@ -1,11 +1,11 @@
 import { commandLine } from "../../command-line.js";
-import { isAuthorizationName, parseAuthorization, parseBasic } from "../../config/headers/authorization.js";
+import { isAuthorizationName, parseAuthorization, parseBasic } from "../../config/headers.js";
 import type { CredentialDescription, HeaderDescription } from "../../connection-info.js";
 import { isoTime, roundedDuration } from "../../duration.js";
 import { printableText } from "../../printable-text.js";
 import type { RefusalCause, RefusalFinding } from "../../refusal-finding.js";
-import { isPlaceholder } from "../../secrets/placeholder.js";
 import { isCredentialHeader, isSecretName, isTenantHeader } from "../../secrets/secret-names.js";
+import { isPlaceholder } from "../../secrets/secret-shapes.js";
 import { type Challenge, parseChallenges } from "./challenge.js";
 import type { Refusal } from "./credential.js";
 import { readTokenTimes } from "./json-web-token.js";

@@ -1,8 +1,8 @@
 import { notSecretVariable } from "../../config/template.js";
 import type { CredentialDescription } from "../../connection-info.js";
-import { isPlainAddress } from "../../secrets/address.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { isSecretName } from "../../secrets/secret-names.js";
+import { isPlainAddress } from "../../secrets/secret-shapes.js";
 import { type Credential, credentialClosed } from "./credential.js";
 import {
   createHeaderFields,

@@ -1,5 +1,10 @@
-import { isAuthorizationName, parseAuthorization, parseBasic } from "../../config/headers/authorization.js";
-import { headerNameDefect, headerValueDefect } from "../../config/headers/header-rules.js";
+import {
+  headerNameDefect,
+  headerValueDefect,
+  isAuthorizationName,
+  parseAuthorization,
+  parseBasic,
+} from "../../config/headers.js";
 import type { HeaderDescription } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
 import { isCredentialHeader, isTenantHeader } from "../../secrets/secret-names.js";

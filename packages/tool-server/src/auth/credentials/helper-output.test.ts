@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { headerNameDefect, headerValueDefect } from "../../config/headers/header-rules.js";
+import { headerNameDefect, headerValueDefect } from "../../config/headers.js";
 import { ToolServerError } from "../../errors.js";
 import { parseHelperOutput } from "./helper-output.js";
 

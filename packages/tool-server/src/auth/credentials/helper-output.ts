@@ -1,8 +1,7 @@
-import { headerNameDefect } from "../../config/headers/header-rules.js";
+import { headerNameDefect } from "../../config/headers.js";
 import { type JsonNode, parseJsonWithPositions } from "../../config/json-with-positions.js";
 import { ToolServerError } from "../../errors.js";
-import type { HeaderFields, HeaderSource } from "./header-fields.js";
-import { createHeaderFields } from "./header-fields.js";
+import { createHeaderFields, type HeaderFields, type HeaderSource } from "./header-fields.js";
 
 const mostHeaders = 64;
 

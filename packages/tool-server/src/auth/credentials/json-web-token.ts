@@ -1,4 +1,4 @@
-import { isAuthorizationName, parseAuthorization } from "../../config/headers/authorization.js";
+import { isAuthorizationName, parseAuthorization } from "../../config/headers.js";
 
 /** The times of a JSON Web Token, in milliseconds since the epoch. Nothing else of a token is ever told. */
 export interface TokenTimes {

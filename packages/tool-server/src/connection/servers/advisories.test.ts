@@ -6,9 +6,8 @@ import { ToolServerError } from "../../errors.js";
 import { startHostileServer } from "../../http/hostile-http-server.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { type ApprovalStore, createApprovalStore } from "../../trust/approval-store.js";
-import { judgeTrust } from "../../trust/judge-trust.js";
+import { judgeTrust, notTrusted, renderDistrust } from "../../trust/judge-trust.js";
 import { createFolder, type TestFolder } from "../../trust/trust.test.helper.js";
-import { notTrusted, renderDistrust } from "../../trust/trust-error.js";
 import { createToolServers, type ToolServers } from "./tool-servers.js";
 
 /**

@@ -9,8 +9,9 @@ import { createHelperCredential, type HelperRunReport } from "../../auth/credent
 import { createOAuthCredential, type OAuthCredentialOptions } from "../../auth/oauth/session/oauth-credential.js";
 import type { Clock } from "../../clock.js";
 import type { Entry, NamedField } from "../../config/entry.js";
-import { type ResolvedEntry, type Variables, variableUses } from "../../config/substitute-entry.js";
+import type { ResolvedEntry, Variables } from "../../config/substitute-entry.js";
 import { variablesOf } from "../../config/template.js";
+import { variableUses } from "../../config/variable-uses.js";
 import type { TrackOperation } from "../../diagnostics.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { prepareEntrySandbox, type SandboxSettings } from "./entry-sandbox.js";

@@ -2,7 +2,7 @@ import type { OAuthSession, TokenChange } from "../../auth/oauth/session/oauth-s
 import { type Clock, systemClock } from "../../clock.js";
 import type { Entry } from "../../config/entry.js";
 import { resolveEntry, type Variables } from "../../config/substitute-entry.js";
-import { usesOAuth } from "../../config/uses-oauth.js";
+import { usesOAuth } from "../../config/variable-uses.js";
 import type { ConnectionInfo, TransportInfo } from "../../connection-info.js";
 import { createOperationTracker, createReporter } from "../../diagnostics.js";
 import { createHttpClient } from "../../http/create-http-client.js";

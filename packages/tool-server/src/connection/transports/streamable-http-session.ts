@@ -1,6 +1,5 @@
 import type { HeaderFields } from "../../auth/credentials/header-fields.js";
-import { isReservedHeader } from "../../config/headers/header-rules.js";
-import { encodeHeaderText } from "../../config/headers/header-text.js";
+import { encodeHeaderText, isReservedHeader } from "../../config/headers.js";
 import type { SocketInfo } from "../../connection-info.js";
 import type { HttpRequest, HttpResponse } from "../../http/http-client.js";
 import { sendWithinOrigin } from "../../http/redirects.js";

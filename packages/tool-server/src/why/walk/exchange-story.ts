@@ -1,4 +1,4 @@
-import { isAuthorizationName, parseAuthorization } from "../../config/headers/authorization.js";
+import { isAuthorizationName, parseAuthorization } from "../../config/headers.js";
 import type { CredentialDescription, TransportInfo } from "../../connection-info.js";
 import { isTenantHeader } from "../../secrets/secret-names.js";
 import type { SeenExchange } from "./recording-client.js";

@@ -1,8 +1,9 @@
 import { type Entry, textFieldsOf } from "../../config/entry.js";
 import { formatPath } from "../../config/finding.js";
 import type { Position } from "../../config/json-with-positions.js";
-import { type ResolvedEntry, substituteEntry, variableUses } from "../../config/substitute-entry.js";
-import { unknownServer } from "../../config/unknown-server.js";
+import { unknownServer } from "../../config/parse-configuration.js";
+import { type ResolvedEntry, substituteEntry } from "../../config/substitute-entry.js";
+import { variableUses } from "../../config/variable-uses.js";
 import type { ExplainOptions } from "../explain-options.js";
 import type { WalkFacts } from "../facts.js";
 import { failureFactsOf } from "../failure-facts.js";

@@ -1,5 +1,5 @@
 import { ToolServerError } from "../../errors.js";
-import { notTrusted } from "../../trust/trust-error.js";
+import { notTrusted } from "../../trust/judge-trust.js";
 import type { TrustFacts } from "../facts.js";
 import type { Walk } from "./walk.js";
 

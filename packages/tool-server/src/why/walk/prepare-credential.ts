@@ -1,7 +1,7 @@
 import type { Credential } from "../../auth/credentials/credential.js";
 import type { HelperRunReport } from "../../auth/credentials/helper-credential.js";
 import type { ResolvedEntry } from "../../config/substitute-entry.js";
-import { usesOAuth } from "../../config/uses-oauth.js";
+import { usesOAuth } from "../../config/variable-uses.js";
 import { createEntryCredential } from "../../connection/servers/entry-credential.js";
 import { reportHelperRun } from "../../connection/servers/entry-info.js";
 import type { ConnectionInfo } from "../../connection-info.js";

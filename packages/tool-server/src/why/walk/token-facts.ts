@@ -1,5 +1,5 @@
 import { readTokenTimes } from "../../auth/credentials/json-web-token.js";
-import { isAuthorizationName, parseAuthorization } from "../../config/headers/authorization.js";
+import { isAuthorizationName, parseAuthorization } from "../../config/headers.js";
 import type { HeaderDescription } from "../../connection-info.js";
 import { parseUrl } from "../../url.js";
 import type { TokenFacts } from "../facts.js";

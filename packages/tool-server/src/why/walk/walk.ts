@@ -3,7 +3,7 @@ import type { Entry } from "../../config/entry.js";
 import { createReporter, type Reporter } from "../../diagnostics.js";
 import { printableText } from "../../printable-text.js";
 import { isLauncher } from "../../process/resolve-command.js";
-import { notTrusted } from "../../trust/trust-error.js";
+import { notTrusted } from "../../trust/judge-trust.js";
 import type { ExplainOptions } from "../explain-options.js";
 
 /** A walk that is under way: what all of its steps work with. */

@@ -1,23 +1,86 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { isTrackedByGit } from "./tracked-by-git.js";
+import { isIgnoredByGit, isTrackedByGit } from "./git-files.js";
 
 let root: string;
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "tracked-by-git-"));
+  root = mkdtempSync(join(tmpdir(), "git-files-"));
 });
 
 afterEach(() => rmSync(root, { recursive: true }));
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+
+function gitIgnores(path: string): boolean {
+  try {
+    execFileSync("git", ["-c", "core.excludesFile=", "check-ignore", "--quiet", "--no-index", path], { cwd: root });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test("agrees with git for nested rules, negations, ignored folders and .git/info/exclude", async () => {
+  execFileSync("git", ["init", "--quiet"], { cwd: root });
+  write(".gitignore", "*.local\n/build/\n!keep.local\n.env\\ \n# .env\n");
+  write("plugin/.gitignore", ".env\n!sub.local\n/anchored.vars\n");
+  write("plugin/inner/.gitignore", "!.env\n");
+  write("build/.gitignore", "!.env\n");
+  write(".git/info/exclude", "excluded.vars\n");
+  const paths = [
+    ".env",
+    "keep.local",
+    "a.local",
+    "plugin/.env",
+    "plugin/sub.local",
+    "plugin/anchored.vars",
+    "plugin/inner/.env",
+    "plugin/inner/anchored.vars",
+    "build/.env",
+    "deep/build/.env",
+    "deep/excluded.vars",
+  ];
+  for (const path of paths) write(path, "A=1\n");
+  const ours = await Promise.all(paths.map(async (path) => [path, await isIgnoredByGit(join(root, path))]));
+  expect(ours).toEqual(paths.map((path) => [path, gitIgnores(path)]));
+});
+
+test("does not judge outside a repository", async () => {
+  write(".gitignore", ".env\n");
+  expect(await isIgnoredByGit(join(root, ".env"))).toBeUndefined();
+});
+
+test("rules and folders that a hostile repository made to take for ever are passed over", async () => {
+  mkdirSync(join(root, ".git"));
+  write(".gitignore", `${"a/**/".repeat(8)}z\n`);
+  const folder = "a/".repeat(40);
+  expect(await isIgnoredByGit(join(root, folder, ".env"))).toBe(false);
+  write(".gitignore", ".env\n");
+  expect(await isIgnoredByGit(join(root, folder, ".env"))).toBe(true);
+  expect(await isIgnoredByGit(join(root, "a/".repeat(100), ".env"))).toBeUndefined();
+});
+
+test("reads only regular .gitignore files, as git does", async () => {
+  mkdirSync(join(root, ".git"));
+  write("rules", ".env\n");
+  symlinkSync("rules", join(root, ".gitignore"));
+  mkdirSync(join(root, "inner"));
+  execFileSync("sh", ["-c", 'mkfifo "$0"', join(root, "inner", ".gitignore")]);
+  expect(await isIgnoredByGit(join(root, "inner", ".env"))).toBe(false);
+});
 
 function git(...args: string[]): void {
   execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], { cwd: root, stdio: "pipe" });
 }
 
-function write(...paths: string[]): void {
+function writeFiles(...paths: string[]): void {
   for (const path of paths) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), "A=1\n");
@@ -39,7 +102,7 @@ test.each([
   ["4", "sha256"],
 ])("finds what is in an index of version %s with ids of %s", async (version, format) => {
   git("init", "--quiet", `--object-format=${format}`);
-  write(...added, "b/.env", "env", ".en", ".env2");
+  writeFiles(...added, "b/.env", "env", ".en", ".env2");
   git("add", ...added.slice(0, -1));
   git("update-index", "--index-version", version);
   // An entry that is only intended has flags of its own, which version 2 does not know: it becomes version 3.
@@ -50,12 +113,12 @@ test.each([
 
 test("finds what is in the index of a worktree", async () => {
   git("init", "--quiet");
-  write("file");
+  writeFiles("file");
   git("add", "file");
   git("commit", "--quiet", "--message=a");
   git("worktree", "add", "--quiet", "inner");
   const inner = join(root, "inner");
-  write("inner/.env");
+  writeFiles("inner/.env");
   expect(await isTrackedByGit(join(inner, ".env"))).toBe(false);
   execFileSync("git", ["add", ".env"], { cwd: inner });
   expect(await isTrackedByGit(join(inner, ".env"))).toBe(true);
@@ -66,7 +129,7 @@ test("does not judge outside a repository, nor what is in the shared part of a s
   expect(await isTrackedByGit(join(root, ".env"))).toBeUndefined();
   git("init", "--quiet");
   expect(await isTrackedByGit(join(root, ".env"))).toBe(false);
-  write(".env");
+  writeFiles(".env");
   git("add", ".env");
   git("update-index", "--split-index");
   expect(await isTrackedByGit(join(root, ".env"))).toBeUndefined();
@@ -74,7 +137,7 @@ test("does not judge outside a repository, nor what is in the shared part of a s
 
 test("a damaged index is not judged, or not further than it can be read", async () => {
   git("init", "--quiet");
-  write(...added);
+  writeFiles(...added);
   git("add", ...added);
   const path = join(root, ".git", "index");
   const index = readFileSync(path);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { violations } from "../config/json-schema.test.helper.js";
-import { parsePolicy } from "./parse-policy.js";
+import { parsePolicy } from "./policy.js";
 
 const schema = JSON.parse(readFileSync(new URL("../../schema/policy.schema.json", import.meta.url), "utf8"));
 const digest = `sha256:${"0".repeat(64)}`;

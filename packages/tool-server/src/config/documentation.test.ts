@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type CheckReport, checkConfiguration } from "./check-configuration.js";
+import { type NeededPermissions, permissionsToMarkdown, scopesUndocumented } from "./documentation.js";
 import { example } from "./examples.test.helper.js";
-import { type NeededPermissions, permissionsToMarkdown, scopesUndocumented } from "./permission-table.js";
 
 /** Checks a configuration in a plugin with this README. */
 async function check(text: string, readme?: string): Promise<CheckReport> {

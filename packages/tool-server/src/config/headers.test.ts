@@ -1,7 +1,7 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { headerNameDefect, headerValueDefect } from "./header-rules.js";
+import { headerNameDefect, headerValueDefect } from "./headers.js";
 
 const text = fc.oneof(
   fc.string({ unit: "binary" }),

@@ -1,0 +1,219 @@
+import { opendir, realpath } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { commandLine } from "../command-line.js";
+import { readBoundedFile } from "../files/bounded-file.js";
+import type { Entry } from "./entry.js";
+import { quoteName, type Report } from "./finding.js";
+import { pathWithin } from "./plugin-files.js";
+import { usesOAuth, type VariableUse, variableUses } from "./variable-uses.js";
+
+/** A text of a plugin that is written for people. */
+export interface PluginDocument {
+  /** The absolute path. */
+  readonly file: string;
+  readonly text: string;
+  /** `other` is a text of the root beside the README, such as a changelog. */
+  readonly kind: "readme" | "docs" | "other";
+}
+
+// A plugin comes from anybody: what is read of it is limited.
+const [maxFiles, maxDepth, maxEntries] = [200, 5, 2_000];
+const [maxFileBytes, maxBytes] = [1_048_576, 4_194_304];
+
+/**
+ * The README of a plugin, the other texts of its root, and those of its folder `docs`, `doc` or `documentation`. At most 200 files of
+ * at most 1 MiB, 4 MiB together, and five folders deep. A symbolic link is followed only to a file of the plugin, and no folder is
+ * entered through one.
+ */
+export async function readDocuments(pluginRoot: string): Promise<PluginDocument[]> {
+  const root = await realpath(pluginRoot).catch(() => pluginRoot);
+  const names: Pick<PluginDocument, "file" | "kind">[] = [];
+  const look = async (folder: string, depth: number): Promise<void> => {
+    for (const { name, isFolder } of await entriesOf(folder)) {
+      const file = join(folder, name);
+      if (isFolder) {
+        const isDocs = depth > 0 || /^(?:docs?|documentation)$/i.test(name);
+        if (isDocs && depth < maxDepth) await look(file, depth + 1);
+      } else if (depth === 0 && /^readme(?:\.\w+)?$/i.test(name)) names.push({ file, kind: "readme" });
+      else if (/\.(?:md|mdx|markdown|rst|adoc|txt|html?)$/i.test(name)) {
+        names.push({ file, kind: depth === 0 ? "other" : "docs" });
+      }
+    }
+  };
+  await look(pluginRoot, 0);
+  // Should there be more than are read, the README is not among those that are left out.
+  names.sort((a, b) => Number(b.kind === "readme") - Number(a.kind === "readme") || (a.file < b.file ? -1 : 1));
+  const documents: PluginDocument[] = [];
+  let left = maxBytes;
+  for (const { file, kind } of names.slice(0, maxFiles)) {
+    const text = await readWithin(root, file, Math.min(maxFileBytes, left));
+    if (text === undefined) continue;
+    left -= text.length;
+    documents.push({ file, kind, text });
+  }
+  return documents;
+}
+
+/** The text of a README; undefined if a plugin has none that can be read. */
+export async function readReadme(pluginRoot: string): Promise<string | undefined> {
+  return (await readDocuments(pluginRoot)).find(({ kind }) => kind === "readme")?.text;
+}
+
+/** The text of a regular file of a folder, or undefined; also if a symbolic link leads out of the folder. `root` has no links. */
+export async function readWithin(root: string, file: string, maxSize: number): Promise<string | undefined> {
+  try {
+    const real = await realpath(file);
+    if (pathWithin(root, real) === undefined) return undefined;
+    return (await readBoundedFile(real, { maxBytes: maxSize, followLinks: false })).toString("utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+async function entriesOf(folder: string): Promise<{ readonly name: string; readonly isFolder: boolean }[]> {
+  const entries: { readonly name: string; readonly isFolder: boolean }[] = [];
+  try {
+    for await (const entry of await opendir(folder)) {
+      if (entries.length === maxEntries) break;
+      entries.push({ name: basename(entry.name), isFolder: entry.isDirectory() });
+    }
+  } catch {
+    // What cannot be listed has nothing to read.
+  }
+  return entries;
+}
+
+/** Finds what the README of a plugin, or its folder of documentation, should say and does not. */
+export function judgeDocumentation(
+  entries: readonly Entry[],
+  uses: readonly VariableUse[],
+  permissions: readonly NeededPermissions[],
+  documents: readonly PluginDocument[],
+  report: Report,
+): void {
+  const [entry] = entries;
+  if (entry === undefined) return;
+  const texts = documents.filter(({ kind }) => kind !== "other").map(({ text }) => text);
+  if (!documents.some(({ kind }) => kind === "readme")) {
+    const message = "The plugin has no README that can be read, to say which variables and permissions it needs.";
+    const place = { path: [], line: 1, column: 1 };
+    const fix = `Write a README.md in the plugin's root, with the tables that ${commandLine("check")} prints.`;
+    report("readme-missing", uses.length > 0 ? "warning" : "note", place, message, fix);
+    if (texts.length === 0) return;
+  }
+  const named = new Set<string>();
+  for (const { variable, server } of uses) {
+    const user = entries.find(({ name }) => name === server);
+    const pattern = new RegExp(`\\b${variable}\\b`);
+    if (user === undefined || named.has(variable) || texts.some((text) => pattern.test(text))) continue;
+    named.add(variable);
+    const message = `Neither the README nor the docs name ${variable}.`;
+    report("variable-undocumented", "warning", user, message, "Put the table of variables into the README.");
+  }
+  const first = entries.find(({ name }) => name === permissions[0]?.server);
+  if (first === undefined || texts.some(speaksOfPermissions)) return;
+  const servers = permissions.map(({ server }) => quoteName(server)).join(", ");
+  const message = `Neither the README nor the docs say which permissions the use of ${servers} needs.`;
+  report("permissions-undocumented", "note", first, message, "Add the table of permissions to the README.");
+}
+
+/** That the use of a server has to be permitted to somebody, and how that is shown to the server. */
+export interface NeededPermissions {
+  readonly server: string;
+  /** By OAuth, should the server ask; with secrets of the user; or with what a helper brings. */
+  readonly by: "oauth" | "variables" | "helper";
+  /** The variables that hold the secrets. */
+  readonly variables: readonly string[];
+  /** The permissions, where the server named them; undefined where nobody asked it, or it names none. */
+  readonly scopes: readonly string[] | undefined;
+}
+
+/** What has to be permitted, for each entry that signs in or brings a secret, in the order of the file. No server is asked. */
+export function neededPermissions(entries: readonly Entry[]): NeededPermissions[] {
+  return entries.flatMap((entry): NeededPermissions[] => {
+    const { name: server } = entry;
+    const secret = variableUses(entry).filter(({ isSecret }) => isSecret);
+    const variables = [...new Set(secret.map(({ variable }) => variable))];
+    if (usesOAuth(entry)) return [{ server, by: "oauth", variables, scopes: undefined }];
+    if (entry.type !== "stdio" && entry.headersHelper !== undefined)
+      return [{ server, by: "helper", variables, scopes: undefined }];
+    return variables.length === 0 ? [] : [{ server, by: "variables", variables, scopes: undefined }];
+  });
+}
+
+/** The permissions as a table of Markdown, for the README of a plugin. What is not known is `…`, for its author to fill in. */
+export function permissionsToMarkdown(permissions: readonly NeededPermissions[]): string[] {
+  const rows = permissions.map(({ server, by, variables, scopes = [] }) => {
+    const secrets = variables.map(codeCellOf).join(", ");
+    const way = { oauth: "by OAuth", helper: "by a helper", variables: `with ${secrets}` }[by];
+    return [cellOf(server), way, scopes.length === 0 ? "…" : scopes.map(codeCellOf).join(", ")];
+  });
+  return markdownTable(["Server", "Signs in", "Permissions"], rows);
+}
+
+/** Whether a README speaks of permissions at all. */
+export function speaksOfPermissions(readme: string): boolean {
+  return /\b(?:permissions?|scopes?)\b/i.test(readme);
+}
+
+/** The permissions that a README does not name. */
+export function scopesUndocumented({ scopes = [] }: NeededPermissions, readme: string): string[] {
+  // Not within a longer one: `notes:read` is not named by `notes:readwrite`.
+  const isNamed = (scope: string): boolean =>
+    new RegExp(`(?<![\\w:./-])${scope.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(?![\\w:/-]|\\.\\w)`).test(readme);
+  return scopes.filter((scope) => !isNamed(scope));
+}
+
+/** A variable that a plugin needs, and what for. */
+export interface NeededVariable {
+  readonly name: string;
+  /** Whether some field has no default for it. */
+  readonly isRequired: boolean;
+  readonly isSecret: boolean;
+  readonly uses: readonly { readonly server: string; readonly field: string }[];
+}
+
+/** The variables of a configuration, each once, in the order of the file. */
+export function neededVariables(uses: readonly VariableUse[]): NeededVariable[] {
+  return [...new Set(uses.map(({ variable }) => variable))].map((name) => {
+    const own = uses.filter(({ variable }) => variable === name);
+    return {
+      name,
+      isRequired: own.some(({ hasDefault }) => !hasDefault),
+      isSecret: own.some(({ isSecret }) => isSecret),
+      uses: own.map(({ server, field }) => ({ server, field })),
+    };
+  });
+}
+
+/** The variables as a table of Markdown, for the README of a plugin. */
+export function variablesToMarkdown(variables: readonly NeededVariable[]): string[] {
+  const rows = variables.flatMap(({ name, isRequired, isSecret, uses }) =>
+    uses.map(({ server, field }) => [
+      `\`${name}\``,
+      cellOf(server),
+      codeCellOf(field),
+      isRequired ? "required" : "optional",
+      isSecret ? "secret" : "",
+    ]),
+  );
+  return markdownTable(["Variable", "Server", "Field", "Needed", "Kind"], rows);
+}
+
+/** A text as a cell of a table of Markdown: it neither ends the cell nor is taken for more than a text. */
+export function cellOf(text: string): string {
+  return text.replace(/\p{Cc}+/gu, " ").replace(/[\\|`]/g, "\\$&");
+}
+
+/** A text as code in such a cell. */
+export function codeCellOf(text: string): string {
+  return `\`${cellOf(text.replaceAll("`", "'"))}\``;
+}
+
+/** A table of Markdown, whose columns are as wide as what stands in them. */
+export function markdownTable(heading: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const widths = heading.map((_, column) => Math.max(3, ...[heading, ...rows].map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((text, column) => text.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+  return [line(heading), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)];
+}
