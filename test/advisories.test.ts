@@ -21,14 +21,14 @@ function readRows(markdown: string): Row[] {
 
 const rows = readRows(await readFile(join(root, "SECURITY.md"), "utf8"));
 
-test("every advisory that SECURITY.md lists stands in the title of a test in each file that it names", async () => {
+test("every advisory that SECURITY.md lists is in the title of a test in each file that it names", async () => {
   expect(rows.length).toBeGreaterThan(10);
   const missing: string[] = [];
   for (const { names, files } of rows) {
     expect(files).not.toEqual([]);
     for (const file of files) {
       const text = await readFile(join(root, file), "utf8");
-      // As Biome formats a test: the title stands on the line of the call, or begins the next.
+      // As Biome formats a test: the title is on the line of the call, or begins the next.
       const titles = text.split("\n").filter((line) => /^\s*((test|describe)\b.*\(|\].*\)\(|["'`])/.test(line));
       for (const name of names) if (!titles.some((title) => title.includes(name))) missing.push(`${name} in ${file}`);
     }

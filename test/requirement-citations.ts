@@ -9,7 +9,7 @@ const bracket = /\[((?:CZ|TS)-[A-Z0-9-]+(?:,\s*(?:CZ|TS)-[A-Z0-9-]+)*)\]/g;
 const titled =
   /^([ \t]*)(?:test|it|describe)((?:\.\w+(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?)*)\(\s*(["'`])(.*?[^\\])\3/gms;
 
-/** Reads the citations of a test file; what stands in a skipped test, or below a skipped `describe`, proves nothing. */
+/** Reads the citations of a test file; a citation in a skipped test, or below a skipped `describe`, proves nothing. */
 export function readCitations(text: string): Citations {
   const proven = new Set<string>();
   let skippedUntil = 0;
@@ -21,7 +21,7 @@ export function readCitations(text: string): Citations {
   return { proven, mentioned: new Set(idsIn(text)) };
 }
 
-/** The ids of a table of requirements, in order; an id that stands there twice comes twice. */
+/** The ids of a table of requirements, in order; an id that is listed twice is returned twice. */
 export function readRequirementIds(markdown: string): string[] {
   return [...markdown.matchAll(/^\| ((?:CZ|TS)-[A-Z0-9-]+) \|/gm)].map(([, id]) => id ?? "");
 }

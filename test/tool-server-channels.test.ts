@@ -6,10 +6,10 @@ import { expect, test } from "vitest";
 const watched = (): string[] =>
   Object.keys(channels).filter((name) => channels[name as keyof typeof channels].hasSubscribers);
 
-// They measure what the stories tell; those who take traces listen to them.
+// They measure durations; tracers subscribe to them.
 const measured = ["credential:started", "credential:ended"];
 
-test("who observes tool servers listens on each channel that tells of them, and on none once it is stopped", () => {
+test("observeToolServers subscribes to every channel of tool servers, and to none after it is stopped", () => {
   const observation = observeToolServers({ registry: createRegistry() });
   expect(watched()).toEqual(Object.keys(channels).filter((name) => !measured.includes(name)));
   observation.stop();

@@ -129,14 +129,14 @@ test("clients of connect-node and of grpc-js whose targets are dead are seen wit
   await untilPrinted(app, /connect-node 14\ngrpc-js 14\n/);
   const source = connectChannelz(`unix:${folder}/app-${app.process.pid}.sock`);
   const { channel } = await source.getTopChannels();
-  const told = channel.map(({ data }) => ({
+  const shown = channel.map(({ data }) => ({
     target: data?.target,
     state: data?.state?.state,
     hasCause: data?.trace?.events.some(({ description }) => /TRANSIENT_FAILURE: .*ECONNREFUSED/.test(description)),
     calls: [data?.callsStarted, data?.callsFailed],
   }));
   // Of connect-node the wire alone is seen, and a call without a connection never gets there.
-  expect(told).toEqual([
+  expect(shown).toEqual([
     { target: "http://127.0.0.1:1", state: 4, hasCause: true, calls: [0n, 0n] },
     { target: "127.0.0.1:2", state: 4, hasCause: true, calls: [1n, 1n] },
   ]);
@@ -157,9 +157,9 @@ test("with certificates in files it is read over mutual TLS, and by nobody else"
     "examples/auto/app.js",
   );
   await untilPrinted(app, /ready/);
-  const told = /Channelz of process \d+ on (\S+)\n/;
-  await expect.poll(() => app.stderr).toMatch(told);
-  const [, address = ""] = told.exec(app.stderr) ?? [];
+  const announced = /Channelz of process \d+ on (\S+)\n/;
+  await expect.poll(() => app.stderr).toMatch(announced);
+  const [, address = ""] = announced.exec(app.stderr) ?? [];
   const ca = readFileSync(pem("ca.pem"), "utf8");
   const [cert, key] = ["client.pem", "client-key.pem"].map((name) => readFileSync(pem(name), "utf8"));
   const source = connectChannelz(address, { tls: { ca, cert, key, serverName: "localhost" } });

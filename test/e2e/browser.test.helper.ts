@@ -2,9 +2,9 @@
 export interface Browser {
   /** Goes to a url, and on to where it is sent. */
   open(url: string): Promise<Page>;
-  /** Submits the first form of a page, with what stands in it and what is given. */
+  /** Submits the first form of a page, with its own fields and the given ones. */
   submit(page: Page, fields?: Readonly<Record<string, string>>): Promise<Page>;
-  /** Goes to a url, and fills in whatever form comes, until there is none any more. */
+  /** Opens a URL and submits every form that follows. */
   signIn(url: string): Promise<Page>;
 }
 
@@ -27,19 +27,19 @@ export function createBrowser({ cannotReach = () => false }: BrowserOptions = {}
     const kept = [...cookies]
       .filter(([name]) => name.startsWith(`${origin} `))
       .map(([name, value]) => `${name.slice(origin.length + 1)}=${value}`);
-    const answer = await fetch(url, {
+    const response = await fetch(url, {
       redirect: "manual",
       headers: { cookie: kept.join("; "), accept: "text/html" },
       ...(form === undefined ? {} : { method: "POST", body: form }),
     });
-    for (const line of answer.headers.getSetCookie()) {
+    for (const line of response.headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       if (value === "") cookies.delete(`${origin} ${name}`);
       else cookies.set(`${origin} ${name}`, value);
     }
-    const location = answer.headers.get("location");
-    const html = await answer.text();
-    return location === null ? { url, status: answer.status, html } : go(new URL(location, url).href);
+    const location = response.headers.get("location");
+    const html = await response.text();
+    return location === null ? { url, status: response.status, html } : go(new URL(location, url).href);
   };
   const submit: Browser["submit"] = (page, fields = {}) => {
     const action = /<form[^>]*action="([^"]+)"/.exec(page.html)?.[1] ?? page.url;

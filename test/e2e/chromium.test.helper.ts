@@ -5,7 +5,7 @@ import { afterAll, onTestFinished } from "vitest";
 /** The browser: that of CHROMIUM_PATH, else Debian's. */
 const executablePath = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 
-/** Whether there is a real browser to test with; else it is said that there is none. */
+/** Whether a real browser is installed; prints a note if not. */
 export const isChromiumInstalled: boolean = existsSync(executablePath);
 if (!isChromiumInstalled) {
   console.warn(

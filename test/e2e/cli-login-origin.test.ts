@@ -1,7 +1,7 @@
 import { type Quirks, startQuirks } from "@wirescope/quirks";
 import { expect, onTestFinished, test } from "vitest";
 import { type Answerer, type Run, startGateway } from "./command.test.helper.js";
-import { browsingPerson, createLoginWorld, type LoginWorld, urlToldIn } from "./login-world.test.helper.js";
+import { browsingPerson, createLoginWorld, type LoginWorld, urlPrintedIn } from "./login-world.test.helper.js";
 
 interface OriginWorld {
   readonly world: LoginWorld;
@@ -28,7 +28,7 @@ async function createOriginWorld(isThrough: boolean): Promise<OriginWorld> {
       let told = "";
       const onStderr = (text: string): void => {
         told += text;
-        if (person === undefined && /^ {2}http/m.test(text)) void fetch(urlToldIn(told)).catch(() => {});
+        if (person === undefined && /^ {2}http/m.test(text)) void fetch(urlPrintedIn(told)).catch(() => {});
       };
       const trust = isThrough ? [] : ["--trust"];
       return world.run(["login", "notes", ...trust, ...more], { person, onStderr });

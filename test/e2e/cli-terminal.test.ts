@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { createBrowser } from "./browser.test.helper.js";
 import { program } from "./command.test.helper.js";
-import { createLoginWorld, type LoginWorld, urlToldIn } from "./login-world.test.helper.js";
+import { createLoginWorld, type LoginWorld, urlPrintedIn } from "./login-world.test.helper.js";
 
 // The one of util-linux, which is everywhere on Linux, gives a program a terminal of its own.
 const hasTerminals = isUtilLinux();
@@ -53,7 +53,7 @@ describe.skipIf(!hasTerminals)("in a terminal", () => {
     const first = await runInTerminal(world, login, ({ type }) => type("\x03"));
     expect(first.code).toBe(1);
     expect(first.shown).toContain("The sign-in to notes was interrupted.");
-    const second = await runInTerminal(world, login, ({ shown }) => createBrowser().signIn(urlToldIn(shown)));
+    const second = await runInTerminal(world, login, ({ shown }) => createBrowser().signIn(urlPrintedIn(shown)));
     expect(second.code).toBe(0);
     // What the command says begins on a line of its own, though the question was never answered.
     expect(second.shown).toMatch(/^Signed in to notes/m);
@@ -65,7 +65,7 @@ describe.skipIf(!hasTerminals)("in a terminal", () => {
     const { code, shown } = await runInTerminal(world, ["call", "notes", "read"], async (typing, question) => {
       if (question === 1) return typing.type("y\r");
       typing.type("\x04");
-      return createBrowser().signIn(urlToldIn(typing.shown));
+      return createBrowser().signIn(urlPrintedIn(typing.shown));
     });
     expect(code).toBe(0);
     expect(shown).toMatch(/^milk, eggs$/m);

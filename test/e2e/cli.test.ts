@@ -192,14 +192,14 @@ describe("show", () => {
     }
   });
 
-  test("tells all about a channel, its trace with severities included", async () => {
+  test("shows everything about a channel, including its trace with severities", async () => {
     const { stdout } = await wirescope(["show", String(ids.failing)]);
     expect(stdout).toContain("TRANSIENT_FAILURE");
     expect(stdout).toMatch(/trace {2}\d+ events; created (just now|\d+ s ago) \(\d{4}-/);
     expect(stdout).toMatch(/warning +.*connect ECONNREFUSED/);
   });
 
-  test("tells all about a socket, with TCP_INFO decoded", async () => {
+  test("shows everything about a socket, with TCP_INFO decoded", async () => {
     const { stdout } = await wirescope(["show", String(ids.socket)]);
     expect(stdout).toMatch(/local +127\.0\.0\.1:50000/);
     expect(stdout).toMatch(/remote +\[::1\]:443/);

@@ -20,14 +20,14 @@ export interface Run extends EndedProcess {
   readonly code: number;
 }
 
-/** Answers a question of the command line; it may wait until the signal aborts. */
+/** Replies to a question of the command line; it may wait until the signal aborts. */
 export type Answerer = (question: string, stderr: string, signal: AbortSignal) => Promise<string>;
 
 export interface RunSetting {
   readonly env?: Io["env"];
   /** Who sits at the terminal. Default: nobody. */
   readonly person?: Answerer | undefined;
-  /** The width of the terminal. Default: there is none. */
+  /** The width of the terminal. Default: no terminal. */
   readonly columns?: number | undefined;
   /** Hears what is written to standard error, as it comes. */
   readonly onStderr?: ((text: string) => void) | undefined;
@@ -66,7 +66,7 @@ export function startCommand(argv: readonly string[], options: ProcessOptions = 
 /** A gateway that is up, and what it says of itself. */
 export interface StartedGateway extends RunningProcess {
   readonly endpoint: string;
-  /** Not told where the gateway was given it. */
+  /** Undefined if the gateway was given it. */
   readonly token: string;
 }
 

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { isChromiumInstalled, openPage } from "./chromium.test.helper.js";
-import { type GrpcJsAnswer, readWithGrpcJs } from "./grpc-js-channelz.test.helper.js";
+import { type GrpcJsResponse, readWithGrpcJs } from "./grpc-js-channelz.test.helper.js";
 import { npmStart, root } from "./npm-start.test.helper.js";
 import { untilPrinted } from "./running-process.test.helper.js";
 
@@ -29,7 +29,7 @@ async function cloneAfresh(): Promise<{ clone: string; home: string }> {
   return { clone, home };
 }
 
-/** The text of a tool's answer. */
+/** The text of a tool's result. */
 async function textOf(client: Client, name: string, args: Record<string, unknown> = {}): Promise<string> {
   const { content } = await client.callTool({ name, arguments: args });
   return JSON.stringify(content);
@@ -76,7 +76,7 @@ describe.skipIf(!isChromiumInstalled)("the demonstration, in a fresh clone", () 
     await expect.poll(names, { timeout: 20_000 }).toContain("notes__list");
     expect(await textOf(client, "notes__list")).toContain("Buy a kite.");
 
-    // To write asks for more than was granted: the call says so, and a link to the sign-in leads to it.
+    // To write asks for more than was granted: the call says so, and has a link to the sign-in.
     const refused = await textOf(client, "notes__add", { text: "Fly it." }).catch((error: Error) => error.message);
     expect(refused).toContain("notes:write");
     await page.goto(await linkTo("notes"));
@@ -94,7 +94,7 @@ describe.skipIf(!isChromiumInstalled)("the demonstration, in a fresh clone", () 
     await vi.waitFor(
       async () => {
         const { channel } = await readWithGrpcJs(channelz, "getTopChannels", {}, token);
-        const states = channel.map(({ ref, data }: GrpcJsAnswer) => [ref.name, data.state.state]);
+        const states = channel.map(({ ref, data }: GrpcJsResponse) => [ref.name, data.state.state]);
         expect(Object.fromEntries(states)).toMatchObject({
           clock: "READY",
           weather: "READY",

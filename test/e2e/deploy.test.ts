@@ -134,7 +134,7 @@ test.each([
   const health = (path: string): number | null =>
     spawnSync(process.execPath, [...check, endpoint.replace("/mcp", path)]).status;
   expect(health("/healthz")).toBe(0);
-  // What needs the token does not answer with 200.
+  // A request without the token does not get 200.
   expect(health("/metrics")).toBe(1);
   run.process.kill("SIGTERM");
   expect(await run.ended).toBe(0);
@@ -197,7 +197,7 @@ describe.skipIf(systemd < 250)("systemd", () => {
     expect(status, output).toBe(0);
   });
 
-  test("would tell of a mistake", () => {
+  test("reports a mistake in the unit", () => {
     const file = unitFile(systemUnit);
     writeFileSync(file, readFileSync(file, "utf8").replace("ProtectSystem=strict", "ProtectSystem=perhaps"));
     expect(analyze("verify", "--man=no", file).output).toContain("perhaps");

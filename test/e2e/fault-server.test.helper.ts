@@ -79,8 +79,8 @@ function createTools(): McpServer {
     return textOf("done");
   });
   server.registerTool("change", { inputSchema }, () => {
-    // After the answer, so that the change is told by itself.
-    setTimeout(tellOfChange, 20);
+    // After the response, so that the change is a notification of its own.
+    setTimeout(notifyOfChange, 20);
     return textOf("changed");
   });
   server.registerTool("exit", { inputSchema }, ({ text = "" }) => {
@@ -99,7 +99,7 @@ function createTools(): McpServer {
 const handler = createMcpHandler(() => createTools());
 const handleModern = toNodeHandler(handler);
 
-function tellOfChange(): void {
+function notifyOfChange(): void {
   if (settings.kind === "http" && isModern) handler.notify.toolsChanged();
   else for (const server of servers) server.sendToolListChanged();
 }

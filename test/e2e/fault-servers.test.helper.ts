@@ -20,7 +20,7 @@ export interface FaultServer extends FaultServerKind {
   signal(signal: NodeJS.Signals): void;
   /** Ends it at once. */
   kill(): Promise<void>;
-  /** Starts it anew where it was; a stdio server is started by who uses it. */
+  /** Starts it again at the same address; a stdio server is started by its client. */
   restart(): Promise<void>;
 }
 

@@ -53,19 +53,19 @@ test.skipIf(!isChromiumInstalled)(
       const { createAdminClient, readAdminError } = await import("/admin.js");
       const admin = createAdminClient({ url: location.origin, token, adminToken });
       const { servers } = await admin.listServers({});
-      const told = [];
+      const seen = [];
       for await (const { servers } of admin.watchServers({})) {
-        told.push(...servers.map(({ name }) => name));
+        seen.push(...servers.map(({ name }) => name));
         if (servers.some(({ failure }) => failure?.code === "SERVER_UNREACHABLE")) break;
       }
       const error = await admin.reconnect({ server: "none" }).catch(readAdminError);
-      return { listed: servers.map(({ name }) => name), told, error: [error.status, error.failure.code] };
+      return { listed: servers.map(({ name }) => name), seen, error: [error.status, error.failure.code] };
     }`;
     const seen = await page.evaluate(
       `(${look})(${JSON.stringify(gateway.token)}, ${JSON.stringify(gateway.adminToken)})`,
     );
     expect(seen).toMatchObject({ listed: ["away"], error: ["NotFound", "SERVER_UNKNOWN"] });
-    expect((seen as { told: string[] }).told).toContain("away");
+    expect((seen as { seen: string[] }).seen).toContain("away");
     expect(problems.filter((problem) => problem.startsWith("error:"))).toEqual([]);
   },
 );

@@ -58,9 +58,9 @@ test("[TS-D-ADMIN-8] a sign-in through the service: the person's browser comes b
   })().catch(() => {});
   await expect.poll(() => seen.length, patience).toBe(1);
 
-  const told: string[] = [];
+  const events: string[] = [];
   for await (const { event } of admin.signIn({ server: "notes", scopes: ["openid"] })) {
-    told.push(event.case ?? "");
+    events.push(event.case ?? "");
     if (event.case === "prompt") {
       expect(event.value).toMatchObject({ issuer: authorization.issuer, way: { case: "browser" } });
       expect(event.value.scopes).toContain("notes:read");
@@ -70,7 +70,7 @@ test("[TS-D-ADMIN-8] a sign-in through the service: the person's browser comes b
     }
     if (event.case === "done") expect(event.value.server).toMatchObject({ name: "notes", serverName: "notes" });
   }
-  expect(told).toEqual(["prompt", "done"]);
+  expect(events).toEqual(["prompt", "done"]);
   const server = await notes();
   expect(server?.state).toBe(ConnectivityState.READY);
   expect(server?.authentication?.oauth).toMatchObject({
@@ -107,7 +107,7 @@ test("[TS-D-ADMIN-8] who leaves calls the sign-in off, unless another waits for 
   const one = await promptOf(admin.signIn({ server: "notes" }, { signal: first.signal }));
   const other = await promptOf(admin.signIn({ server: "notes" }, { signal: second.signal }));
   expect(other.prompt).toEqual(one.prompt);
-  const answers = (): Promise<boolean> =>
+  const isAlive = (): Promise<boolean> =>
     new Promise((resolve) => {
       const asked = request(one.redirectUri, (response) => {
         response.resume();
@@ -117,11 +117,11 @@ test("[TS-D-ADMIN-8] who leaves calls the sign-in off, unless another waits for 
     });
   first.abort();
   await expect(one.rest).rejects.toThrow(/\[canceled\]/);
-  expect(await answers()).toBe(true);
+  expect(await isAlive()).toBe(true);
   expect((await notes())?.authentication?.oauth?.signingIn).toBe(true);
   second.abort();
   await expect(other.rest).rejects.toThrow(/\[canceled\]/);
-  await expect.poll(answers, patience).toBe(false);
+  await expect.poll(isAlive, patience).toBe(false);
   await expect.poll(async () => (await notes())?.authentication?.oauth?.signingIn, patience).toBe(false);
   await expect(admin.completeSignIn({ signInId: one.prompt.signInId, address: "a" })).rejects.toThrow(/\[not_found\]/);
 });
@@ -153,8 +153,8 @@ test("[TS-D-ADMIN-5] buf curl finds the service by reflection, and reads it by e
     (await promisify(execFile)(buf, [...shared, ...args])).stdout;
   expect(await curl("--list-methods", gateway.url ?? "")).toContain("wirescope.v1.AdminService/WatchServers");
   for (const protocol of ["connect", "grpc", "grpcweb"]) {
-    const answer = await curl("--protocol", protocol, `${gateway.url}/wirescope.v1.AdminService/ListServers`);
-    expect(JSON.parse(answer)).toMatchObject({
+    const output = await curl("--protocol", protocol, `${gateway.url}/wirescope.v1.AdminService/ListServers`);
+    expect(JSON.parse(output)).toMatchObject({
       servers: [
         {
           name: "notes",

@@ -50,9 +50,9 @@ export async function startGuard({ before, isGood, issuer, path }: GuardOptions)
       outgoing.writeHead(401, { "www-authenticate": challenge() }).end();
       return;
     }
-    const onward = request({ host: "127.0.0.1", port: before, path: url, method, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
+    const onward = request({ host: "127.0.0.1", port: before, path: url, method, headers }, (response) => {
+      outgoing.writeHead(response.statusCode ?? 502, response.headers);
+      response.pipe(outgoing);
       // The head of a stream of events must not wait for the first.
       outgoing.flushHeaders();
     });

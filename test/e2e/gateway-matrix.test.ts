@@ -167,8 +167,8 @@ test("[TS-FILE-2] [TS-HEADER-1] [TS-HELPER-3] [TS-KEY-1] [TS-STDIO-1] [TS-OAUTH-
     const echoes = await Promise.all(
       names.map(async (name) => {
         const message = `${kind} by ${name}`;
-        const answer = await client.call(`${name}__echo`, { message });
-        return offered.includes(`${name}__echo`) && JSON.stringify(answer).includes(message) ? name : [name, answer];
+        const result = await client.call(`${name}__echo`, { message });
+        return offered.includes(`${name}__echo`) && JSON.stringify(result).includes(message) ? name : [name, result];
       }),
     );
     expect(echoes, kind).toEqual(names);

@@ -48,15 +48,15 @@ const kinds: Readonly<Record<string, (url: URL) => Promise<TestClient>>> = {
 interface Load {
   /** How many rounds of calls succeeded. */
   rounds: number;
-  /** How often the client had to begin a session anew. */
+  /** How often the client had to begin a new session. */
   sessions: number;
   /** What failed, other than for the end of the gateway and of a session. */
   readonly failures: string[];
 }
 
-/** Calls a tool of each server again and again, as an agent does: it begins anew where its session is gone, and only then. */
+/** Calls a tool of each server again and again, as an agent does: it begins a new session only if its own is gone. */
 function load(connect: (url: URL) => Promise<TestClient>, url: URL, isDone: () => boolean): Load & { ended: unknown } {
-  const told: Load = { rounds: 0, sessions: 0, failures: [] };
+  const load: Load = { rounds: 0, sessions: 0, failures: [] };
   const isGone = (error: unknown): boolean => /fetch failed|terminated|socket|closed|ECONN/i.test(wordsOf(error));
   const work = async (): Promise<void> => {
     let client: TestClient | undefined;
@@ -64,7 +64,7 @@ function load(connect: (url: URL) => Promise<TestClient>, url: URL, isDone: () =
       try {
         if (client === undefined) {
           client = await connect(url);
-          told.sessions += 1;
+          load.sessions += 1;
         }
         const [read, echo] = await Promise.all([
           client.callTool({ name: "notes__read", arguments: {} }),
@@ -72,19 +72,19 @@ function load(connect: (url: URL) => Promise<TestClient>, url: URL, isDone: () =
         ]);
         expect(JSON.stringify(read)).toContain("milk, eggs");
         expect(JSON.stringify(echo)).toContain("still here");
-        told.rounds += 1;
+        load.rounds += 1;
       } catch (error) {
         const isForgotten = /Session not found/.test(wordsOf(error));
         if (isForgotten) {
           await client?.close().catch(() => {});
           client = undefined;
         } else if (isGone(error)) await new Promise((resolve) => setTimeout(resolve, 20));
-        else told.failures.push(wordsOf(error));
+        else load.failures.push(wordsOf(error));
       }
     }
     await client?.close().catch(() => {});
   };
-  return Object.assign(told, { ended: work() });
+  return Object.assign(load, { ended: work() });
 }
 
 function wordsOf(error: unknown): string {
@@ -93,7 +93,7 @@ function wordsOf(error: unknown): string {
     : String(error);
 }
 
-test("a gateway that is killed under load and started again: clients go on, nobody signs in again, and no process is left", async () => {
+test("after a gateway is killed under load and started again, clients continue, nobody signs in again, and no process is left", async () => {
   const world = await createLoginWorld();
   const mark = `wirescope-restart-${randomUUID()}`;
   world.configure({
@@ -130,7 +130,7 @@ test("a gateway that is killed under load and started again: clients go on, nobo
     "SDK 2.x, older era": [],
     "SDK 1.x": [],
   });
-  // The newer era has no sessions; in the older the client is told that its own is gone, and begins another.
+  // The newer era has no sessions; in the older the client learns that its session is gone, and begins another.
   expect(loads.map(([, { sessions }]) => sessions)).toEqual([1, 2, 2]);
   expect(signIns()).toBe(signedIn);
   expect(world.tool.seen.size).toBe(1);

@@ -96,8 +96,8 @@ export function signIn(url: string): Promise<Page> {
 export async function refuse(url: string): Promise<void> {
   const { searchParams, origin } = new URL(url);
   const back = new URL(searchParams.get("redirect_uri") ?? "");
-  const answer = { error: "access_denied", state: searchParams.get("state") ?? "", iss: origin };
-  for (const [name, value] of Object.entries(answer)) back.searchParams.set(name, value);
+  const parameters = { error: "access_denied", state: searchParams.get("state") ?? "", iss: origin };
+  for (const [name, value] of Object.entries(parameters)) back.searchParams.set(name, value);
   await fetch(back);
 }
 

@@ -121,7 +121,7 @@ test("[TS-D-SIGNIN-3] when the client that was asked leaves without a response, 
   await expect.poll(() => asked, patience).toBe(1);
   const progress: unknown[] = [];
   const next = await world.connect("modern");
-  const second = next.callTool(readNote, { onprogress: (told) => void progress.push(told) });
+  const second = next.callTool(readNote, { onprogress: (reported) => void progress.push(reported) });
   await expect.poll(() => progress, patience).toMatchObject([{ message: "Waiting for you to sign in to notes." }]);
   expect(world.opened).toEqual([]);
   leaving.abort();

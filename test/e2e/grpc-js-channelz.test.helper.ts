@@ -10,14 +10,14 @@ import {
 } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 
-/** An answer as grpc-js and its proto-loader give it: names as in the schema, numbers as text. */
+/** A response as grpc-js and its proto-loader return it: names as in the schema, numbers as strings. */
 // biome-ignore lint/suspicious/noExplicitAny: the tests say what they expect of it
-export type GrpcJsAnswer = Record<string, any>;
+export type GrpcJsResponse = Record<string, any>;
 
 type Call = (
   request: object,
   metadata: Metadata,
-  done: (error: ServiceError | null, answer?: GrpcJsAnswer) => void,
+  done: (error: ServiceError | null, response?: GrpcJsResponse) => void,
 ) => void;
 type ChannelzClient = new (address: string, using: ChannelCredentials) => Client & Record<string, Call>;
 
@@ -41,13 +41,13 @@ export async function readWithGrpcJs(
   request: object = {},
   token?: string,
   using: ChannelCredentials = credentials.createInsecure(),
-): Promise<GrpcJsAnswer> {
+): Promise<GrpcJsResponse> {
   const metadata = new Metadata();
   if (token !== undefined) metadata.set("authorization", `Bearer ${token}`);
   const client = new Channelz(address, using);
   try {
     return await new Promise((resolve, reject) => {
-      client[method]?.(request, metadata, (error, answer) => (error ? reject(error) : resolve(answer ?? {})));
+      client[method]?.(request, metadata, (error, response) => (error ? reject(error) : resolve(response ?? {})));
     });
   } finally {
     client.close();

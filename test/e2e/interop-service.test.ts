@@ -14,7 +14,7 @@ import {
   redactSource,
 } from "@wirescope/channelz";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type GrpcJsAnswer, readWithGrpcJs } from "./grpc-js-channelz.test.helper.js";
+import { type GrpcJsResponse, readWithGrpcJs } from "./grpc-js-channelz.test.helper.js";
 
 const run = promisify(execFile);
 const certificatePath = (name: string): string =>
@@ -69,10 +69,10 @@ beforeAll(async () => {
 afterAll(() => listener.close());
 
 describe("grpc-js as the client, with the schema that it ships", () => {
-  const call = (method: string, request: object): Promise<GrpcJsAnswer> =>
+  const call = (method: string, request: object): Promise<GrpcJsResponse> =>
     readWithGrpcJs(listener.address, method, request);
 
-  test("[CZ-D-VER-1] all seven reads answer", async () => {
+  test("[CZ-D-VER-1] all seven reads return what was added", async () => {
     const { ids } = world;
     expect(await call("GetTopChannels", {})).toMatchObject({
       channel: [
@@ -121,10 +121,10 @@ describe("grpc-js as the client, with the schema that it ships", () => {
     await expect(call("GetServers", { max_results: -1 })).rejects.toMatchObject({ code: status.INVALID_ARGUMENT });
   });
 
-  test("A source around the registry answers as well", async () => {
+  test("A source around the registry is served as well", async () => {
     const redacted = await listenChannelz(redactSource(world.registry));
-    const answer = await readWithGrpcJs(redacted.address, "GetSocket", { socket_id: world.ids.socket });
-    expect(answer).toMatchObject({ socket: { remote: { other_address: { name: "redacted" } } } });
+    const response = await readWithGrpcJs(redacted.address, "GetSocket", { socket_id: world.ids.socket });
+    expect(response).toMatchObject({ socket: { remote: { other_address: { name: "redacted" } } } });
     await expect(readWithGrpcJs(redacted.address, "GetSocket", { socket_id: 987 })).rejects.toMatchObject({
       code: status.NOT_FOUND,
     });
@@ -143,7 +143,7 @@ describe("grpc-js as the client, with the schema that it ships", () => {
     const secure = await listenChannelz(world.registry, {
       tls: { cert: read("server"), key: read("server-key"), ca: read("ca") },
     });
-    const readAs = (using: ChannelCredentials): Promise<GrpcJsAnswer> =>
+    const readAs = (using: ChannelCredentials): Promise<GrpcJsResponse> =>
       // By its name: Node 26 lets nobody ask for the certificate of an address.
       readWithGrpcJs(secure.address.replace("127.0.0.1", "localhost"), "GetServers", {}, undefined, using);
     const known = credentials.createSsl(read("ca"), read("client-key"), read("client"));
@@ -161,7 +161,7 @@ describe("grpc-js as the client, with the schema that it ships", () => {
   });
 });
 
-describe("buf curl, which knows nothing but what reflection tells", () => {
+describe("buf curl, which knows only what reflection serves", () => {
   const buf = fileURLToPath(new URL("../../node_modules/.bin/buf", import.meta.url));
   const curl = async (args: readonly string[]): Promise<string> => (await run(buf, ["curl", ...args])).stdout;
   const url = (channelzPackage: ChannelzPackage, method: string): string =>
@@ -174,7 +174,7 @@ describe("buf curl, which knows nothing but what reflection tells", () => {
   )(
     "[CZ-D-PATH-1] [CZ-D-PATH-2] [CZ-D-PATH-3] [CZ-D-TOOLS-1] reads a socket over %s under %s, with its payloads",
     async (protocol, channelzPackage) => {
-      const answer = await curl([
+      const output = await curl([
         "--http2-prior-knowledge",
         "--protocol",
         protocol,
@@ -182,7 +182,7 @@ describe("buf curl, which knows nothing but what reflection tells", () => {
         JSON.stringify({ socket_id: world.ids.socket }),
         url(channelzPackage, "GetSocket"),
       ]);
-      expect(JSON.parse(answer)).toMatchObject({
+      expect(JSON.parse(output)).toMatchObject({
         socket: {
           ref: { socketId: String(world.ids.socket) },
           data: {
@@ -215,7 +215,7 @@ describe("buf curl, which knows nothing but what reflection tells", () => {
   });
 
   test("[CZ-D-TOOLS-2] asks for the health", async () => {
-    const answer = await curl([
+    const output = await curl([
       "--http2-prior-knowledge",
       "--protocol",
       "grpc",
@@ -223,10 +223,10 @@ describe("buf curl, which knows nothing but what reflection tells", () => {
       "{}",
       `${listener.url}/grpc.health.v1.Health/Check`,
     ]);
-    expect(JSON.parse(answer)).toEqual({ status: "SERVING" });
+    expect(JSON.parse(output)).toEqual({ status: "SERVING" });
   });
 
-  test("[CZ-ERR-1] is told NOT_FOUND in each protocol", async () => {
+  test("[CZ-ERR-1] gets NOT_FOUND in each protocol", async () => {
     for (const protocol of ["grpc", "grpcweb", "connect"]) {
       const failed = curl([
         "--http2-prior-knowledge",
@@ -243,7 +243,7 @@ describe("buf curl, which knows nothing but what reflection tells", () => {
   test("[CZ-D-PATH-4] reads over TLS", async () => {
     const read = (name: string): Buffer => readFileSync(certificatePath(name));
     const secure = await listenChannelz(world.registry, { tls: { cert: read("server"), key: read("server-key") } });
-    const answer = await curl([
+    const output = await curl([
       "--cacert",
       certificatePath("ca"),
       "--protocol",
@@ -252,7 +252,7 @@ describe("buf curl, which knows nothing but what reflection tells", () => {
       "{}",
       `${secure.url}/rpc.channelz.v1.Channelz/GetServers`,
     ]);
-    expect(JSON.parse(answer)).toMatchObject({ end: true });
+    expect(JSON.parse(output)).toMatchObject({ end: true });
     await secure.close();
   });
 });

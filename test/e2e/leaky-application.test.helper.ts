@@ -1,5 +1,5 @@
 /**
- * A process that holds tool servers, lets all of them fail, and tells all that it learns of them: what is published, what is
+ * A process that holds tool servers, lets all of them fail, and prints everything that it learns about them: what is published, what is
  * thrown, and over Channelz. It ends by a crash.
  */
 import { subscribe } from "node:diagnostics_channel";
@@ -11,20 +11,20 @@ import { type Connection, channels, createSecretRegistry, createToolServers } fr
 import { parseConfiguration } from "@wirescope/tool-server/config";
 
 const file = process.argv[2] ?? "";
-const tell = (what: string, value: unknown): void => {
+const print = (what: string, value: unknown): void => {
   const shown = inspect(value, { depth: 12, showHidden: true, getters: true, maxStringLength: null });
   process.stdout.write(`${what}: ${shown}\n`);
 };
 
 for (const channel of Object.values(channels)) {
   subscribe(channel.name, (message) => {
-    // A socket is no text; all else is told.
+    // A socket has no text; everything else is printed.
     const { socket: _, subject, ...facts } = message as Record<string, unknown>;
     const { socket: __, ...about } = (subject ?? {}) as Record<string, unknown>;
-    tell(`published on ${String(channel.name)}`, { facts, about });
+    print(`published on ${String(channel.name)}`, { facts, about });
   });
 }
-process.on("warning", (warning) => tell("warning", warning));
+process.on("warning", (warning) => print("warning", warning));
 
 const registry = createRegistry();
 observeToolServers({ registry });
@@ -32,7 +32,7 @@ const listener = await listenChannelz(registry);
 
 const secrets = createSecretRegistry();
 const configuration = parseConfiguration(readFileSync(file, "utf8"), { allowInsecureLoopback: true, secrets });
-tell("findings", configuration.findings);
+print("findings", configuration.findings);
 const servers = createToolServers({
   configuration,
   variables: process.env,
@@ -50,16 +50,16 @@ const attempt = async (what: string, task: () => Promise<unknown>): Promise<void
     process.stdout.write(`${what}: done\n`);
   } catch (error) {
     last = new Error(`${what} failed`, { cause: error });
-    tell(what, error);
-    tell(`${what}, as JSON`, JSON.stringify(error));
-    tell(`${what}, by its stack`, error instanceof Error ? error.stack : undefined);
+    print(what, error);
+    print(`${what}, as JSON`, JSON.stringify(error));
+    print(`${what}, by its stack`, error instanceof Error ? error.stack : undefined);
   }
 };
 const use = async (name: string): Promise<void> => {
   let connection: Connection | undefined;
   await attempt(`${name} opened`, async () => {
     connection = await servers.open(name);
-    tell("info", [connection.info, connection.info.credential()]);
+    print("info", [connection.info, connection.info.credential()]);
   });
   if (connection === undefined) return;
   const opened = connection;
@@ -69,7 +69,7 @@ const use = async (name: string): Promise<void> => {
   }
   // While it rests, and with the descriptions as of now.
   await attempt(`${name} pinged`, () => opened.ping({ idleTimeoutMs: 2000 }));
-  tell("credential", opened.info.credential());
+  print("credential", opened.info.credential());
 };
 await Promise.all(servers.entries.map(({ name }) => use(name)));
 

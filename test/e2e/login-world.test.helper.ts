@@ -82,21 +82,21 @@ export async function createLoginWorld(options: RealServerOptions = {}): Promise
   };
 }
 
-/** The url that a person was told to open. */
-export function urlToldIn(stderr: string): string {
+/** The URL that a user was asked to open. */
+export function urlPrintedIn(stderr: string): string {
   const url = /^ {2}(http\S+)$/m.exec(stderr)?.[1];
-  if (url === undefined) throw new Error(`No url was told: ${stderr}`);
+  if (url === undefined) throw new Error(`No URL was printed: ${stderr}`);
   return url;
 }
 
-/** Someone who opens the url that they are told, fills in the forms, and waits. Says yes to all else. */
+/** A user who opens the printed URL, fills in the forms, and waits. Says yes to all else. */
 export function browsingPerson(browser: Browser = createBrowser()): Answerer {
   return async (question, stderr, signal) => {
     if (!/browser/.test(question)) return "y";
     const ended = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     ended.catch(() => {});
-    const told = stderr.slice(stderr.lastIndexOf("Sign in to"));
-    await browser.signIn(urlToldIn(told));
+    const prompt = stderr.slice(stderr.lastIndexOf("Sign in to"));
+    await browser.signIn(urlPrintedIn(prompt));
     return ended;
   };
 }
@@ -104,5 +104,6 @@ export function browsingPerson(browser: Browser = createBrowser()): Answerer {
 /** Someone whose browser is on another machine: they paste the address that it ends at. */
 export function pastingPerson(): Answerer {
   const browser = createBrowser({ cannotReach: (url) => url.includes("/callback?") });
-  return async (question, stderr) => (/browser/.test(question) ? (await browser.signIn(urlToldIn(stderr))).url : "y");
+  return async (question, stderr) =>
+    /browser/.test(question) ? (await browser.signIn(urlPrintedIn(stderr))).url : "y";
 }

@@ -7,11 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test, vi } from "vitest";
-import { type GrpcJsAnswer, readWithGrpcJs } from "./grpc-js-channelz.test.helper.js";
+import { type GrpcJsResponse, readWithGrpcJs } from "./grpc-js-channelz.test.helper.js";
 import { npmStart, root } from "./npm-start.test.helper.js";
 import { untilPrinted } from "./running-process.test.helper.js";
 
-const topChannels = (address: string, token?: string): Promise<GrpcJsAnswer> =>
+const topChannels = (address: string, token?: string): Promise<GrpcJsResponse> =>
   readWithGrpcJs(address, "getTopChannels", {}, token);
 
 test("npm start -- --json prints one line when all is ready, serves grpc-js's client, and ends on SIGTERM", async () => {
@@ -31,7 +31,7 @@ test("npm start -- --json prints one line when all is ready, serves grpc-js's cl
     async () => {
       const { channel, end } = await topChannels(channelz, token);
       expect(end).toBe(true);
-      const byName = Object.fromEntries(channel.map(({ ref, data }: GrpcJsAnswer) => [ref.name, data]));
+      const byName = Object.fromEntries(channel.map(({ ref, data }: GrpcJsResponse) => [ref.name, data]));
       expect(byName.clock?.state.state).toBe("READY");
       expect(Number(byName.clock?.calls_succeeded)).toBeGreaterThan(0);
       expect(byName.ledger?.state.state).toBe("TRANSIENT_FAILURE");
@@ -60,7 +60,7 @@ function withoutChance(text: string): string {
   );
 }
 
-test("npm start tells a person what is where, as the README shows it; what it prints works when it is pasted or followed; SIGINT ends it", async () => {
+test("npm start prints what the README shows, its commands and links work, and SIGINT ends it", async () => {
   const home = await mkdtemp(join(tmpdir(), "wirescope-start-"));
   try {
     const env = { ...process.env, HOME: home, XDG_RUNTIME_DIR: "" };
@@ -102,7 +102,7 @@ async function signIn(link: string, notice: string): Promise<void> {
   await vi.waitFor(
     async () => {
       const { channel } = await topChannels(channelz, token);
-      expect(channel.find(({ ref }: GrpcJsAnswer) => ref.name === "notes")?.data.state.state).toBe("READY");
+      expect(channel.find(({ ref }: GrpcJsResponse) => ref.name === "notes")?.data.state.state).toBe("READY");
     },
     { timeout: 20_000, interval: 200 },
   );

@@ -10,7 +10,7 @@ interface BoundToolServer {
   readonly url: string;
   /** What was wrong with the proofs that came. */
   readonly defects: string[];
-  /** How many requests were answered with 200. */
+  /** How many requests got 200. */
   served: number;
 }
 
@@ -120,7 +120,7 @@ test("(5) a bound token that is refused after a nonce was demanded is renewed, a
   expect([first, second].map(({ decision }) => decision.action)).toEqual(["retry", "retry"]);
   expect((await credential.headers()).Authorization).not.toBe(second.sent.Authorization);
   expect(world.asked).toHaveLength(1);
-  // What was renewed and is refused too leads to a person, and what that gave to the end.
+  // A renewed token that is rejected too needs a sign-in; the token of that sign-in ends it.
   const third = await refuse(3, 'DPoP error="invalid_token"');
   const fourth = await refuse(4, 'DPoP error="invalid_token"');
   expect([third, fourth].map(({ decision }) => decision.action)).toEqual(["retry", "give-up"]);

@@ -128,7 +128,7 @@ export async function createRealWorld(options: RealServerOptions = {}): Promise<
   };
 }
 
-/** A clock that can be put forward; who waits, waits as long as ever. */
+/** A clock that can be put forward; timers are not affected. */
 export function createLeapingClock(): Clock & { leap(ms: number): void } {
   let ahead = 0;
   return {

@@ -7,7 +7,7 @@ import { startProcess, untilPrinted } from "./running-process.test.helper.js";
 
 const program = fileURLToPath(new URL("../../packages/quirks/bin/wirescope-quirks.js", import.meta.url));
 
-test("wirescope-quirks runs by itself, says where it is, tells what it is asked, and ends when it is told to", async () => {
+test("wirescope-quirks runs by itself, prints its address and its requests, and ends on a signal", async () => {
   const run = startProcess(process.execPath, [program, "--json", "--quirk", "metadata-html"]);
   const { url, issuer, quirks } = JSON.parse(await untilPrinted(run, /\n/));
   expect(quirks).toEqual(["metadata-html"]);
@@ -42,17 +42,17 @@ test("[TS-D-OAUTH-1] a tool server that names another authorization server: the 
   const call = ["call", "notes", "scopes", "--trust"];
   const browse = browsingPerson();
   expect((await world.run(call, { person: browse })).code).toBe(0);
-  const answer =
+  const reply =
     (word: string): typeof browse =>
     (question, ...rest) =>
       question.startsWith("Sign in there?") ? Promise.resolve(word) : browse(question, ...rest);
-  const no = await world.run(call, { person: answer("") });
+  const no = await world.run(call, { person: reply("") });
   expect(no.code).toBe(1);
   expect(no.stderr).toContain(
     `notes now uses another authorization server: ${quirks.other.issuer} instead of ${quirks.authorization.issuer}.`,
   );
   expect(quirks.other.requests.filter(({ method }) => method === "POST")).toEqual([]);
-  const yes = await world.run(call, { person: answer("y") });
+  const yes = await world.run(call, { person: reply("y") });
   expect(yes).toMatchObject({ code: 0, stdout: "notes:read offline_access\n" });
   expect((await world.run(["auth", "--trust"])).stdout).toContain(quirks.other.issuer);
 });

@@ -93,7 +93,7 @@ export async function startRealAuthorizationServer(options: RealServerOptions = 
     });
   }
 
-  /** Shows a form for what is asked, and takes it for answered when it comes back. */
+  /** Shows a form for each prompt, and accepts it when it is submitted. */
   const interact = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { prompt, params, session, grantId } = await provider.interactionDetails(request, response);
     if (hasForms && request.method === "GET") {
@@ -117,12 +117,12 @@ export async function startRealAuthorizationServer(options: RealServerOptions = 
     );
   };
 
-  const answer = provider.callback();
+  const handle = provider.callback();
   server.on("request", (request, response) => {
     const { pathname } = new URL(request.url ?? "", issuer);
     paths.push(pathname);
     if (pathname.startsWith("/interaction/")) void interact(request, response);
-    else answer(request, response);
+    else handle(request, response);
   });
   const close = async (): Promise<void> => {
     server.closeAllConnections();

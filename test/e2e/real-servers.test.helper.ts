@@ -9,7 +9,7 @@ export const everything: string = require.resolve("@modelcontextprotocol/server-
 const supergateway = require.resolve("supergateway/dist/index.js");
 
 /** Says on standard error on which port a server listens: these cannot be asked for it. */
-const tellPort = `data:text/javascript,${encodeURIComponent(`
+const printPort = `data:text/javascript,${encodeURIComponent(`
 import { subscribe } from "node:diagnostics_channel";
 subscribe("tracing:net.server.listen:asyncEnd", ({ server }) => {
   process.stderr.write("[[port " + server.address()?.port + "]]");
@@ -27,7 +27,7 @@ export function startEverything(behind: "streamableHttp" | "sse" | "ws"): Promis
     behind === "ws"
       ? [supergateway, "--port", "0", "--outputTransport", "ws", "--stdio", `${process.execPath} ${everything} stdio`]
       : [everything, behind];
-  const child = spawn(process.execPath, ["--import", tellPort, ...args], {
+  const child = spawn(process.execPath, ["--import", printPort, ...args], {
     env: { ...process.env, PORT: "0" },
     // Its input is kept open: some end with it.
     stdio: ["pipe", "ignore", "pipe"],

@@ -30,7 +30,7 @@ function base64Of(secret: string): string[] {
   return [alone, ...inside].flatMap((text) => [text, text.replaceAll("+", "-").replaceAll("/", "_")]);
 }
 
-/** Which secrets stand in a text, with what stands around them. */
+/** Which secrets a string contains, with their surroundings. */
 export function findSecrets(text: string, secrets: Readonly<Record<string, string>>): string[] {
   return Object.entries(secrets).flatMap(([name, secret]) =>
     formsOfSecret(secret).flatMap((form) => {

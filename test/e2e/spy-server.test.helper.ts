@@ -68,7 +68,7 @@ const look = () => {
 
 /** A stdio server that returns all that it finds. */
 const server = `${look}
-const answers = {
+const results = {
   initialize: (params) => ({ protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "spy", version: "1" } }),
   "tools/list": () => ({ tools: [{ name: "look", inputSchema: { type: "object" } }] }),
   "tools/call": () => ({ content: [{ type: "text", text: JSON.stringify(look()) }] }),
@@ -77,8 +77,8 @@ const answers = {
 require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
   if (id === undefined) return;
-  const answer = answers[method];
-  const outcome = answer ? { result: answer(params) } : { error: { code: -32601, message: "unknown" } };
+  const resultOf = results[method];
+  const outcome = resultOf ? { result: resultOf(params) } : { error: { code: -32601, message: "unknown" } };
   process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }) + "\\n");
 });
 `;

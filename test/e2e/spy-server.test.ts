@@ -115,8 +115,8 @@ test("[TS-D-STDIO-1] a gateway without a sandbox logs the reason once, for all i
     const result = method === "initialize"
       ? { protocolVersion: params.protocolVersion, capabilities: {}, serverInfo: { name: "n", version: "1" } }
       : undefined;
-    const answer = result ? { result } : { error: { code: -32601, message: "no" } };
-    if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+    const outcome = result ? { result } : { error: { code: -32601, message: "no" } };
+    if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
   });`;
   const server = { command: process.execPath, args: ["-e", script] };
   const config = configure({ one: server, two: server, three: { ...server, sandbox: false } });

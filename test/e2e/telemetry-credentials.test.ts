@@ -8,7 +8,7 @@ import { type CollectedSpan, startCollector } from "./otlp-collector.test.helper
 
 const patience = { timeout: 30_000, interval: 20 };
 const trace = "0af7651916cd43dd8448eb211c80319c";
-/** Lets the time of a process leap an hour ahead when it is told to, and says so. */
+/** Moves the clock of a process an hour ahead on a signal, and prints that. */
 const leaping = `data:text/javascript,${encodeURIComponent(`
 const now = Date.now;
 let ahead = 0;
@@ -19,7 +19,7 @@ process.on("SIGUSR2", () => {
 });`)}`;
 const _meta = { traceparent: `00-${trace}-b7ad6b7169203331-01` };
 
-test("sign-ins, refreshes, step-ups and helpers are spans, durations and counters, and no token stands in them", async () => {
+test("sign-ins, refreshes, step-ups and helpers are spans, durations and counters, and contain no token", async () => {
   const world = await createLoginWorld();
   const collector = await startCollector();
   writeFileSync(join(world.folder, "helper.sh"), "#!/bin/sh\necho secret-of-the-helper >&2\nexit 3\n", { mode: 0o755 });

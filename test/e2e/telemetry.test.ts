@@ -25,7 +25,7 @@ process.on("exit", () => {
   process.stderr.write("[[" + loaded.length + " modules]]");
 });`)}`;
 
-/** A server over pipes, of the older era, whose tool tells the trace that it was told. */
+/** A server over pipes, of the older era, whose tool returns the trace context that it received. */
 const pipedServer = `
 require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
@@ -81,7 +81,7 @@ async function up(env: Readonly<Record<string, string>>): Promise<Up> {
   return { process: child, ended, endpoint, token, said: () => said };
 }
 
-/** A server of the newer era, whose tool tells the trace that it was told. */
+/** A server of the newer era, whose tool returns the trace context that it received. */
 async function serveTrace(): Promise<string> {
   const make = (): McpServer => {
     const server = new McpServer({ name: "web", version: "1.0.0" });
@@ -101,7 +101,7 @@ async function serveTrace(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
 }
 
-/** Calls a tool with a client of the SDK that names its trace; gives what the server was told. */
+/** Calls a tool with a client of the SDK that names its trace; returns what the server received. */
 async function call({ endpoint, token }: Up, mode: "auto" | "legacy", name: string): Promise<string> {
   const client = new Client({ name: "e2e", version: "1.0.0" }, { versionNegotiation: { mode } });
   const headers = { authorization: `Bearer ${token}` };
@@ -126,13 +126,13 @@ test("one trace runs from the client through the gateway to servers of each era,
     OTEL_BSP_SCHEDULE_DELAY: "50",
     OTEL_METRIC_EXPORT_INTERVAL: "3600000",
   });
-  const told: Record<string, string> = {};
+  const received: Record<string, string> = {};
   for (const mode of ["auto", "legacy"] as const) {
-    for (const name of ["web__trace", "piped__trace"]) told[`${mode} ${name}`] = await call(gateway, mode, name);
+    for (const name of ["web__trace", "piped__trace"]) received[`${mode} ${name}`] = await call(gateway, mode, name);
   }
   await vi.waitFor(() => expect(collector.spans.filter(({ trace: id }) => id === trace)).toHaveLength(8), patience);
   const spans = collector.spans.filter(({ trace: id }) => id === trace);
-  for (const [which, traceparent] of Object.entries(told)) {
+  for (const [which, traceparent] of Object.entries(received)) {
     const upstream = spans.find(({ id }) => traceparent === `00-${trace}-${id}-01`);
     expect(upstream, which).toMatchObject({ name: "tools/call trace", kind: 3 });
     const server = spans.find(({ id }) => id === upstream?.parent) as CollectedSpan;
@@ -167,7 +167,7 @@ test("without the variables no module of OpenTelemetry is loaded, and the trace 
   expect(modulesOf(gateway)).toBe(0);
 });
 
-test("a collector that is not there hinders no call and is told of once, as is a protocol that is not spoken", async () => {
+test("an unreachable collector fails no call and is reported once, and so is an unsupported protocol", async () => {
   const gateway = await up({
     OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
     OTEL_EXPORTER_OTLP_TIMEOUT: "200",
@@ -191,7 +191,7 @@ test("a collector that is not there hinders no call and is told of once, as is a
   expect(lines()).toHaveLength(1);
 });
 
-test("a collector that never answers holds up the end for a few seconds at most", async () => {
+test("a collector that never responds delays the shutdown by a few seconds at most", async () => {
   const silent = createServer(() => {});
   await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {

@@ -53,7 +53,7 @@ describe("[TS-MTLS-3] over the bridge to servers behind mutual TLS, over HTTP in
   });
   expectNothingLeft();
 
-  test("tools are listed and called, with progress; a call that is called off ends at the server; a change is noticed", async () => {
+  test("tools are listed and called, with progress; a cancelled call ends at the server; a change is noticed", async () => {
     await withEach(servers, async (server) => {
       const connection = await openConnection(entryOf(server.entry.url), { variables: variables() });
       // A server that takes long to begin is taken for older; so may the bridge on a machine that is busy.
@@ -84,7 +84,7 @@ describe("[TS-MTLS-3] over the bridge to servers behind mutual TLS, over HTTP in
     });
   });
 
-  test("a server that dies in the midst of calls fails each of them, and serves again when it is back", async () => {
+  test("a server that dies during calls fails each of them, and serves again when it is back", async () => {
     await withEach(servers, async (server) => {
       const connection = await openConnection(entryOf(server.entry.url), { variables: variables() });
       await connection.connect();

@@ -33,7 +33,7 @@ describe("over every transport, in both eras,", () => {
       if (server.kind === "http") expect(server.count("broken POST")).toBeGreaterThan(brokenBefore);
     });
 
-  test("[TS-D-CONN-2] a call that is called off ends at once, and the server hears of it", async () => {
+  test("[TS-D-CONN-2] a cancelled call ends at once, and the server is notified", async () => {
     await withEach(servers, async (server) => {
       const connection = await openConnection(server.entry);
       const broken = server.count("broken POST");
@@ -47,7 +47,7 @@ describe("over every transport, in both eras,", () => {
     });
   });
 
-  test("[TS-D-CONN-2] a call without an answer ends by its time limit, and the server hears of it", async () => {
+  test("[TS-D-CONN-2] a call without a response ends with its timeout, and the server is notified", async () => {
     await withEach(servers, async (server) => {
       const connection = await openConnection(server.entry);
       await connection.connect();
@@ -72,7 +72,7 @@ describe("over every transport, in both eras,", () => {
     });
   });
 
-  test("[TS-D-CONN-2] progress begins the time limit anew", async () => {
+  test("[TS-D-CONN-2] progress restarts the timeout", async () => {
     await withEach(servers, async (server) => {
       const connection = await openConnection(server.entry);
       await connection.connect();
@@ -100,7 +100,7 @@ describe("over every transport, in both eras,", () => {
     });
   });
 
-  test("an answer of 10 MB in one line is read", async () => {
+  test("a response of 10 MB in one line is read", async () => {
     await withEach(servers, async (server) => {
       const connection = await openConnection(server.entry);
       const size = 10 * 1024 * 1024;
@@ -159,8 +159,8 @@ describe("a handshake", () => {
         const { id, method } = JSON.parse(line);
         const result = { supportedVersions: ["2026-07-28"], capabilities: {} };
         const error = { code: -32601, message: "Method not found" };
-        const answer = method === "server/discover" ? { result } : { error };
-        if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+        const outcome = method === "server/discover" ? { result } : { error };
+        if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
       }), 1600)`;
     const entry = { command: process.execPath, args: ["-e", script, mark] };
     const connection = await openConnection(entry, { connectTimeoutMs: 3000 });

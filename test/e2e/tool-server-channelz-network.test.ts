@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { whyNoSocketOptions } from "@wirescope/instrument";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import type { GrpcJsAnswer } from "./grpc-js-channelz.test.helper.js";
+import type { GrpcJsResponse } from "./grpc-js-channelz.test.helper.js";
 import { type RealServer, startEverything } from "./real-servers.test.helper.js";
 import {
   callsOfUse,
@@ -57,7 +57,7 @@ test.each([
     }
     const all = [...sockets, ...(await closedSockets(observed, sockets))];
     expect(count(all, "streams_started")).toBeGreaterThanOrEqual(4);
-    // Three requests, and a handshake of a request and a message that asks for no answer.
+    // Three requests, and a handshake of a request and a notification.
     expect(count(all, "messages_sent")).toBeGreaterThanOrEqual(5);
     expect(count(all, "messages_received")).toBeGreaterThanOrEqual(4);
   },
@@ -97,7 +97,7 @@ test("[TS-D-TENANT-1] two tenants of one server are two channels, by their names
   ]);
 });
 
-test("a proxy that refuses is told by the tool server, and not seen as a server of its own", async () => {
+test("a refusal of the proxy is reported for the tool server, and the proxy is not shown as a server of its own", async () => {
   const proxy = createServer();
   proxy.on("connect", (_asked, socket: Socket) => socket.end("HTTP/1.1 403 Forbidden\r\n\r\n"));
   const HTTPS_PROXY = `http://127.0.0.1:${await listen(proxy)}`;
@@ -108,7 +108,7 @@ test("a proxy that refuses is told by the tool server, and not seen as a server 
   );
   await expect(connection.listTools()).rejects.toMatchObject({ code: "SERVER_UNREACHABLE" });
   const { channel } = await observed.read("GetTopChannels");
-  expect(channel.map(({ data }: GrpcJsAnswer) => data.target)).toEqual(["https://tools.example/mcp"]);
+  expect(channel.map(({ data }: GrpcJsResponse) => data.target)).toEqual(["https://tools.example/mcp"]);
   expect(traceOf(channel[0])).toContain("the proxy returned 403");
 });
 
@@ -122,18 +122,18 @@ function nameOf({ name }: { readonly name: string }): string {
   return name;
 }
 
-function count(sockets: readonly GrpcJsAnswer[], counter: string): number {
+function count(sockets: readonly GrpcJsResponse[], counter: string): number {
   return sockets.reduce((sum, { data }) => sum + Number(data[counter] ?? 0), 0);
 }
 
 /** The sockets that have closed meanwhile: ids come from one sequence, so they lie before the last that is open. */
-async function closedSockets({ read }: ObservedProcess, open: readonly GrpcJsAnswer[]): Promise<GrpcJsAnswer[]> {
+async function closedSockets({ read }: ObservedProcess, open: readonly GrpcJsResponse[]): Promise<GrpcJsResponse[]> {
   const ids = open.map(({ ref }) => Number(ref.socket_id));
-  const found: GrpcJsAnswer[] = [];
+  const found: GrpcJsResponse[] = [];
   for (let id = 1; id <= Math.max(...ids); id += 1) {
     if (ids.includes(id)) continue;
-    const answer = await read("GetSocket", { socket_id: id }).catch(() => undefined);
-    if (answer !== undefined) found.push(answer.socket);
+    const foundResponse = await read("GetSocket", { socket_id: id }).catch(() => undefined);
+    if (foundResponse !== undefined) found.push(foundResponse.socket);
   }
   return found;
 }

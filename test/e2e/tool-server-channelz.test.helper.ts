@@ -9,7 +9,7 @@ import { observeProcess } from "@wirescope/instrument";
 import { type Connection, createSecretRegistry, createToolServers } from "@wirescope/tool-server";
 import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished } from "vitest";
-import { type GrpcJsAnswer, readWithGrpcJs } from "./grpc-js-channelz.test.helper.js";
+import { type GrpcJsResponse, readWithGrpcJs } from "./grpc-js-channelz.test.helper.js";
 
 /** This process, observed and served, until the test is over. */
 export interface ObservedProcess {
@@ -17,7 +17,7 @@ export interface ObservedProcess {
   /** Our own client. */
   readonly ours: ChannelzConnection;
   /** Reads with the client of grpc-js. */
-  read(method: string, request?: object): Promise<GrpcJsAnswer>;
+  read(method: string, request?: object): Promise<GrpcJsResponse>;
 }
 
 export async function observeThisProcess(): Promise<ObservedProcess> {
@@ -74,9 +74,9 @@ export const transportCallsOfUse = { calls_started: "4", calls_succeeded: "3", c
 
 /** What is seen of one tool server. */
 export interface Seen {
-  readonly channel: GrpcJsAnswer;
-  readonly subchannel: GrpcJsAnswer;
-  readonly sockets: readonly GrpcJsAnswer[];
+  readonly channel: GrpcJsResponse;
+  readonly subchannel: GrpcJsResponse;
+  readonly sockets: readonly GrpcJsResponse[];
 }
 
 /** Reads what is seen of the only tool server of this process, which has one transport. */
@@ -86,12 +86,12 @@ export async function lookAtOne({ read }: ObservedProcess): Promise<Seen> {
   const { channel } = await read("GetChannel", { channel_id: channels[0].ref.channel_id });
   expect(channel.subchannel_ref).toHaveLength(1);
   const { subchannel } = await read("GetSubchannel", { subchannel_id: channel.subchannel_ref[0].subchannel_id });
-  const sockets: GrpcJsAnswer[] = [];
+  const sockets: GrpcJsResponse[] = [];
   for (const { socket_id } of subchannel.socket_ref) sockets.push((await read("GetSocket", { socket_id })).socket);
   return { channel, subchannel, sockets };
 }
 
 /** The trace of a channel or subchannel, a line an event. */
-export function traceOf({ data }: GrpcJsAnswer): string {
+export function traceOf({ data }: GrpcJsResponse): string {
   return data.trace.events.map(({ description }: { description: string }) => description).join("\n");
 }

@@ -30,7 +30,7 @@ test("[CZ-ADDR-5] a server of stdio is seen with its process, its calls and its 
   const pid = Number(/^pid (\d+) node$/.exec(remote.other_address.name)?.[1]);
   expect(process.kill(pid, 0)).toBe(true);
   expect(data.streams_succeeded).toBe(data.streams_started);
-  // The handshake has a request of its own at the least, and a message that asks for no answer.
+  // The handshake has at least one request and a notification.
   expect(Number(data.streams_started)).toBeGreaterThanOrEqual(4);
   expect(Number(data.messages_sent)).toBeGreaterThan(Number(data.streams_started));
   expect(Number(data.messages_received)).toBeGreaterThanOrEqual(Number(data.streams_started));
@@ -45,7 +45,7 @@ test("[CZ-ADDR-5] a server of stdio is seen with its process, its calls and its 
   expect(socket?.ref?.name).toBe(`pid ${pid} node`);
 });
 
-test("a server that dies is told with its end, and its next run is another subchannel", async () => {
+test("a server that dies is shown with the reason of its end, and its next run is another subchannel", async () => {
   const observed = await observeThisProcess();
   const connection = await openEntry(entry);
   await connection.listTools();

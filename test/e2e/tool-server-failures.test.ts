@@ -108,7 +108,7 @@ describe("substitution", () => {
 
 describe("transport", () => {
   test("[TS-D-CONN-4] (29) a server that died is not shown as connected, though nobody calls it", async () => {
-    // That of the older era over HTTP takes longer, and is told in streamable-http-transport.test.ts.
+    // The older era over HTTP takes longer and is tested in streamable-http-transport.test.ts.
     const servers = (await startAllFaultServers()).filter(({ kind, era }) => kind !== "http" || era === "modern");
     await withEach(servers, async (server) => {
       const connection = await openConnection(server.entry);
@@ -123,7 +123,7 @@ describe("transport", () => {
 describe("redaction", () => {
   const token = "v3ry-s3cret-t0ken";
 
-  test("(38) a token in an answer that is none is not told by the error of its validation", async () => {
+  test("(38) a token in an invalid response does not appear in the validation error", async () => {
     const json = { "content-type": "application/json" };
     const server = await serveHostileHttp({
       invalid: (response, _, { id }) => {
@@ -167,7 +167,7 @@ const elsewhere: Record<number, readonly [file: string, title: string]> = {
     "test/e2e/tool-server-hostile.test.ts",
     "[TS-D-CONN-3] keeps a connection that is held from knocking at a server without",
   ],
-  31: ["test/e2e/tool-server-calls.test.ts", "[TS-D-CONN-2] progress begins the time limit anew"],
+  31: ["test/e2e/tool-server-calls.test.ts", "[TS-D-CONN-2] progress restarts the timeout"],
   32: ["packages/tool-server/src/connection/transports/stdio-transport.test.ts", "takes with it all that it started"],
   33: ["packages/tool-server/src/connection/transports/stdio-transport.test.ts", "or says which PATH was searched"],
   34: [

@@ -47,7 +47,7 @@ test("[TS-D-CONN-1] a stdio server that is killed while lists are asked for fail
   });
 });
 
-test("[TS-D-CONN-2] a server that hangs ends calls by their time limit, nothing of them is kept, and it serves on when it goes on", async () => {
+test("[TS-D-CONN-2] a server that hangs ends calls by their timeout, nothing of them is kept, and it is used again once it responds", async () => {
   const servers = await startAllFaultServers();
   const connections = await Promise.all(
     servers.map(({ entry }) => openConnection(entry, { limits: { connectMs: 1000 } })),
@@ -88,7 +88,7 @@ test("[TS-D-CONN-3] a server that is away fails calls at once and clearly, and i
     expect(code).toMatch(/^(SERVER_UNREACHABLE|CONNECTION_LOST)$/);
     expect([details.wasSent, message]).toEqual([false, expect.stringMatching(/It is tried again in \d+ s\.$/)]);
     await server.restart();
-    // Whoever asks for it need not wait.
+    // A client that asks for it need not wait.
     await connection.connect();
     expect(await textOf(connection, "echo", { text: "back" })).toBe("back");
   });

@@ -25,7 +25,7 @@ const bearer = ({ url }: GuardedServer): object => ({
 const start = (): Promise<GuardedServer> =>
   startGuardedServer(({ authorization }) => authorization === `Bearer ${token}`);
 
-test("[TS-DIAG-2] an endpoint can be tested by itself with an Authorization header: it answers 200, and so does wirescope ping", async () => {
+test("[TS-DIAG-2] an endpoint can be tested by itself with an Authorization header: it returns 200, and wirescope ping succeeds", async () => {
   const server = await start();
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
   const byHand = (authorization: string): Promise<Response> =>

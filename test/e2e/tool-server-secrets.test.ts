@@ -37,7 +37,7 @@ const basic = Buffer.from(`me:${secrets.password}`).toString("base64");
 
 function environmentOf({ port }: EchoingServer, home: string): Record<string, string> {
   return {
-    // Short, for what follows it is cut.
+    // Short, because the rest is cut.
     PATH: "/usr/bin:/bin",
     HOME: home,
     BEARER_TOKEN: secrets.bearer,
@@ -95,7 +95,7 @@ function writeConfiguration(folder: string, { origin }: EchoingServer): string {
     header: over("header"),
     elsewhere: over("elsewhere"),
     "elsewhere-host": over("elsewhere-host"),
-    answers: over("answers"),
+    responses: over("responses"),
     events: over("events", "sse"),
     "events-failing": over("failing", "sse"),
     "events-unauthorized": over("unauthorized", "sse"),
@@ -139,7 +139,7 @@ async function prepare(): Promise<Place> {
   return { server, folder, file: writeConfiguration(folder, server), env: environmentOf(server, home) };
 }
 
-interface Told {
+interface Output {
   readonly code: number | null;
   readonly output: string;
 }
@@ -149,7 +149,7 @@ async function run(
   args: readonly string[],
   { folder, env }: Place,
   onOutput: (output: string, write: (text: string) => void) => Promise<void> = async () => {},
-): Promise<Told> {
+): Promise<Output> {
   const child = spawn(process.execPath, args, { cwd: folder, env, stdio: "pipe" });
   defer(() => child.kill("SIGKILL"));
   let output = "";
@@ -177,7 +177,7 @@ describe("[TS-SEC-5] no secret leaves the process", () => {
       channelz = await readChannelz(address);
       write("crash\n");
     });
-    // All was told to the server, and all has failed as it should.
+    // The server received everything, and everything failed as it should.
     for (const [name, secret] of Object.entries(secrets)) {
       if (!/^(environment|database|argument|helperGiven|helperRandom|literal\w+)$/.test(name)) {
         expect([name, place.server.heard().includes(secret)]).toEqual([name, true]);
@@ -202,9 +202,9 @@ describe("[TS-SEC-5] no secret leaves the process", () => {
     const asked = [
       ["tools", "--trust"],
       ["ping", "--trust", "--json"],
-      ["call", "answers", "progress", "--trust"],
-      ["call", "answers", "nothing", "--trust"],
-      ["call", "answers", "invalid", "--trust", "--json"],
+      ["call", "responses", "progress", "--trust"],
+      ["call", "responses", "nothing", "--trust"],
+      ["call", "responses", "invalid", "--trust", "--json"],
       // Nobody is there to ask for trust.
       ["tools"],
     ];
@@ -235,13 +235,13 @@ describe("[TS-SEC-5] no secret leaves the process", () => {
       const io: Io = { stdout: output, stderr: output, env: place.env, now: () => new Date() };
       const options = ["--trust", "--allow-insecure-loopback", "--config", place.file];
       for (const args of [
-        ["tools", "answers"],
-        ["tools", "answers", "well"],
-        ["ping", "answers"],
+        ["tools", "responses"],
+        ["tools", "responses", "well"],
+        ["ping", "responses"],
       ]) {
         await main([...args, ...options], io);
       }
-      await main(["call", "answers", "progress", ...options], io);
+      await main(["call", "responses", "progress", ...options], io);
       expect([columns, findSecrets(said, secrets)]).toEqual([columns, []]);
     }
   });
@@ -256,23 +256,23 @@ describe("[TS-SEC-5] no secret leaves the process", () => {
   });
 });
 
-/** Every answer of Channelz, as text. */
+/** Every response of Channelz, as text. */
 async function readChannelz(address: string): Promise<string> {
   const source = connectChannelz(address);
   try {
-    const answers: unknown[] = [];
+    const responses: unknown[] = [];
     await until(async () => {
-      answers.length = 0;
+      responses.length = 0;
       const top = await source.getTopChannels();
-      answers.push(top);
+      responses.push(top);
       const last = top.channel.reduce((most, { ref }) => Math.max(most, Number(ref?.channelId ?? 0)), 0);
       // Also what has closed: it can be looked up for a while.
       for (let id = 1; id <= last + 200; id += 1) {
         const found = await Promise.allSettled([source.getChannel(id), source.getSubchannel(id), source.getSocket(id)]);
-        for (const each of found) if (each.status === "fulfilled") answers.push(each.value);
+        for (const each of found) if (each.status === "fulfilled") responses.push(each.value);
       }
     });
-    return JSON.stringify(answers, (_, value) => (typeof value === "bigint" ? String(value) : value));
+    return JSON.stringify(responses, (_, value) => (typeof value === "bigint" ? String(value) : value));
   } finally {
     await source.close();
   }

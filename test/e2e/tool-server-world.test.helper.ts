@@ -42,7 +42,7 @@ export function expectNothingLeft(): void {
   });
 }
 
-/** Whoever has this in its arguments was started by this file. */
+/** A process with this in its arguments was started by this file. */
 export const mark: string = `wirescope-e2e-${randomUUID()}`;
 
 const watched = ["TCPSocketWrap", "TLSWrap", "TCPServerWrap", "PipeWrap", "ProcessWrap", "Timeout"];
