@@ -102,7 +102,8 @@ const folderDirections = {
     admin: ["servers"],
     "gateway-options.ts": ["observers/telemetry", "servers", "dispatch", "endpoint", "listener", "admin"],
     "gateway.ts": below,
-    "internal.ts": ["admin"],
+    "start-gateway.ts": below,
+    "internal.ts": below,
   },
   cli: {
     output: [],

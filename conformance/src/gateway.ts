@@ -4,14 +4,13 @@
 // Listens on a free port of this machine, and says the url of its endpoint as the one line of its standard output.
 
 import { startGateway } from "@wirescope/gateway";
-import { createSecretRegistry } from "@wirescope/tool-server";
+import { trustAll } from "@wirescope/tool-server";
 import { createConfiguration } from "@wirescope/tool-server/config";
 
 const [url = ""] = process.argv.slice(2);
-const configuration = createConfiguration({ everything: { url } });
 const gateway = await startGateway({
-  plugins: [{ configuration, variables: {}, pluginRoot: process.cwd(), assertTrusted: async () => {} }],
-  secrets: createSecretRegistry(),
+  configuration: createConfiguration({ everything: { url } }),
+  trust: trustAll(),
   isUnprefixed: true,
   listen: { token: false },
   onEvent(event) {

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { type HttpHandler, startGateway } from "@wirescope/gateway";
+import type { HttpHandler } from "@wirescope/gateway";
+import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { parseConfiguration } from "@wirescope/tool-server/config";
 import { build, type Rollup } from "vite";
@@ -37,7 +38,7 @@ test.skipIf(!isChromiumInstalled)(
       pluginRoot: process.cwd(),
       assertTrusted: async () => {},
     };
-    const gateway = await startGateway({
+    const gateway = await runGateway({
       plugins: [plugin],
       secrets,
       pages: {

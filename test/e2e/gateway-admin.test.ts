@@ -2,9 +2,10 @@ import { execFile } from "node:child_process";
 import { request } from "node:http";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { type Gateway, startGateway } from "@wirescope/gateway";
 import { type AdminClient, ConnectivityState, readAdminError, type Server } from "@wirescope/gateway/admin";
 import { connectAdmin } from "@wirescope/gateway/admin/node";
+import type { Gateway } from "@wirescope/gateway/internal";
+import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
 import { parseConfiguration } from "@wirescope/tool-server/config";
@@ -25,7 +26,7 @@ async function createWorld(): Promise<World> {
   const world = await createLoginWorld({ hasForms: true });
   const secrets = createSecretRegistry();
   const text = JSON.stringify({ notes: { type: "http", url: world.tool.url } });
-  const gateway = await startGateway({
+  const gateway = await runGateway({
     plugins: [
       {
         configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),

@@ -6,7 +6,8 @@ import { createMCPClient } from "@ai-sdk/mcp";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { type Gateway, startGateway } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
+import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
 import { parseConfiguration } from "@wirescope/tool-server/config";
@@ -126,7 +127,7 @@ async function startMatrix(): Promise<{ gateway: Gateway; guards: Readonly<Recor
   );
   const vault = createMemoryVault();
   onTestFinished(() => vault.dispose());
-  const gateway = await startGateway({
+  const gateway = await runGateway({
     plugins: [
       {
         configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),

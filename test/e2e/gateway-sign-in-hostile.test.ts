@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { json, text } from "node:stream/consumers";
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { type Gateway, startGateway } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
+import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
 import { parseConfiguration } from "@wirescope/tool-server/config";
@@ -100,7 +101,7 @@ async function createWorld(servers: Readonly<Record<string, string>>): Promise<W
   const clock = createLeapingClock();
   const opened: string[] = [];
   const entries = Object.entries(servers).map(([name, url]) => [name, { type: "http", url }]);
-  const gateway = await startGateway({
+  const gateway = await runGateway({
     plugins: [
       {
         configuration: parseConfiguration(JSON.stringify(Object.fromEntries(entries)), {

@@ -1,5 +1,7 @@
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { type Gateway, type GatewayEvent, type GatewaySignIn, startGateway } from "@wirescope/gateway";
+import type { GatewayEvent, GatewaySignIn } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
+import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
 import { parseConfiguration } from "@wirescope/tool-server/config";
@@ -34,7 +36,7 @@ export async function createSignInWorld(
   const clock = createLeapingClock();
   const events: GatewayEvent[] = [];
   const opened: string[] = [];
-  const gateway = await startGateway({
+  const gateway = await runGateway({
     plugins: [
       {
         configuration: parseConfiguration(JSON.stringify({ notes: { type: "http", url: tool.url } }), {

@@ -1,7 +1,8 @@
 // The gateway under load, in a process of its own that can be counted: node --expose-gc gateway-process.js <limits as JSON>
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createRegistry } from "@wirescope/channelz";
-import { type PluginServers, startGateway } from "@wirescope/gateway";
+import type { PluginServers } from "@wirescope/gateway/internal";
+import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { createConfiguration, type ToolServerLocation } from "@wirescope/tool-server/config";
 import { type Census, takeCensus } from "./census.js";
@@ -37,7 +38,7 @@ const pluginOf = (servers: Record<string, ToolServerLocation>): PluginServers =>
   assertTrusted: async () => {},
   backOff: { firstMs: 50, maxMs: 1000 },
 });
-const gateway = await startGateway({
+const gateway = await runGateway({
   plugins: [pluginOf({})],
   secrets,
   registry,

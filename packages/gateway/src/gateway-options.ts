@@ -11,7 +11,7 @@ import type { GatewayTelemetry } from "./observers/telemetry/telemetry.js";
 import type { PluginServers } from "./servers/plugin-servers.js";
 import type { Filters } from "./servers/servers.js";
 
-/** The options of `startGateway`. */
+/** The options of `runGateway`. */
 export interface GatewayOptions {
   /** The servers of one or more configurations. If two define a server of the same name, the first is used. */
   readonly plugins: readonly PluginServers[];

@@ -5,7 +5,7 @@ import { createSecretRegistry } from "@wirescope/tool-server";
 import { parseConfiguration } from "@wirescope/tool-server/config";
 import { onTestFinished } from "vitest";
 import type { GatewayEvent } from "./events.js";
-import { type Gateway, startGateway } from "./gateway.js";
+import { type Gateway, runGateway } from "./gateway.js";
 import type { GatewayOptions } from "./gateway-options.js";
 import type { PluginServers } from "./servers/plugin-servers.js";
 
@@ -32,7 +32,7 @@ export function pluginOf(entries: object, changes: Partial<PluginServers> = {}):
 /** A gateway to these servers, until the test ends. */
 export async function startTestGateway(entries: object, options: Partial<GatewayOptions> = {}): Promise<TestGateway> {
   const events: GatewayEvent[] = [];
-  const gateway = await startGateway({
+  const gateway = await runGateway({
     plugins: [pluginOf(entries)],
     secrets: createSecretRegistry(),
     onEvent: (event) => void events.push(event),

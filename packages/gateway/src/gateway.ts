@@ -89,7 +89,7 @@ export interface Gateway extends AsyncDisposable {
  * meanwhile. Rejects as `listenChannelz` does, with LISTEN_EXPOSED, LISTEN_FAILED or TOKEN_UNUSABLE, and with a TypeError for an
  * invalid limit.
  */
-export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   const { secrets, clock = systemClock, info = { name: "wirescope", version: "0.1.0" } } = options;
   const registry = options.registry ?? createRegistry();
   const limits = completeLimits(options.limits);

@@ -5,3 +5,5 @@ export { explanationFromMessage } from "./admin/messages/explanation-message.js"
 export { failureFromMessage } from "./admin/messages/failure-message.js";
 export { type ServerReport, serverFromMessage } from "./admin/messages/server-message.js";
 export { promptFromMessage, signOutFromMessage } from "./admin/messages/sign-in-message.js";
+export type { Gateway } from "./gateway.js";
+export type { PluginServers } from "./servers/plugin-servers.js";

@@ -3,7 +3,7 @@ import { createRegistry } from "@wirescope/channelz";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { startGateway } from "./gateway.js";
+import { runGateway } from "./gateway.js";
 import { connect, patience, pluginOf, post, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { everything, makeEcho, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
@@ -115,7 +115,7 @@ describe("after many clients", () => {
 
   test("a gateway that is closed leaves nothing in the registry, and no child", async () => {
     const registry = createRegistry();
-    const gateway = await startGateway({
+    const gateway = await runGateway({
       plugins: [pluginOf({ all: { command: process.execPath, args: [everything, "stdio"] } })],
       secrets: createSecretRegistry(),
       registry,

@@ -56,6 +56,7 @@ export { readBoundedFile } from "./files/bounded-file.js";
 export { withFileLock } from "./files/file-lock.js";
 export { createHttpClient } from "./http/create-http-client.js";
 export type { HttpClient } from "./http/http-client.js";
+export { type LoadedToolServers, loadToolServers } from "./load-tool-servers.js";
 export { scrubbedEnvironment } from "./process/child-environment.js";
 export { resolveCommand } from "./process/resolve-command.js";
 export { ownFolders } from "./process/sandbox.js";

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Gateway } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
 import { connectToolServer, ToolServerError } from "@wirescope/tool-server";
 
 const pauseMs = 2000;

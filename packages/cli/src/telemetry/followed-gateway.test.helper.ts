@@ -14,7 +14,9 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { type Gateway, type GatewayTelemetry, startGateway } from "@wirescope/gateway";
+import type { GatewayTelemetry } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
+import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, vi } from "vitest";
@@ -60,7 +62,7 @@ export async function startFollowed(
     absent: { type: "http", url: "http://127.0.0.1:9/mcp" },
     ...more,
   };
-  const gateway = await startGateway({
+  const gateway = await runGateway({
     plugins: [
       {
         configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),

@@ -1,4 +1,4 @@
-import { startGateway } from "@wirescope/gateway";
+import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, test } from "vitest";
@@ -52,7 +52,7 @@ test("[TS-D-LOG-1] the reason of a server that fails is logged once, until it ch
 
 test("[TS-D-LOG-1] a server that cannot be started is logged once, however often its tools are asked for", async () => {
   const { log, lines } = createLog("json");
-  const gateway = await startGateway({
+  const gateway = await runGateway({
     plugins: [
       {
         configuration: parseConfiguration(JSON.stringify({ mcpServers: { gone: { command: "/nowhere/at-all" } } })),

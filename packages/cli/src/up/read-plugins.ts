@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import type { PluginServers } from "@wirescope/gateway";
+import type { PluginServers } from "@wirescope/gateway/internal";
 import { judgeTrust, type OAuthSettings, type SandboxSettings, type SecretRegistry } from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
 import { type Finding, parseConfiguration, readConfigurationFile, type Variables } from "@wirescope/tool-server/config";

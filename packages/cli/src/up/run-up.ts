@@ -1,7 +1,9 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { type Gateway, type GatewayListener, startGateway } from "@wirescope/gateway";
+import type { GatewayListener } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
+import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import { findConfigurationFile } from "@wirescope/tool-server/config";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
@@ -174,7 +176,7 @@ async function serve(
     fileOf: reader.fileOf,
   });
   const links = createSignInLinks(() => gateway);
-  const gateway: Gateway = await startGateway({
+  const gateway: Gateway = await runGateway({
     // The traffic of the demonstration is no person's.
     signIn: demo === undefined ? signInForCalls(values, io, links.linkTo) : undefined,
     pages: {

@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Gateway, startGateway } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
+import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
 import { type Entry, parseConfiguration } from "@wirescope/tool-server/config";
@@ -13,7 +14,7 @@ async function start(
   entries: object,
   assertTrusted: (entry: Entry) => Promise<void> = async () => {},
 ): Promise<Gateway> {
-  const gateway = await startGateway({
+  const gateway = await runGateway({
     plugins: [
       {
         configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),

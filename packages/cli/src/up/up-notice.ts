@@ -1,5 +1,6 @@
 import { printableText } from "@wirescope/channelz/internal";
-import type { Gateway, ServerStatus } from "@wirescope/gateway";
+import type { ServerStatus } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
 import type { Screen } from "../output/screen.js";
 import { statusPaint, statusText } from "../output/server-status.js";
 import { type Column, renderTable } from "../output/table.js";

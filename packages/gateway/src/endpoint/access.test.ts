@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { startGateway } from "../gateway.js";
+import { runGateway } from "../gateway.js";
 import { patience, post, startTestGateway, type TestGateway } from "../gateway.test.helper.js";
 import { eventOf, serveRaw } from "../raw-server.test.helper.js";
 import { serve } from "../tool-servers.test.helper.js";
@@ -91,13 +91,13 @@ describe("the guard", () => {
   test("another address needs TLS, and TLS a token", async () => {
     const options = { plugins: [], secrets: createSecretRegistry() };
     const tls = { cert: certificate("server"), key: certificate("server-key") };
-    await expect(startGateway({ ...options, listen: { host: "0.0.0.0" } })).rejects.toMatchObject({
+    await expect(runGateway({ ...options, listen: { host: "0.0.0.0" } })).rejects.toMatchObject({
       code: "LISTEN_EXPOSED",
     });
-    await expect(startGateway({ ...options, listen: { host: "0.0.0.0", tls, token: false } })).rejects.toMatchObject({
+    await expect(runGateway({ ...options, listen: { host: "0.0.0.0", tls, token: false } })).rejects.toMatchObject({
       code: "LISTEN_EXPOSED",
     });
-    const gateway = await startGateway({ ...options, listen: { host: "0.0.0.0", tls } });
+    const gateway = await runGateway({ ...options, listen: { host: "0.0.0.0", tls } });
     onTestFinished(() => gateway.close());
     const status = await new Promise((resolve, reject) => {
       const port = new URL(gateway.url ?? "").port;

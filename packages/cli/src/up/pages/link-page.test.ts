@@ -1,4 +1,5 @@
-import { type Gateway, startGateway } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
+import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, test } from "vitest";
@@ -19,7 +20,7 @@ const commands = createServerCommands({
 test("a running gateway gives a fresh link to the holder of the administrator's token, and to nobody else", async () => {
   const access = createPageAccess();
   const entry = { command: process.execPath, args: ["-e", "process.exit(3)"] };
-  const gateway: Gateway = await startGateway({
+  const gateway: Gateway = await runGateway({
     plugins: [
       {
         configuration: parseConfiguration(JSON.stringify({ mcpServers: { notes: entry } })),

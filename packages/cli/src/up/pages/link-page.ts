@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { Gateway, HttpHandler } from "@wirescope/gateway";
+import type { HttpHandler } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
 import type { PageAccess } from "./page-access.js";
 import { adminHeader } from "./request-link.js";
 import { signInPathOf } from "./sign-in-page.js";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import type { Gateway } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
 import { expect, onTestFinished, test } from "vitest";
 import { createSignInLinks } from "./sign-in-links.js";
 

@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Gateway, HttpHandler } from "@wirescope/gateway";
+import type { HttpHandler } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
 import { createPageAccess, entrancePath } from "./page-access.js";
 import { createEntrance, sendMessage } from "./send-page.js";
 import { createSignInPage, signInPathOf } from "./sign-in-page.js";

@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Gateway, startGateway } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
+import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
 import { parseConfiguration } from "@wirescope/tool-server/config";
@@ -41,7 +42,7 @@ test("a sign-in page at another origin is shown, and followed only by the link t
   const access = createPageAccess();
   const secrets = createSecretRegistry();
   const text = JSON.stringify({ mcpServers: { notes: { type: "http", url: `${issuer}/mcp` } } });
-  const gateway: Gateway = await startGateway({
+  const gateway: Gateway = await runGateway({
     plugins: [
       {
         configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),

@@ -1,4 +1,5 @@
-import type { Gateway, HttpHandler } from "@wirescope/gateway";
+import type { HttpHandler } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
 import { ToolServerError } from "@wirescope/tool-server";
 import type { ForeignOrigin } from "@wirescope/tool-server/auth";
 import { html, pageHeaders, pageOf } from "./html.js";

@@ -1,4 +1,5 @@
-import { type Gateway, startGateway } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
+import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, test } from "vitest";
@@ -24,7 +25,7 @@ interface World {
 async function startWorld(words: string): Promise<World> {
   const entry = { command: process.execPath, args: ["-e", `console.error(${JSON.stringify(words)}); process.exit(3)`] };
   const access = createPageAccess();
-  const gateway: Gateway = await startGateway({
+  const gateway: Gateway = await runGateway({
     plugins: [
       {
         configuration: parseConfiguration(JSON.stringify({ mcpServers: { odd: entry } })),

@@ -1,5 +1,6 @@
 import type { Channel } from "@wirescope/channelz";
-import type { Gateway, HttpHandler, ServerStatus } from "@wirescope/gateway";
+import type { HttpHandler, ServerStatus } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
 import { statusText } from "../../output/server-status.js";
 import { formatRelative, timeOf } from "../../output/time.js";
 import type { ServerCommands } from "../server-commands.js";

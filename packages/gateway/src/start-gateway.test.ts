@@ -1,0 +1,98 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connectToolServer, ToolServerError, trustAll } from "@wirescope/tool-server";
+import { createConfiguration } from "@wirescope/tool-server/config";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { patience } from "./gateway.test.helper.js";
+import { type StartedGateway, type StartGatewayOptions, startGateway } from "./start-gateway.js";
+import { everything } from "./tool-servers.test.helper.js";
+
+let root: string;
+let environment: Record<string, string | undefined>;
+const server = { command: process.execPath, args: [everything, "stdio"] };
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "start-gateway-")));
+  environment = {
+    ...process.env,
+    HOME: root,
+    XDG_CONFIG_HOME: join(root, "config"),
+    XDG_DATA_HOME: join(root, "data"),
+  };
+});
+
+afterEach(() => rmSync(root, { recursive: true }));
+
+function write(mcpServers: object): string {
+  const file = join(root, ".mcp.json");
+  writeFileSync(file, JSON.stringify({ mcpServers }));
+  return file;
+}
+
+async function start(options: StartGatewayOptions): Promise<StartedGateway> {
+  const gateway = await startGateway({ environment, ...options });
+  onTestFinished(() => gateway.close({ graceMs: 0 }));
+  return gateway;
+}
+
+const connectTo = ({ endpoint = "", token = "" }: StartedGateway): ReturnType<typeof connectToolServer> =>
+  connectToolServer({ url: endpoint, headers: { Authorization: `Bearer ${token}` } });
+
+const stateOf = (gateway: StartedGateway, name: string): unknown =>
+  gateway.servers().find((each) => each.name === name)?.state;
+
+test("offers the servers of a configuration file at one endpoint, behind a token", async () => {
+  const gateway = await start({ configuration: write({ everything: server }), trust: trustAll({ environment }) });
+  await expect.poll(() => stateOf(gateway, "everything"), patience).toBe("READY");
+  await using client = await connectTo(gateway);
+  const result = await client.callTool({ name: "everything__echo", arguments: { message: "hi" } });
+  expect(result.content).toEqual([{ type: "text", text: "Echo: hi" }]);
+  const error = await connectToolServer({ url: gateway.endpoint ?? "" }).catch((reason: unknown) => reason);
+  expect(ToolServerError.is(error, "UNAUTHORIZED")).toBe(true);
+});
+
+test("a server that nobody approved is neither run nor offered, and its status says how to approve it", async () => {
+  const file = write({ everything: server });
+  const gateway = await start({ configuration: file });
+  await expect.poll(() => gateway.servers()[0]?.failure?.code, patience).toBe("NOT_TRUSTED");
+  expect(gateway.servers()[0]?.failure?.message).toContain(`wirescope trust everything --config ${file}`);
+  await using client = await connectTo(gateway);
+  expect((await client.listTools()).tools).toEqual([]);
+});
+
+test("takes configurations that the program made, several at once", async () => {
+  const gateway = await start({
+    configuration: [createConfiguration({ first: server }), createConfiguration({ second: server })],
+    trust: trustAll({ environment }),
+    listen: { host: "127.0.0.1" },
+  });
+  await expect.poll(() => gateway.servers().map(({ state }) => state), patience).toEqual(["READY", "READY"]);
+});
+
+test("reload reads the file again, and findings say what is wrong with it", async () => {
+  const file = write({ everything: server });
+  const gateway = await start({ configuration: file, trust: trustAll({ environment }) });
+  expect(gateway.findings).toEqual([]);
+  write({ everything: server, api: { type: "http", url: "http://api.example.com/mcp" } });
+  await gateway.reload();
+  expect(gateway.servers().map(({ name }) => name)).toEqual(["everything", "api"]);
+  expect(gateway.findings.map(({ code, server: name }) => `${name} ${code}`)).toEqual(["api url-insecure"]);
+});
+
+test("a configuration that cannot be read fails with its path, and nothing listens", async () => {
+  const file = join(root, "missing.json");
+  const error = await startGateway({ environment, configuration: file }).catch((reason: unknown) => reason);
+  expect(ToolServerError.is(error, "CONFIGURATION_UNREADABLE") && error.message).toContain(file);
+});
+
+test("disposing of the gateway stops its endpoint", async () => {
+  const gateway = await startGateway({
+    environment,
+    configuration: write({ everything: server }),
+    trust: trustAll({ environment }),
+  });
+  await expect.poll(() => stateOf(gateway, "everything"), patience).toBe("READY");
+  await gateway[Symbol.asyncDispose]();
+  await expect(fetch(gateway.endpoint ?? "")).rejects.toThrow();
+});

@@ -1,0 +1,90 @@
+import { createSecretRegistry, type LoadToolServersOptions, type SecretRegistry } from "@wirescope/tool-server";
+import type { Configuration, Finding } from "@wirescope/tool-server/config";
+import { type LoadedToolServers, loadToolServers, usesOAuth } from "@wirescope/tool-server/internal";
+import { type Gateway, runGateway } from "./gateway.js";
+import type { GatewayOptions } from "./gateway-options.js";
+import type { PluginServers } from "./servers/plugin-servers.js";
+
+/** Which servers a gateway offers, and where it listens. The defaults are those of `wirescope up`. */
+export interface StartGatewayOptions
+  extends Omit<LoadToolServersOptions, "configurationPath">,
+    Omit<GatewayOptions, "plugins" | "secrets" | "onReload"> {
+  /**
+   * A configuration file, a folder with a `.mcp.json`, a parsed configuration, or several of them. If two have a server of the same
+   * name, the first is used.
+   */
+  readonly configuration: string | Configuration | readonly (string | Configuration)[];
+  /** Where secrets are registered, so that no message contains them. Default: a new registry. */
+  readonly secrets?: SecretRegistry | undefined;
+}
+
+/** A gateway that was started from its configuration. */
+export interface StartedGateway extends Omit<Gateway, "reload"> {
+  /** What is wrong with the configuration and the environment files, as they were read last. */
+  readonly findings: readonly Finding[];
+  /** Reads the configuration again and applies it. Servers that did not change keep their connections. Rejects as the start does. */
+  reload(): Promise<void>;
+}
+
+/**
+ * Starts a gateway to the servers of a configuration: one endpoint for clients, with Channelz, health and metrics on the same port. It
+ * listens on the loopback with a new token by default, which `token` has. An entry runs or connects only if it is trusted: `trust` is
+ * `approvals()` by default, so a server that nobody approved is offered by no list, and its status says how to approve it.
+ *
+ * Resolves when it listens; the servers connect meanwhile. Rejects with a ToolServerError (CONFIGURATION_UNREADABLE, or as the vault does)
+ * or a ChannelzError (LISTEN_EXPOSED, LISTEN_FAILED, TOKEN_UNUSABLE).
+ */
+export async function startGateway(options: StartGatewayOptions): Promise<StartedGateway> {
+  const { configuration, secrets = createSecretRegistry() } = options;
+  const sources = isList(configuration) ? configuration : [configuration];
+  const all: LoadedToolServers[] = [];
+  let findings: readonly Finding[] = [];
+  // One vault for all configurations, also after a reload: connections that stay keep using it.
+  let vault = options.vault;
+  const load = async (): Promise<PluginServers[]> => {
+    const read: LoadedToolServers[] = [];
+    for (const source of sources) {
+      const one = await loadToolServers(source, secrets, { ...options, vault });
+      all.push(one);
+      read.push(one);
+      if (one.configuration.entries.some(usesOAuth)) vault = one.oauth?.vault ?? vault;
+    }
+    findings = read.flatMap((one) => [...one.configuration.findings, ...one.envFindings]);
+    return read.map(pluginOf);
+  };
+  const dispose = async (): Promise<void> => {
+    await Promise.allSettled(all.map((one) => one.dispose()));
+  };
+  const reload = async (): Promise<void> => gateway.reload(await load());
+  let gateway: Gateway;
+  try {
+    gateway = await runGateway({ ...options, plugins: await load(), secrets, onReload: reload });
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+  const close: Gateway["close"] = async (closeOptions) => {
+    await gateway.close(closeOptions);
+    await dispose();
+  };
+  return {
+    ...gateway,
+    get findings() {
+      return findings;
+    },
+    reload,
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
+}
+
+function isList(
+  configuration: StartGatewayOptions["configuration"],
+): configuration is readonly (string | Configuration)[] {
+  return Array.isArray(configuration);
+}
+
+function pluginOf(loaded: LoadedToolServers): PluginServers {
+  const { configuration, configurationPath, variables, pluginRoot, ca, sandbox, oauth, assertTrusted, trust } = loaded;
+  return { configuration, configurationPath, variables, pluginRoot, ca, sandbox, oauth, assertTrusted, trust };
+}
