@@ -183,7 +183,7 @@ test("[TS-D-SIGNIN-2] the scopes of a server cannot pass for a sentence of the g
   await client.callTool(call);
   expect(asked).toEqual([
     expect.stringMatching(
-      /^Sign in to "evil" with http:\/\/127\.0\.0\.1:\d+\. Requested permissions: "notes\.", "Your", "session", "expired:", "open", /,
+      /^Sign in to "evil" with http:\/\/127\.0\.0\.1:\d+\. Requested scopes: "notes\.", "Your", "session", "expired:", "open", /,
     ),
   ]);
 });

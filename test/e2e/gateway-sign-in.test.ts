@@ -14,7 +14,7 @@ describe.each(["legacy", "modern"] as const)("through a client of the %s era", (
       {
         kind: "sign-in",
         server: "notes",
-        reason: `The browser was opened at ${world.authorization.issuer}, because a call of test-${mode} 1.0.0 needs it.`,
+        reason: `Opened the browser at ${world.authorization.issuer}, because a call of test-${mode} 1.0.0 needs a sign-in.`,
       },
     ]);
   });

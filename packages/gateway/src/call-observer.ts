@@ -10,11 +10,11 @@ export interface CallEnding {
   readonly durationMs: number;
 }
 
-/** Observes the life of calls. What it throws is reported as a defect, and changes nothing. */
+/** Observes calls. What it throws is reported as a defect, and does not affect the call. */
 export interface CallObserver {
   started?(call: ClientCall): void;
   ended?(call: ClientCall, ending: CallEnding): void;
-  /** Runs what handles a call in a context of its own. */
+  /** Runs the handler of a call in a context, such as that of a span. */
   within?<T>(call: ClientCall, work: () => T): T;
   /** A request is about to be sent to a server for a call. */
   forwarding?(call: ClientCall, request: ObservedRequest): RequestObserver | undefined;
@@ -24,21 +24,21 @@ export interface CallObserver {
 export interface ObservedRequest {
   readonly connection: Pick<Connection, "info" | "server">;
   readonly method: string;
-  /** As the server knows things. */
+  /** With the server's own names. */
   readonly params: JsonObject;
 }
 
 /** Observes one request to a server. */
 export interface RequestObserver {
-  /** The trace that the server is asked to be part of, in place of the client's. */
+  /** The trace context for the server, instead of the client's. */
   readonly fields?: TraceFields | undefined;
-  /** It is sent: for the first time, or once more. */
+  /** It is sent, for the first time or again. */
   sent(): void;
   succeeded(result: JsonObject): void;
   failed(error: unknown): void;
 }
 
-/** Several observers as one. `onDefect` is called with what they throw. */
+/** Combines several observers. `onDefect` is called with what they throw. */
 export function joinObservers(
   observers: readonly CallObserver[],
   onDefect: (error: unknown) => void,

@@ -8,37 +8,37 @@ import {
 } from "@wirescope/tool-server/internal";
 import type { TraceFields } from "./trace-fields.js";
 
-/** A client as far as it is known: who it is, and its calls in flight. */
+/** A client: its identity, its limits and its calls in flight. */
 export interface ClientAccount {
-  /** The owner of its sessions and of calls that wait: whoever has the same token. */
+  /** The owner of its sessions and parked calls: all clients with the same token share it. */
   readonly principal: string;
-  /** What it calls itself. */
+  /** Its name and version, as it states them. */
   readonly label: string;
   readonly calls: Iterable<ClientCall> & { readonly size: number };
-  /** Takes a call in, or says which limit it would exceed. Each that is taken in is to be removed. */
+  /** Adds a call, or returns the limit that it would exceed. Each added call must be removed. */
   add(call: ClientCall): "concurrency" | "rate" | undefined;
   remove(call: ClientCall): void;
   /** Counts a request that is not a call, such as `initialize`. */
   count(): "concurrency" | "rate" | undefined;
 }
 
-/** The session of the older era that a call belongs to. */
+/** The session of a legacy client that a call belongs to. */
 export interface CallSession {
-  /** Enough to tell sessions apart in a log. */
+  /** The start of the id: enough to distinguish sessions in a log. */
   readonly shortId: string;
   readonly protocolVersion: string;
   setLogLevel(level: LogLevel): void;
-  /** Notifies the client when a resource changes that it knows by this URI. */
+  /** Notifies the client when a resource changes. The URI is the one that the client uses. */
   watch(uri: string, resource: WatchedResource): Promise<void>;
   unwatch(uri: string): void;
 }
 
-/** A resource of a server, which a client watches. */
+/** A resource of a server that a client subscribes to. */
 export interface WatchedResource {
   readonly server: string;
-  /** As the server knows it. */
+  /** The server's own URI. */
   readonly uri: string;
-  /** Rejects if the server refuses; then it is not subscribed. */
+  /** Rejects if the server refuses. */
   subscribe(): Promise<void>;
   unsubscribe(): void;
 }
@@ -46,23 +46,23 @@ export interface WatchedResource {
 /** The headers of a request, by name in lower case. */
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A call of a client, and how to reach the client as long as it runs. */
+/** A call of a client, and how to reach the client while it runs. */
 export abstract class ClientCall extends Call {
   abstract readonly account: ClientAccount;
-  /** Undefined in the newer era. */
+  /** Undefined for a modern client. */
   abstract readonly session: CallSession | undefined;
-  /** What the client can do for a server. */
+  /** The capabilities that the client declared. */
   abstract readonly capabilities: JsonObject;
-  /** The lowest level of log messages that the client wants with this request; undefined if it wants none. */
+  /** The lowest log level for this request; undefined if the client requested no log messages. */
   abstract readonly logLevel: LogLevel | undefined;
   abstract readonly progressToken: RequestId | undefined;
   /** Undefined if it did not arrive over HTTP. */
   readonly headers: RequestHeaders | undefined;
   /** When it started, by `performance.now()`. */
   readonly startedAt: number = performance.now();
-  /** Whether the gateway has its method: a client can make up as many as it likes. */
+  /** Whether the gateway has its method: a client can invent any number of method names. */
   isKnown = false;
-  /** The trace that the client says it is part of, for the server. */
+  /** The trace context of the client, for the server. */
   traceFields: TraceFields | undefined = undefined;
 
   constructor(request: CallRequest, era: Era, headers: RequestHeaders | undefined) {
@@ -70,10 +70,10 @@ export abstract class ClientCall extends Call {
     this.headers = headers;
   }
 
-  /** Notifies the client of something that relates to the call. Lost if the client cannot be reached. */
+  /** Sends a notification about the call. Dropped if the client cannot be reached. */
   abstract notify(method: string, params: JsonObject): void;
 
-  /** Asks the client for something that the call needs. Rejects with an RpcError, also when the call or the signal is cancelled. */
+  /** Sends a request of the server to the client. Rejects with an RpcError, also when the call or the signal is cancelled. */
   abstract ask(method: string, params: JsonObject | undefined, signal?: AbortSignal | undefined): Promise<JsonObject>;
 
   override onProgress(progress: JsonObject): void {

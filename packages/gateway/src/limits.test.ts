@@ -214,7 +214,7 @@ test("sessions whose requests have arrived are not idle, even if this process wa
 
 test("limits that are none are a TypeError", () => {
   expect(() => completeLimits({ sesions: 1 } as object)).toThrow(TypeError);
-  expect(() => completeLimits({ sessions: 0 })).toThrow(/must be above 0/);
+  expect(() => completeLimits({ sessions: 0 })).toThrow(/must be greater than 0/);
   expect(completeLimits({ sessions: 5 })).toMatchObject({ sessions: 5, listMs: 5000 });
   // A timer that is longer would fire at once.
   const { inputMs, clientRate } = completeLimits({ inputMs: Infinity, clientRate: Infinity });

@@ -1,33 +1,33 @@
-/** The bounds of a gateway. What is beyond them is refused, and told in an event. */
+/** The limits of a gateway. What exceeds them is refused and reported by an event. */
 export interface GatewayLimits {
-  /** Bytes of a message that a client sends. Default 4 MiB. */
+  /** Bytes of a message from a client. Default 4 MiB. */
   readonly messageBytes: number;
-  /** Sessions of the older era at once; at the bound, the one that has been idle longest gives way. Default 4096. */
+  /** Sessions of legacy clients; at the limit, the session that has been idle longest is closed. Default 4096. */
   readonly sessions: number;
-  /** Milliseconds after which a session is ended that has neither a stream nor a request. Default 1,800,000. */
+  /** Milliseconds after which a session without a stream or a request is closed. Default 1,800,000. */
   readonly sessionIdleMs: number;
-  /** Requests of one session in flight, or of one client name and token without sessions. Default 256. */
+  /** Requests in flight of one session, or of one client name and token without sessions. Default 256. */
   readonly clientConcurrency: number;
   /**
-   * Requests of one client in a second, as an average; twice as many may come at once. A client is what it cannot choose itself: its
-   * certificate, else the token, else its address. Default: no bound.
+   * Requests per second of one client, as an average; bursts of twice as many are allowed. A client is identified by what it cannot
+   * choose: its certificate, else the token, else its address. Default: unlimited.
    */
   readonly clientRate: number;
-  /** Calls of one server in flight. Default 512. */
+  /** Calls in flight of one server. Default 512. */
   readonly serverConcurrency: number;
-  /** Calls of one server in a second, as an average; twice as many may come at once. Default: no bound. */
+  /** Calls per second of one server, as an average; bursts of twice as many are allowed. Default: unlimited. */
   readonly serverRate: number;
-  /** Milliseconds that a list of one server is waited for. Default 5000. */
+  /** Milliseconds that a client waits for the list of one server. Default 5000. */
   readonly listMs: number;
-  /** Milliseconds that a server may be silent during a call. Progress, and a question to the client, begin it anew. Default 60,000. */
+  /** Milliseconds that a server may be silent during a call. Progress, and a question to the client, restart it. Default 60,000. */
   readonly callIdleMs: number;
-  /** Milliseconds for calls in flight to end when a reload changes or removes their server; then they are called off. Default 600,000. */
+  /** Milliseconds for calls in flight to end when a reload changes or removes their server; then they are cancelled. Default 600,000. */
   readonly drainMs: number;
-  /** Milliseconds for a client to answer what a server asks. Default 600,000. */
+  /** Milliseconds for a client to respond to a question of a server. Default 600,000. */
   readonly inputMs: number;
-  /** Calls at once that wait for a client of the newer era to come back with input. Default 1024. */
+  /** Calls that wait for input from a modern client. Default 1024. */
   readonly parkedCalls: number;
-  /** Streams at once on which clients of the newer era listen. Default 4096. */
+  /** Subscriptions of modern clients. Default 4096. */
   readonly listeners: number;
 }
 
@@ -47,19 +47,20 @@ const defaults: GatewayLimits = {
   listeners: 4096,
 };
 
-/** The longest that a timer of Node can wait, in milliseconds: one that is longer would fire at once. */
-const longestMs = 2 ** 31 - 1;
+/** The maximum delay of a Node timer, in milliseconds: a longer one would fire at once. */
+const maxTimerMs = 2 ** 31 - 1;
 
-/** The defaults with what is given in their place. Throws a TypeError for what is no limit, or not above 0. */
+/** Adds the defaults. Throws a TypeError for an unknown limit, or a value that is not greater than 0. */
 export function completeLimits(given: Partial<GatewayLimits> = {}): GatewayLimits {
   const limits = { ...defaults };
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue;
     if (!(name in defaults)) {
-      throw new TypeError(`limits.${name} is no limit of a gateway; there is ${Object.keys(defaults).join(", ")}.`);
+      throw new TypeError(`limits.${name} does not exist. Limits: ${Object.keys(defaults).join(", ")}.`);
     }
-    if (typeof value !== "number" || !(value > 0)) throw new TypeError(`limits.${name} must be above 0, not ${value}.`);
-    Object.assign(limits, { [name]: name.endsWith("Ms") ? Math.min(value, longestMs) : value });
+    if (typeof value !== "number" || !(value > 0))
+      throw new TypeError(`limits.${name} must be greater than 0, not ${value}.`);
+    Object.assign(limits, { [name]: name.endsWith("Ms") ? Math.min(value, maxTimerMs) : value });
   }
   return limits;
 }

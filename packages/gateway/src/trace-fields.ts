@@ -1,8 +1,8 @@
 import { type JsonObject, metaOf } from "@wirescope/tool-server/internal";
 
 /**
- * Where a request stands in a trace, in the words of W3C. The names are those of headers, and of the keys in `_meta` that the
- * protocol keeps for them.
+ * The W3C trace context and baggage of a request. The names are those of the headers, and of the keys in `_meta` that MCP reserves
+ * for them.
  */
 export interface TraceFields {
   readonly traceparent?: string;
@@ -10,32 +10,32 @@ export interface TraceFields {
   readonly baggage?: string;
 }
 
-/** What is taken from clients and passed on to servers: where a request stands in a trace, and what was put beside that. */
+/** What is read from clients and forwarded to servers: the trace context, and the baggage. */
 export type Propagator = "tracecontext" | "baggage";
 
-/** Reads what requests of clients say of traces. */
+/** Reads the trace fields of requests. */
 export interface TraceFieldReader {
-  /** What is passed on of it: as `_meta` says, or else as the headers do. Undefined where there is nothing. */
+  /** The fields to forward: from `_meta`, or else from the headers. Undefined if there are none. */
   read(params: JsonObject, headers: Fields | undefined): TraceFields | undefined;
-  /** The trace that the `_meta`, or the headers, of a request name. */
+  /** The trace context in the `_meta` or the headers of a request. */
   contextIn(source: Fields | undefined): TraceFields | undefined;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The keys in `_meta` that a gateway sees to itself. */
+/** The keys in `_meta` that the gateway sets itself. */
 export const traceKeys = ["traceparent", "tracestate", "baggage"] as const;
 
-/** As much as everybody must be able to take, in characters. */
-const longestState = 512;
-const longestBaggage = 8192;
+/** The lengths that every implementation must support, in characters. */
+const maxStateLength = 512;
+const maxBaggageLength = 8192;
 
 /** Version, trace, parent and flags. */
 const parentForm = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?=$|-)/;
 const parentLength = 55;
 const printable = /^[\t\x20-\x7e]+$/;
 
-/** Makes a reader of what these propagators are about. Allocates nothing where a request says nothing. */
+/** Creates a reader for these propagators. It allocates nothing for a request without trace fields. */
 export function createTraceFieldReader(propagators: readonly Propagator[]): TraceFieldReader {
   const hasContext = propagators.includes("tracecontext");
   const hasBaggage = propagators.includes("baggage");
@@ -44,12 +44,12 @@ export function createTraceFieldReader(propagators: readonly Propagator[]): Trac
     if (!hasContext || source?.traceparent === undefined) return undefined;
     const traceparent = parentOf(source.traceparent);
     if (traceparent === undefined) return undefined;
-    const tracestate = headerText(source.tracestate, longestState);
+    const tracestate = headerText(source.tracestate, maxStateLength);
     return tracestate === undefined ? { traceparent } : { traceparent, tracestate };
   };
 
   const baggageIn = (source: Fields | undefined): string | undefined =>
-    hasBaggage && source?.baggage !== undefined ? headerText(source.baggage, longestBaggage) : undefined;
+    hasBaggage && source?.baggage !== undefined ? headerText(source.baggage, maxBaggageLength) : undefined;
 
   return {
     contextIn,
@@ -62,14 +62,14 @@ export function createTraceFieldReader(propagators: readonly Propagator[]): Trac
   };
 }
 
-/** The parent that a text names. What a version to come says more is left out, as the rules have it. */
+/** A valid `traceparent`. Fields of future versions are dropped, as the specification requires. */
 function parentOf(value: unknown): string | undefined {
   if (typeof value !== "string" || !parentForm.test(value)) return undefined;
   if (value.startsWith("00")) return value.length === parentLength ? value : undefined;
   return `00${value.slice(2, parentLength)}`;
 }
 
-/** A text that a header can hold, of at most so many characters; else none. */
-function headerText(value: unknown, longest: number): string | undefined {
-  return typeof value === "string" && value.length <= longest && printable.test(value) ? value : undefined;
+/** A string that a header can contain, up to a maximum length; otherwise undefined. */
+function headerText(value: unknown, maxLength: number): string | undefined {
+  return typeof value === "string" && value.length <= maxLength && printable.test(value) ? value : undefined;
 }

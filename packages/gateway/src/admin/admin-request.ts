@@ -5,7 +5,7 @@ import { FailureSchema } from "../gen/wirescope/v1/admin_pb.js";
 import { adminHeader } from "./client/admin-header.js";
 import { failureToMessage } from "./messages/failure-message.js";
 
-/** What the caller can do about it decides the status; what is not named here is of the server behind, or of the way to it. */
+/** Statuses by what the caller can do. All other codes concern the server or the connection to it: UNAVAILABLE. */
 const statuses: Partial<Record<ToolServerErrorCode, Code>> = {
   SERVER_UNKNOWN: Code.NotFound,
   ENTRY_INVALID: Code.FailedPrecondition,
@@ -26,7 +26,7 @@ const statuses: Partial<Record<ToolServerErrorCode, Code>> = {
   VAULT_KEY_WRONG: Code.FailedPrecondition,
 };
 
-/** Any failure as one of the service: with a status, a message that says what to do, and the code as its detail. */
+/** Converts a failure to a ConnectError, with a status, a message that says what to do, and the code as its detail. */
 export function adminErrorOf(error: unknown, redact: (text: string) => string): ConnectError {
   if (error instanceof ConnectError) return error;
   if (!ToolServerError.is(error)) {
@@ -39,13 +39,13 @@ export function adminErrorOf(error: unknown, redact: (text: string) => string): 
   ]);
 }
 
-/** Throws unless a request brings the administrator's token, which clients of the endpoint do not have. */
+/** Creates a check that throws unless a request has the administrator's token, which clients of the endpoint do not have. */
 export function createAdministratorCheck(adminToken: string): (context: HandlerContext) => void {
   const expected = digest(adminToken);
   return ({ requestHeader }) => {
     if (timingSafeEqual(digest(requestHeader.get(adminHeader) ?? ""), expected)) return;
     throw new ConnectError(
-      `This needs the administrator's token of the gateway, in the header ${adminHeader}: it changes something or starts a program, and the token of clients is not enough. The commands of the user who started the gateway find the token by themselves.`,
+      `This method requires the administrator's token in the header ${adminHeader}, because it changes something or starts a program. The commands of the user who started the gateway find the token automatically.`,
       Code.PermissionDenied,
     );
   };
@@ -65,19 +65,20 @@ export interface Page<Item> {
   readonly nextPageToken: string;
 }
 
-const usualSize = 100;
-const largestSize = 1000;
+const defaultPageSize = 100;
+const maxPageSize = 1000;
 
-/** A page of a list whose items have names of their own. The token is the name of the last item. Throws INVALID_ARGUMENT. */
+/** A page of a list whose items have unique names. The token is the name of the last item. Throws INVALID_ARGUMENT. */
 export function pageOf<Item extends { readonly name: string }>(
   all: readonly Item[],
   { pageSize, pageToken }: PageRequest,
 ): Page<Item> {
-  if (pageSize < 0) throw new ConnectError("The page_size is negative. Leave it out for 100.", Code.InvalidArgument);
-  const size = Math.min(pageSize || usualSize, largestSize);
+  if (pageSize < 0)
+    throw new ConnectError("page_size is negative. Omit it for the default of 100.", Code.InvalidArgument);
+  const size = Math.min(pageSize || defaultPageSize, maxPageSize);
   const last = pageToken === "" ? -1 : all.findIndex(({ name }) => name === pageToken);
   if (last < 0 && pageToken !== "") {
-    throw new ConnectError("The page_token is not known any more. Begin with the first page.", Code.InvalidArgument);
+    throw new ConnectError("page_token is not valid any more. Start with the first page.", Code.InvalidArgument);
   }
   const items = all.slice(last + 1, last + 1 + size);
   const isLast = last + 1 + size >= all.length;

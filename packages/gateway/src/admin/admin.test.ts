@@ -250,7 +250,7 @@ describe("the guard", () => {
       const { url, token, gateway } = await startTestAdmin({}, { ...options, plugins });
       const admin = connectAdmin(url, { token: token || undefined, ...given });
       expect((await admin.listServers({})).servers).toHaveLength(2);
-      const denied = /\[permission_denied\] This needs the administrator's token/;
+      const denied = /\[permission_denied\] This method requires the administrator's token/;
       const isDown = (): boolean => gateway.servers()[1]?.state === "TRANSIENT_FAILURE";
       await expect.poll(() => existsSync(starts) && isDown(), patience).toBe(true);
       const startsBefore = readFileSync(starts, "utf8");

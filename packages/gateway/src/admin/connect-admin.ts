@@ -3,29 +3,29 @@ import { createConnectTransport, Http2SessionManager } from "@connectrpc/connect
 import { type AdminClient, createAdminClient } from "./client/admin-client.js";
 import { type AdminTokens, sendTokens } from "./client/admin-header.js";
 
-/** How a gateway is reached from Node. */
+/** How to reach a gateway from Node. */
 export interface ConnectAdminOptions extends AdminTokens {
-  /** The authority that signed its certificate, in PEM, besides those that Node knows. */
+  /** An additional CA for its certificate, in PEM. */
   readonly ca?: string | undefined;
 }
 
-/** The administration of a gateway over a connection of its own. */
+/** An administration client with its own connection. */
 export interface ConnectedAdmin {
   readonly client: AdminClient;
   /**
-   * Ends the connection and the calls on it. A program that left a stream before its end needs this to end: Node keeps a stream open
-   * whose last bytes nobody reads, and its connection with it.
+   * Closes the connection and the calls on it. A program that left a stream early needs this in order to exit: Node keeps a stream
+   * open whose last bytes are not read.
    */
   close(): void;
 }
 
-/** Connects to the administration of the gateway at a base URL, such as `https://127.0.0.1:4690`. Nothing is opened yet. */
+/** Creates a client for the gateway at a base URL, such as `https://127.0.0.1:4690`. It connects with the first call. */
 export function openAdminConnection(url: string, { ca, ...tokens }: ConnectAdminOptions = {}): ConnectedAdmin {
   const tls = ca === undefined ? undefined : { ca: [...rootCertificates, ca] };
   const sessionManager = new Http2SessionManager(url, undefined, tls);
   const transport = createConnectTransport({
     baseUrl: url,
-    // Over HTTP/1.1 a refusal that comes before the request was written is lost with its connection.
+    // Over HTTP/1.1 a refusal that arrives before the request is written is lost with its connection.
     httpVersion: "2",
     sessionManager,
     interceptors: [sendTokens(tokens)],
@@ -33,7 +33,7 @@ export function openAdminConnection(url: string, { ca, ...tokens }: ConnectAdmin
   return { client: createAdminClient(transport), close: () => sessionManager.abort() };
 }
 
-/** A client alone, for a program that runs on. */
+/** Only the client, for a program that keeps running. */
 export function connectAdmin(url: string, options: ConnectAdminOptions = {}): AdminClient {
   return openAdminConnection(url, options).client;
 }

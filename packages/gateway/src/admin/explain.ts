@@ -16,13 +16,13 @@ export interface ExplainOptions {
   readonly plugin: PluginServers;
   readonly secrets: SecretRegistry;
   readonly info: Implementation;
-  /** Why it failed last, as the gateway saw it. */
+  /** The last failure that the gateway saw. */
   readonly failure: ServerFailure | undefined;
   /** Why the last sign-in failed. */
   readonly signInFailure: ToolServerError | undefined;
 }
 
-/** Walks a server as the gateway reaches it: with its variables, its tokens, and what it saw last. */
+/** Diagnoses a server as the gateway reaches it: with its variables, its tokens and its last failure. */
 export function explainGatewayServer(options: ExplainOptions): Promise<Explanation> {
   const { server, plugin, secrets, info } = options;
   const { configuration, configurationPath, variables, pluginRoot, ca, sandbox, oauth } = plugin;
@@ -36,22 +36,22 @@ export function explainGatewayServer(options: ExplainOptions): Promise<Explanati
     ca,
     sandbox,
     settings: { info },
-    // What mends the gateway goes through it.
+    // Commands in the advice go through the gateway.
     commandArguments: ["--endpoint"],
-    setVariable: plugin.setVariable ?? ((name) => `Set ${name} where the gateway is started, and restart it.`),
+    setVariable: plugin.setVariable ?? ((name) => `Set ${name} in the environment of the gateway, and restart it.`),
     allowInsecureLoopback: oauth?.allowInsecureLoopback,
     lastFailure: options.signInFailure ?? options.failure?.error,
     judgeTrust: (entry) => plugin.trust?.judge(entry) ?? judge(plugin, entry),
     oauth: oauth && {
       profile: oauth.profile,
       overrides: oauth.overrides,
-      // The walk disposes of what it opened, and this one is the gateway's.
+      // The diagnosis disposes of what it opened, and this vault belongs to the gateway.
       openVault: async () => ({ ...oauth.vault, dispose: async () => {} }),
     },
   });
 }
 
-/** What a plugin that only says yes or no says. */
+/** The trust of an entry if the configuration only has `assertTrusted`. */
 async function judge(
   { assertTrusted, pluginRoot, variables, configurationPath }: PluginServers,
   entry: Entry,

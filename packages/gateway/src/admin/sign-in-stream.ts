@@ -22,14 +22,14 @@ const ways = {
   [SignInWay.DEVICE]: "device",
 } as const;
 
-/** Tells what a person has to do, until the sign-in has ended; throws why it failed. The signal calls it off. */
+/** Yields what the user has to do, until the sign-in has ended; throws its failure. The signal cancels it. */
 export async function* signInStream(options: SignInStreamOptions): AsyncGenerator<SignInResponse> {
   const { request, session, signIns, signal } = options;
-  const told: SignInResponse["event"][] = [];
+  const pending: SignInResponse["event"][] = [];
   let wake = (): void => {};
-  let isOver = false;
-  const tell = (event: SignInResponse["event"]): void => {
-    told.push(event);
+  let hasEnded = false;
+  const add = (event: SignInResponse["event"]): void => {
+    pending.push(event);
     wake();
   };
   const ended = signIns
@@ -39,19 +39,19 @@ export async function* signInStream(options: SignInStreamOptions): AsyncGenerato
       confirmedIssuer: request.confirmedIssuer,
       confirmedOrigin: request.confirmedOrigin,
       signal,
-      onShown: (shown) => tell({ case: "prompt", value: promptToMessage(shown) }),
-      onWaiting: () => tell(waiting),
+      onShown: (shown) => add({ case: "prompt", value: promptToMessage(shown) }),
+      onWaiting: () => add(waiting),
     })
     .finally(() => {
-      isOver = true;
+      hasEnded = true;
       wake();
     });
   ended.catch(() => {});
   while (true) {
-    for (let event = told.shift(); event !== undefined; event = told.shift()) {
+    for (let event = pending.shift(); event !== undefined; event = pending.shift()) {
       yield create(SignInResponseSchema, { event });
     }
-    if (isOver) return await ended;
+    if (hasEnded) return await ended;
     await new Promise<void>((resolve) => {
       wake = resolve;
     });
@@ -61,6 +61,6 @@ export async function* signInStream(options: SignInStreamOptions): AsyncGenerato
 const waiting: SignInResponse["event"] = create(SignInResponseSchema, {
   event: {
     case: "waiting",
-    value: { message: "Somebody is signing in to this server elsewhere; this waits for them." },
+    value: { message: "A sign-in to this server is in progress elsewhere. Waiting for it." },
   },
 }).event;

@@ -79,7 +79,7 @@ test("between two legs a server cannot make the gateway keep more than a bound",
   finish(large);
   const second = listen();
   expect(await legOf(call, second.outlet, 4)).toMatchObject({
-    fault: { message: expect.stringContaining("The client has to give input first") },
+    fault: { message: expect.stringContaining("The call waits for input from the client") },
   });
   expect(second.told()).toEqual([1, large, 2].map((data) => ({ level: "info", data })));
 });

@@ -143,8 +143,8 @@ function messageOf({ server, issuer, scopes, way }: SignInRequest): string {
   const code = way.kind === "device" ? ` Enter the code ${JSON.stringify(way.userCode)} there.` : "";
   // Each in quotes, because the server chooses them: together they could read like our own sentence.
   const names = scopes.map((scope) => JSON.stringify(scope)).join(", ");
-  const permissions = names === "" ? "" : ` Requested permissions: ${names}.`;
-  return printableText(`Sign in to ${JSON.stringify(server)} with ${issuer}.${code}${permissions}`, 1000);
+  const requested = names === "" ? "" : ` Requested scopes: ${names}.`;
+  return printableText(`Sign in to ${JSON.stringify(server)} with ${issuer}.${code}${requested}`, 1000);
 }
 
 function declined(server: string): ToolServerError {

@@ -1,10 +1,10 @@
 import { encodeMessage, RpcError, type RpcMessage, type RpcResponse, rpcCodes } from "@wirescope/tool-server/internal";
 import type { HttpResponse } from "./http-exchange.js";
 
-/** Streams of events to clients, which are kept alive: what says nothing for long is cut by those in between. */
+/** Event streams to clients, with keep-alive comments, because proxies close silent connections. */
 export interface EventStreams {
   readonly size: number;
-  /** Begins a stream in an answer. */
+  /** Starts a stream in a response. */
   open(response: HttpResponse, headers?: Readonly<Record<string, string>>): EventStream;
   /** Ends all. */
   close(): void;
@@ -13,11 +13,11 @@ export interface EventStreams {
 export interface EventStream {
   readonly isOpen: boolean;
   /**
-   * Sends a notification or a request. Where too much waits for the client already, the one is lost; for the other it throws an
+   * Sends a notification or a request. If the client's backlog is full, a notification is dropped and a request throws an
    * RpcError, as `encodeMessage` does.
    */
   send(message: RpcMessage): void;
-  /** Sends an answer. Where too much waits already the stream breaks off, so that the client does not wait for it. */
+  /** Sends a response. If the client's backlog is full, the stream is destroyed, so that the client does not wait for it. */
   respond(message: RpcResponse): void;
   /** Sends an event of another type than a message. */
   sendEvent(type: string, data: string): void;
@@ -26,7 +26,7 @@ export interface EventStream {
 
 const keepAliveMs = 15_000;
 
-/** Bytes that may wait for a client that does not read. The listener bounds all clients together, and ends a stream that stays so. */
+/** Buffered bytes for a client that does not read. The listener limits all clients together, and closes a stream that stays full. */
 const maxUnreadBytes = 8 * 1024 * 1024;
 
 const streamHeaders = {
@@ -62,10 +62,10 @@ export function createEventStreams(maxBytes: number = maxUnreadBytes): EventStre
           return open.has(response) && !response.writableEnded;
         },
         send(message) {
-          const isTaken = hasRoom(response);
-          if (!isTaken && "id" in message)
-            throw new RpcError(rpcCodes.failed, "The client does not read what it gets.");
-          const text = isTaken ? encodeMessage(message) : undefined;
+          const isAccepted = hasRoom(response);
+          if (!isAccepted && "id" in message)
+            throw new RpcError(rpcCodes.failed, "The client does not read its event stream.");
+          const text = isAccepted ? encodeMessage(message) : undefined;
           if (text !== undefined) write(response, `event: message\ndata: ${text}\n\n`);
         },
         respond(message) {

@@ -1,19 +1,19 @@
 import type { Fallback } from "@wirescope/channelz";
 
-/** A request of either version of HTTP. */
+/** A request over HTTP/1.1 or HTTP/2. */
 export type HttpRequest = Parameters<Fallback>[0];
 
-/** What an answer takes, in the words that all of them have in common. */
+/** The part of a response that both versions of HTTP have. */
 export interface HttpResponse {
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
-  /** Whether the system has taken all of it. */
+  /** Whether the operating system has accepted all of it. */
   readonly writableFinished: boolean;
-  /** What lies ready for the client, in bytes. */
+  /** Buffered bytes. */
   readonly writableLength: number;
   readonly destroyed: boolean;
   writeHead(status: number, headers?: Readonly<Record<string, string | number>>): HttpResponse;
-  /** HTTP/2 has sent them by then. */
+  /** Missing on HTTP/2, which sends headers at once. */
   flushHeaders?(): void;
   write(text: string): boolean;
   end(): unknown;
@@ -23,10 +23,10 @@ export interface HttpResponse {
   destroy(): unknown;
 }
 
-/** Answers a request of HTTP. */
+/** Handles an HTTP request. */
 export type HttpHandler = (request: HttpRequest, response: HttpResponse) => void;
 
-/** Whether a client takes answers of a media type. Who says nothing takes all. */
+/** Whether a client accepts a media type. Without the header it accepts all. */
 export function accepts(header: string | undefined, type: "application/json" | "text/event-stream"): boolean {
   if (header === undefined || header === "*/*") return true;
   if (header.includes(type)) return true;
@@ -44,7 +44,7 @@ export function isJson(header: string | undefined): boolean {
   return header?.split(";", 1)[0]?.trim().toLowerCase() === "application/json";
 }
 
-/** Reads the body of a request as text; `then` gets undefined where it is larger than that. Never called where it breaks off. */
+/** Reads the body of a request; calls `then` with undefined if it exceeds the limit, and not at all if the request is aborted. */
 export function readBody(request: HttpRequest, limitBytes: number, then: (text: string | undefined) => void): void {
   const announced = Number(request.headers["content-length"] ?? 0);
   if (announced > limitBytes) {

@@ -13,12 +13,12 @@ import type { Outlet } from "../callers/outlet.js";
 import type { EventStream, EventStreams } from "./event-streams.js";
 import type { HttpRequest, HttpResponse } from "./http-exchange.js";
 
-/** The answer to one request of HTTP: JSON, or a stream of events as soon as something comes before the answer. */
+/** The response to one HTTP request: JSON, or an event stream if a message is sent before the response. */
 export function createHttpOutlet(response: HttpResponse, streams: EventStreams): Outlet {
   return new HttpOutlet(response, streams);
 }
 
-// A class, for one is made for every request.
+// A class, because one is created for each request.
 class HttpOutlet implements Outlet {
   readonly #response: HttpResponse;
   readonly #streams: EventStreams;
@@ -55,7 +55,7 @@ class HttpOutlet implements Outlet {
   }
 }
 
-/** Answers with a message as JSON. */
+/** Sends a message as JSON. */
 export function sendJson(
   response: HttpResponse,
   status: number,
@@ -65,26 +65,26 @@ export function sendJson(
   const body = encodeMessage(message);
   const bytes = Buffer.byteLength(body);
   response.writeHead(status, { "content-type": "application/json", "content-length": bytes, ...headers });
-  // What is ASCII is the same in both, and takes less time as the second.
+  // ASCII is the same in both encodings, and latin1 is faster.
   endWith(response, body, bytes > body.length ? "utf8" : "latin1");
 }
 
-/** Ends an answer with all of its body, which leaves in one write with the head. */
+/** Ends a response with its whole body, in one write together with the headers. */
 function endWith(response: HttpResponse, body: string, encoding: "utf8" | "latin1"): void {
-  // An answer before which others are due has no socket yet.
+  // A pipelined response has no socket until the previous ones are sent.
   if (!(response instanceof ServerResponse) || response.socket === null) {
     response.end(body);
     return;
   }
   const { socket } = response;
-  // As `end` alone does it, an empty text follows, and the two are gathered for the system at the cost of a microsecond.
+  // `end(body)` alone would write an empty string after it, and gathering both costs a microsecond.
   socket.cork();
   response.write(body, encoding);
   socket.uncork();
   response.end();
 }
 
-/** Refuses a request of HTTP, with an error of JSON-RPC that says why. What is left of its body is let go. */
+/** Refuses an HTTP request with a JSON-RPC error. The rest of its body is discarded. */
 export function refuse(
   request: HttpRequest,
   response: HttpResponse,
@@ -94,13 +94,13 @@ export function refuse(
 ): void {
   if (response.headersSent || response.destroyed) return;
   const unread = "complete" in request && !request.complete ? request : undefined;
-  // Whoever sends more than is wanted could keep the connection busy with it.
+  // A client that keeps sending could occupy the connection.
   const closing = unread?.httpVersionMajor === 1 ? { connection: "close" } : {};
   sendJson(response, statusOf(error), { jsonrpc: "2.0", id, error: faultOf(error) }, { ...headers, ...closing });
   unread?.resume();
 }
 
-/** What is refused for the sake of HTTP. */
+/** An error with an HTTP status. */
 export function httpError(status: number, message: string, code: number = rpcCodes.failed): RpcError {
   return new RpcError(code, message, { status });
 }

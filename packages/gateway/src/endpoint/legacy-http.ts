@@ -15,7 +15,7 @@ import { accepts } from "./http-exchange.js";
 import { createHttpOutlet, httpError, refuse, sendJson } from "./http-outlet.js";
 import { headerOf } from "./modern-headers.js";
 
-/** Answers a message of the older era: the handshake begins a session, and everything else needs one. */
+/** Handles a message of a legacy client: `initialize` starts a session, and everything else requires one. */
 export function serveLegacyPost(
   parts: EndpointParts,
   request: HttpRequest,
@@ -42,7 +42,7 @@ export function serveLegacyPost(
   }
 }
 
-/** Opens the stream on which a session hears what relates to no request. */
+/** Opens the stream of a session for messages that relate to no request. */
 export function serveLegacyGet(parts: EndpointParts, request: HttpRequest, response: HttpResponse): void {
   try {
     if (!accepts(request.headers.accept, "text/event-stream"))
@@ -67,7 +67,7 @@ export function serveLegacyGet(parts: EndpointParts, request: HttpRequest, respo
 /** Ends a session. */
 export function serveLegacyDelete(parts: EndpointParts, request: HttpRequest, response: HttpResponse): void {
   try {
-    sessionOf(parts, request).close("The client ended it.");
+    sessionOf(parts, request).close("closed by the client");
     response.writeHead(200).end();
   } catch (error) {
     refuse(request, response, error);
@@ -77,29 +77,34 @@ export function serveLegacyDelete(parts: EndpointParts, request: HttpRequest, re
 function initialize(parts: EndpointParts, request: HttpRequest, response: HttpResponse, message: RpcRequest): void {
   const named = headerOf(request.headers, "mcp-protocol-version");
   if (named !== undefined && isModernVersion(named)) {
-    throw headerMismatch("mcp-protocol-version", `initialize is of the older protocol, and the header names ${named}`);
+    throw headerMismatch(
+      "mcp-protocol-version",
+      `initialize does not exist in version ${named}, which the header names`,
+    );
   }
   if (headerOf(request.headers, "mcp-session-id") !== undefined) {
-    throw httpError(400, "The session is initialized already.", rpcCodes.invalidRequest);
+    throw httpError(400, "The session is already initialized.", rpcCodes.invalidRequest);
   }
   const { session, response: begun } = beginSession(parts, parts.requesterOf(request), message);
   sendJson(response, 200, begun, { "mcp-session-id": session.id });
 }
 
-/** The session that a request names, where it is the caller's. Throws an RpcError. */
+/** The session that a request names, if it belongs to the client. Throws an RpcError. */
 function sessionOf(parts: EndpointParts, request: HttpRequest): Session {
   const id = headerOf(request.headers, "mcp-session-id");
-  if (id === undefined) throw httpError(400, "The header Mcp-Session-Id is needed. Begin with initialize.");
+  if (id === undefined) throw httpError(400, "The header Mcp-Session-Id is missing. Send initialize first.");
   const session = parts.sessions.find(id, parts.requesterOf(request).principal);
   if (session === undefined) {
-    // Whoever's it is or was: to others it does not exist.
-    throw new RpcError(rpcCodes.sessionNotFound, "Session not found. Begin anew with initialize.", { status: 404 });
+    // Also if it belongs to another client: to others it does not exist.
+    throw new RpcError(rpcCodes.sessionNotFound, "Session not found. Send initialize to start a new one.", {
+      status: 404,
+    });
   }
   const version = headerOf(request.headers, "mcp-protocol-version");
   if (version !== undefined && !legacyVersions.includes(version as (typeof legacyVersions)[number])) {
     throw httpError(
       400,
-      `The protocol version ${version} is not spoken in this session; it speaks ${session.protocolVersion}.`,
+      `Protocol version ${version} is not supported in this session, which uses ${session.protocolVersion}.`,
     );
   }
   return session;

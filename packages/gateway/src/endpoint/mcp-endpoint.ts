@@ -8,15 +8,15 @@ import { serveModernPost } from "./modern-http.js";
 import { createTurnQueue } from "./turn-queue.js";
 
 /**
- * The endpoint of Streamable HTTP, of both eras. What a body says decides which: a request of the newer one names its version
- * in itself. Everything else is of the older, which has sessions.
+ * The endpoint for Streamable HTTP, for both eras. The body decides: a modern request contains its version. Everything else is
+ * legacy, which has sessions.
  */
 export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
   const { limits } = parts;
   const turns = createTurnQueue();
   return (request, response) => {
     const version = headerOf(request.headers, "mcp-protocol-version");
-    // The newer era knows nothing but POST.
+    // Modern clients use only POST.
     const method = version !== undefined && isModernVersion(version) && request.method !== "POST" ? "" : request.method;
     switch (method) {
       case "POST":
@@ -54,11 +54,11 @@ export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
       }
       const session = headerOf(request.headers, "mcp-session-id");
       if (session !== undefined) parts.sessions.find(session, parts.requesterOf(request).principal)?.touch();
-      let isGone = false;
+      let isDisconnected = false;
       response.once("close", () => {
-        isGone = true;
+        isDisconnected = true;
       });
-      turns.defer(() => serveMessage(parts, request, response, text, isGone));
+      turns.defer(() => serveMessage(parts, request, response, text, isDisconnected));
     });
   };
 }
@@ -68,17 +68,17 @@ function serveMessage(
   request: HttpRequest,
   response: HttpResponse,
   text: string,
-  isGone: boolean,
+  isDisconnected: boolean,
 ): void {
   const read = parseMessage(text);
   if ("code" in read) {
     refuse(request, response, httpError(400, read.message, read.code));
     return;
   }
-  const isNewer = isModern(read, request);
-  // A client of the older era that goes away does not cancel its calls; but nobody would know the id of a new session.
-  if (isGone && (isNewer || (read.kind === "request" && read.message.method === "initialize"))) return;
-  if (isNewer) serveModernPost(parts, request, response, read);
+  const isModernMessage = isModern(read, request);
+  // A legacy client that disconnects does not cancel its calls, but a new session would be useless: its id would be lost.
+  if (isDisconnected && (isModernMessage || (read.kind === "request" && read.message.method === "initialize"))) return;
+  if (isModernMessage) serveModernPost(parts, request, response, read);
   else serveLegacyPost(parts, request, response, read);
 }
 

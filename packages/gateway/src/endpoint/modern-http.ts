@@ -11,7 +11,7 @@ import type { HttpRequest, HttpResponse } from "./http-exchange.js";
 import { createHttpOutlet, refuse } from "./http-outlet.js";
 import { assertModernHeaders, assertNotificationHeaders, headerOf } from "./modern-headers.js";
 
-/** Answers a message of the newer era. */
+/** Handles a message of a modern client. */
 export function serveModernPost(
   parts: EndpointParts,
   request: HttpRequest,
@@ -27,11 +27,11 @@ export function serveModernPost(
       return;
     }
     if (kind === "response")
-      throw new RpcError(rpcCodes.invalidRequest, "Answers are not taken here.", { status: 400 });
+      throw new RpcError(rpcCodes.invalidRequest, "Responses are not accepted here.", { status: 400 });
     if (!hasEnvelope(message.params)) {
       const missing = missingEnvelopeKeys(message.params);
       const version = headerOf(headers, "mcp-protocol-version");
-      const text = `The header names the version ${version}, and the request lacks ${missing.join(", ")}.`;
+      const text = `The header has version ${version}, but the request lacks ${missing.join(", ")}.`;
       throw new RpcError(rpcCodes.invalidParams, text, { data: { envelope: { missing } }, status: 400 });
     }
     const envelope = readEnvelope(message.params);
@@ -49,7 +49,7 @@ export function serveModernPost(
   }
 }
 
-/** Cancels when the client goes away before it has received the response. */
+/** Cancels if the client disconnects before it has received the response. */
 function cancelOnDisconnect(response: HttpResponse, cancel: () => void): void {
   response.once("close", () => {
     if (!response.writableFinished) cancel();

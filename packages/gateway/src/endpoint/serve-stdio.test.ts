@@ -153,7 +153,7 @@ test("what is no message is told as such, and the rest is served", async () => {
     { id: null, error: { code: -32_700 } },
     { id: null, error: { code: -32_600 } },
     { id: null, error: { code: -32_600 } },
-    { id: 1, error: { message: "Begin with initialize." } },
+    { id: 1, error: { message: "Send initialize first." } },
   ]);
 });
 

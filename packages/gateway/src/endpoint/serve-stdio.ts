@@ -22,49 +22,49 @@ import { beginSession } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import { unsupportedVersion } from "./modern-headers.js";
 
-/** A client that is served over pipes. */
+/** A client that is served over stdio. */
 export interface StdioClient {
-  /** Resolves when it is gone: its input ended, or it was closed. */
+  /** Resolves when its input has ended, or it was closed. */
   readonly closed: Promise<void>;
   close(): void;
 }
 
-/** What may wait for a client that does not read, in bytes. Then nothing more is read of it, and notifications are lost. */
-const mostWaiting = 8 * 1024 * 1024;
+/** Buffered bytes for a client that does not read. Above it, nothing more is read from the client, and notifications are dropped. */
+const maxBufferedBytes = 8 * 1024 * 1024;
 
-/** There is one client: the process at the other end of the pipes. */
+/** The only client: the process at the other end of the pipes. */
 const requester: Requester = { principal: "stdio", rateKey: "stdio" };
 
 /**
- * Serves one client over pipes, a message a line, in both eras: the handshake begins a session, and a request that names its
- * version is served by itself. Nothing else may be written to the output.
+ * Serves one client over stdio, one message per line, in both eras: `initialize` starts a session, and a request that contains its
+ * version is stateless. Nothing else may be written to the output.
  */
 export function serveStdio(parts: EndpointParts, input: Readable, output: Writable): StdioClient {
   const { accounts, stateless, subscriptions, limits } = parts;
-  /** How to call off requests of the newer era. */
+  /** How to cancel modern requests, by id. */
   const running = new Map<RequestId, () => void>();
   let session: Session | undefined;
-  let isOver = false;
+  let isClosed = false;
   let settle = (): void => {};
   const closed = new Promise<void>((resolve) => {
     settle = resolve;
   });
 
-  const isFull = (): boolean => output.writableLength > mostWaiting;
+  const isFull = (): boolean => output.writableLength > maxBufferedBytes;
   const write = (message: RpcMessage): void => {
-    if (isOver || output.writableEnded || output.destroyed) return;
+    if (isClosed || output.writableEnded || output.destroyed) return;
     if (isFull() && !("id" in message)) return;
     const text = encodeMessage(message);
     if (text === undefined) return;
     output.write(`${text}\n`);
-    // Whoever asks and does not read would have all answers wait here.
+    // A client that sends requests but does not read would fill the memory with responses.
     if (!isFull() || input.isPaused()) return;
     input.pause();
-    output.once("drain", () => !isOver && input.resume());
+    output.once("drain", () => !isClosed && input.resume());
   };
-  const wire: Outlet = {
+  const shared: Outlet = {
     get isOpen() {
-      return !isOver;
+      return !isClosed;
     },
     send: write,
     respond: write,
@@ -72,10 +72,10 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
   };
 
   const initialize = (message: RpcRequest): void => {
-    if (session !== undefined) throw new RpcError(rpcCodes.invalidRequest, "The session is initialized already.");
+    if (session !== undefined) throw new RpcError(rpcCodes.invalidRequest, "The session is already initialized.");
     const begun = beginSession(parts, requester, message);
     session = begun.session;
-    session.setStream(wire);
+    session.setStream(shared);
     write(begun.response);
   };
 
@@ -85,10 +85,10 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
       throw unsupportedVersion(envelope.version);
     }
     const { id } = request;
-    if (running.has(id)) throw new RpcError(rpcCodes.invalidRequest, "A request of this id is in flight already.");
+    if (running.has(id)) throw new RpcError(rpcCodes.invalidRequest, "A request with this id is already in flight.");
     const outlet: Outlet = {
       get isOpen() {
-        return wire.isOpen;
+        return shared.isOpen;
       },
       send: write,
       respond(message) {
@@ -97,7 +97,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
       },
       end: () => void running.delete(id),
     };
-    // What is answered at once is over before it is known how to call it off.
+    // A request may have its response before `cancel` is known.
     running.set(id, () => {});
     const cancel =
       request.method === "subscriptions/listen"
@@ -121,8 +121,8 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
       try {
         if (hasEnvelope(message.params)) serveModern(message);
         else if (message.method === "initialize") initialize(message);
-        else if (session === undefined) throw new RpcError(rpcCodes.invalidRequest, "Begin with initialize.");
-        else session.request(message, wire);
+        else if (session === undefined) throw new RpcError(rpcCodes.invalidRequest, "Send initialize first.");
+        else session.request(message, shared);
       } catch (error) {
         write({ jsonrpc: "2.0", id: message.id, error: faultOf(error) });
       }
@@ -130,25 +130,25 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
   };
 
   const onLine = (line: string): void => {
-    if (isOver) return;
+    if (isClosed) return;
     const read = parseMessage(line);
     if ("code" in read) write({ jsonrpc: "2.0", id: null, error: read });
     else receive(read);
   };
   const onTooLong = (): true => {
-    const message = `The message is larger than ${limits.messageBytes} bytes.`;
-    if (!isOver) write({ jsonrpc: "2.0", id: null, error: { code: rpcCodes.invalidRequest, message } });
+    const message = `The message exceeds the limit of ${limits.messageBytes} bytes.`;
+    if (!isClosed) write({ jsonrpc: "2.0", id: null, error: { code: rpcCodes.invalidRequest, message } });
     return true;
   };
   const lines = createLineReader(limits.messageBytes, onLine, onTooLong);
   const onData = (chunk: Buffer): void => lines.push(chunk);
   const close = (): void => {
-    if (isOver) return;
-    isOver = true;
+    if (isClosed) return;
+    isClosed = true;
     input.off("data", onData);
     for (const cancel of running.values()) cancel();
     running.clear();
-    session?.close("The client went away.");
+    session?.close("client disconnected");
     settle();
   };
   input.on("data", onData);

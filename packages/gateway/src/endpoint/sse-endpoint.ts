@@ -15,20 +15,20 @@ import type { HttpHandler, HttpRequest, HttpResponse } from "./http-exchange.js"
 import { accepts, isJson, readBody } from "./http-exchange.js";
 import { httpError, refuse } from "./http-outlet.js";
 
-/** One stream of the transport that was before Streamable HTTP, from its beginning to its end. */
+/** One client of the HTTP+SSE transport. */
 interface SseClient {
   readonly requester: Requester;
   readonly outlet: Outlet;
   session: Session | undefined;
 }
 
-/** The transport that was before Streamable HTTP: one stream for all that the server says, and posts for the rest. */
+/** The deprecated HTTP+SSE transport: one stream for all messages to the client, and POST requests for the others. */
 export interface SseEndpoint {
   readonly open: HttpHandler;
   readonly post: HttpHandler;
 }
 
-/** Where messages are posted to. */
+/** The path of the POST requests. */
 export const messagesPath = "/messages";
 
 export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
@@ -38,7 +38,7 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
   const initialize = (id: string, client: SseClient, message: RpcRequest): void => {
     try {
       if (client.session !== undefined)
-        throw new RpcError(rpcCodes.invalidRequest, "The session is initialized already.");
+        throw new RpcError(rpcCodes.invalidRequest, "The session is already initialized.");
       const { session, response } = beginSession(parts, client.requester, message, id);
       client.session = session;
       session.setStream(client.outlet);
@@ -53,7 +53,7 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
     if (kind === "request" && message.method === "initialize") initialize(id, client, message);
     else if (session === undefined) {
       if (kind !== "request") return;
-      const error = { code: rpcCodes.invalidRequest, message: "Begin with initialize." };
+      const error = { code: rpcCodes.invalidRequest, message: "Send initialize first." };
       outlet.respond({ jsonrpc: "2.0", id: message.id, error }, 200);
     } else if (kind === "request") session.request(message, { ...outlet, end: () => {}, isOpen: true }, undefined);
     else if (kind === "notification") session.notified(message);
@@ -70,9 +70,9 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
         refuse(request, response, httpError(406, "The client must accept text/event-stream."));
         return;
       }
-      // Each may begin a session, and until then it is no session that could give way.
+      // Each stream may start a session, and until then the session limit cannot close it.
       if (clients.size >= limits.sessions) {
-        refuse(request, response, httpError(503, "There are as many streams as there may be. Try again later."));
+        refuse(request, response, httpError(503, "Stream limit reached. Try again later."));
         return;
       }
       const id = newSessionId();
@@ -89,7 +89,7 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
       clients.set(id, client);
       response.once("close", () => {
         clients.delete(id);
-        client.session?.close("The client went away.");
+        client.session?.close("client disconnected");
       });
       stream.sendEvent("endpoint", `${messagesPath}?sessionId=${id}`);
     },
@@ -113,14 +113,14 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
     const id = new URLSearchParams(request.url?.split("?", 2)[1] ?? "").get("sessionId") ?? "";
     const take = find(id, requesterOf(request).principal);
     if (take === undefined) {
-      refuse(request, response, httpError(404, "Session not found. Open the stream anew.", rpcCodes.sessionNotFound));
+      refuse(request, response, httpError(404, "Session not found. Open a new stream.", rpcCodes.sessionNotFound));
     } else if (!isJson(request.headers["content-type"])) {
       refuse(request, response, httpError(415, "The content type must be application/json."));
     } else {
       readBody(request, limits.messageBytes, (text) => {
         const read = text === undefined ? undefined : parseMessage(text);
         if (read === undefined)
-          refuse(request, response, httpError(413, `The message is larger than ${limits.messageBytes} bytes.`));
+          refuse(request, response, httpError(413, `The message exceeds the limit of ${limits.messageBytes} bytes.`));
         else if ("code" in read) refuse(request, response, httpError(400, read.message, read.code));
         else {
           response.writeHead(202);

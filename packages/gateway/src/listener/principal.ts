@@ -3,20 +3,20 @@ import { TLSSocket } from "node:tls";
 import type { Requester } from "../callers/accounts.js";
 import type { HttpRequest } from "../endpoint/http-exchange.js";
 
-const mostKept = 256;
+const maxCached = 256;
 
 /**
- * Identifies who sends a request that the guard has let in. The principal, which owns sessions, is the Authorization header and the
- * certificate that the connection began with. Requests are counted by the certificate, else by the token if one is required
- * (`hasToken`), else by the address of the peer: without a check of the token a client could send any.
+ * Identifies the sender of a request that the guard has accepted. The principal, which owns sessions, is the Authorization header and
+ * the client certificate. Requests are counted by the certificate, else by the token if one is required (`hasToken`), else by the
+ * address of the peer: without a token check a client could send any token.
  */
 export function createRequesters(hasToken: boolean): (request: HttpRequest) => Requester {
   const kept = new Map<string, string>();
-  // To read a certificate takes half as long as a call does.
+  // Reading a certificate takes half as long as a call.
   const fingerprints = new WeakMap<object, string>();
 
   const fingerprintOf = (request: HttpRequest, socket: TLSSocket): string => {
-    // Over HTTP/2 the socket of a request is one of its own, which stands for that of the connection.
+    // Over HTTP/2 each request has its own proxy of the socket, so the session is the key.
     const connection = ("stream" in request ? request.stream.session : undefined) ?? socket;
     const known = fingerprints.get(connection);
     if (known !== undefined) return known;
@@ -30,12 +30,12 @@ export function createRequesters(hasToken: boolean): (request: HttpRequest) => R
       headers: { authorization = "" },
       socket,
     } = request;
-    // No header has a line feed, so that the two kinds of keys differ.
+    // No header contains a line feed, so the two kinds of keys cannot collide.
     const fingerprint = socket instanceof TLSSocket ? fingerprintOf(request, socket) : undefined;
     const credentials = fingerprint === undefined ? authorization : `${fingerprint}\n${authorization}`;
     let principal = kept.get(credentials);
     if (principal === undefined) {
-      if (kept.size >= mostKept) kept.clear();
+      if (kept.size >= maxCached) kept.clear();
       principal = createHash("sha256").update(credentials).digest("base64url");
       kept.set(credentials, principal);
     }
@@ -44,7 +44,7 @@ export function createRequesters(hasToken: boolean): (request: HttpRequest) => R
 }
 
 function addressOf(request: HttpRequest): string {
-  // The socket of a session that has ended throws.
+  // The socket of a closed session throws.
   if ("stream" in request && request.stream.session?.destroyed !== false) return "gone";
   return request.socket.remoteAddress ?? "unix";
 }

@@ -4,18 +4,18 @@ import { createTransport } from "@connectrpc/connect/protocol-connect";
 import { AdminService, type Failure, FailureSchema } from "../../gen/wirescope/v1/admin_pb.js";
 import { type AdminTokens, sendTokens } from "./admin-header.js";
 
-/** The methods of the service. They reject with a ConnectError, which `readAdminError` takes apart. */
+/** The methods of the service. They reject with a ConnectError, see `readAdminError`. */
 export type AdminClient = Client<typeof AdminService>;
 
-/** How a gateway is reached. */
+/** How to reach a gateway. */
 export interface AdminClientOptions extends AdminTokens {
   /** The base URL of the gateway, such as `http://127.0.0.1:4690`. */
   readonly url: string;
-  /** Default: that of the platform. */
+  /** Default: `globalThis.fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-/** A client for the administration of a gateway, for browsers and for Node; or one over a transport of Connect's. */
+/** Creates a client for the administration of a gateway, for browsers and Node, or over a Connect transport. */
 export function createAdminClient(options: AdminClientOptions | Transport): AdminClient {
   const client = createClient(AdminService, "unary" in options ? options : createFetchTransport(options));
   return {
@@ -29,13 +29,13 @@ export function createAdminClient(options: AdminClientOptions | Transport): Admi
 export interface AdminError {
   /** The status of the call, such as `NotFound`. */
   readonly status: keyof typeof Code;
-  /** What is wrong and what to do, for people. */
+  /** What failed and what to do. */
   readonly message: string;
-  /** What the gateway has besides: its own code. Undefined where it has none. */
+  /** Details with the code of the gateway. Undefined if it has none. */
   readonly failure: Failure | undefined;
 }
 
-/** What a method rejected with. What is no failure of a call has the status `Unknown`. */
+/** Reads the error of a method. An error that is not a ConnectError has the status `Unknown`. */
 export function readAdminError(error: unknown): AdminError {
   const read = ConnectError.from(error);
   const status = Code[read.code] as keyof typeof Code;
@@ -43,8 +43,8 @@ export function readAdminError(error: unknown): AdminError {
 }
 
 /**
- * Opens a stream for a loop, and ends it with the loop, however that is left. Connect's own goes on until its signal aborts: it would keep
- * a process alive, and the gateway at work for nobody.
+ * Opens a stream for a loop, and closes it when the loop ends. Connect keeps a stream open until its signal aborts, which would keep
+ * the process alive and the gateway busy.
  */
 export async function* endWithLoop<Message>(
   open: (options: CallOptions) => AsyncIterable<Message>,
@@ -64,9 +64,9 @@ export interface FetchTransportOptions extends AdminTokens {
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-const largestMessageBytes = 16 * 1024 * 1024;
+const maxMessageBytes = 16 * 1024 * 1024;
 
-/** Speaks Connect's own protocol through `fetch`, for methods that take one message. */
+/** A transport for the Connect protocol over `fetch`, for methods with a single request message. */
 export function createFetchTransport({ url, fetch = globalThis.fetch, ...tokens }: FetchTransportOptions): Transport {
   return createTransport({
     httpClient: clientOf(fetch),
@@ -76,25 +76,25 @@ export function createFetchTransport({ url, fetch = globalThis.fetch, ...tokens 
     acceptCompression: [],
     sendCompression: null,
     compressMinBytes: 0,
-    readMaxBytes: largestMessageBytes,
-    writeMaxBytes: largestMessageBytes,
+    readMaxBytes: maxMessageBytes,
+    writeMaxBytes: maxMessageBytes,
   });
 }
 
-/** The request goes out whole: browsers stream one over HTTP/2 alone. */
+/** The request is buffered: browsers can stream one only over HTTP/2. */
 function clientOf(fetch: typeof globalThis.fetch): UniversalClientFn {
   return async ({ url, method, header, body, signal }) => {
     const response = await fetch(url, {
       method,
       headers: header,
       ...(signal && { signal }),
-      ...(body && { body: await gather(body) }),
+      ...(body && { body: await collect(body) }),
     });
     return { status: response.status, header: response.headers, body: chunksOf(response.body), trailer: new Headers() };
   };
 }
 
-async function gather(body: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
   const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
@@ -106,14 +106,14 @@ async function gather(body: AsyncIterable<Uint8Array>): Promise<Uint8Array<Array
   return whole;
 }
 
-// Not every browser iterates over a stream by itself.
+// Not every browser supports iteration of streams.
 async function* chunksOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
   if (body === null) return;
   const reader = body.getReader();
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
   } finally {
-    // Who stops reading ends the request.
+    // A caller that stops reading ends the request.
     reader.cancel().catch(() => {});
   }
 }

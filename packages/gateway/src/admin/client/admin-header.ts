@@ -1,13 +1,13 @@
 import type { Interceptor } from "@connectrpc/connect";
 
-/** The header with the administrator's token: clients of the endpoint have the other one, and are not to change what they use. */
+/** The header with the administrator's token. Clients of the endpoint do not have it, so they cannot change what they use. */
 export const adminHeader = "wirescope-admin";
 
-/** What a caller of the administration says of itself. */
+/** The tokens of an administration client. */
 export interface AdminTokens {
   /** The token of the gateway. Default: none is sent. */
   readonly token?: string | undefined;
-  /** The administrator's, to change something. Default: none is sent, and it can be looked at alone. */
+  /** The administrator's token, for methods that change something. Default: none is sent, and only reading is possible. */
   readonly adminToken?: string | undefined;
 }
 

@@ -24,7 +24,7 @@ const reasons = {
   denied: "denied by the policy",
 } as const;
 
-/** What there is to approve, as a message. */
+/** What has to be approved, as a message. */
 export function approvalToMessage(server: string, judgement: TrustJudgement): GetApprovalResponse {
   const isTrusted = judgement.state === "trusted";
   return create(GetApprovalResponseSchema, {
@@ -37,15 +37,15 @@ export function approvalToMessage(server: string, judgement: TrustJudgement): Ge
   });
 }
 
-/** What there is to approve, as a message describes it. */
+/** What has to be approved, as a message describes it. */
 export interface ShownApproval {
   readonly state: TrustJudgement["state"];
   readonly reason: string;
-  /** What a person has to see before they approve it. */
+  /** What the user has to see before they approve it. */
   readonly lines: readonly string[];
-  /** Names what was shown, for the approval. */
+  /** Identifies what was shown, for the approval. */
   readonly fingerprint: string;
-  /** Whether it is trusted for the run of the gateway alone. */
+  /** Whether it is trusted only until the gateway stops. */
   readonly isForRun: boolean;
 }
 
@@ -60,7 +60,7 @@ export function approvalFromMessage(message: GetApprovalResponse): ShownApproval
   };
 }
 
-/** The digest of what was judged; empty where a policy denies it. */
+/** The digest of what was evaluated; empty if a policy denies it. */
 export function fingerprintOf(judgement: TrustJudgement): string {
   if (judgement.state === "denied") return "";
   return (judgement.state === "trusted" ? judgement.fingerprint : judgement.subject.fingerprint).digest;
@@ -71,13 +71,17 @@ function changeInit(change: ApprovalChange): MessageInitShape<typeof ApprovalCha
     case "field":
       return { field: change.field, ...sidesOf(change.before, change.after) };
     case "file":
-      return { field: change.field, path: change.path, ...sidesOf(wordsOf(change.before), wordsOf(change.after)) };
+      return {
+        field: change.field,
+        path: change.path,
+        ...sidesOf(describeFile(change.before), describeFile(change.after)),
+      };
     case "origin":
-      return { field: "leads to", ...sidesOf(change.before, change.after) };
+      return { field: "origin", ...sidesOf(change.before, change.after) };
     case "plugin-root":
-      return { field: "the root of the plugin", ...sidesOf(change.before, change.after) };
+      return { field: "plugin root", ...sidesOf(change.before, change.after) };
     case "not-shown":
-      return { field: "a value that is not shown" };
+      return { field: "a hidden value" };
     case "unchecked":
       return { field: change.file.field, path: change.file.path, after: change.file.state };
   }
@@ -90,6 +94,6 @@ function sidesOf(
   return { ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
 }
 
-function wordsOf(file: FileFingerprint | undefined): string | undefined {
+function describeFile(file: FileFingerprint | undefined): string | undefined {
   return file?.sha256 === undefined ? file?.state : `sha256 ${file.sha256}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Takes secrets out of every text of a message, in place, and gives it back. `isKept` names fields that must arrive whole, such as
- * a url that a person has to open.
+ * Redacts every string of a message, in place, and returns it. `isKept` names fields whose exact value is needed, such as a URL that
+ * the user has to open.
  */
 export function redactMessage<T extends object>(
   message: T,

@@ -16,7 +16,7 @@ import type { ServerFailure, ServerStatus } from "../../servers/server.js";
 import { authMethods, connectivityStates, nameOf, transports } from "./enums.js";
 import { failureFromMessage, failureToMessage } from "./failure-message.js";
 
-/** What is told of a server besides its status. */
+/** What a message contains in addition to the status. */
 export interface ServerContext {
   readonly type: Entry["type"];
   readonly configuration: string | undefined;
@@ -24,7 +24,7 @@ export interface ServerContext {
   readonly isSigningIn: boolean;
 }
 
-/** A server as a message. What it holds is not redacted yet. */
+/** A server as a message, not yet redacted. */
 export function serverToMessage(status: ServerStatus, context: ServerContext): Server {
   const { name, state, target, server, protocolVersion, authentication, failure, tools } = status;
   return create(ServerSchema, {
@@ -48,11 +48,11 @@ export interface ServerReport {
   readonly name: string;
   readonly type: Entry["type"] | undefined;
   readonly isConnected: boolean;
-  /** What it calls itself, while it is connected; empty if it does not say. */
+  /** Name and version, while it is connected; empty if it does not state them. */
   readonly description: { readonly name: string; readonly version: string; readonly protocolVersion: string };
-  /** Undefined if the entry could not be used yet. */
+  /** Undefined if the entry could not be opened yet. */
   readonly credential: Pick<CredentialDescription, "kind" | "summary" | "oauth"> | undefined;
-  /** Why it failed last; with a code if the gateway has one for it. */
+  /** The last failure; with a code if the gateway has one for it. */
   readonly failure:
     | ToolServerError
     | { readonly code: undefined; readonly message: string; readonly details?: undefined }
@@ -122,7 +122,7 @@ export function msOf(time: Timestamp | undefined): number | undefined {
   return time === undefined ? undefined : Number(time.seconds) * 1000 + Math.round(time.nanos / 1e6);
 }
 
-/** A field with a time, where there is one. */
+/** A time field, if there is a time. */
 export function timeOf<Name extends string>(
   name: Name,
   ms: number | undefined,

@@ -14,7 +14,7 @@ import type { ShownSignIn } from "../../servers/sign-ins.js";
 import { nameOf } from "./enums.js";
 import { msOf, timeOf } from "./server-message.js";
 
-/** What a person has to do to sign in, as a message. */
+/** What the user has to do to sign in, as a message. */
 export function promptToMessage({ id, request }: ShownSignIn): SignInPrompt {
   const { issuer, scopes, newScopes, vault, way } = request;
   return create(SignInPromptSchema, {
@@ -38,7 +38,7 @@ export function promptToMessage({ id, request }: ShownSignIn): SignInPrompt {
   });
 }
 
-/** What a message asks a person to do. */
+/** What a message asks the user to do. */
 export function promptFromMessage(server: string, prompt: SignInPrompt): SignInRequest {
   const { issuer, scopes, newScopes, storage, way } = prompt;
   return {
@@ -106,15 +106,15 @@ export function signOutFromMessage(server: string, { wiped, proof, problems }: S
   };
 }
 
-const unsaid = "The gateway does not say.";
+const unknownReason = "The gateway gives no reason.";
 
 function revocationFromMessage(message: Revocation | undefined): RevocationResult {
   const kind = nameOf(revocations, message?.outcome ?? 0) ?? "failed";
-  return kind === "failed" ? { kind, reason: message?.reason ?? unsaid } : { kind };
+  return kind === "failed" ? { kind, reason: message?.reason ?? unknownReason } : { kind };
 }
 
 function proofFromMessage(message: SignOutResponse["proof"]): SignOutProof {
-  const { status = 0, reason = unsaid, expireTime } = message ?? {};
+  const { status = 0, reason = unknownReason, expireTime } = message ?? {};
   const kind = nameOf(proofs, message?.outcome ?? 0) ?? "unclear";
   switch (kind) {
     case "refused":
