@@ -1,5 +1,5 @@
-// Ends with 0 where the gateway of this machine answers at /healthz, with 1 where it does not. Give its url where it is not the usual
-// one. Its certificate is not looked at: this asks whether it lives, from beside it, and tells it nothing.
+// Exits with 0 if the gateway of this machine responds at /healthz, otherwise with 1. Pass its URL if it is not the default one. The
+// certificate is not verified: this only checks whether the process responds, and sends nothing.
 
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
@@ -8,8 +8,8 @@ const timeoutMs = 4000;
 const given = process.argv[2];
 const urls = given === undefined ? ["https://127.0.0.1:4690/healthz", "http://127.0.0.1:4690/healthz"] : [given];
 
-/** Whether the url answers with 200. */
-function answers(url) {
+/** Whether the URL returns 200. */
+function isHealthyAt(url) {
   const request = url.startsWith("https:") ? requestHttps : requestHttp;
   return new Promise((resolve) => {
     const asked = request(url, { rejectUnauthorized: false, timeout: timeoutMs }, (response) => {
@@ -24,6 +24,6 @@ function answers(url) {
 }
 
 let isHealthy = false;
-for (const url of urls) isHealthy ||= await answers(url);
-if (!isHealthy) console.error(`Nothing healthy answers at ${urls.join(" or ")}.`);
+for (const url of urls) isHealthy ||= await isHealthyAt(url);
+if (!isHealthy) console.error(`No healthy gateway responds at ${urls.join(" or ")}.`);
 process.exit(isHealthy ? 0 : 1);

@@ -1,4 +1,4 @@
-// npm run bench: the measurements, with the garbage collector at hand for those of memory.
+// npm run bench: the measurements, with the garbage collector exposed for those of memory.
 
 import { join } from "node:path";
 import { command, root, run } from "./setup.mjs";

@@ -283,7 +283,7 @@ function cycles() {
   return found;
 }
 
-/** The shortest chain of imports from one file to another; undefined if there is none. */
+/** The shortest chain of imports from one file to another; undefined if they are not connected. */
 function wayBetween(targets, from, to) {
   const before = new Map([[from, undefined]]);
   for (const path of before.keys()) {
@@ -312,7 +312,7 @@ function brokenTable() {
   });
 }
 
-/** What an entry for browsers reaches that a browser does not have; types count, for they reach its declarations. */
+/** What an entry for browsers reaches that a browser does not have; types count, because they reach its declarations. */
 function brokenInBrowser(entry) {
   const found = [];
   const seen = new Set([entry]);
@@ -376,7 +376,7 @@ function isPublic(path) {
   return path.startsWith("examples/") || path.endsWith(".md");
 }
 
-/** The package that a path lies in; the tests, scripts and the like lie in none. */
+/** The package that a path belongs to; tests and scripts belong to none. */
 function workspaceOf(path) {
   return /^(packages\/[^/]+|benchmarks|conformance|examples\/[^/]+)\//.exec(path)?.[1];
 }

@@ -48,7 +48,7 @@ const replacements = [
   [/\bin the manner of\b/, "like, as in"],
   [/\bheed(s|ed)?\b/, "applies, is used"],
   [/\bjudged?\b.*\bguilty\b/, "rejected"],
-  [/, for (it|they|there|nothing|nobody|that|what|who|no|else|each|one|he)\b/, "because"],
+  [/, for (it|they|there|nothing|nobody|that|what|who)\b/, "because"],
   [/\bwhere (there|nothing|nobody|none|not) (is|are|was|has|have|can|does|may|known|given|set)\b/, "if, when"],
   [/\bwants to know\b/, "requires"],
   [/\bof this machine's own\b/, "of this machine"],

@@ -17,6 +17,6 @@ await command(async () => {
     problems += messages.length;
   }
   if (problems === 0) return 0;
-  console.error(`\n${problems} problem(s) would be published. Mend the package.json named above.`);
+  console.error(`\n${problems} problem(s) would be published. Fix the package.json named above.`);
   return 1;
 });

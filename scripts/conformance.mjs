@@ -39,7 +39,7 @@ await command(async (args) => {
   if (revisions.length === 0)
     throw new SetupError(`--revision is one of ${suite.revisions.join(", ")}, not "${wanted}".`);
 
-  // Of many runs only what went wrong is told.
+  // Of many runs, only failures are printed.
   const say = (text, isAmiss = false) => {
     if (times === 1 || isAmiss) console.log(text);
   };

@@ -1,4 +1,4 @@
-// Before the tests of npm run mutation: a property is searched for a counterexample for a moment, for each change anew.
+// Before the tests of npm run mutation: each property is searched for a counterexample for a moment, again for each mutation.
 
 import fc from "fast-check";
 

@@ -47,7 +47,7 @@ async function installStryker() {
   writeFileSync(record, strykerVersion);
 }
 
-/** Changes the code of one folder, or of one file of it; gives all changes and what became of them. */
+/** Changes the code of one folder, or of one file of it; returns all mutations and their results. */
 async function mutate(Stryker, name, file, concurrency) {
   const [folder, files = "**/*.ts"] = parts[name];
   const stryker = new Stryker({

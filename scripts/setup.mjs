@@ -23,7 +23,7 @@ export class SetupError extends Error {
   }
 }
 
-/** Installs exactly what package-lock.json says, unless that is what stands in node_modules already. */
+/** Installs exactly what package-lock.json says, unless node_modules is up to date. */
 export async function ensureInstalled() {
   if (isInstalled()) return;
   await withLock(async () => {
@@ -83,7 +83,7 @@ export function run(program, args, { stdout = 2 } = {}) {
     const shell = program === "npm" && process.platform === "win32";
     const child = spawn(program, args, { cwd: root, stdio: ["ignore", stdout, 2], shell });
     let interruptedBy = null;
-    // Whoever ends us means the child as well. At a terminal the child gets the interrupt from the terminal itself.
+    // A signal to this process is meant for the child as well. At a terminal the child gets the interrupt from the terminal itself.
     const onSignal = (signal) => {
       interruptedBy = signal;
       if (signal === "SIGTERM" || !process.stdin.isTTY) child.kill(signal);
@@ -144,15 +144,15 @@ function readPackages(...path) {
 
 /** One set-up at a time in a checkout: npm ci empties node_modules under everybody else's feet. */
 async function withLock(work) {
-  let told = false;
+  let isReported = false;
   while (!tryLock()) {
     const holder = readLock();
     if (holder !== undefined && !isAlive(holder)) {
       breakLock(holder);
       continue;
     }
-    if (!told) say(`Waiting for another setup of this checkout (process ${holder}), which holds ${lockFile}.`);
-    told = true;
+    if (!isReported) say(`Waiting for another setup of this checkout (process ${holder}), which holds ${lockFile}.`);
+    isReported = true;
     await sleep(100);
   }
   const release = () => rmSync(lockFile, { force: true });

@@ -39,7 +39,7 @@ const Greeter = grpc.makeGenericClientConstructor(greeter, "Greeter");
 const client = new Greeter(target, grpc.credentials.createInsecure());
 const greet = (name) =>
   new Promise((resolve) => {
-    const call = client.greet(name, (error, answer) => resolve(error?.details ?? answer));
+    const call = client.greet(name, (error, response) => resolve(error?.details ?? response));
     if (name === "sleeper") setTimeout(() => call.cancel(), 50);
   });
 for (const name of ["Ada", "Grace", "nobody", "sleeper", "Barbara"]) console.log(await greet(name));

@@ -9,7 +9,7 @@ const server = createServer((request, response) => {
   response.statusCode = request.url === "/missing" ? 404 : 200;
   response.end("hello");
 });
-// One call makes a server visible, whatever answers on it ...
+// One call makes a server visible, whatever its handler is ...
 observeHttp2Server(registry, server, { name: "hello" });
 server.listen(0, "127.0.0.1");
 await once(server, "listening");

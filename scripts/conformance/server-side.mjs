@@ -14,7 +14,7 @@ const folder = join(root, "conformance");
 const titles = { direct: "direct", through: "through", older: "to the older era", behind: "through" };
 
 /**
- * Runs the scenarios for servers of a revision. What fails and is not known to, and what is known to fail and passes, is told;
+ * Runs the scenarios for servers of a revision. What fails and is not known to, and what is known to fail and passes, is reported;
  * then it is not good. Of another server than ours, at the url `behind`, is known to fail through the gateway what fails without,
  * and what is known of the suite's own.
  */
