@@ -1,0 +1,75 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+let home: string;
+let env: NodeJS.ProcessEnv;
+
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), "examples-"));
+  env = { ...process.env, HOME: home, XDG_CONFIG_HOME: join(home, "config"), XDG_DATA_HOME: join(home, "data") };
+});
+
+afterAll(() => rmSync(home, { recursive: true }));
+
+interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program of this repository as a user does: with Node, on the built packages. */
+function run(args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Ran> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd: root, env: { ...env, ...more } }, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+    );
+  });
+}
+
+const approve = (example: string): Promise<Ran> =>
+  run(["packages/cli/bin/wirescope.js", "trust", "everything", "--yes", "--config", `examples/${example}/.mcp.json`]);
+
+test("the example connect-stdio calls a tool of a child process", async () => {
+  expect(await run(["examples/connect-stdio/main.js"])).toEqual({ code: 0, stdout: "Echo: hello\n", stderr: "" });
+});
+
+test("the example open-servers names the command that approves its server, and lists its tools after that", async () => {
+  const before = await run(["examples/open-servers/main.js"]);
+  expect(before.stdout).toMatch(/^everything: NOT_TRUSTED .*wirescope trust everything --config .*\.mcp\.json$/m);
+  expect(await approve("open-servers")).toMatchObject({ code: 0 });
+  const after = await run(["examples/open-servers/main.js"]);
+  expect(after.stdout).toMatch(/^everything: IDLE\neverything: \d+ tools\n$/);
+});
+
+test("the example gateway offers its server to the example connect-url, which needs the token", async () => {
+  expect(await approve("gateway")).toMatchObject({ code: 0 });
+  const gateway = start(["examples/gateway/main.js"], { PORT: "0" });
+  const lines = createInterface({ input: gateway.stdout! })[Symbol.asyncIterator]();
+  const endpoint = String((await lines.next()).value).replace("Endpoint ", "");
+  const token = String((await lines.next()).value).replace("Token    ", "");
+  const connectUrl = (given: string): Promise<Ran> => run(["examples/connect-url/main.js", endpoint], { TOKEN: given });
+  await expect.poll(async () => (await connectUrl(token)).stdout).toContain("everything__echo\n");
+  const refused = await connectUrl("wrong-token");
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain("UNAUTHORIZED");
+  expect(refused.stderr).not.toContain("wrong-token");
+  gateway.kill("SIGTERM");
+  expect(await once(gateway, "exit")).toEqual([0, null]);
+});
+
+function start(args: readonly string[], more: NodeJS.ProcessEnv): ChildProcess {
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    env: { ...env, ...more },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
+}
