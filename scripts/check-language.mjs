@@ -60,7 +60,8 @@ const exceptions = [
   { path: /(^|\/)(LICENSE|package-lock\.json)$|\/gen\/|\/testdata\/|\/fixtures\// },
   // The list itself, its test, and the glossary.
   { path: /^scripts\/check-language\.mjs$|^test\/check-language\.test\.ts$|^CONTRIBUTING\.md$/ },
-  { line: /performance/ },
+  // Names that a release replaced.
+  { path: /^CHANGELOG\.md$/ },
 ];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
