@@ -19,7 +19,7 @@ export interface Message {
   readonly params?: { readonly name?: string; readonly arguments?: Record<string, unknown> };
 }
 
-/** A server in this process that speaks the older era, and does wrong where it is told to. */
+/** A server in this process that speaks the older era, and misbehaves as requested. */
 export interface HostileServer {
   readonly entry: Record<string, unknown>;
   readonly origin: string;
@@ -29,48 +29,48 @@ export interface HostileServer {
   readonly sockets: ReadonlySet<Socket>;
 }
 
-/** What a well-behaved server answers; undefined to a notification. */
-export function answerTo({ id, method, params }: Message): string | undefined {
+/** What a well-behaved server returns; undefined for a notification. */
+export function replyTo({ id, method, params }: Message): string | undefined {
   if (id === undefined) return undefined;
-  const answer = (result: object): string => JSON.stringify({ jsonrpc: "2.0", id, result });
+  const encode = (result: object): string => JSON.stringify({ jsonrpc: "2.0", id, result });
   switch (method) {
     case "initialize": {
       const serverInfo = { name: "hostile", version: "1" };
-      return answer({ protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo });
+      return encode({ protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo });
     }
     case "tools/list":
-      return answer({ tools: [{ name: "echo", inputSchema: { type: "object" } }] });
+      return encode({ tools: [{ name: "echo", inputSchema: { type: "object" } }] });
     case "tools/call":
-      return answer({ content: [{ type: "text", text: params?.name }] });
+      return encode({ content: [{ type: "text", text: params?.name }] });
     case "ping":
-      return answer({});
+      return encode({});
     default:
       return JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: "Method not found" } });
   }
 }
 
-/** What a server does with a call of a tool, by the tool's name; those that are not named are answered well. */
-export type HttpFaults = Record<string, (response: ServerResponse, answer: string, message: Message) => unknown>;
+/** What a server does with a call of a tool, by the tool's name; tools without an entry get a valid response. */
+export type HttpFaults = Record<string, (response: ServerResponse, reply: string, message: Message) => unknown>;
 
-/** A server of Streamable HTTP that answers as JSON. */
+/** A Streamable HTTP server that responds with JSON. */
 export async function serveHostileHttp(faults: HttpFaults): Promise<HostileServer> {
   const runs = new Runs();
   const listener: RequestListener = async (request, response) => {
     if (request.method !== "POST") return void response.writeHead(405).end();
     const message = await messageOf(request);
     if (message.method === "server/discover") return void response.writeHead(400).end();
-    const answer = answerTo(message);
-    if (answer === undefined) return void response.writeHead(202).end();
+    const reply = replyTo(message);
+    if (reply === undefined) return void response.writeHead(202).end();
     const fault = runs.add(message, faults);
-    if (fault !== undefined) return void fault(response, answer, message);
-    response.writeHead(200, { "content-type": "application/json" }).end(answer);
+    if (fault !== undefined) return void fault(response, reply, message);
+    response.writeHead(200, { "content-type": "application/json" }).end(reply);
   };
   return { ...(await serve(createServer(listener), "http", "/mcp")), ...runs.reader() };
 }
 
-export type SseFaults = Record<string, (stream: ServerResponse, response: ServerResponse, answer: string) => unknown>;
+export type SseFaults = Record<string, (stream: ServerResponse, response: ServerResponse, reply: string) => unknown>;
 
-/** A server of HTTP with SSE. `response` is that of the post, which a fault has to answer. */
+/** A server of HTTP with SSE. `response` is that of the post, which a fault has to end. */
 export async function serveHostileSse(faults: SseFaults): Promise<HostileServer> {
   const runs = new Runs();
   let stream: ServerResponse | undefined;
@@ -81,18 +81,18 @@ export async function serveHostileSse(faults: SseFaults): Promise<HostileServer>
       return void response.write("event: endpoint\ndata: /messages\n\n");
     }
     const message = await messageOf(request);
-    const answer = answerTo(message);
+    const reply = replyTo(message);
     const fault = runs.add(message, faults);
-    if (fault !== undefined && answer !== undefined && stream !== undefined) {
-      return void fault(stream, response, answer);
+    if (fault !== undefined && reply !== undefined && stream !== undefined) {
+      return void fault(stream, response, reply);
     }
     response.writeHead(202).end();
-    if (answer !== undefined) stream?.write(`event: message\ndata: ${answer}\n\n`);
+    if (reply !== undefined) stream?.write(`event: message\ndata: ${reply}\n\n`);
   };
   return { ...(await serve(createServer(listener), "sse", "/sse")), ...runs.reader() };
 }
 
-export type WebSocketFaults = Record<string, (socket: WebSocket, tcp: Socket, answer: string) => unknown>;
+export type WebSocketFaults = Record<string, (socket: WebSocket, tcp: Socket, reply: string) => unknown>;
 
 /** A server of WebSocket. `tcp` is what it runs over. */
 export async function serveHostileWebSocket(faults: WebSocketFaults): Promise<HostileServer> {
@@ -102,30 +102,30 @@ export async function serveHostileWebSocket(faults: WebSocketFaults): Promise<Ho
     socket.on("error", () => {});
     socket.on("message", (data) => {
       const message = JSON.parse(String(data)) as Message;
-      const answer = answerTo(message);
-      if (answer === undefined) return;
+      const reply = replyTo(message);
+      if (reply === undefined) return;
       const fault = runs.add(message, faults);
-      if (fault === undefined) socket.send(answer);
-      else fault(socket, request.socket, answer);
+      if (fault === undefined) socket.send(reply);
+      else fault(socket, request.socket, reply);
     });
   });
   return { ...(await serve(server, "ws", "/")), ...runs.reader() };
 }
 
-/** A stdio server; `program` is plain JavaScript, with `fault(name, answer)` to be defined in it. */
+/** A stdio server; `program` is plain JavaScript, with `fault(name, reply)` to be defined in it. */
 export function serveHostileStdio(program: string): HostileServer {
   const log = join(temporaryFolder(), "runs");
   const script = `
     const fs = require("node:fs");
-    const answerTo = ${answerTo.toString()};
+    const replyTo = ${replyTo.toString()};
     ${program}
     fs.writeFileSync(process.argv[1], "", { flag: "a" });
     require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
       const message = JSON.parse(line);
-      const answer = answerTo(message);
-      if (answer === undefined) return;
+      const reply = replyTo(message);
+      if (reply === undefined) return;
       if (message.method === "tools/call") fs.appendFileSync(process.argv[1], message.params.name + "\\n");
-      if (message.method !== "tools/call" || !fault(message.params.name, answer)) process.stdout.write(answer + "\\n");
+      if (message.method !== "tools/call" || !fault(message.params.name, reply)) process.stdout.write(reply + "\\n");
     });`;
   return {
     entry: { command: process.execPath, args: ["-e", script, log, mark] },
@@ -180,11 +180,11 @@ export async function startGuardedServer(accepts: (headers: IncomingHttpHeaders)
       return;
     }
     const message = JSON.parse(text || "{}");
-    const answer = message.method === "server/discover" ? undefined : answerTo(message);
+    const reply = message.method === "server/discover" ? undefined : replyTo(message);
     if (request.method !== "POST") response.writeHead(405).end();
     else if (message.method === "server/discover") response.writeHead(400).end();
-    else if (answer === undefined) response.writeHead(202).end();
-    else response.writeHead(200, { "content-type": "application/json" }).end(answer);
+    else if (reply === undefined) response.writeHead(202).end();
+    else response.writeHead(200, { "content-type": "application/json" }).end(reply);
   });
   const { entry } = await serve(server, "http", "/mcp");
   return { url: String(entry.url), requests, elsewhere };

@@ -48,8 +48,8 @@ async function expectService(connection: Connection, after: string): Promise<voi
   expect(text).toBe("echo");
 }
 
-describe("a server that answers wrongly", () => {
-  test("over HTTP fails the one call, and the next is answered", async () => {
+describe("a server that responds wrongly", () => {
+  test("over HTTP fails the one call, and the next succeeds", async () => {
     const json = { "content-type": "application/json" };
     const events = { "content-type": "text/event-stream" };
     const server = await serveHostileHttp({
@@ -57,20 +57,20 @@ describe("a server that answers wrongly", () => {
       html: (response) => response.writeHead(200, { "content-type": "text/html" }).end(page),
       "html as json": (response) => response.writeHead(200, json).end(page),
       "another type": (response) => response.writeHead(200, { "content-type": "application/pdf" }).end("%PDF-1.7"),
-      "no type": (response, answer) => response.writeHead(200).end(answer),
+      "no type": (response, reply) => response.writeHead(200).end(reply),
       "no message": (response) => response.writeHead(200, json).end('{"ok":true}'),
-      "another's answer": (response) =>
+      "another's response": (response) =>
         response.writeHead(200, json).end(JSON.stringify({ jsonrpc: "2.0", id: 4711, result: {} })),
       "no result of a tool": (response, _, { id }) =>
         response.writeHead(200, json).end(JSON.stringify({ jsonrpc: "2.0", id, result: { content: "text" } })),
       failure: (response) => response.writeHead(503, { "content-type": "text/html" }).end(page),
       "half-closed": (response) => response.socket?.end(),
       reset: (response) => response.socket?.resetAndDestroy(),
-      "cut off": (response, answer) => {
-        response.writeHead(200, { ...json, "content-length": 10_000 }).write(answer);
+      "cut off": (response, reply) => {
+        response.writeHead(200, { ...json, "content-length": 10_000 }).write(reply);
         setImmediate(() => response.socket?.end());
       },
-      "events without an answer": (response) => response.writeHead(200, events).end(": nothing\n\n"),
+      "events without a response": (response) => response.writeHead(200, events).end(": nothing\n\n"),
       "events cut off": (response) => {
         response.writeHead(200, events).write("event: message\ndata: {");
         setImmediate(() => response.socket?.destroy());
@@ -78,7 +78,7 @@ describe("a server that answers wrongly", () => {
       "10 MB": (response) => response.writeHead(200, json).end("x".repeat(megabytes)),
       "10 MB event": (response) => response.writeHead(200, events).end(`data: ${"x".repeat(megabytes)}\n\n`),
       silence: () => {},
-      "half an answer": (response, answer) => response.writeHead(200, json).write(answer.slice(0, 10)),
+      "half a response": (response, reply) => response.writeHead(200, json).write(reply.slice(0, 10)),
     });
     const messages = await expectFailures(server, {
       garbage: "NOT_A_TOOL_SERVER",
@@ -87,25 +87,25 @@ describe("a server that answers wrongly", () => {
       "another type": "NOT_A_TOOL_SERVER",
       "no type": "NOT_A_TOOL_SERVER",
       "no message": "NOT_A_TOOL_SERVER",
-      "another's answer": "ANSWER_INVALID",
+      "another's response": "ANSWER_INVALID",
       "no result of a tool": "ANSWER_INVALID",
       failure: "SERVER_FAILED",
       "half-closed": "CONNECTION_LOST",
       reset: "CONNECTION_LOST",
       "cut off": "CONNECTION_LOST",
-      "events without an answer": "CONNECTION_LOST",
+      "events without a response": "CONNECTION_LOST",
       "events cut off": "CONNECTION_LOST",
       "10 MB": "MESSAGE_TOO_LARGE",
       "10 MB event": "MESSAGE_TOO_LARGE",
       silence: "CALL_TIMEOUT",
-      "half an answer": "CALL_TIMEOUT",
+      "half a response": "CALL_TIMEOUT",
     });
     expect(messages.html).toContain('a page in HTML, titled "Sign in"');
     // What nobody waits for has no connection; those that were given back may be kept for a while.
     await until(() => expect(server.sockets.size).toBeLessThanOrEqual(2));
   });
 
-  test("over SSE fails the one call, and the next is answered", async () => {
+  test("over SSE fails the one call, and the next succeeds", async () => {
     const took = { "content-type": "text/plain" };
     const server = await serveHostileSse({
       garbage: (stream, response) => {
@@ -127,7 +127,7 @@ describe("a server that answers wrongly", () => {
         stream.write(`data: ${"x".repeat(megabytes)}\n\n`);
       },
       silence: (_, response) => response.writeHead(202).end(),
-      "post without an answer": () => {},
+      "post without a response": () => {},
     });
     await expectFailures(server, {
       garbage: "CALL_TIMEOUT",
@@ -137,16 +137,16 @@ describe("a server that answers wrongly", () => {
       "post cut off": "CONNECTION_LOST",
       "10 MB": "MESSAGE_TOO_LARGE",
       silence: "CALL_TIMEOUT",
-      "post without an answer": "CALL_TIMEOUT",
+      "post without a response": "CALL_TIMEOUT",
     });
     await until(() => expect(server.sockets.size).toBeLessThanOrEqual(3));
   });
 
-  test("over WebSocket fails the one call, and the next is answered", async () => {
+  test("over WebSocket fails the one call, and the next succeeds", async () => {
     const server = await serveHostileWebSocket({
       garbage: (socket) => socket.send("\u0001garbage"),
       html: (socket) => socket.send(page),
-      binary: (socket, _, answer) => socket.send(Buffer.from(answer)),
+      binary: (socket, _, reply) => socket.send(Buffer.from(reply)),
       "no frame": (_, tcp) => tcp.write(Buffer.from([0xff, 0xff, 0xff, 0xff])),
       "half-closed": (_, tcp) => tcp.end(),
       reset: (_, tcp) => tcp.resetAndDestroy(),
@@ -169,15 +169,15 @@ describe("a server that answers wrongly", () => {
     await until(() => expect(server.sockets.size).toBe(1));
   });
 
-  test("over stdio fails the one call, and the next is answered", async () => {
+  test("over stdio fails the one call, and the next succeeds", async () => {
     const server = serveHostileStdio(`
-      function fault(name, answer) {
+      function fault(name, reply) {
         const write = (text) => fs.writeSync(1, text);
         if (name === "garbage") write("\\u0001garbage\\n");
         else if (name === "html") write(${JSON.stringify(page)} + "\\n");
         else if (name === "closed output") fs.closeSync(1);
         else if (name === "exit") console.error("out of order"), process.exit(3);
-        else if (name === "cut off") write(answer.slice(0, 10)), process.exit(0);
+        else if (name === "cut off") write(reply.slice(0, 10)), process.exit(0);
         else if (name === "10 MB") process.stdout.write("x".repeat(${megabytes}) + "\\n");
         else return name === "silence";
         return true;
@@ -206,31 +206,31 @@ describe("a server that answers wrongly", () => {
       }, 1);
     };
     const http = await serveHostileHttp({
-      slow(response, answer) {
+      slow(response, reply) {
         response.writeHead(200, { "content-type": "application/json" });
         drip(
           (text) => response.write(text),
-          answer,
+          reply,
           () => response.end(),
         );
       },
     });
     const sse = await serveHostileSse({
-      slow(stream, response, answer) {
+      slow(stream, response, reply) {
         response.writeHead(202).end();
         drip(
           (text) => stream.write(text),
-          `data: ${answer}\n\n`,
+          `data: ${reply}\n\n`,
           () => {},
         );
       },
     });
     const stdio = serveHostileStdio(`
-      function fault(name, answer) {
+      function fault(name, reply) {
         let at = 0;
         const timer = setInterval(() => {
-          process.stdout.write((answer + "\\n").charAt(at));
-          if (at++ === answer.length) clearInterval(timer);
+          process.stdout.write((reply + "\\n").charAt(at));
+          if (at++ === reply.length) clearInterval(timer);
         }, 1);
         return true;
       }`);
@@ -245,13 +245,13 @@ describe("[TS-D-CONN-1] no call is made twice that may do something", () => {
     let isForgotten = false;
     const server = await serveHostileSse({
       long: (_, response) => response.writeHead(202).end(),
-      forgotten(stream, response, answer) {
+      forgotten(stream, response, reply) {
         if (!isForgotten) {
           isForgotten = true;
           return response.writeHead(404).end();
         }
         response.writeHead(202).end();
-        return stream.write(`data: ${answer}\n\n`);
+        return stream.write(`data: ${reply}\n\n`);
       },
     });
     const connection = await openConnection(server.entry);
@@ -272,8 +272,8 @@ describe("[TS-D-CONN-1] no call is made twice that may do something", () => {
     };
     const json = { "content-type": "application/json" };
     const server = await serveHostileHttp({
-      "tools/list": (response, answer) => breakOnce(response, "list") || response.writeHead(200, json).end(answer),
-      write: (response, answer) => breakOnce(response, "write") || response.writeHead(200, json).end(answer),
+      "tools/list": (response, reply) => breakOnce(response, "list") || response.writeHead(200, json).end(reply),
+      write: (response, reply) => breakOnce(response, "write") || response.writeHead(200, json).end(reply),
     });
     const connection = await openConnection(server.entry);
     expect((await connection.listTools()).tools).toHaveLength(1);
@@ -283,9 +283,9 @@ describe("[TS-D-CONN-1] no call is made twice that may do something", () => {
 
   test("[TS-D-HTTP-3] and a pooled socket that died in between fails none", async () => {
     const server = await serveHostileHttp({
-      quick(response, answer) {
-        response.writeHead(200, { "content-type": "application/json" }).end(answer);
-        // Without a word, as what stands between does.
+      quick(response, reply) {
+        response.writeHead(200, { "content-type": "application/json" }).end(reply);
+        // Silently, as a middlebox does.
         response.once("finish", () => setImmediate(() => response.socket?.destroy()));
       },
     });
@@ -310,7 +310,7 @@ describe("back-off", () => {
     const connection = await openConnection(entry, { isEager: true, backOff: { firstMs: 20, maxMs: 160 } });
     await until(() => expect(knocks.length).toBeGreaterThanOrEqual(8));
     expect(connection.state).toMatch(/^(CONNECTING|TRANSIENT_FAILURE)$/);
-    // Half of each pause at the least: 10, 20, 40, 80, 80, 80, 80.
+    // At least half of each pause: 10, 20, 40, 80, 80, 80, 80.
     expect((knocks[7] ?? 0) - (knocks[0] ?? 0)).toBeGreaterThanOrEqual(380);
     const before = activeResources();
     await connection.close();
