@@ -78,7 +78,7 @@ test.each([
     expect(accepted.code).toBe(0);
     expect(await login(undefined, "--authorization-origin", "login")).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("--authorization-origin takes an origin"),
+      stderr: expect.stringContaining("--authorization-origin requires an origin"),
     });
   },
 );

@@ -55,7 +55,7 @@ test.skipIf(mayHaveKeychain)("login says that tokens last for this process only,
   const { code, stderr } = await world.run(login, { env, person });
   expect(code).toBe(0);
   const [beforeSignIn, ...rest] = stderr.split("Sign in to notes with");
-  expect(beforeSignIn).toContain("tokens would last only as long as this process");
+  expect(beforeSignIn).toContain("tokens would be lost when this process ends");
   expect(rest).toHaveLength(1);
   expect(existsSync(keyFile(world))).toBe(false);
 });

@@ -74,7 +74,7 @@ test("a command that does not trust the gateway's certificate advises --ca, whic
     return run;
   };
   const distrusting = await auth();
-  expect(distrusting.stderr).toContain("give the authority's certificate with --ca <file>.");
+  expect(distrusting.stderr).toContain("Pass the CA certificate with --ca <file>.");
   expect(distrusting.stderr).not.toContain("Start it again");
   expect((await auth("--ca", certificate("ca"))).stdout).toContain("Sign-ins of the gateway at https://");
   gateway.process.kill("SIGTERM");

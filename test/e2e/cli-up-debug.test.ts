@@ -81,7 +81,7 @@ test("[TS-D-DEBUG-2] debug on shows how each server is and what happens from the
 
   const on = ["debug", "on", "--config", world.shared[1] ?? ""];
   const off = ["debug", "off", "--config", world.shared[1] ?? ""];
-  expect(await runAlone(world, on)).toMatchObject({ code: 0, stdout: expect.stringContaining("is on. Its log") });
+  expect(await runAlone(world, on)).toMatchObject({ code: 0, stdout: expect.stringContaining("is on. It logs") });
   await expect.poll(lines, patience).toContain("notes: sends Authorization: Bearer [redacted] (oauth)");
   expect(lines()).toContainEqual(expect.stringMatching(/^notes: connected; http.*; auth: OAuth, signed in/));
   expect(JSON.parse((await runAlone(world, [...on, "--json"])).stdout)).toMatchObject({ debug: true, before: true });

@@ -35,7 +35,9 @@ test("[TS-DIAG-2] an endpoint can be tested by itself with an Authorization head
 
   const { code, stdout } = await ping(bearer(server), { API_TOKEN: token });
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^SERVER +PING +CONNECT +PROTOCOL +IS\napi +[\d.]+ ms +[\d.]+ ms +2025-06-18 +hostile 1\n$/);
+  expect(stdout).toMatch(
+    /^SERVER +PING +CONNECT +PROTOCOL +SOFTWARE\napi +[\d.]+ ms +[\d.]+ ms +2025-06-18 +hostile 1\n$/,
+  );
 });
 
 test("[TS-DIAG-2] wirescope ping says of a header that is refused what to check", async () => {

@@ -1,27 +1,19 @@
 import { authCommand } from "./commands/auth.js";
 import { bridgeCommand } from "./commands/bridge.js";
 import { callCommand } from "./commands/call.js";
-import { channelsCommand } from "./commands/channels.js";
 import { checkCommand } from "./commands/check.js";
 import type { Command } from "./commands/command.js";
-import { debugCommand } from "./commands/debug.js";
-import { demoCommand } from "./commands/demo.js";
+import { debugCommand, reconnectCommand, reloadCommand } from "./commands/gateway-commands.js";
 import { installCommand } from "./commands/install.js";
-import { loginCommand } from "./commands/login.js";
-import { logoutCommand } from "./commands/logout.js";
+import { loginCommand, logoutCommand } from "./commands/login.js";
 import { pageCommand } from "./commands/page.js";
 import { pingCommand } from "./commands/ping.js";
 import { promptsCommand } from "./commands/prompts.js";
-import { reconnectCommand } from "./commands/reconnect.js";
-import { reloadCommand } from "./commands/reload.js";
+import { channelsCommand, serversCommand, showCommand, socketsCommand, treeCommand } from "./commands/read-commands.js";
 import { resourcesCommand } from "./commands/resources.js";
-import { serversCommand } from "./commands/servers.js";
-import { showCommand } from "./commands/show.js";
-import { socketsCommand } from "./commands/sockets.js";
 import { toolsCommand } from "./commands/tools.js";
-import { treeCommand } from "./commands/tree.js";
 import { trustCommand } from "./commands/trust.js";
-import { upCommand } from "./commands/up.js";
+import { demoCommand, upCommand } from "./commands/up.js";
 import { whyCommand } from "./commands/why.js";
 
 /** Every verb, in the order of the help. */

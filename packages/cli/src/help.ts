@@ -2,8 +2,7 @@ import { commands } from "./command-table.js";
 import type { Command } from "./commands/command.js";
 import { environmentVariables } from "./environment-variables.js";
 import { describeOptions } from "./options.js";
-import { type Meaning, twoColumns } from "./output/two-columns.js";
-import { wrap } from "./output/wrap.js";
+import { type Meaning, twoColumns, wrap } from "./output/text-layout.js";
 
 const exitCodes: readonly Meaning[] = [
   ["0", "success"],

@@ -1,6 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { suggest } from "@wirescope/tool-server/internal/suggest";
-import { type Meaning, twoColumns } from "./output/two-columns.js";
+import { type Meaning, twoColumns } from "./output/text-layout.js";
 import { UsageError } from "./usage-error.js";
 
 /** An option of a command: how it is parsed and what its line of help says. */

@@ -13,13 +13,16 @@ import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
-import { readConfigurationAtHand } from "../tool-server/configuration-at-hand.js";
-import { readable, readVariables } from "../tool-server/configuration-input.js";
 import { type ConfiguredServers, openConfiguredServers } from "../tool-server/configured-servers.js";
+import {
+  readable,
+  readConfigurationAtHand,
+  readVariables,
+  tellEnvFindings,
+} from "../tool-server/loaded-configuration.js";
 import type { KeyCreation } from "../tool-server/open-vault.js";
-import { redactingIo } from "../tool-server/redacting-io.js";
+import { redactingIo } from "../tool-server/redaction.js";
 import type { serverOptions } from "../tool-server/server-options.js";
-import { tellEnvFindings } from "../tool-server/tell-env-findings.js";
 import { UsageError } from "../usage-error.js";
 import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import { openExplainableServers } from "../why/explain-configured.js";

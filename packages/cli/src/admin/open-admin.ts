@@ -69,7 +69,7 @@ async function isMeant(
   if (ownOptions({ ...values, profile: undefined }).length > 0 || profile !== (running.profile ?? "default"))
     return false;
   const { findConfigurationFile } = await import("@wirescope/tool-server/config");
-  const { fileOf } = await import("../tool-server/configuration-input.js");
+  const { fileOf } = await import("../tool-server/loaded-configuration.js");
   const found = config === undefined ? findConfigurationFile(process.cwd()) : fileOf(config);
   const file = await found.then((path) => realpath(path)).catch(() => undefined);
   if (file === undefined) return config === undefined;

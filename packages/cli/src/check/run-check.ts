@@ -12,16 +12,13 @@ import { readReadme } from "@wirescope/tool-server/internal";
 import { exitCode } from "../failure.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
-import { formatJson } from "../output/json.js";
+import { formatJson, jsonOf } from "../output/json.js";
 import { createScreen, type Screen } from "../output/screen.js";
-import { fileOf, readable, readVariables } from "../tool-server/configuration-input.js";
-import { jsonOf } from "../tool-server/json-of.js";
-import { redactingIo } from "../tool-server/redacting-io.js";
+import { fileOf, readable, readVariables } from "../tool-server/loaded-configuration.js";
+import { redactingIo } from "../tool-server/redaction.js";
 import { UsageError } from "../usage-error.js";
 import type { checkOptions } from "./check-options.js";
-import { type NameOf, renderFindings, renderPermissions, renderReport } from "./render-report.js";
-import { reportToJson } from "./report-json.js";
-import { exitCodeOf } from "./severity.js";
+import { exitCodeOf, type NameOf, renderFindings, renderPermissions, renderReport, reportToJson } from "./report.js";
 
 /** Checks the named configuration, or the usual one, and prints what is wrong. Gives the exit code. */
 export async function runCheck(
@@ -65,7 +62,7 @@ async function checkLive(
 ): Promise<LiveCheck> {
   const { openExplainableServers } = await import("../why/explain-configured.js");
   const { isMet, judgeNotes, renderLive, walkAll } = await import("./live.js");
-  const { judgeScopes, withScopes } = await import("./live-permissions.js");
+  const { judgeScopes, withScopes } = await import("./live.js");
   const servers = await openExplainableServers({ ...values, config: file }, io);
   const screen = createScreen(servers.io, values["no-color"]);
   try {

@@ -1,13 +1,11 @@
 import { printableText } from "@wirescope/channelz/internal";
 import type { ServerReport } from "@wirescope/gateway/internal";
 import type { CredentialDescription, OAuthDescription } from "@wirescope/tool-server/auth";
-import { type Field, renderFields } from "../output/fields.js";
-import { formatJson } from "../output/json.js";
+import { formatJson, jsonOf } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
 import { reasonText, type StatusFailure } from "../output/server-status.js";
-import { type Column, renderTable } from "../output/table.js";
+import { type Column, type Field, renderFields, renderTable } from "../output/table.js";
 import { formatRelative, formatTime } from "../output/time.js";
-import { jsonOf } from "../tool-server/json-of.js";
 import { adminOptions, serverOptions } from "../tool-server/server-options.js";
 import type { Command } from "./command.js";
 import { defineAdminCommand } from "./define-admin-command.js";

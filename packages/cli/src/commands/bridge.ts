@@ -50,7 +50,7 @@ export const bridgeCommand: Command = {
     const { channelPrefix, createSecretRegistry, runBridge } = await import("@wirescope/tool-server");
     const { printDebug } = await import("../tool-server/debug-printer.js");
     const { bridgeHeaders } = await import("../tool-server/bridge-headers.js");
-    const { redactingIo } = await import("../tool-server/redacting-io.js");
+    const { redactingIo } = await import("../tool-server/redaction.js");
     const { url, type } = endpointOf(address, values.type, values["allow-insecure-loopback"]);
     const secrets = createSecretRegistry();
     const stopDebugging = values.debug ? printDebug(redactingIo(io, secrets), channelPrefix) : () => {};

@@ -1,9 +1,7 @@
-import { formatJson } from "../output/json.js";
+import { formatJson, jsonOf } from "../output/json.js";
 import { createProgressLine } from "../output/progress-line.js";
 import { parseCallArguments } from "../tool-server/call-arguments.js";
-import { jsonOf } from "../tool-server/json-of.js";
-import { renderContent } from "../tool-server/render-content.js";
-import { saveInto } from "../tool-server/saved-files.js";
+import { renderContent, saveInto } from "../tool-server/render-content.js";
 import type { Command } from "./command.js";
 import { defineServerCommand } from "./define-server-command.js";
 import { findTool } from "./tools.js";

@@ -1,86 +1,68 @@
-import { setMaxListeners } from "node:events";
-import { connectionOptions } from "../connection-options.js";
-import { exitCode } from "../failure.js";
 import type { Io } from "../io.js";
-import { commonOptions, type OptionTable, type OptionValues, parseOptions } from "../options.js";
-import { createScreen } from "../output/screen.js";
-import type { ReadTask } from "../read/read-task.js";
+import { type OptionTable, type OptionValues, parseOptions } from "../options.js";
 import { UsageError } from "../usage-error.js";
 
-/** A verb of the command line. */
+/** A command of the command line. */
 export interface Command {
   readonly name: string;
-  /** One line, for the list of verbs. */
+  /** One line, for the list of commands. */
   readonly summary: string;
-  /** The arguments besides options, as the usage line shows them, such as `<id>`. */
+  /** The arguments in addition to options, as the usage line shows them, such as `<id>`. */
   readonly parameters: readonly string[];
   readonly options: OptionTable;
   /** More lines of help, below the options. */
   readonly notes?: readonly string[] | undefined;
-  /** Runs it and gives the exit code. */
+  /** Runs it and returns the exit code. */
   run(args: readonly string[], io: Io): Promise<number>;
 }
 
-const jsonOption = { json: { type: "boolean", help: "print JSON instead of text" } } as const;
-
-/** The option of the commands that list objects. */
-export const limitOption = {
-  limit: { type: "string", placeholder: "n", help: "read at most this many objects of each kind; default: 100000" },
-} as const;
-
-/** The options that every command which reads a peer has. */
-export type ReadOptions = typeof connectionOptions & typeof jsonOption & typeof commonOptions;
-
-const readOptions: ReadOptions = { ...connectionOptions, ...jsonOption, ...commonOptions };
-
-/** A command that reads one peer: it has the options of a connection and `--json`, and closes what it opened. */
-export function defineReadCommand<T extends OptionTable>(spec: {
+/** What the help shows of a command, and its options. */
+export interface CommandSpec<T extends OptionTable> {
   readonly name: string;
   readonly summary: string;
+  /** Those in brackets are optional; the last one takes any number of words if it ends in `…`. Default: none. */
   readonly parameters?: readonly string[];
   readonly options: T;
   readonly notes?: readonly string[];
-  /** Does it; to be loaded late, since commands that have nothing to do with Channelz start without its messages. */
-  read(task: ReadTask<OptionValues<T & ReadOptions>>): Promise<void>;
-}): Command {
-  const { name, summary, parameters = [], notes, read } = spec;
-  const options = { ...spec.options, ...readOptions };
+}
+
+/** A command line as parsed by the options of a command. */
+export interface Invocation<T extends OptionTable> {
+  readonly values: OptionValues<T>;
+  readonly positionals: readonly string[];
+  readonly io: Io;
+}
+
+/**
+ * A command that parses its options and checks the number of its arguments before it runs. `check` runs before that number is
+ * checked, for a better message.
+ */
+export function defineCommand<T extends OptionTable>(
+  { name, summary, parameters = [], options, notes }: CommandSpec<T>,
+  run: (invocation: Invocation<T>) => Promise<number>,
+  check?: (values: OptionValues<T>, positionals: readonly string[]) => void,
+): Command {
   return {
     name,
     summary,
     parameters,
-    notes,
     options,
+    notes,
     async run(args, io) {
       const { values, positionals } = parseOptions(options, args);
-      if (positionals.length > parameters.length) {
-        throw new UsageError(`${name} does not take the argument "${positionals[parameters.length]}".`);
-      }
-      if (positionals.length < parameters.length) throw new UsageError(`${name} requires ${parameters.join(" ")}.`);
-      // Within the generic table the compiler no longer sees the part that every such command has.
-      const common: OptionValues<ReadOptions> = values;
-      const screen = createScreen(io, common["no-color"]);
-      const { connectByOptions } = await import("../connect-by-options.js");
-      const { watchReads } = await import("../read/slow-reads.js");
-      await using connection = await connectByOptions(common, io.env);
-      const reads = watchReads(connection, io);
-      const interruption = new AbortController();
-      const { signal } = interruption;
-      // One listener per read in progress, and there are many at a time.
-      setMaxListeners(0, signal);
-      const onInterrupt = (): void => interruption.abort();
-      process.once("SIGINT", onInterrupt);
-      try {
-        await read({ source: reads.source, screen, values, positionals, signal });
-        return exitCode.ok;
-      } catch (error) {
-        if (!signal.aborted) throw error;
-        io.stderr.write("wirescope: Interrupted. The output is partial.\n");
-        return exitCode.interrupted;
-      } finally {
-        reads.end();
-        process.removeListener("SIGINT", onInterrupt);
-      }
+      check?.(values, positionals);
+      assertPositionals(name, parameters, positionals);
+      return run({ values, positionals, io });
     },
   };
+}
+
+/** Throws a UsageError if too few or too many words are given. */
+function assertPositionals(name: string, parameters: readonly string[], positionals: readonly string[]): void {
+  const isOpen = parameters.at(-1)?.includes("…");
+  if (positionals.length > parameters.length && !isOpen) {
+    throw new UsageError(`${name} does not take the argument "${positionals[parameters.length]}".`);
+  }
+  const needed = parameters.filter((parameter) => !parameter.startsWith("["));
+  if (positionals.length < needed.length) throw new UsageError(`${name} requires ${needed.join(" ")}.`);
 }

@@ -5,10 +5,9 @@ import { type OptionTable, type OptionValues, parseOptions } from "../options.js
 import { createScreen, type Screen } from "../output/screen.js";
 import type { KeyCreation } from "../tool-server/open-vault.js";
 import { serverOptions } from "../tool-server/server-options.js";
-import type { Command } from "./command.js";
-import { assertPositionals } from "./define-server-command.js";
+import { type Command, type CommandSpec, defineCommand } from "./command.js";
 
-/** What a command that looks after servers works with. */
+/** What a command that administers servers works with. */
 export interface AdminContext<T extends OptionTable> {
   readonly admin: ServerAdmin;
   readonly screen: Screen;
@@ -18,35 +17,23 @@ export interface AdminContext<T extends OptionTable> {
   local(): Promise<LocalAdmin>;
 }
 
-/** A command that looks after servers: those of the gateway that runs, if it is about them, else those of a configuration. */
-export function defineAdminCommand<T extends OptionTable>(spec: {
-  readonly name: string;
-  readonly summary: string;
-  /** Those in brackets may be omitted. */
-  readonly parameters: readonly string[];
-  readonly options: T;
-  readonly notes?: readonly string[];
+interface AdminCommandSpec<T extends OptionTable> extends CommandSpec<T> {
   /** Whether it changes something. */
   isChange(positionals: readonly string[]): boolean;
-  /** Whether it is about the configuration even if a gateway serves that. Default: never. */
+  /** Whether it uses the configuration even if a gateway serves that. Default: never. */
   isLocal?(values: OptionValues<T>): boolean;
   /** Whether a key for the encrypted file may be generated. Default: never. */
   keyCreation?(values: OptionValues<T>): KeyCreation;
   /** Throws a UsageError if the command line makes no sense; before anything is opened. */
   check?(values: OptionValues<T>, positionals: readonly string[]): void;
   use(context: AdminContext<T>): Promise<number>;
-}): Command {
-  const { name, summary, parameters, options, notes } = spec;
-  return {
-    name,
-    summary,
-    parameters,
-    options,
-    notes,
-    async run(args, io) {
-      const { values, positionals } = parseOptions(options, args);
-      spec.check?.(values, positionals);
-      assertPositionals(name, parameters, positionals);
+}
+
+/** A command that administers servers: those of the running gateway, if it serves them, else those of a configuration. */
+export function defineAdminCommand<T extends OptionTable>({ use, check, ...spec }: AdminCommandSpec<T>): Command {
+  return defineCommand(
+    spec,
+    async ({ values, positionals, io }) => {
       const common = { ...parseOptions(serverOptions, []).values, ...values };
       const keyCreation = spec.keyCreation?.(values);
       const local = async (): Promise<LocalAdmin> => {
@@ -60,11 +47,12 @@ export function defineAdminCommand<T extends OptionTable>(spec: {
       await using admin = await (spec.isLocal?.(values) ? local() : open());
       const screen = createScreen(admin.io, common["no-color"]);
       try {
-        return await spec.use({ admin, screen, values, positionals, local });
+        return await use({ admin, screen, values, positionals, local });
       } catch (error) {
         // Reported here, where the secrets are known.
-        return reportFailure(error, admin.io, name);
+        return reportFailure(error, admin.io, spec.name);
       }
     },
-  };
+    check,
+  );
 }

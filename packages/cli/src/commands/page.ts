@@ -1,9 +1,8 @@
 import { printableText } from "@wirescope/channelz/internal";
-import { commonOptions, parseOptions } from "../options.js";
+import { commonOptions } from "../options.js";
 import { formatJson } from "../output/json.js";
 import { createScreen } from "../output/screen.js";
-import { UsageError } from "../usage-error.js";
-import type { Command } from "./command.js";
+import { type Command, defineCommand } from "./command.js";
 
 const options = {
   ca: { type: "string", placeholder: "file", help: "also trust this CA certificate (PEM)" },
@@ -12,16 +11,15 @@ const options = {
 } as const;
 
 /** Prints a fresh link to the page of the running gateway. */
-export const pageCommand: Command = {
-  name: "page",
-  summary: "print a new link to the status page of the running gateway, or to the sign-in of a server",
-  parameters: ["[server]"],
-  options,
-  notes: ["The link works once, within 10 minutes. The browser that opens it keeps access for 12 hours."],
-  async run(args, io) {
-    const { values, positionals } = parseOptions(options, args);
-    const [server, ...more] = positionals;
-    if (more.length > 0) throw new UsageError(`page does not take the argument "${more[0]}".`);
+export const pageCommand: Command = defineCommand(
+  {
+    name: "page",
+    summary: "print a new link to the status page of the running gateway, or to the sign-in of a server",
+    parameters: ["[server]"],
+    options,
+    notes: ["The link works once, within 10 minutes. The browser that opens it keeps access for 12 hours."],
+  },
+  async ({ values, positionals: [server], io }) => {
     const { requireGateway } = await import("../gateway-file.js");
     const running = await requireGateway(io.env);
     const { readPem } = await import("../tool-server/read-pem.js");
@@ -30,4 +28,4 @@ export const pageCommand: Command = {
     createScreen(io, values["no-color"]).print(values.json ? formatJson({ link }) : printableText(link));
     return 0;
   },
-};
+);

@@ -1,11 +1,9 @@
 import { printableText } from "@wirescope/channelz/internal";
 import type { Prompt } from "@wirescope/tool-server";
-import { formatJson } from "../output/json.js";
+import { formatJson, jsonOf } from "../output/json.js";
 import { type Column, renderTable } from "../output/table.js";
 import { parseCallArguments } from "../tool-server/call-arguments.js";
-import { jsonOf } from "../tool-server/json-of.js";
-import { renderContent } from "../tool-server/render-content.js";
-import { saveInto } from "../tool-server/saved-files.js";
+import { renderContent, saveInto } from "../tool-server/render-content.js";
 import type { Command } from "./command.js";
 import { defineServerCommand } from "./define-server-command.js";
 
@@ -21,7 +19,8 @@ export const promptsCommand: Command = defineServerCommand({
       help: "folder for images and other binary results; default: the current folder",
     },
   },
-  async use({ servers, screen, io, values, positionals }) {
+  async use(context) {
+    const { servers, screen, values, positionals } = context;
     const [server, name, ...words] = positionals;
     if (server !== undefined && name !== undefined) {
       const connection = await servers.open(server);
@@ -36,22 +35,15 @@ export const promptsCommand: Command = defineServerCommand({
       }
       return 0;
     }
-    const { outcomeToJson, reportFailedServers, withEachServer } = await import("../tool-server/each-server.js");
-    const outcomes = await withEachServer(servers, servers.namesOf(server), async (connection) => {
-      return (await connection.listPrompts()).prompts;
+    const { printListing } = await import("../tool-server/each-server.js");
+    return printListing(context, {
+      names: servers.namesOf(server),
+      task: async (connection) => (await connection.listPrompts()).prompts,
+      toJson: (prompts) => ({ prompts }),
+      rowsOf: (prompts, from) => prompts.map((prompt) => ({ server: from, prompt })),
+      render: (rows) => renderTable(columns, rows, screen.width),
+      empty: "No prompts.",
     });
-    if (values.json) {
-      const all = outcomes.map((outcome) => [outcome.server, outcomeToJson(outcome, (prompts) => ({ prompts }))]);
-      screen.print(formatJson(jsonOf(Object.fromEntries(all))));
-      return outcomes.some((outcome) => "error" in outcome) ? 1 : 0;
-    }
-    const hasFailed = reportFailedServers(outcomes, io);
-    const rows = outcomes.flatMap((outcome) =>
-      "value" in outcome ? outcome.value.map((prompt) => ({ server: outcome.server, prompt })) : [],
-    );
-    if (rows.length > 0) screen.printAll(renderTable(columns, rows, screen.width));
-    else if (!hasFailed) screen.print("No prompts.");
-    return hasFailed ? 1 : 0;
   },
 });
 

@@ -1,9 +1,6 @@
-import type { Resource } from "@wirescope/tool-server";
-import { formatJson } from "../output/json.js";
+import { formatJson, jsonOf } from "../output/json.js";
 import { type Column, renderTable } from "../output/table.js";
-import { jsonOf } from "../tool-server/json-of.js";
-import { renderContent } from "../tool-server/render-content.js";
-import { saveInto } from "../tool-server/saved-files.js";
+import { renderContent, saveInto } from "../tool-server/render-content.js";
 import type { Command } from "./command.js";
 import { defineServerCommand } from "./define-server-command.js";
 
@@ -23,7 +20,8 @@ export const resourcesCommand: Command = defineServerCommand({
     save: { type: "string", placeholder: "directory", help: "folder for binary results; default: the current folder" },
   },
   notes: ["The list includes templates: URIs with placeholders in braces."],
-  async use({ servers, screen, io, values, positionals }) {
+  async use(context) {
+    const { servers, screen, values, positionals } = context;
     const [server, uri] = positionals;
     if (server !== undefined && uri !== undefined) {
       const connection = await servers.open(server);
@@ -35,32 +33,27 @@ export const resourcesCommand: Command = defineServerCommand({
       }
       return 0;
     }
-    const { outcomeToJson, reportFailedServers, withEachServer } = await import("../tool-server/each-server.js");
-    const outcomes = await withEachServer(servers, servers.namesOf(server), async (connection) => {
-      const { resources } = await connection.listResources();
-      const { resourceTemplates } = await connection.listResourceTemplates();
-      return { resources, resourceTemplates };
+    const { printListing } = await import("../tool-server/each-server.js");
+    return printListing(context, {
+      names: servers.namesOf(server),
+      async task(connection) {
+        const { resources } = await connection.listResources();
+        const { resourceTemplates } = await connection.listResourceTemplates();
+        return { resources, resourceTemplates };
+      },
+      toJson: (lists) => lists,
+      rowsOf({ resources, resourceTemplates }, from): Row[] {
+        const templates = resourceTemplates.map((template) => ({ ...template, uri: template.uriTemplate }));
+        return [...resources, ...templates].map(({ uri: each, name, mimeType }) => ({
+          server: from,
+          uri: each,
+          name,
+          mimeType,
+        }));
+      },
+      render: (rows) => renderTable(columns, rows, screen.width),
+      empty: "No resources.",
     });
-    if (values.json) {
-      const all = outcomes.map((outcome) => [outcome.server, outcomeToJson(outcome, (value) => value)]);
-      screen.print(formatJson(jsonOf(Object.fromEntries(all))));
-      return outcomes.some((outcome) => "error" in outcome) ? 1 : 0;
-    }
-    const hasFailed = reportFailedServers(outcomes, io);
-    const rows = outcomes.flatMap((outcome): Row[] => {
-      if (!("value" in outcome)) return [];
-      const { resources, resourceTemplates } = outcome.value;
-      const templates = resourceTemplates.map((template) => ({ ...template, uri: template.uriTemplate }));
-      return [...resources, ...templates].map((resource: Pick<Resource, "uri" | "name" | "mimeType">) => ({
-        server: outcome.server,
-        uri: resource.uri,
-        name: resource.name,
-        mimeType: resource.mimeType,
-      }));
-    });
-    if (rows.length > 0) screen.printAll(renderTable(columns, rows, screen.width));
-    else if (!hasFailed) screen.print("No resources.");
-    return hasFailed ? 1 : 0;
   },
 });
 

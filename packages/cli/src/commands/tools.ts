@@ -1,9 +1,7 @@
 import type { Tool } from "@wirescope/tool-server";
 import { suggest } from "@wirescope/tool-server/internal/suggest";
-import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
 import { type Column, renderTable } from "../output/table.js";
-import { jsonOf } from "../tool-server/json-of.js";
 import { renderTool } from "../tool-server/render-tool.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
@@ -21,29 +19,24 @@ export const toolsCommand: Command = defineServerCommand({
   parameters: ["[server]", "[tool]"],
   options: {},
   notes: ["If a server fails, the error goes to standard error, the other servers are listed, and the exit code is 1."],
-  async use({ servers, screen, io, values, positionals }) {
-    const { outcomeToJson, reportFailedServers, withEachServer } = await import("../tool-server/each-server.js");
+  async use(context) {
+    const { servers, screen, positionals } = context;
+    const { printListing } = await import("../tool-server/each-server.js");
     const [server, name] = positionals;
-    const outcomes = await withEachServer(servers, servers.namesOf(server), async (connection) => {
-      const { tools } = await connection.listTools();
-      return name === undefined ? tools : [findTool(tools, name)];
+    return printListing(context, {
+      names: servers.namesOf(server),
+      async task(connection) {
+        const { tools } = await connection.listTools();
+        return name === undefined ? tools : [findTool(tools, name)];
+      },
+      toJson: (tools) => ({ tools }),
+      rowsOf: (tools, from): Row[] => tools.map((tool) => ({ server: from, tool })),
+      render: (rows) =>
+        name === undefined
+          ? renderTable(columns(screen), rows, screen.width)
+          : rows.slice(0, 1).flatMap((row) => renderTool(row.server, row.tool, screen)),
+      empty: "No tools.",
     });
-    if (values.json) {
-      const all = Object.fromEntries(
-        outcomes.map((outcome) => [outcome.server, outcomeToJson(outcome, (tools) => ({ tools }))]),
-      );
-      screen.print(formatJson(jsonOf(all)));
-      return outcomes.some((outcome) => "error" in outcome) ? 1 : 0;
-    }
-    const hasFailed = reportFailedServers(outcomes, io);
-    const rows = outcomes.flatMap((outcome): Row[] =>
-      "value" in outcome ? outcome.value.map((tool) => ({ server: outcome.server, tool })) : [],
-    );
-    const [only] = rows;
-    if (name !== undefined && only !== undefined) screen.printAll(renderTool(only.server, only.tool, screen));
-    else if (rows.length > 0) screen.printAll(renderTable(columns(screen), rows, screen.width));
-    else if (!hasFailed) screen.print("No tools.");
-    return hasFailed ? 1 : 0;
   },
 });
 

@@ -1,6 +1,5 @@
 import { exitCode } from "../failure.js";
-import { formatJson } from "../output/json.js";
-import { jsonOf } from "../tool-server/json-of.js";
+import { formatJson, jsonOf } from "../output/json.js";
 import { adminOptions, serverOptions } from "../tool-server/server-options.js";
 import type { Command } from "./command.js";
 import { defineAdminCommand } from "./define-admin-command.js";

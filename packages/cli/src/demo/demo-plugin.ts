@@ -2,7 +2,7 @@ import { chmod, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { packageRoot } from "../package-root.js";
+import { packageRoot } from "../version.js";
 import { type DemoAuthorizationServer, startAuthorizationServer } from "./servers/authorization-server.js";
 import type { HttpToolServer } from "./servers/http-tool-server.js";
 import { expiredToken, startLedgerServer } from "./servers/ledger-server.js";

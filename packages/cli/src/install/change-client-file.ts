@@ -1,12 +1,10 @@
 import { printableText } from "@wirescope/channelz/internal";
-import { commandLine } from "@wirescope/tool-server/internal/command-line";
+import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
 import { requireGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 import { readJsoncMember } from "../jsonc/edit-jsonc.js";
-import { formatJson } from "../output/json.js";
+import { formatJson, jsonOf } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
-import { shellWord } from "../shell-word.js";
-import { jsonOf } from "../tool-server/json-of.js";
 import { UsageError } from "../usage-error.js";
 import { type EntryFields, httpEntry, stdioEntry, withEntry, withoutEntry } from "./client-entry.js";
 import { type ClientFile, makePrivate, readClientFile, replaceClientFile } from "./client-file.js";

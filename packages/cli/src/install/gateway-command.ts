@@ -1,14 +1,16 @@
 import { access, realpath } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { findConfigurationFile } from "@wirescope/tool-server/config";
-import { fileOf, readable } from "../tool-server/configuration-input.js";
+import { isOnPath } from "../program.js";
+import { fileOf, readable } from "../tool-server/loaded-configuration.js";
 import { UsageError } from "../usage-error.js";
+import { packageRoot } from "../version.js";
 import type { Place } from "./clients.js";
 import type { InstallValues } from "./install-options.js";
-import { type CommandLine, ownCommand } from "./own-command.js";
 
 /** How a client starts the gateway, and the configurations that it reads. */
-export interface GatewayCommand extends CommandLine {
+interface GatewayCommand extends CommandLine {
   readonly configurations: readonly string[];
 }
 
@@ -47,4 +49,22 @@ export async function assertNotItself(target: string, configurations: readonly s
     `${target} is the configuration of the gateway, so the gateway would start itself. Move its servers to another file, such as ` +
       `${resolve(dirname(target), "servers.mcp.json")}, and pass it with --config; or use --scope user.`,
   );
+}
+
+/** A program and its arguments. */
+export interface CommandLine {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/**
+ * How another program starts this command: by its name where that is on the PATH, else by Node and the file itself. On Windows always so:
+ * what npm puts on the PATH there is a script, which not every client can start.
+ */
+function ownCommand(place: Pick<Place, "env" | "platform">): CommandLine {
+  if (place.platform !== "win32" && isOnPath("wirescope", place)) return { command: "wirescope", args: [] };
+  return {
+    command: process.execPath,
+    args: [fileURLToPath(new URL("bin/wirescope.js", packageRoot))],
+  };
 }

@@ -1,23 +1,24 @@
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { printableText } from "@wirescope/channelz/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { suggest } from "@wirescope/tool-server/internal/suggest";
 import type { Io } from "../io.js";
+import { readJsoncMember } from "../jsonc/edit-jsonc.js";
 import { JsoncError } from "../jsonc/parse-jsonc.js";
-import { formatJson } from "../output/json.js";
+import { formatJson, jsonOf } from "../output/json.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import { renderTable } from "../output/table.js";
-import { wrap } from "../output/wrap.js";
-import { jsonOf } from "../tool-server/json-of.js";
+import { wrap } from "../output/text-layout.js";
+import { isOnPath } from "../program.js";
 import { UsageError } from "../usage-error.js";
 import { changeClientFile } from "./change-client-file.js";
-import { ClientFileError } from "./client-file.js";
-import { type McpClient, mcpClients, type Place } from "./clients.js";
+import { byHand, snippetFor } from "./client-entry.js";
+import { ClientFileError, readClientFile } from "./client-file.js";
+import { type McpClient, mcpClients, type Place, type Scope } from "./clients.js";
 import { gatewayCommand } from "./gateway-command.js";
 import type { InstallValues } from "./install-options.js";
-import { type ClientRow, listClients } from "./list-clients.js";
 import { findMissingVariables, missingVariablesNotes } from "./missing-variables.js";
-import { byHand, snippetFor } from "./snippet.js";
 
 /** Installs the gateway in a client, or lists the clients. Gives the exit code. */
 export async function runInstall(
@@ -131,4 +132,35 @@ async function showByHand(
 
 function known(): string {
   return mcpClients.map(({ id }) => id).join(", ");
+}
+
+/** What is known of a client on this machine. */
+interface ClientRow {
+  readonly client: McpClient;
+  readonly isFound: boolean;
+  /** In which files the entry stands. */
+  readonly installed: readonly Scope[];
+  /** Why its file could not be looked into. */
+  readonly problem: string | undefined;
+}
+
+/** Looks for each client, and for the entry of this name in its files. */
+async function listClients(name: string, place: Place): Promise<ClientRow[]> {
+  return Promise.all(mcpClients.map((client) => rowOf(client, name, place)));
+}
+
+async function rowOf(client: McpClient, name: string, place: Place): Promise<ClientRow> {
+  const isFound =
+    client.traces(place).some((path) => existsSync(path)) || client.commands.some((it) => isOnPath(it, place));
+  const installed: Scope[] = [];
+  let problem: string | undefined;
+  for (const [scope, file] of Object.entries(client.files(place)) as [Scope, string][]) {
+    try {
+      const { text } = await readClientFile(file);
+      if (readJsoncMember(text, [client.container, name]) !== undefined) installed.push(scope);
+    } catch (error) {
+      problem = `${file}: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+  return { client, isFound, installed, problem };
 }

@@ -1,13 +1,21 @@
-import type { Channel, ChannelData, Server, ServerData, Socket, SocketRef, Subchannel } from "@wirescope/channelz";
+import type {
+  Channel,
+  ChannelData,
+  ChannelTrace,
+  Server,
+  ServerData,
+  Socket,
+  SocketRef,
+  Subchannel,
+} from "@wirescope/channelz";
+import { ChannelTraceEvent_Severity as Severity } from "@wirescope/channelz/client";
 import { printableText } from "@wirescope/channelz/internal";
 import { formatAddress } from "./address.js";
-import { type Field, renderFields } from "./fields.js";
-import type { Screen } from "./screen.js";
-import { securityFields } from "./security.js";
-import { optionFields } from "./socket-option.js";
+import type { Paint, Screen } from "./screen.js";
+import { optionFields, securityFields } from "./socket-details.js";
 import { stateName, statePaint } from "./state.js";
-import { formatTime, timeOf } from "./time.js";
-import { renderTrace } from "./trace.js";
+import { type Field, renderFields } from "./table.js";
+import { formatRelative, formatTime, timeOf } from "./time.js";
 
 /** All about a channel or a subchannel. */
 export function channelLines(object: Channel | Subchannel, screen: Screen): string[] {
@@ -67,7 +75,7 @@ export function socketLines(socket: Socket, screen: Screen): string[] {
 }
 
 /** Counts in words: `3 started, 2 succeeded, 1 failed`. */
-export function countText(started = 0n, succeeded = 0n, failed = 0n): string {
+function countText(started = 0n, succeeded = 0n, failed = 0n): string {
   return `${started} started, ${succeeded} succeeded, ${failed} failed`;
 }
 
@@ -98,4 +106,42 @@ function refFields<T extends { name: string }>(title: string, refs: readonly T[]
 
 function socketRefFields(title: string, refs: readonly SocketRef[]): Field[] {
   return refFields(title, refs, (ref) => ref.socketId);
+}
+
+/** The lines of a trace: when the object was created, and its events with the time, the severity and the child they are about. */
+function renderTrace(trace: ChannelTrace | undefined, screen: Screen): string[] {
+  if (trace === undefined) return [];
+  const { palette, now } = screen;
+  const { events, numEventsLogged } = trace;
+  const kept = numEventsLogged > BigInt(events.length) ? `, the last ${events.length} kept` : "";
+  const marks: Readonly<Record<number, readonly [mark: string, paint: Paint]>> = {
+    [Severity.CT_INFO]: ["info", palette.plain],
+    [Severity.CT_WARNING]: ["warning", palette.warning],
+    [Severity.CT_ERROR]: ["error", palette.bad],
+  };
+  const lines = events.map((event) => {
+    const [mark, paint] = marks[event.severity] ?? ["unknown", palette.faint];
+    const time = timeOf(event.timestamp);
+    return [
+      `    ${formatRelative(time, now).padEnd(10)}`,
+      palette.faint((time?.toISOString() ?? "").padEnd(24)),
+      paint(mark.padEnd(7)),
+      printableText(event.description) + palette.faint(childOf(event.childRef)),
+    ].join("  ");
+  });
+  return [
+    `  ${palette.strong("trace")}  ${numEventsLogged} events${kept}; created ${formatTime(timeOf(trace.creationTimestamp), now)}`,
+    ...lines,
+  ];
+}
+
+function childOf(child: ChannelTrace["events"][number]["childRef"]): string {
+  switch (child.case) {
+    case "channelRef":
+      return `  → channel ${child.value.channelId}`;
+    case "subchannelRef":
+      return `  → subchannel ${child.value.subchannelId}`;
+    default:
+      return "";
+  }
 }

@@ -1,6 +1,6 @@
 import { printableText } from "@wirescope/channelz/internal";
 import type { Io } from "../io.js";
-import { truncateToWidth } from "./display-width.js";
+import { truncateToWidth } from "./text-layout.js";
 
 /** How far something has come. */
 export interface Progress {

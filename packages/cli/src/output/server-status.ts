@@ -1,6 +1,6 @@
 import type { ServerStatus } from "@wirescope/gateway";
 import type { ToolServerErrorCode, ToolServerErrorDetails } from "@wirescope/tool-server";
-import type { Paint, Palette } from "./colour.js";
+import type { Paint, Palette } from "./screen.js";
 
 /** Why a server cannot be used, as far as a status needs it. */
 export interface StatusFailure {

@@ -1,6 +1,6 @@
 import type { ChannelData } from "@wirescope/channelz";
 import { ChannelConnectivityState_State as State } from "@wirescope/channelz/client";
-import type { Paint, Palette } from "./colour.js";
+import type { Paint, Palette } from "./screen.js";
 
 const names: Readonly<Record<number, string>> = Object.fromEntries(
   Object.entries(State).map(([name, number]) => [number, name]),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { displayWidth } from "./display-width.js";
 import { type Column, renderTable } from "./table.js";
+import { displayWidth } from "./text-layout.js";
 
 interface Row {
   id: number;

@@ -1,6 +1,6 @@
 import { printableText } from "@wirescope/channelz/internal";
-import type { Paint } from "./colour.js";
-import { displayWidth, truncateToWidth } from "./display-width.js";
+import type { Paint, Screen } from "./screen.js";
+import { displayWidth, truncateToWidth } from "./text-layout.js";
 
 /** A column of a table over rows of type `T`. */
 export interface Column<T> {
@@ -65,4 +65,16 @@ function fit<T>(columns: readonly Column<T>[], natural: readonly number[], width
     if (excess <= 0) return widths;
   }
   return [Math.max(1, Math.min(natural[0] ?? 0, width))];
+}
+
+/** A name, a value that may hold text of a peer, and the colour of the value. */
+export type Field = readonly [name: string, value: string, paint?: Paint];
+
+/** Lines of names and values, aligned. Values are shown in full, and escaped. */
+export function renderFields(fields: readonly Field[], screen: Screen, indent = "  "): string[] {
+  const width = Math.max(0, ...fields.map(([name]) => name.length));
+  return fields.map(([name, value, paint]) => {
+    const text = printableText(value);
+    return `${indent}${screen.palette.faint(name.padEnd(width))}  ${paint?.(text) ?? text}`;
+  });
 }

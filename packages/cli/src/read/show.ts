@@ -18,13 +18,12 @@ import {
 } from "@wirescope/channelz/client";
 import { printableText } from "@wirescope/channelz/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
+import { parseId } from "../option-values.js";
 import { channelLines, serverLines, socketLines } from "../output/describe.js";
 import { formatJson } from "../output/json.js";
 import { messageToJson } from "../output/message-json.js";
 import type { Screen } from "../output/screen.js";
-import { parseId } from "../parse-id.js";
-import { assertComplete } from "./partial.js";
-import type { ReadTask } from "./read-task.js";
+import { assertComplete, type ReadTask } from "./read-task.js";
 
 /** An object that an id names: some peers number each kind separately, so there may be one of each kind. */
 type Found =

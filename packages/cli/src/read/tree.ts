@@ -2,15 +2,14 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { readTree, type TreeNode } from "@wirescope/channelz";
 import { ChannelSchema, ServerSchema, SocketSchema, SubchannelSchema } from "@wirescope/channelz/client";
 import { printableText } from "@wirescope/channelz/internal";
+import { parseLimit } from "../option-values.js";
 import { formatAddress } from "../output/address.js";
-import { displayWidth, truncateToWidth } from "../output/display-width.js";
 import { formatJson } from "../output/json.js";
 import { messageToJson } from "../output/message-json.js";
 import type { Screen } from "../output/screen.js";
 import { stateName, statePaint } from "../output/state.js";
-import { parseLimit } from "../parse-id.js";
-import { assertComplete } from "./partial.js";
-import type { ListValues, ReadTask } from "./read-task.js";
+import { displayWidth, truncateToWidth } from "../output/text-layout.js";
+import { assertComplete, type ListValues, type ReadTask } from "./read-task.js";
 
 /** Draws channels with all below them, and servers with their sockets. */
 export async function readWholeTree({ source, screen, values, signal }: ReadTask<ListValues>): Promise<void> {

@@ -3,25 +3,27 @@ import { type Connection, channelPrefix, createToolServers, type SecretRegistry 
 import { createMemoryVault, type OAuthSession, type Vault } from "@wirescope/tool-server/auth";
 import type { Entry, Variables } from "@wirescope/tool-server/config";
 import { usesOAuth } from "@wirescope/tool-server/internal";
-import { parseDuration } from "../duration.js";
 import type { Io } from "../io.js";
+import { parseDuration } from "../option-values.js";
 import type { OptionValues } from "../options.js";
 import { version } from "../version.js";
 import { createTrustAsker } from "./ask-for-trust.js";
-import { readConfigurationAtHand } from "./configuration-at-hand.js";
-import { readable, readVariables } from "./configuration-input.js";
 import { printDebug } from "./debug-printer.js";
-import { gatewayAtHand } from "./gateway-at-hand.js";
-import { lostEntries } from "./lost-entries.js";
+import {
+  gatewayAtHand,
+  lostEntries,
+  readable,
+  readConfigurationAtHand,
+  readVariables,
+  tellEnvFindings,
+} from "./loaded-configuration.js";
 import { readOAuthFile } from "./oauth-file.js";
 import { type KeyCreation, openVault } from "./open-vault.js";
 import { personAtTerminal } from "./person-at-terminal.js";
 import { readPem } from "./read-pem.js";
-import { redactingConnection } from "./redacting-connection.js";
-import { redactingIo } from "./redacting-io.js";
+import { redactingConnection, redactingIo } from "./redaction.js";
 import { sandboxSettings } from "./sandbox-settings.js";
 import type { serverOptions } from "./server-options.js";
-import { tellEnvFindings } from "./tell-env-findings.js";
 
 /** The servers of the configuration that the options name. */
 export interface ConfiguredServers extends AsyncDisposable {

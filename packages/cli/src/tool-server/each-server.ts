@@ -1,18 +1,20 @@
 import { printableText } from "@wirescope/channelz/internal";
 import { type Connection, ToolServerError } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
+import { formatJson, jsonOf } from "../output/json.js";
+import type { Screen } from "../output/screen.js";
 import type { ConfiguredServers } from "./configured-servers.js";
 
-/** What came of a server: a value, or why there is none. */
-export type ServerOutcome<T> =
+/** The result from a server: a value, or why it failed. */
+type ServerOutcome<T> =
   | { readonly server: string; readonly value: T }
   | { readonly server: string; readonly error: ToolServerError };
 
 /**
- * Does a task with each server at once; one that fails does not keep the others. Trust is asked for first, one after the other: a
- * task may ask a person as well.
+ * Runs a task on all servers at once; one that fails does not affect the others. Connections are opened one after the other
+ * before that, because each may ask the person at the terminal for trust, and so may a task.
  */
-export async function withEachServer<T>(
+async function withEachServer<T>(
   servers: ConfiguredServers,
   names: readonly string[],
   task: (connection: Connection) => Promise<T>,
@@ -32,25 +34,49 @@ export async function withEachServer<T>(
   return Promise.all(opened.map((run, index) => run().catch((error: unknown) => failed(names[index] ?? "", error))));
 }
 
-/** Says on standard error which servers failed, and why; gives whether any did. */
-export function reportFailedServers(outcomes: readonly ServerOutcome<unknown>[], io: Io): boolean {
-  let hasFailed = false;
-  for (const outcome of outcomes) {
-    if (!("error" in outcome)) continue;
-    hasFailed = true;
-    io.stderr.write(`wirescope: ${printableText(outcome.error.message)}\n`);
-  }
-  return hasFailed;
+/** What to read from each server, and how to show it. */
+export interface Listing<T, R> {
+  readonly names: readonly string[];
+  task(connection: Connection): Promise<T>;
+  /** The JSON for one server. */
+  toJson(value: T): unknown;
+  rowsOf(value: T, server: string): readonly R[];
+  render(rows: readonly R[]): readonly string[];
+  /** What to print if there are no rows and no server failed. */
+  readonly empty: string;
 }
 
-/** An outcome for scripts. */
-export function outcomeToJson<T, J>(
-  outcome: ServerOutcome<T>,
-  valueToJson: (value: T) => J,
-): J | { readonly error: { readonly code: string; readonly message: string } } {
-  if ("value" in outcome) return valueToJson(outcome.value);
-  const { code, message } = outcome.error;
-  return { error: { code, message } };
+interface ListingContext {
+  readonly servers: ConfiguredServers;
+  readonly screen: Screen;
+  readonly io: Io;
+  readonly values: { readonly json: boolean };
+}
+
+/** Reads from several servers at once and prints the results as one table or as JSON. Returns the exit code: 1 if a server failed. */
+export async function printListing<T, R>(
+  { servers, screen, io, values }: ListingContext,
+  { names, task, toJson, rowsOf, render, empty }: Listing<T, R>,
+): Promise<number> {
+  const outcomes = await withEachServer(servers, names, task);
+  const hasFailed = outcomes.some((outcome) => "error" in outcome);
+  if (values.json) {
+    const all = outcomes.map((outcome) => [
+      outcome.server,
+      "value" in outcome
+        ? toJson(outcome.value)
+        : { error: { code: outcome.error.code, message: outcome.error.message } },
+    ]);
+    screen.print(formatJson(jsonOf(Object.fromEntries(all))));
+    return hasFailed ? 1 : 0;
+  }
+  for (const outcome of outcomes) {
+    if ("error" in outcome) io.stderr.write(`wirescope: ${printableText(outcome.error.message)}\n`);
+  }
+  const rows = outcomes.flatMap((outcome) => ("value" in outcome ? rowsOf(outcome.value, outcome.server) : []));
+  if (rows.length > 0) screen.printAll(render(rows));
+  else if (!hasFailed) screen.print(empty);
+  return hasFailed ? 1 : 0;
 }
 
 function failed(server: string, error: unknown): { readonly server: string; readonly error: ToolServerError } {

@@ -1,9 +1,11 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import type { SecretRegistry } from "@wirescope/tool-server";
 import { chooseVault, defaultVaultDirectory, type KeySource, type Vault } from "@wirescope/tool-server/auth";
 import { userVaultKey, vaultKeyPath } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";
-import { createVaultKey } from "./vault-key-file.js";
 
 const kinds = ["auto", "keychain", "file", "memory"] as const;
 
@@ -54,4 +56,12 @@ async function mayCreate(io: Io, creation: KeyCreation): Promise<boolean> {
     `There is no keychain and no key, so tokens would be lost when this process ends. They can be stored in an encrypted file, with a new key in ${path}. This protects a copy of either file alone, but not against a program that can read all your files.\n`,
   );
   return /^(?:y|yes)$/i.test((await io.ask("Generate a key and store the tokens? [y/N] ")).trim());
+}
+
+/** Generates a key that only this user can read. Throws EEXIST if there is one: a new key would lock out the old tokens. */
+function createVaultKey(io: Pick<Io, "env">): string {
+  const path = vaultKeyPath(io.env);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeFileSync(path, `${randomBytes(32).toString("base64")}\n`, { flag: "wx", mode: 0o600 });
+  return path;
 }

@@ -1,9 +1,11 @@
+import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
 import { printableText } from "@wirescope/channelz/internal";
-import type { Palette } from "../output/colour.js";
 import { formatJson } from "../output/json.js";
+import type { Palette } from "../output/screen.js";
 
 /** One part of what a tool, a resource or a prompt gives, as far as it is shown here. */
-export interface ContentPart {
+interface ContentPart {
   readonly type: string;
   readonly text?: unknown;
   readonly data?: unknown;
@@ -15,7 +17,7 @@ export interface ContentPart {
 }
 
 /** Keeps bytes for the user and says where. */
-export type Save = (bytes: Uint8Array, mimeType: string | undefined) => string;
+type Save = (bytes: Uint8Array, mimeType: string | undefined) => string;
 
 /** The lines that show content: text as it is but for what drives terminals, JSON indented, and bytes saved to files. */
 export function renderContent(parts: readonly ContentPart[], palette: Palette, save: Save): string[] {
@@ -52,4 +54,46 @@ function renderText(text: string, mimeType: string | undefined): string[] {
     .replace(/\n$/, "")
     .split("\n")
     .map((line) => printableText(line));
+}
+
+const endings: Readonly<Record<string, string>> = {
+  "image/png": "png",
+  "image/jpeg": "jpg",
+  "image/gif": "gif",
+  "image/webp": "webp",
+  "image/svg+xml": "svg",
+  "audio/wav": "wav",
+  "audio/mpeg": "mp3",
+  "audio/ogg": "ogg",
+  "application/pdf": "pdf",
+  "application/gzip": "gz",
+  "application/zip": "zip",
+  "text/plain": "txt",
+  "text/html": "html",
+  "application/json": "json",
+};
+
+/** Saves into a folder, under names of its own that overwrite nothing. The server has no say in a name. */
+export function saveInto(folder: string, stem: string): Save {
+  const safe = stem.replace(/[^\w.-]+/g, "-").replace(/^[.-]+/, "") || "content";
+  return (bytes, mimeType) => {
+    const ending = endings[mimeType ?? ""] ?? "bin";
+    mkdirSync(folder, { recursive: true });
+    for (let number = 1; ; number += 1) {
+      const path = join(folder, `${safe}-${number}.${ending}`);
+      let file: number;
+      try {
+        file = openSync(path, "wx");
+      } catch (error) {
+        if (error instanceof Error && "code" in error && error.code === "EEXIST") continue;
+        throw error;
+      }
+      try {
+        writeSync(file, bytes);
+      } finally {
+        closeSync(file);
+      }
+      return path;
+    }
+  };
 }

@@ -1,9 +1,8 @@
 import { printableText } from "@wirescope/channelz/internal";
 import type { Tool } from "@wirescope/tool-server";
-import { commandLine } from "@wirescope/tool-server/internal/command-line";
+import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
 import type { Screen } from "../output/screen.js";
-import { wrap } from "../output/wrap.js";
-import { shellWord } from "../shell-word.js";
+import { wrap } from "../output/text-layout.js";
 
 interface Property {
   readonly type?: unknown;

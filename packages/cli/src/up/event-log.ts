@@ -1,10 +1,10 @@
 import { printableText } from "@wirescope/channelz/internal";
-import type { GatewayEvent } from "@wirescope/gateway";
+import type { GatewayEvent, GatewayListener, GatewayListenOptions } from "@wirescope/gateway";
 import type { Io } from "../io.js";
 import { stateText } from "../output/server-status.js";
 
 /** What the log shows: the events of a gateway, and what debug mode adds. */
-export type LogEvent = GatewayEvent | { readonly kind: "debug"; readonly server: string; readonly text: string };
+type LogEvent = GatewayEvent | { readonly kind: "debug"; readonly server: string; readonly text: string };
 
 /**
  * Writes what happens in a gateway to standard error, a line each: for people, or as JSON for machines. The lines of one turn of the
@@ -92,4 +92,31 @@ function describe(event: LogEvent): string {
     case "defect":
       return event.reason;
   }
+}
+
+/**
+ * Has it told what becomes of files with certificates that changed, and that a certificate runs out: in the log; where there is none, on
+ * standard error if they cannot be used or run out, for sooner or later nobody could call any more.
+ */
+export function hearOfCertificates(
+  listen: GatewayListenOptions,
+  io: Io,
+  log: GatewayListener | undefined,
+): GatewayListenOptions {
+  if (listen.tls === undefined) return listen;
+  const tellDefect = (reason: string): void => {
+    if (log !== undefined) log({ kind: "defect", reason });
+    else io.stderr.write(`wirescope: ${printableText(reason)}\n`);
+  };
+  return {
+    ...listen,
+    tls: {
+      ...listen.tls,
+      onChange({ isUsable, files, message }) {
+        if (!isUsable) tellDefect(message);
+        else log?.({ kind: "certificates", files, reason: message });
+      },
+      onExpiring: ({ message }) => tellDefect(message),
+    },
+  };
 }

@@ -6,20 +6,23 @@ import type { JsonMember, Position } from "@wirescope/tool-server/internal/json"
 import { suggest } from "@wirescope/tool-server/internal/suggest";
 import type { Io } from "../io.js";
 import { JsoncError, membersOf, parseJsonc } from "../jsonc/parse-jsonc.js";
+import type { OptionValues } from "../options.js";
 import { UsageError } from "../usage-error.js";
+import { toolListsOf } from "./tool-lists.js";
+import type { upOptions } from "./up-options.js";
 
 /** What the user's file says of the gateway. */
-export interface GatewaySettings {
+interface GatewaySettings {
   /** Which tools are offered, by server. */
   readonly tools: Filters;
   readonly limits: Partial<GatewayLimits>;
 }
 
 /** Where nothing is said. */
-export const noSettings: GatewaySettings = { tools: {}, limits: {} };
+const noSettings: GatewaySettings = { tools: {}, limits: {} };
 
 /** Every limit of the gateway, with its line in docs/reference.md. */
-export const gatewayLimits: Readonly<Record<keyof GatewayLimits, string>> = {
+const gatewayLimits: Readonly<Record<keyof GatewayLimits, string>> = {
   messageBytes: "bytes of a message from a client",
   sessions: "legacy sessions at once; at the limit, the session that was idle longest is closed",
   sessionIdleMs: "milliseconds until a session without a stream or request is closed",
@@ -101,4 +104,24 @@ function parseSettings(text: string): GatewaySettings {
     else unknown(member, "setting", ["tools", "limits"]);
   }
   return result;
+}
+
+/** Reads the settings of a gateway, at its start and whenever they have changed. */
+interface SettingsReader {
+  readonly file: string;
+  /** Those of the file, with what the options say. Throws a UsageError that names the place of a mistake. */
+  read(): GatewaySettings;
+}
+
+/** The demonstration has servers of its own: what the user's file says is not about them, unless an option names it. */
+export function createSettingsReader(values: OptionValues<typeof upOptions>, io: Io, isDemo: boolean): SettingsReader {
+  const file = gatewaySettingsPath(values.settings, io);
+  const isNamed = values.settings !== undefined;
+  return {
+    file,
+    read() {
+      const settings = isDemo && !isNamed ? noSettings : readGatewaySettings(file, isNamed);
+      return { ...settings, tools: toolListsOf(settings.tools, values) };
+    },
+  };
 }

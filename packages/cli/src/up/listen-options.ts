@@ -1,6 +1,9 @@
 import { resolve } from "node:path";
-import { parseUrl } from "@wirescope/channelz/internal";
+import { ChannelzError, type ChannelzErrorCode, parseUrl } from "@wirescope/channelz/internal";
 import type { GatewayListenOptions } from "@wirescope/gateway";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
+import { findGateway } from "../gateway-file.js";
+import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { pemFileOf } from "../tool-server/read-pem.js";
 import { UsageError } from "../usage-error.js";
@@ -34,4 +37,51 @@ export function listenOptionsOf(values: OptionValues<typeof upOptions>): Gateway
 function originOf(text: string): string {
   if (parseUrl(text)?.origin === text) return text;
   throw new UsageError(`--allow-origin must be an origin such as https://tools.example.com, not "${text}".`);
+}
+
+/** Options that say where to listen, and to whom. */
+const listening = [
+  "port",
+  "host",
+  "cert",
+  "key",
+  "client-ca",
+  "token-file",
+  "no-token",
+  "allow-host",
+  "allow-origin",
+] as const;
+
+/** Throws a UsageError where `--stdio`, which listens nowhere, meets an option for listening: it would protect or open nothing. */
+export function assertNothingToListenTo(values: OptionValues<typeof upOptions>): void {
+  const given = listening.find((name) => {
+    const value = values[name];
+    return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
+  });
+  if (given === undefined) return;
+  throw new UsageError(`--stdio does not listen, so --${given} has no effect. Remove one of them.`);
+}
+
+/** What the library can only say in general, in the options of the command. */
+const hints: Partial<Record<ChannelzErrorCode, string>> = {
+  LISTEN_FAILED: "Use another port with --port <number>, or a free one with --port 0.",
+  LISTEN_EXPOSED: "Options: --cert <file> --key <file> with --token-file <file>, or with --client-ca <file>.",
+};
+
+/**
+ * What to do where the gateway cannot listen, in words that may be empty; undefined for any other failure. Another port helps where this
+ * one is taken, and not where a certificate is wrong.
+ */
+export async function listenHint(error: unknown, { env }: Io): Promise<string | undefined> {
+  if (!ChannelzError.is(error)) return undefined;
+  const hint = hints[error.code];
+  if (error.code !== "LISTEN_FAILED") return hint;
+  const { cause } = error;
+  const isPort = cause instanceof Error && "code" in cause && ["EADDRINUSE", "EACCES"].includes(String(cause.code));
+  if (!isPort) return "";
+  const running = await findGateway(env);
+  const isOurs = running !== undefined && "port" in cause && running.channelz.endsWith(`:${String(cause.port)}`);
+  return isOurs
+    ? `Your gateway is already running there as process ${running.pid}; ${commandLine("tree")} shows its connections. ${hint}`
+    : hint;
 }

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Io } from "../io.js";
 import { parseOptions } from "../options.js";
 import { createPluginReader, type PluginReader } from "./read-plugins.js";
-import { createServerCommands } from "./server-commands.js";
+import { createServerCommands } from "./to-do.js";
 import { upOptions } from "./up-options.js";
 
 let folder: string;

@@ -4,19 +4,16 @@ import { judgeTrust, type OAuthSettings, type SandboxSettings, type SecretRegist
 import { createMemoryVault } from "@wirescope/tool-server/auth";
 import { type Finding, parseConfiguration, readConfigurationFile, type Variables } from "@wirescope/tool-server/config";
 import { usesOAuth } from "@wirescope/tool-server/internal";
+import { shellWord } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
-import { shellWord } from "../shell-word.js";
 import { approvalsOf, createTrustAsker, policyOf } from "../tool-server/ask-for-trust.js";
-import { assertReadable } from "../tool-server/assert-readable.js";
-import { readable, readVariables } from "../tool-server/configuration-input.js";
-import { lostEntries } from "../tool-server/lost-entries.js";
+import { assertReadable, lostEntries, readable, readVariables } from "../tool-server/loaded-configuration.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
 import { readPem } from "../tool-server/read-pem.js";
 import { sandboxSettings } from "../tool-server/sandbox-settings.js";
-import type { ServerCommands } from "./server-commands.js";
-import type { ToDo } from "./to-do.js";
+import type { ServerCommands, ToDo } from "./to-do.js";
 import type { upOptions } from "./up-options.js";
 
 /** Reads the configurations of a gateway, at its start and whenever one has changed. */

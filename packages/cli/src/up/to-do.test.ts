@@ -1,8 +1,7 @@
 import type { ServerStatus } from "@wirescope/gateway";
 import { type ErrorParts, ToolServerError, type ToolServerErrorCode } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
-import { createServerCommands } from "./server-commands.js";
-import { type ToDo, toDoOf } from "./to-do.js";
+import { createServerCommands, type ToDo, toDoOf } from "./to-do.js";
 
 function status(name: string, error?: ToolServerError): ServerStatus {
   return {

@@ -1,5 +1,5 @@
 import type { ServerFailure, ServerStatus } from "@wirescope/gateway";
-import type { ServerCommands } from "./server-commands.js";
+import { shellWord } from "@wirescope/tool-server/internal/command-line";
 
 /** What a person can do about a server that does not work. */
 export interface ToDo {
@@ -40,4 +40,43 @@ function problemOf({ message, error }: ServerFailure): string {
   const { problem, advice } = error ?? { problem: message, advice: "" };
   if (problem.length > maxCharacters) return `${problem.slice(0, maxCharacters - 1)}…`;
   return advice === "" || problem.length + 1 + advice.length > maxCharacters ? problem : `${problem} ${advice}`;
+}
+
+/** The commands by which a person looks after a server behind the gateway, ready to be copied. */
+export interface ServerCommands {
+  /** How commands begin. */
+  readonly program: string;
+  /** A command about a server, such as `why`. */
+  about(verb: string, server: string): string;
+  /** The check of the configuration that a server is in. */
+  check(server: string): string;
+  /** The check of a configuration. */
+  checkFile(file: string): string;
+}
+
+interface ServerCommandsOptions {
+  readonly program: string;
+  /** Whether the configurations were named: else they are found by the commands as they were by the gateway. */
+  readonly areNamed: boolean;
+  /** Whether the demonstration runs: nothing but the gateway knows its servers. */
+  readonly isDemo: boolean;
+  /** The configuration that a server is in. */
+  readonly fileOf: (server: string) => string | undefined;
+}
+
+/** Makes commands that mean the servers of this gateway, whatever other configuration is where they are run. */
+export function createServerCommands(options: ServerCommandsOptions): ServerCommands {
+  const { program, areNamed, isDemo, fileOf } = options;
+  const checkFile = (file: string | undefined): string =>
+    areNamed && file !== undefined ? `${program} check ${shellWord(file)}` : `${program} check`;
+  return {
+    program,
+    about(verb, server) {
+      const file = areNamed ? fileOf(server) : undefined;
+      const which = isDemo ? " --endpoint" : file === undefined ? "" : ` --config ${shellWord(file)}`;
+      return `${program} ${verb} ${shellWord(server)}${which}`;
+    },
+    check: (server) => checkFile(fileOf(server)),
+    checkFile,
+  };
 }

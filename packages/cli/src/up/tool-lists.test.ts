@@ -1,7 +1,7 @@
 import type { ServerStatus } from "@wirescope/gateway";
 import { expect, test } from "vitest";
 import { UsageError } from "../usage-error.js";
-import { createServerCommands } from "./server-commands.js";
+import { createServerCommands } from "./to-do.js";
 import { toolListsOf, toolListsToDo } from "./tool-lists.js";
 
 test("what the options say of a server takes the place of what the file says of it", () => {

@@ -1,7 +1,6 @@
 import type { Filters, ServerStatus } from "@wirescope/gateway";
 import { UsageError } from "../usage-error.js";
-import type { ServerCommands } from "./server-commands.js";
-import type { ToDo } from "./to-do.js";
+import type { ServerCommands, ToDo } from "./to-do.js";
 
 /** The lists that the options give, as `server:pattern`. */
 export interface ListOptions {

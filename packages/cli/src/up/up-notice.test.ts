@@ -7,7 +7,7 @@ import { createMemoryVault } from "@wirescope/tool-server/auth";
 import { type Entry, parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, test } from "vitest";
 import { createScreen } from "../output/screen.js";
-import { createServerCommands } from "./server-commands.js";
+import { createServerCommands } from "./to-do.js";
 import { upNotice } from "./up-notice.js";
 
 async function start(

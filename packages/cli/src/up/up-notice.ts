@@ -4,9 +4,8 @@ import type { Gateway } from "@wirescope/gateway/internal";
 import type { Screen } from "../output/screen.js";
 import { statusPaint, statusText } from "../output/server-status.js";
 import { type Column, renderTable } from "../output/table.js";
-import { wrap } from "../output/wrap.js";
-import type { ServerCommands } from "./server-commands.js";
-import { type ToDo, toDoOf } from "./to-do.js";
+import { wrap } from "../output/text-layout.js";
+import { type ServerCommands, type ToDo, toDoOf } from "./to-do.js";
 
 /** The columns of sentences where there is no terminal; tables are then as wide as they are. */
 const proseWidth = 80;

@@ -2,20 +2,23 @@ import { relative, resolve } from "node:path";
 import { channelPrefix, judgeTrust, type SecretRegistry } from "@wirescope/tool-server";
 import type { Configuration } from "@wirescope/tool-server/config";
 import { type Explanation, explainServer } from "@wirescope/tool-server/why";
-import { parseDuration } from "../duration.js";
 import type { Io } from "../io.js";
+import { parseDuration } from "../option-values.js";
 import type { OptionValues } from "../options.js";
 import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
-import { readConfigurationAtHand } from "../tool-server/configuration-at-hand.js";
-import { readable, readVariables } from "../tool-server/configuration-input.js";
 import { printDebug } from "../tool-server/debug-printer.js";
+import {
+  readable,
+  readConfigurationAtHand,
+  readVariables,
+  tellEnvFindings,
+} from "../tool-server/loaded-configuration.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
 import { readPem } from "../tool-server/read-pem.js";
-import { redactingIo } from "../tool-server/redacting-io.js";
+import { redactingIo } from "../tool-server/redaction.js";
 import { sandboxSettings } from "../tool-server/sandbox-settings.js";
 import type { serverOptions } from "../tool-server/server-options.js";
-import { tellEnvFindings } from "../tool-server/tell-env-findings.js";
 import { version } from "../version.js";
 
 /** The servers of a configuration, which can be walked. */

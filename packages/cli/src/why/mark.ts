@@ -1,5 +1,5 @@
 import type { Outcome } from "@wirescope/tool-server/why";
-import type { Palette } from "../output/colour.js";
+import type { Palette } from "../output/screen.js";
 
 /** The mark of an outcome in a checklist. */
 export function markOf(outcome: Outcome, { good, bad, faint }: Palette): string {

@@ -1,8 +1,7 @@
 import { printableText } from "@wirescope/channelz/internal";
 import { type Cause, causeTable, type Explanation, type Mend, type Note, type Step } from "@wirescope/tool-server/why";
-import { displayWidth } from "../output/display-width.js";
 import type { Screen } from "../output/screen.js";
-import { wrap } from "../output/wrap.js";
+import { displayWidth, wrap } from "../output/text-layout.js";
 import { markOf } from "./mark.js";
 
 /** So many causes are told besides the first; scripts get them all. */

@@ -4,10 +4,9 @@ import { createSecretRegistry } from "@wirescope/tool-server";
 import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, test } from "vitest";
 import { UsageError } from "../../usage-error.js";
-import { createServerCommands } from "../server-commands.js";
-import { createLinkPage } from "./link-page.js";
+import { createServerCommands } from "../to-do.js";
+import { createLinkPage, printedLinks } from "./link-page.js";
 import { createPageAccess } from "./page-access.js";
-import { printedLinks } from "./printed-links.js";
 import { linkPath, requestLink } from "./request-link.js";
 
 const commands = createServerCommands({

@@ -3,7 +3,7 @@ import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, test } from "vitest";
-import { createServerCommands } from "../server-commands.js";
+import { createServerCommands } from "../to-do.js";
 import { createPageAccess, entrancePath, type PageAccess } from "./page-access.js";
 import { createEntrance } from "./send-page.js";
 import { createStatusPage } from "./status-page.js";

@@ -1,0 +1,26 @@
+import { connectChannelz, createRegistry, listenChannelz } from "@wirescope/channelz";
+import { expect, onTestFinished, test } from "vitest";
+import type { Io } from "../io.js";
+import { createScreen } from "../output/screen.js";
+import { readSockets } from "./lists.js";
+
+test("the table of sockets shows the cipher of a TLS connection, which is among the details that a summary leaves out", async () => {
+  const registry = createRegistry();
+  const subject = {};
+  registry.addSocket({
+    server: registry.addServer(),
+    subject,
+    describe: () => ({ security: { tls: { standardName: "TLS_AES_256_GCM_SHA384" } } }),
+  });
+  const listener = await listenChannelz(registry);
+  onTestFinished(() => listener.close());
+  const source = connectChannelz(listener.address);
+  onTestFinished(() => source.close());
+  let stdout = "";
+  const io = { stdout: { write: (text: string) => (stdout += text) }, env: {}, now: () => new Date() } as unknown as Io;
+  const values = { json: false, server: undefined, limit: undefined };
+  const { signal } = new AbortController();
+  await readSockets({ source, screen: createScreen(io, true), values, positionals: [], signal });
+  expect(stdout).toContain("TLS_AES_256_GCM_SHA384");
+  expect(subject).toEqual({});
+});

@@ -1,0 +1,24 @@
+import { connectChannelz, createRegistry, listenChannelz } from "@wirescope/channelz";
+import { expect, onTestFinished, test } from "vitest";
+import { watchReads } from "./read-task.js";
+
+test("while a command reads for long, the number of responses is reported on standard error", async () => {
+  const listener = await listenChannelz(createRegistry());
+  onTestFinished(() => listener.close());
+  await using connection = connectChannelz(listener.address);
+  let stderr = "";
+  const io = {
+    stdout: { write: () => {} },
+    stderr: { write: (text: string) => (stderr += text) },
+    env: {},
+    now: () => new Date(),
+  };
+  const { source, end } = watchReads(connection, io, 1);
+  await source.getServers();
+  await source.getTopChannels();
+  await expect.poll(() => stderr).toContain("progress: 2  responses read so far; Ctrl-C prints what was read\n");
+  end();
+  const printed = stderr;
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(stderr).toBe(printed);
+});

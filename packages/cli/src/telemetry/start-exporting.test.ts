@@ -1,0 +1,47 @@
+import { ExportResultCode } from "@opentelemetry/core";
+import { expect, test } from "vitest";
+import { createTroubleTeller, watchExports } from "./start-exporting.js";
+
+const url = "https://user:passw0rd@collector:4318/v1/traces?key=s3cret";
+
+const tellWith = (error: Error | undefined): string => {
+  const said: string[] = [];
+  const tell = createTroubleTeller((text) => void said.push(text));
+  tell("traces", url, error);
+  tell("metrics", url.replace("traces", "metrics"), error);
+  expect(said).toHaveLength(1);
+  return said[0] ?? "";
+};
+
+test.each([
+  [Object.assign(new Error("connect"), { code: "ECONNREFUSED" }), ": ECONNREFUSED. ", "Start the collector"],
+  [Object.assign(new Error("Unauthorized"), { code: 401 }), ": it responded 401. ", "OTEL_EXPORTER_OTLP_HEADERS"],
+  [Object.assign(new Error("Not found"), { code: 404 }), ": it responded 404. ", "the path of"],
+  [new Error("Request timed out"), ": it did not respond in time. ", "Start the collector"],
+  [undefined, ": the export failed. ", "Start the collector"],
+])("an export that fails is told once for a collector, with what to do: %s", (error, reason, advice) => {
+  const said = tellWith(error);
+  expect(said).toContain(`Cannot export traces to "https://collector:4318/v1/traces"${reason}`);
+  expect(said).toContain(advice);
+  expect(said).toMatch(/\.$/);
+});
+
+test("what a collector says, and the secrets of its url, are not told", () => {
+  const said = tellWith(Object.assign(new Error("echo of s3cret"), { code: 500, data: "s3cret" }));
+  expect(said).not.toMatch(/s3cret|passw0rd/);
+});
+
+test("an exporter that is watched answers as before", () => {
+  const failures: unknown[] = [];
+  const results = [{ code: ExportResultCode.SUCCESS }, { code: ExportResultCode.FAILED, error: new Error("no") }];
+  const exporter = {
+    export: (item: number, done: (result: (typeof results)[number]) => void) =>
+      done(results[item] ?? { code: ExportResultCode.FAILED }),
+  };
+  const heard: unknown[] = [];
+  const watched = watchExports(exporter, (error) => void failures.push(error));
+  watched.export(0, (result) => heard.push(result));
+  watched.export(1, (result) => heard.push(result));
+  expect(heard).toEqual(results);
+  expect(failures).toEqual([results[1]?.error]);
+});

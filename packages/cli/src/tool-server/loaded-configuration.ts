@@ -1,0 +1,121 @@
+import { stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { printableText } from "@wirescope/channelz/internal";
+import { createSecretRegistry, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
+import {
+  type Configuration,
+  configurationFileName,
+  createConfiguration,
+  type Finding,
+  findConfigurationFile,
+  parseConfiguration,
+  parseEnvFile,
+  readConfigurationFile,
+  type Variables,
+} from "@wirescope/tool-server/config";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
+import { requireGateway } from "../gateway-file.js";
+import type { Io } from "../io.js";
+import type { OptionValues } from "../options.js";
+import { UsageError } from "../usage-error.js";
+import type { configurationOptions } from "./server-options.js";
+
+/** A configuration that was read, and where. */
+interface ConfigurationAtHand {
+  readonly file: string;
+  readonly pluginRoot: string;
+  readonly configuration: Configuration;
+  readonly secrets: SecretRegistry;
+}
+
+/** Reads the configuration that the options name, or the usual one. Throws a UsageError where there is none, or it cannot be read. */
+export async function readConfigurationAtHand(
+  values: OptionValues<typeof configurationOptions>,
+): Promise<ConfigurationAtHand> {
+  const root = values["plugin-root"];
+  const named = values.config;
+  const next = "Options: --config <file>; --endpoint for the running gateway.";
+  const file = await (named === undefined
+    ? readable(() => findConfigurationFile(process.cwd(), root), next)
+    : fileOf(named));
+  const secrets = createSecretRegistry();
+  const text = await readable(() => readConfigurationFile(file));
+  const configuration = parseConfiguration(text, { allowInsecureLoopback: values["allow-insecure-loopback"], secrets });
+  assertReadable(configuration, file);
+  return { file, pluginRoot: resolve(root ?? dirname(file)), configuration, secrets };
+}
+
+/** The gateway of this user that runs, as the one server `gateway` of a configuration. Throws a UsageError where none runs. */
+export async function gatewayAtHand({ env }: Io): Promise<ConfigurationAtHand & { readonly variables: Variables }> {
+  const running = await requireGateway(env);
+  const secrets = createSecretRegistry();
+  const headers: Record<string, string> =
+    running.token === undefined ? {} : { Authorization: `Bearer ${running.token}` };
+  return {
+    file: "",
+    pluginRoot: process.cwd(),
+    configuration: createConfiguration({ gateway: { url: running.endpoint, headers } }, { secrets }),
+    secrets,
+    variables: env,
+  };
+}
+
+/** The file that an argument names: itself, or the usual one of a directory. */
+export async function fileOf(argument: string): Promise<string> {
+  const path = resolve(argument);
+  const isDirectory = await stat(path).then(
+    (facts) => facts.isDirectory(),
+    () => false,
+  );
+  return isDirectory ? join(path, configurationFileName) : path;
+}
+
+/** The variables of the environment, over those of the files; and what is wrong with the files. */
+export async function readVariables(
+  files: readonly string[],
+  env: Variables,
+): Promise<{ readonly variables: Variables; readonly findings: readonly Finding[] }> {
+  const read = await Promise.all(files.map(async (file) => parseEnvFile(await readConfigurationFile(file), file)));
+  return {
+    variables: Object.assign({}, ...read.map(({ variables }) => variables), env),
+    findings: read.flatMap(({ findings }) => findings),
+  };
+}
+
+/** A file that cannot be read is a wrong argument. `next` says what to do in place of reading the help. */
+export async function readable<T>(task: () => Promise<T>, next?: string): Promise<T> {
+  try {
+    return await task();
+  } catch (error) {
+    if (!ToolServerError.is(error, "CONFIGURATION_UNREADABLE")) throw error;
+    throw new UsageError(error.message, { cause: error, ...(next === undefined ? {} : { next }) });
+  }
+}
+
+/** Throws a UsageError that names the first mistake which keeps a whole configuration from being understood, and how to see all. */
+export function assertReadable({ findings }: Configuration, file: string): void {
+  const broken = findings.find(({ server, severity }) => severity === "error" && server === undefined);
+  if (broken === undefined) return;
+  const { line, column, message, fix } = broken;
+  const next = `For all problems: ${commandLine("check", file)}`;
+  throw new UsageError(`${file}:${line}:${column}: ${message} ${fix}`, { next });
+}
+
+/** What is wrong with entries that cannot be understood at all, and so are not among those of the configuration: the first for each. */
+export function lostEntries({ entries, findings }: Configuration): readonly (Finding & { readonly server: string })[] {
+  const seen = new Set(entries.map(({ name }) => name));
+  return findings.flatMap((finding) => {
+    const { server, severity } = finding;
+    if (severity !== "error" || server === undefined || seen.has(server)) return [];
+    seen.add(server);
+    return [{ ...finding, server }];
+  });
+}
+
+/** Says which lines of environment files are passed over, and why: what they should have set is missing elsewhere. */
+export function tellEnvFindings(findings: readonly Finding[], { stderr }: Pick<Io, "stderr">): void {
+  for (const { severity, file = "", line, column, message, fix } of findings) {
+    if (severity !== "error") continue;
+    stderr.write(`wirescope: ${printableText(`${file}:${line}:${column}: ${message} ${fix} The line is ignored.`)}\n`);
+  }
+}
