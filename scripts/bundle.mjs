@@ -66,7 +66,7 @@ export async function ensureBundled() {
 
 /** Changes whenever `tsc -b` built something or dependencies were installed. */
 function stateOf() {
-  const built = ["channelz", "instrument", "tool-server", "gateway", "cli"].map((name) =>
+  const built = ["channelz", "instrument", "tool-server", "gateway", "quirks", "cli"].map((name) =>
     join(root, "packages", name, "dist", ".tsbuildinfo"),
   );
   const scripts = ["bundle.mjs", "sdk-shims.mjs", "undici-client.cjs"].map((name) => join(root, "scripts", name));

@@ -19,7 +19,7 @@ const packageDirections = {
   "tool-server": { quirks: "test" },
   instrument: { channelz: "value", "tool-server": "type" },
   gateway: { instrument: "value", channelz: "value", "tool-server": "value" },
-  cli: { gateway: "value", instrument: "value", channelz: "value", "tool-server": "value" },
+  cli: { gateway: "value", instrument: "value", channelz: "value", "tool-server": "value", quirks: "value" },
   ui: { channelz: "/client", gateway: "/admin" },
 };
 

@@ -1,3 +1,4 @@
+export type { ConsentPage } from "./authorization-server/authorize.js";
 export {
   type HostileAuthorizationServer,
   type HostileAuthorizationServerOptions,

@@ -14,6 +14,8 @@ export interface LocalServer {
 export interface LocalServerOptions {
   /** Default: one that is free. */
   readonly port?: number | undefined;
+  /** How many requests are kept; the oldest are dropped first. Default: all. */
+  readonly maxRequests?: number | undefined;
   /** Told of each request before it is answered. */
   readonly onRequest?: ((request: LoggedRequest) => void) | undefined;
 }
@@ -24,6 +26,7 @@ export async function startLocalServer(
   respond: (request: LoggedRequest) => Promise<Answer> | Answer,
 ): Promise<LocalServer> {
   const requests: LoggedRequest[] = [];
+  const { maxRequests = Number.POSITIVE_INFINITY } = options;
   const server = createServer();
   await listen(server, options.port ?? 0);
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -31,6 +34,7 @@ export async function startLocalServer(
     try {
       const request = await readRequest(incoming, origin);
       requests.push(request);
+      if (requests.length > maxRequests) requests.shift();
       options.onRequest?.(request);
       sendAnswer(response, await respond(request));
     } catch {

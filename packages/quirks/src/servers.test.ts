@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
+import { startHostileAuthorizationServer } from "./authorization-server/hostile-authorization-server.js";
 import { isQuirk, type Quirk, quirkTable } from "./quirk-table.js";
 import { type QuirksOptions, startQuirks } from "./start-quirks.js";
 
@@ -132,4 +133,34 @@ test("tokens end when their time is over, and a scope may be needed", async () =
 test("what is no switch is told apart", () => {
   expect(isQuirk("metadata-html")).toBe(true);
   for (const name of ["toString", "metadata", ""]) expect(isQuirk(name)).toBe(false);
+});
+
+test("an authorization server with a consent page asks first, and sends the decision back to the client", async () => {
+  const consentPage = {
+    headers: { "content-type": "text/html" },
+    render: (query: URLSearchParams) => `Allow ${query.get("scope")}?`,
+  };
+  const server = await startHostileAuthorizationServer({ consentPage, maxRequests: 1 });
+  onTestFinished(server.close);
+  const body = JSON.stringify({ redirect_uris: [redirectUri] });
+  const headers = { "content-type": "application/json" };
+  const registered = await fetch(`${server.origin}/register`, { method: "POST", headers, body });
+  const { client_id: clientId } = (await registered.json()) as { client_id: string };
+  const query = new URLSearchParams({
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    scope: "notes:read",
+    state: "s",
+  });
+  const url = `${server.origin}/authorize?${query}`;
+  expect(await (await fetch(url)).text()).toBe("Allow notes:read?");
+  const decide = async (decision: string): Promise<URLSearchParams> => {
+    const form = new URLSearchParams({ decision });
+    const response = await fetch(url, { method: "POST", body: form, redirect: "manual" });
+    expect(response.status).toBe(303);
+    return new URL(response.headers.get("location") ?? "").searchParams;
+  };
+  expect((await decide("deny")).get("error")).toBe("access_denied");
+  expect((await decide("allow")).get("code")).toMatch(/^code-/);
+  expect(server.requests).toHaveLength(1);
 });

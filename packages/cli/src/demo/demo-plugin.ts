@@ -3,10 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { packageRoot } from "../version.js";
-import { type DemoAuthorizationServer, startAuthorizationServer } from "./servers/authorization-server.js";
 import type { HttpToolServer } from "./servers/http-tool-server.js";
 import { expiredToken, startLedgerServer } from "./servers/ledger-server.js";
-import { startNotesServer } from "./servers/notes-server.js";
+import { startDemoAuthorizationServer, startNotesServer } from "./servers/notes-server.js";
 import { startWeatherServer } from "./servers/weather-server.js";
 
 /** A plugin with tool servers of every kind, on this machine, in a folder of its own that goes away with it. */
@@ -29,7 +28,7 @@ console.log(JSON.stringify({ "X-Timestamp": time, "X-Signature": signature }));
 
 /** Starts the servers and writes the configuration that leads to them. */
 export async function openDemoPlugin(): Promise<DemoPlugin> {
-  const authorization: DemoAuthorizationServer = await startAuthorizationServer();
+  const authorization = await startDemoAuthorizationServer();
   const weather = await startWeatherServer();
   const [notes, ledger] = await Promise.all([startNotesServer(authorization), startLedgerServer()]);
   const servers: readonly Pick<HttpToolServer, "close">[] = [weather, notes, ledger, authorization];

@@ -4,17 +4,25 @@ import type { Quirk } from "../quirk-table.js";
 import type { ClientBook } from "./client-book.js";
 import { grantOf, type TokenBook } from "./token-book.js";
 
+/** The page on which a person allows or denies a request. Its form posts `decision=allow`, or another value, to the same URL. */
+export interface ConsentPage {
+  readonly headers: Readonly<Record<string, string>>;
+  render(query: URLSearchParams): string;
+}
+
 export interface AuthorizeParts {
   readonly quirks: ReadonlySet<Quirk>;
   readonly issuer: string;
   readonly clients: ClientBook;
   readonly tokens: TokenBook;
+  readonly consentPage: ConsentPage | undefined;
 }
 
 const page = { "content-type": "text/html" };
 
-/** The answer of the authorization endpoint. Nobody is asked: whoever comes has signed in and agreed. */
-export function authorize({ quirks, issuer, clients, tokens }: AuthorizeParts, request: LoggedRequest): Answer {
+/** The response of the authorization endpoint. Without a consent page, everybody is signed in and has agreed. */
+export function authorize(parts: AuthorizeParts, request: LoggedRequest): Answer {
+  const { quirks, issuer, clients, tokens, consentPage } = parts;
   const { query } = request;
   const has = (quirk: Quirk): boolean => quirks.has(quirk);
   const redirectUri = query.get("redirect_uri") ?? "";
@@ -23,6 +31,9 @@ export function authorize({ quirks, issuer, clients, tokens }: AuthorizeParts, r
   const isKnown = client.redirectUris === "any" || client.redirectUris.includes(redirectUri);
   const back = isKnown ? parseUrl(redirectUri) : undefined;
   if (back === undefined) return [400, "<h1>redirect_uri did not match</h1>", page];
+  const isPost = request.method === "POST";
+  if (consentPage !== undefined && !isPost) return [200, consentPage.render(query), consentPage.headers];
+  const isDenied = consentPage !== undefined && request.form.get("decision") !== "allow";
   const state = query.get("state") ?? "";
   back.searchParams.set("state", has("answer-wrong-state") ? `${state}x` : state);
   const isWrong = has("answer-wrong-issuer") || has("answer-error-wrong-issuer");
@@ -30,7 +41,7 @@ export function authorize({ quirks, issuer, clients, tokens }: AuthorizeParts, r
     const named = has("answer-issuer-normalized") ? `${issuer}/` : issuer;
     back.searchParams.set("iss", isWrong ? "https://evil.example" : named);
   }
-  if (has("answer-denied") || has("answer-error-wrong-issuer") || has("answer-script")) {
+  if (isDenied || has("answer-denied") || has("answer-error-wrong-issuer") || has("answer-script")) {
     const words = has("answer-script") ? "<script>alert(document.domain)</script>" : "The person said no.";
     back.searchParams.set("error", "access_denied");
     back.searchParams.set("error_description", words);
@@ -39,7 +50,7 @@ export function authorize({ quirks, issuer, clients, tokens }: AuthorizeParts, r
     back.searchParams.append("code", tokens.keepCode({ grant: grantOf(request), challenge, redirectUri }));
     if (has("answer-twice-code")) back.searchParams.append("code", "another");
   }
-  return [302, "", { location: back.href }];
+  return [isPost ? 303 : 302, "", { location: back.href }];
 }
 
 function parseUrl(text: string): URL | undefined {

@@ -2,7 +2,7 @@ import type { Answer } from "../answer.js";
 import { type LocalServer, type LocalServerOptions, startLocalServer } from "../local-server.js";
 import type { LoggedRequest } from "../logged-request.js";
 import type { Quirk } from "../quirk-table.js";
-import { authorize } from "./authorize.js";
+import { authorize, type ConsentPage } from "./authorize.js";
 import { clientIdOf, createClientBook } from "./client-book.js";
 import { answerMetadata, type MetadataFacts, serverMetadata } from "./server-metadata.js";
 import { createTokenBook } from "./token-book.js";
@@ -37,6 +37,8 @@ export interface HostileAuthorizationServerOptions extends LocalServerOptions {
   readonly path?: string | undefined;
   /** The scopes that it says to know. */
   readonly scopes?: readonly string[] | undefined;
+  /** Asks a person to allow or deny each sign-in. Default: all are allowed without asking. */
+  readonly consentPage?: ConsentPage | undefined;
   /** Where redirects lead that lead away. Default: an address where nobody is. */
   readonly elsewhere?: string | undefined;
 }
@@ -45,7 +47,7 @@ export interface HostileAuthorizationServerOptions extends LocalServerOptions {
 export async function startHostileAuthorizationServer(
   options: HostileAuthorizationServerOptions = {},
 ): Promise<HostileAuthorizationServer> {
-  const { path: base = "", elsewhere = nowhere } = options;
+  const { path: base = "", elsewhere = nowhere, consentPage } = options;
   const quirks = new Set(options.quirks);
   const clients = createClientBook(quirks);
   const tokens = createTokenBook(quirks, () => self.lifetimeS);
@@ -69,7 +71,7 @@ export async function startHostileAuthorizationServer(
       case "/moved":
         return [200, serverMetadata(facts)];
       case "/authorize":
-        return authorize({ quirks, issuer, clients, tokens }, request);
+        return authorize({ quirks, issuer, clients, tokens, consentPage }, request);
       case "/token":
         if (quirks.has("token-redirects-away")) return [307, "", { location: elsewhere }];
         await self.beforeToken?.();

@@ -1,7 +1,6 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { answering } from "./answering.js";
 import { answerRequest, type DemoTool } from "./tool-set.js";
 
 /** What a server says to a request that it does not accept. */
@@ -10,7 +9,7 @@ export interface Refusal {
   readonly challenge: string;
 }
 
-export interface HttpToolServerOptions {
+interface HttpToolServerOptions {
   readonly name: string;
   readonly tools: readonly DemoTool[];
   /** Judges a request before it is answered; undefined lets it pass. */
@@ -59,5 +58,18 @@ export async function startHttpToolServer(options: HttpToolServerOptions): Promi
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
+  };
+}
+
+/** Answers requests, and 400 to those that cannot be understood: whoever sends them must not end the demonstration. */
+export function answering(
+  answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+): RequestListener {
+  return (request, response) => {
+    request.on("error", () => {});
+    answer(request, response).catch(() => {
+      if (!response.headersSent) response.writeHead(400);
+      response.end();
+    });
   };
 }

@@ -1,9 +1,54 @@
+import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { DemoAuthorizationServer } from "./authorization-server.js";
+import { type ConsentPage, type HostileAuthorizationServer, startHostileAuthorizationServer } from "@wirescope/quirks";
 import { type HttpToolServer, type Refusal, startHttpToolServer } from "./http-tool-server.js";
 
+const style = `body{font:1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem}
+button{font:inherit;padding:.5rem 1rem;margin-right:.5rem}`;
+const styleHash = createHash("sha256").update(style).digest("base64");
+
+/** The page on which a person allows a sign-in. The requested scopes are escaped. */
+const consentPage: ConsentPage = {
+  headers: {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-store",
+    "content-security-policy": `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'`,
+  },
+  render(asked: URLSearchParams): string {
+    const scopes = (asked.get("scope") ?? "").split(" ").filter((scope) => scope !== "");
+    return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Sign in to the demonstration</title><style>${style}</style></head>
+<body><h1>Sign in to the demonstration</h1>
+<p>Wirescope asks for access to the notes, with these scopes:</p>
+<ul>${scopes.map((scope) => `<li>${escapeHtml(scope)}</li>`).join("")}</ul>
+<form method="post"><button name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></form>
+</body></html>
+`;
+  },
+};
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** How long an access token is valid: short, so that a refresh can be watched. */
+const lifetimeS = 120;
+
+/** The authorization server of the demonstration: everybody who presses the button is signed in. */
+export async function startDemoAuthorizationServer(): Promise<HostileAuthorizationServer> {
+  const server = await startHostileAuthorizationServer({
+    scopes: ["notes:read", "notes:write"],
+    consentPage,
+    maxRequests: 0,
+  });
+  server.lifetimeS = lifetimeS;
+  return server;
+}
+
 /** A server behind OAuth: to read asks for one permission, to write for one more. */
-export function startNotesServer(authorization: DemoAuthorizationServer): Promise<HttpToolServer> {
+export function startNotesServer(
+  authorization: Pick<HostileAuthorizationServer, "issuer" | "scopesOf">,
+): Promise<HttpToolServer> {
   const notes: string[] = ["Buy a kite."];
   let metadata = "";
   const challenge = (error: string, scope: string): string =>

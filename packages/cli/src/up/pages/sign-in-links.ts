@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { HttpHandler } from "@wirescope/gateway";
-import type { Gateway, GatewaySignIn } from "@wirescope/gateway/internal";
+import type { GatewaySignIn, HttpHandler } from "@wirescope/gateway";
+import type { Gateway } from "@wirescope/gateway/internal";
 import type { Io } from "../../io.js";
 import type { OptionValues } from "../../options.js";
 import { hasBrowser, openBrowser } from "../../tool-server/open-browser.js";
