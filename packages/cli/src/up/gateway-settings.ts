@@ -22,7 +22,7 @@ interface GatewaySettings {
 const noSettings: GatewaySettings = { tools: {}, limits: {} };
 
 /** Every limit of the gateway, with its line in docs/reference.md. */
-const gatewayLimits: Readonly<Record<keyof GatewayLimits, string>> = {
+export const gatewayLimits: Readonly<Record<keyof GatewayLimits, string>> = {
   messageBytes: "bytes of a message from a client",
   sessions: "legacy sessions at once; at the limit, the session that was idle longest is closed",
   sessionIdleMs: "milliseconds until a session without a stream or request is closed",
