@@ -60,14 +60,15 @@ const folderDirections = {
   "tool-server": {
     secrets: [],
     process: ["secrets"],
-    "errors.ts": ["process"],
+    causes: [],
+    "errors.ts": ["process", "causes"],
     files: [],
     "diagnostics.ts": ["secrets", "errors.ts"],
     config: ["secrets", "process", "errors.ts", "files"],
     trust: ["process", "errors.ts", "files", "config"],
     http: ["secrets", "process", "errors.ts", "diagnostics.ts", "config"],
     "auth/vault": ["secrets", "process", "errors.ts", "files"],
-    "auth/credentials": ["secrets", "process", "errors.ts", "diagnostics.ts", "config"],
+    "auth/credentials": ["causes", "secrets", "process", "errors.ts", "diagnostics.ts", "config"],
     "auth/oauth": [
       "secrets",
       "process",
@@ -79,7 +80,7 @@ const folderDirections = {
       "auth/credentials",
     ],
     // Its index.ts alone.
-    auth: ["auth/vault", "auth/credentials", "auth/oauth"],
+    auth: ["causes", "auth/vault", "auth/credentials", "auth/oauth"],
     "connection/rpc": ["errors.ts"],
     "connection/transports": below,
     connection: ["process", "errors.ts", "diagnostics.ts", "connection/rpc", "connection/transports"],

@@ -78,10 +78,10 @@ test("[TS-SEC-6] [TS-D-WHY-6] [TS-D-WHY-7] the gateway explains 401 and a static
     notes: { type: "http", url: world.tool.url, headers: { Authorization: "Bearer ${NOTES_TOKEN}" } },
   });
   const env = { ...world.env, NOTES_TOKEN: token };
-  const nothing = /^✗ bare: The server wants a credential, and the entry has none\. \(nothing-sent, found\)\n/;
+  const nothing = /^✗ bare: The server requires a credential, but the entry has none\. \(credential-missing, found\)\n/;
   const note = (more: string): RegExp =>
     new RegExp(
-      `^✓ notes works\\.\\n\\nNote: The server offers a sign-in by OAuth, with ${world.authorization.issuer}\\..*\\n.*: Remove Authorization from the headers of the entry, then sign in\\.\\n    wirescope login notes ${more}\\n`,
+      `^✓ notes works\\.\\n\\nNote: The server supports OAuth with ${world.authorization.issuer}\\..*\\n.*: Remove Authorization from the headers of the entry, then sign in\\.\\n    wirescope login notes ${more}\\n`,
     );
   expect((await world.run(["why", "bare", "--trust"], { env })).stdout).toMatch(nothing);
   const alone = await world.run(["why", "notes", "--trust"], { env });

@@ -61,7 +61,7 @@ const bearer = (origin: string) => ({
 });
 
 describe("why", () => {
-  test("[TS-ERR-2] tells the likely cause first, its evidence, the command that mends it, then the walk", async () => {
+  test("[TS-ERR-2] prints the likely cause first, its evidence, the command that fixes it, then the steps", async () => {
     user.configure({ api: bearer(await refusing(401)) });
     const token = tokenThatExpired();
     const { code, stdout, stderr } = await run(why("api"), { API_TOKEN: token });
@@ -70,9 +70,9 @@ describe("why", () => {
     expect(lines[0]).toBe("✗ api: The token has expired. (token-expired, found)");
     expect(stdout).toContain("The token in Authorization (from API_TOKEN) expired at 2023-11-14T23:13:20Z");
     expect(lines.indexOf("    export API_TOKEN=…")).toBeGreaterThan(0);
-    expect(lines.indexOf("    export API_TOKEN=…")).toBeLessThan(lines.indexOf("The walk:"));
-    expect(stdout).toMatch(/ {2}✓ configuration +\S*\.mcp\.json:3: An entry of the type http\./);
-    expect(stdout).toMatch(/ {2}✗ credential +The server answered 401 to the headers of the entry\./);
+    expect(lines.indexOf("    export API_TOKEN=…")).toBeLessThan(lines.indexOf("Steps:"));
+    expect(stdout).toMatch(/ {2}✓ configuration +\S*\.mcp\.json:3: Entry of type http\./);
+    expect(stdout).toMatch(/ {2}✗ credential +The server returned 401 to the headers of the entry\./);
     expect(stdout).toMatch(/ {2}- protocol\n$/);
     expect(stdout).not.toContain(token);
   });
@@ -92,16 +92,16 @@ describe("why", () => {
     const explained = JSON.parse(stdout);
     expect(code).toBe(1);
     expect(explained).toMatchObject({ server: "api", type: "http", isWell: false });
-    expect(explained.causes[0]).toMatchObject({ cause: "permission-missing", weight: 0.5 });
+    expect(explained.causes[0]).toMatchObject({ code: "permission-missing", weight: 0.5 });
     expect(explained.steps[0]).toMatchObject({ step: "configuration", outcome: "ok" });
     expect(stdout).not.toContain("a-token-of-mine");
   });
 
-  test("exits with 0 where all is well", async () => {
+  test("exits with 0 if the server works", async () => {
     user.configure({ everything });
     const { code, stdout } = await run(why("everything"));
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^✓ everything works\.\n\nThe walk:\n/);
+    expect(stdout).toMatch(/^✓ everything works\.\n\nSteps:\n/);
     expect(stdout).toMatch(/✓ protocol +\S.*, protocol 20\d\d-\d\d-\d\d .*; \d+ tools\./);
   });
 
@@ -110,12 +110,12 @@ describe("why", () => {
     user.configure({ local: { command: process.execPath, args: ["-e", "fs.writeFileSync('ran', '')"] } });
     const { code, stdout } = await run(["why", "local", "--config", user.file]);
     expect(code).toBe(1);
-    expect(stdout).toContain("✗ local: Nobody approved the entry yet. (not-approved, found)");
+    expect(stdout).toContain("✗ local: The entry is not approved yet. (not-approved, found)");
     expect(stdout).toContain(`    wirescope trust local --config ${user.file}\n`);
     expect(() => readFileSync(witness)).toThrow();
   });
 
-  test("names the servers that there are where there is none of the name", async () => {
+  test("suggests a similar name for an unknown server", async () => {
     user.configure({ everything });
     const { code, stderr } = await run(why("evrything"));
     expect(code).toBe(2);
@@ -128,14 +128,14 @@ describe("why", () => {
     user.configure({ api: bearer(await refusing(401)) });
     const { stderr } = await run(why("api", "--debug"), { API_TOKEN: "a-token-of-mine" });
     expect(stderr).toMatch(
-      /api: POST http:\S+\/mcp with Authorization: Bearer \[redacted\] was answered with 401; it asks for: Bearer error="invalid_token"/,
+      /api: POST http:\S+\/mcp with Authorization: Bearer \[redacted\] returned 401; challenge: Bearer error="invalid_token"/,
     );
     expect(stderr).not.toContain("a-token-of-mine");
   });
 });
 
 describe("401 to an entry without a credential", () => {
-  /** A server that answers 401 at each path, also where metadata would be, or `elsewhere` there. */
+  /** A server that returns 401 at /mcp, and `elsewhere` at all other paths. */
   const refusingAll = (challenge: Record<string, string>, elsewhere = 404) =>
     serve(({ url }, response) => void response.writeHead(url === "/mcp" ? 401 : elsewhere, challenge).end());
 
@@ -144,18 +144,18 @@ describe("401 to an entry without a credential", () => {
     ["sse", "says nothing", {}, 404],
     ["http", "refuses metadata too", {}, 401],
     ["sse", "refuses metadata too", {}, 401],
-    ["http", "is in trouble at the places of metadata", {}, 503],
+    ["http", "fails at the metadata urls", {}, 503],
     ["http", "asks for Bearer, without any metadata", { "www-authenticate": 'Bearer realm="api"' }, 404],
     ["sse", "asks for Bearer, without any metadata", { "www-authenticate": 'Bearer realm="api"' }, 401],
     ["http", "asks for Basic", { "www-authenticate": "Basic" }, 404],
   ] as const)(
-    "[TS-ERR-2] [TS-D-WHY-6] by a server of type %s that %s is nothing-sent",
+    "[TS-ERR-2] [TS-D-WHY-6] by a server of type %s that %s is credential-missing",
     async (type, _, challenge, elsewhere) => {
       user.configure({ api: { type, url: `${await refusingAll(challenge, elsewhere)}/mcp` } });
       const { code, stdout } = await run(why("api"));
       expect({ code, title: stdout.split("\n")[0] }).toEqual({
         code: 1,
-        title: "✗ api: The server wants a credential, and the entry has none. (nothing-sent, found)",
+        title: "✗ api: The server requires a credential, but the entry has none. (credential-missing, found)",
       });
       const isBasic = Object.values(challenge).includes("Basic");
       const value = isBasic ? "Basic ${BASIC_CREDENTIALS}" : "Bearer ${API_TOKEN}";
@@ -172,27 +172,27 @@ describe("401 to a token in another header than the server asks for", () => {
     const { code, stdout } = await run(why("api"), { API_TOKEN: "a-token-of-mine" });
     expect({ code, title: stdout.split("\n")[0] }).toEqual({
       code: 1,
-      title: "✗ api: The token is in another header than the server asks for. (wrong-header, found)",
+      title: "✗ api: The token is in another header than the server requires. (wrong-header, found)",
     });
     expect(stdout).toContain(
-      "  The server asks for Authorization: Bearer, and the token is in X-Auth-Token (from API_TOKEN).",
+      "  The server asks for Authorization: Bearer, but the token is in X-Auth-Token (from API_TOKEN).",
     );
     expect(stdout).toContain('    "Authorization": "Bearer ${API_TOKEN}"\n');
     expect(stdout).not.toContain("a-token-of-mine");
   });
 });
 
-describe("a server that signs in by OAuth", () => {
-  /** A tool server and its authorization server in one, of which nothing but the metadata is asked. */
+describe("a server with OAuth", () => {
+  /** A tool server and its authorization server in one, which serves only metadata. */
   const start = (more: Record<string, unknown> = {}) =>
     serve(({ url = "" }, response, origin) => {
-      const answer = (value: unknown): void => {
+      const respond = (value: unknown): void => {
         response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value));
       };
       if (url === "/.well-known/oauth-protected-resource/mcp") {
-        answer({ resource: `${origin}/mcp`, authorization_servers: [origin] });
+        respond({ resource: `${origin}/mcp`, authorization_servers: [origin] });
       } else if (url === "/.well-known/oauth-authorization-server") {
-        answer({
+        respond({
           issuer: origin,
           authorization_endpoint: `${origin}/authorize`,
           token_endpoint: `${origin}/token`,
@@ -201,54 +201,56 @@ describe("a server that signs in by OAuth", () => {
           ...more,
         });
       } else {
-        const place = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
-        response.writeHead(401, { "www-authenticate": `Bearer ${place}` }).end();
+        const parameter = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
+        response.writeHead(401, { "www-authenticate": `Bearer ${parameter}` }).end();
       }
     });
 
-  test("is told to be signed in to", async () => {
+  test("requires a sign-in", async () => {
     user.configure({ notes: { type: "http", url: `${await start()}/mcp` } });
     const { code, stdout, stderr } = await run(why("notes", "--debug", "--profile", "work"));
     expect(code).toBe(1);
-    expect(stdout).toContain("✗ notes: Nobody has signed in yet. (sign-in-needed, found)");
+    expect(stdout).toContain("✗ notes: Sign-in required. (sign-in-needed, found)");
     expect(stdout).toContain(
       `wirescope login notes --config ${user.file} --allow-insecure-loopback --profile work --vault memory`,
     );
     expect(stdout).toMatch(/✓ authorization-server +http:/);
-    expect(stderr).toMatch(/notes: http:\S+\/\.well-known\/oauth-authorization-server: it is there/);
+    expect(stderr).toMatch(/notes: http:\S+\/\.well-known\/oauth-authorization-server: found/);
   });
 
-  test("is held against the demands of the protocol by check --live", async () => {
+  test("is checked against the requirements of the protocol by check --live", async () => {
     user.configure({ notes: { type: "http", url: `${await start()}/mcp` } });
     const check = ["check", user.file, "--live", "--trust", "--allow-insecure-loopback"];
     const { code, stdout } = await run(check);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/1 server, 2 notes\n\nnotes \(http\)\n {2}✓ it can be reached\n/);
-    expect(stdout).toContain("✓ PKCE with S256 is offered");
-    expect(stdout).toContain("✓ there is a way to a client");
-    expect(stdout).toContain("- there is a token that the server accepts");
+    expect(stdout).toMatch(/1 server, 2 notes\n\nnotes \(http\)\n {2}✓ the host is reachable\n/);
+    expect(stdout).toContain("✓ PKCE with S256 is supported");
+    expect(stdout).toContain("✓ a client is registered or can be");
+    expect(stdout).toContain("- the server accepts the stored token");
     const json = await run([...check, "--json"]);
-    expect(JSON.parse(json.stdout).live[0].demands.length).toBeGreaterThan(10);
+    expect(JSON.parse(json.stdout).live[0].requirements.length).toBeGreaterThan(10);
   });
 
-  test("fails check --live where it does not meet them", async () => {
+  test("fails check --live if it does not meet them", async () => {
     user.configure({
       notes: { type: "http", url: `${await start({ code_challenge_methods_supported: undefined })}/mcp` },
     });
     const { code, stdout } = await run(["check", user.file, "--live", "--trust", "--allow-insecure-loopback"]);
     expect(code).toBe(1);
-    expect(stdout).toContain("✗ PKCE with S256 is offered");
+    expect(stdout).toContain("✗ PKCE with S256 is supported");
   });
 });
 
 describe("check --live", () => {
-  test("walks each server, and says of each what it meets", async () => {
+  test("checks each server and lists the requirements that it meets", async () => {
     user.configure({ everything, api: bearer(await refusing(401)) });
     const argv = ["check", user.file, "--live", "--trust", "--allow-insecure-loopback"];
     const { code, stdout } = await run(argv, { API_TOKEN: "a-token-of-mine" });
     expect(code).toBe(1);
-    expect(stdout).toMatch(/\neverything \(stdio\)\n {2}✓ the command is found and can be run\n/);
-    expect(stdout).toContain("✗ the credential is accepted\n      It answered 401 to the headers of the entry.\n");
+    expect(stdout).toMatch(/\neverything \(stdio\)\n {2}✓ the command exists and is executable\n/);
+    expect(stdout).toContain(
+      "✗ the credential is accepted\n      The server returned 401 to the headers of the entry.\n",
+    );
     expect(stdout).toContain("    export API_TOKEN=…\n");
     expect(stdout).not.toContain("a-token-of-mine");
   });

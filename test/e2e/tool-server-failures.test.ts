@@ -48,7 +48,7 @@ describe("headers", () => {
     const error = await failureOf(connection.connect());
     expect(error.code).toBe("UNAUTHORIZED");
     expect(error.message).toContain("API_TOKEN");
-    expect(error.details.findings?.length).toBeGreaterThan(0);
+    expect(error.details.causes?.length).toBeGreaterThan(0);
     expect(new Set(server.requests.map(({ authorization }) => authorization))).toEqual(
       new Set(["Bearer stale-token-0815"]),
     );

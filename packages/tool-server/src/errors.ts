@@ -1,5 +1,6 @@
+import type { Cause } from "./causes/cause.js";
+import type { RefusalEvidence } from "./causes/refusal-evidence.js";
 import type { ProcessExit } from "./process/process-outcome.js";
-import type { RefusalFinding } from "./refusal-finding.js";
 
 /** Every way in which this package fails. `docs/errors.md` explains each code and what to do about it. */
 export type ToolServerErrorCode =
@@ -92,8 +93,10 @@ export interface ToolServerErrorDetails {
   readonly status?: number | undefined;
   /** Whether the request may have reached the server; where it is false, sending it again is safe. */
   readonly wasSent?: boolean | undefined;
-  /** What may be behind a 401 or 403, the likeliest first. */
-  readonly findings?: readonly RefusalFinding[] | undefined;
+  /** The possible causes of a 401 or 403, the likeliest first. `why` uses the same table of causes. */
+  readonly causes?: readonly Cause[] | undefined;
+  /** What is known about a 401 or 403. */
+  readonly refusal?: RefusalEvidence | undefined;
   /** How far a connection had come when it failed. */
   readonly connecting?: ConnectingDetails | undefined;
   /** The variable whose value cannot be used. */

@@ -7,13 +7,13 @@ import {
   type NeededPermissions,
   scopesUndocumented,
 } from "@wirescope/tool-server/config";
-import type { Cause, Demand, Explanation } from "@wirescope/tool-server/why";
+import type { Cause, Explanation, Requirement } from "@wirescope/tool-server/why";
 import type { Screen } from "../output/screen.js";
 import { wrap } from "../output/text-layout.js";
 import type { ExplainableServers } from "../why/explain-configured.js";
 import { markOf } from "../why/mark.js";
 
-/** Walks each server of a configuration, all at once. One that cannot be found in it any more is left out. */
+/** Diagnoses all servers of a configuration in parallel. A server that is no longer in it is left out. */
 export async function walkAll(servers: ExplainableServers): Promise<Explanation[]> {
   const names = servers.configuration.entries.map(({ name }) => name);
   const walks = await Promise.allSettled(names.map((name) => servers.explain(name)));
@@ -24,56 +24,56 @@ export async function walkAll(servers: ExplainableServers): Promise<Explanation[
   });
 }
 
-/** Whether a server meets all that is demanded of it. One that could not be walked does not. */
-export function isMet({ demands }: Explanation): boolean {
-  const outcomes = demands.map(({ outcome }) => outcome);
+/** Whether a server meets all requirements. One that could not be diagnosed does not. */
+export function isMet({ requirements }: Explanation): boolean {
+  const outcomes = requirements.map(({ outcome }) => outcome);
   return outcomes.includes("ok") && !outcomes.includes("failed");
 }
 
-/** What could be better about each server, as findings at the fields that have to change. */
+/** Possible improvements of each server, as findings at the fields to change. */
 export function judgeNotes(explanations: readonly Explanation[], entries: readonly Entry[]): Finding[] {
   return explanations.flatMap(({ server, notes }) => {
     const entry = entries.find(({ name }) => name === server);
     if (entry === undefined) return [];
     return notes.map(
-      ({ message, mend: { what, command, place = entry } }): Finding => ({
+      ({ problem, fix: { advice, command, position = entry } }): Finding => ({
         code: "oauth-preferred",
         severity: "note",
-        message: `${JSON.stringify(server)}: ${message}`,
-        fix: command === undefined ? what : `${what} Run: ${command}`,
+        message: `${JSON.stringify(server)}: ${problem}`,
+        fix: command === undefined ? advice : `${advice} Run: ${command}`,
         path: entry.path,
-        line: place.line,
-        column: place.column,
+        line: position.line,
+        column: position.column,
         server,
       }),
     );
   });
 }
 
-/** The demands of each server as a checklist. */
+/** The requirements of each server as a checklist. */
 export function renderLive(explanations: readonly Explanation[], screen: Screen): string[] {
   const { palette } = screen;
   return explanations.flatMap((explanation) => {
-    const { server, type, demands, causes } = explanation;
+    const { server, type, requirements, causes } = explanation;
     const title = palette.strong(`${printableText(server)} (${type ?? "unknown"})`);
     const [cause] = causes;
     const next = isMet(explanation) || cause === undefined ? [] : renderNext(cause, screen);
-    return ["", title, ...demands.flatMap((demand) => renderDemand(demand, screen)), ...next];
+    return ["", title, ...requirements.flatMap((requirement) => renderRequirement(requirement, screen)), ...next];
   });
 }
 
-function renderDemand({ demand, outcome, evidence }: Demand, { palette, width }: Screen): string[] {
+function renderRequirement({ requirement, outcome, evidence }: Requirement, { palette, width }: Screen): string[] {
   const [first, ...rest] = evidence.map((line) => printableText(line));
-  const head = `  ${markOf(outcome, palette)} ${demand}`;
+  const head = `  ${markOf(outcome, palette)} ${requirement}`;
   const lines = outcome === "failed" ? [first, ...rest] : [first];
   return [head, ...lines.flatMap((line) => (line === undefined ? [] : wrap(line, width, "      ").map(palette.faint)))];
 }
 
-function renderNext({ message, mend }: Cause, { palette, width }: Screen): string[] {
+function renderNext({ problem, fix }: Cause, { palette, width }: Screen): string[] {
   return [
-    ...wrap(printableText(message), width, "  "),
-    ...wrap(printableText(`→ ${mend.what}`), width, "  ").map(palette.good),
-    ...(mend.command === undefined ? [] : [`    ${palette.strong(printableText(mend.command))}`]),
+    ...wrap(printableText(problem), width, "  "),
+    ...wrap(printableText(`→ ${fix.advice}`), width, "  ").map(palette.good),
+    ...(fix.command === undefined ? [] : [`    ${palette.strong(printableText(fix.command))}`]),
   ];
 }
 

@@ -58,7 +58,7 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
   const { variables, findings } = await readable(() => readVariables(envFiles, io.env));
   tellEnvFindings(findings, io);
   const ca = readPem(values.ca, "--ca");
-  const answerMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
+  const responseMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
   const safeIo = redactingIo(io, secrets);
   const stopDebugging = values.debug ? printDebug(safeIo, channelPrefix) : () => {};
   const overrides = readOAuthFile(io);
@@ -79,8 +79,8 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
         secrets,
         ca,
         sandbox: sandboxSettings(io),
-        answerMs,
-        totalMs: answerMs === undefined ? undefined : answersInAWalk * answerMs,
+        responseMs,
+        totalMs: responseMs === undefined ? undefined : answersInAWalk * responseMs,
         allowInsecureLoopback: values["allow-insecure-loopback"],
         commandArguments: configurationArguments(values),
         signInArguments: signInArguments(values),

@@ -8,11 +8,11 @@ const explanation: Explanation = {
   type: "http",
   isWell: false,
   causes: [
-    { cause: "wrong-path", weight: 0.95, message: "There is none.", evidence: [], mend: { what: "Correct the path." } },
+    { code: "wrong-path", weight: 0.95, problem: "No server.", evidence: [], fix: { advice: "Correct the path." } },
   ],
   notes: [],
   steps: [{ step: "configuration", outcome: "ok", evidence: ["An entry."] }],
-  demands: [],
+  requirements: [],
   permissions: undefined,
 };
 
@@ -21,11 +21,11 @@ function linesIn(columns: number | undefined): string[] {
   return renderExplanation(explanation, createScreen({ stdout, stderr: stdout, env: {}, now: () => new Date() }, true));
 }
 
-test("the title stands in a line, with how sure it is", () => {
+test("prints the title on one line, with the likelihood of the cause", () => {
   expect(linesIn(undefined)[0]).toBe("✗ tickets: The server is at another path. (wrong-path, found)");
 });
 
-test("in a narrow terminal the title is broken as the rest is", () => {
+test("wraps the title in a narrow terminal", () => {
   expect(linesIn(50).slice(0, 2)).toEqual(["✗ tickets: The server is at another path.", "  (wrong-path, found)"]);
   expect(linesIn(30).slice(0, 2)).toEqual(["✗ tickets: The server is at", "  another path."]);
   for (const columns of [30, 50]) expect(linesIn(columns).filter((line) => line.length > columns)).toEqual([]);

@@ -120,7 +120,7 @@ test("[TS-D-ADMIN-7] Explain walks a server with what the gateway knows: its val
   expect(untrusted).toMatchObject({ server: "tools", well: false });
   expect(untrusted.causes[0]).toMatchObject({
     code: "not-approved",
-    mend: { command: expect.stringContaining("wirescope trust tools") },
+    fix: { command: expect.stringContaining("wirescope trust tools") },
   });
   const { fingerprint } = await admin.getApproval({ server: "tools" });
   await admin.approve({ server: "tools", fingerprint });

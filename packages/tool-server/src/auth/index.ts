@@ -1,3 +1,5 @@
+export type { Cause, Fix } from "../causes/cause.js";
+export type { RefusalEvidence } from "../causes/refusal-evidence.js";
 export type {
   CredentialDescription,
   CredentialKind,
@@ -7,7 +9,6 @@ export type {
   VariableDescription,
 } from "../connection-info.js";
 export type { JsonObject, JsonValue } from "../json-object.js";
-export type { RefusalCause, RefusalFinding } from "../refusal-finding.js";
 export type { Credential, CredentialRequest, Refusal, RefusalDecision } from "./credentials/credential.js";
 export {
   type CredentialOwner,

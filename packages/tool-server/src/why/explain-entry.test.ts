@@ -11,34 +11,34 @@ const url = "https://api.example.com/mcp";
 const bearer = { type: "http", url, headers: { Authorization: "Bearer ${API_TOKEN}" } };
 
 describe("an entry", () => {
-  test("that has an error is not walked on, and the place is told", async () => {
+  test("with an error ends the walk, with the position", async () => {
     const explained = await explainEntry({ type: "http", url, headers: { Host: "example.com" } });
     expect(firstOf(explained)).toMatchObject({
-      cause: "entry-invalid",
+      code: "entry-invalid",
       weight: 1,
-      mend: { what: "Take it away.", place: { file: "/plugin/.mcp.json", line: 7 } },
+      fix: { advice: "Take it away.", position: { file: "/plugin/.mcp.json", line: 7 } },
     });
     expect(outcomesOf(explained)).toMatchObject({ configuration: "failed", trust: "skipped", http: "skipped" });
   });
 
-  test("that cannot be understood is explained all the same", async () => {
+  test("that is not an object is explained too", async () => {
     const explained = await explainEntry("https://api.example.com/mcp");
-    expect(firstOf(explained)).toMatchObject({ cause: "entry-invalid", weight: 1 });
+    expect(firstOf(explained)).toMatchObject({ code: "entry-invalid", weight: 1 });
     expect(explained.type).toBeUndefined();
   });
 
-  test("[TS-ERR-2] without the prefix of its token is told what to write", async () => {
+  test("[TS-ERR-2] without the prefix of its token is reported with what to write", async () => {
     const explained = await explainEntry(
       { type: "http", url, headers: { Authorization: "${API_TOKEN}" } },
       { variables: { API_TOKEN: "a-token-of-mine" } },
     );
     expect(firstOf(explained)).toMatchObject({
-      cause: "scheme-missing",
-      mend: { place: { line: 7 }, write: '"Bearer ${API_TOKEN}"' },
+      code: "scheme-missing",
+      fix: { position: { line: 7 }, write: '"Bearer ${API_TOKEN}"' },
     });
   });
 
-  test("that is not there is an error which names those that are", async () => {
+  test("that does not exist is an error that names similar entries", async () => {
     const failing = explainEntry(bearer, { server: "apy" });
     await expect(failing).rejects.toThrow(/There is no server "apy".*Did you mean "api"\?/);
     await expect(failing).rejects.toMatchObject({ code: "SERVER_UNKNOWN" });
@@ -52,29 +52,29 @@ describe("a variable", () => {
     ["variable-white-space", { API_TOKEN: "a-token-of-mine\n" }],
     ["scheme-doubled", { API_TOKEN: "Bearer a-token-of-mine" }],
     ["variable-unusable", { API_TOKEN: "${OTHER}" }],
-  ] as const)("[TS-ERR-2] is told of as %s, with how to set it", async (cause, variables) => {
+  ] as const)("[TS-ERR-2] is reported as %s, with how to set it", async (code, variables) => {
     const explained = await explainEntry(bearer, { variables });
-    expect(firstOf(explained)).toMatchObject({ cause, weight: 1, mend: { command: "export API_TOKEN=…" } });
+    expect(firstOf(explained)).toMatchObject({ code, weight: 1, fix: { command: "export API_TOKEN=…" } });
     expect(outcomesOf(explained)).toMatchObject({ configuration: "ok", variables: "failed", http: "skipped" });
     expect(JSON.stringify(explained)).not.toContain("a-token-of-mine");
   });
 
-  test("[TS-ERR-2] that holds a placeholder is the cause where the server refuses it", async () => {
+  test("[TS-ERR-2] that contains a placeholder is the cause if the server rejects it", async () => {
     const server = await startToolServer((_, response) => response.writeHead(401).end());
     const explained = await explainEntry(
       { ...bearer, url: server.url.href },
       { variables: { API_TOKEN: "your-token-here" } },
     );
     expect(firstOf(explained)).toMatchObject({
-      cause: "variable-placeholder",
-      mend: { command: "export API_TOKEN=…" },
+      code: "variable-placeholder",
+      fix: { command: "export API_TOKEN=…" },
     });
   });
 
-  test("that several are unset is told of each", async () => {
+  test("is reported for each if several are unset", async () => {
     const entry = { type: "http", url, headers: { "X-API-Key": "${API_KEY}", "X-API-Secret": "${API_SECRET}" } };
     const { causes } = await explainEntry(entry, { variables: {} });
-    expect(causes.map(({ mend }) => mend.command)).toEqual(["export API_KEY=…", "export API_SECRET=…"]);
+    expect(causes.map(({ fix }) => fix.command)).toEqual(["export API_KEY=…", "export API_SECRET=…"]);
   });
 });
 
@@ -92,7 +92,7 @@ describe("trust", () => {
     ["denied-by-policy", { state: "denied", rule: { kind: "others", policy: "/etc/policy.json" } }, undefined],
   ] as const)(
     "[TS-D-WHY-4] that is missing (%s) ends the walk before anything is run or connected to",
-    async (cause, judgement, command) => {
+    async (code, judgement, command) => {
       const folder = await createScriptFolder();
       const witness = join(folder.path, "ran");
       await folder.sh(`touch ${witness}; echo '{}'`);
@@ -101,15 +101,15 @@ describe("trust", () => {
         { type: "http", url: server.url.href, headersHelper: "${HOST_PLUGIN_ROOT}/script.sh" },
         { pluginRoot: folder.path, judgeTrust: async () => judgement, commandArguments: ["--config", "other.json"] },
       );
-      expect(firstOf(explained)).toMatchObject({ cause, weight: 1 });
-      expect(firstOf(explained).mend.command).toBe(command);
+      expect(firstOf(explained)).toMatchObject({ code, weight: 1 });
+      expect(firstOf(explained).fix.command).toBe(command);
       expect(server.connections).toBe(0);
       await expect(writeFile(witness, "", { flag: "wx" })).resolves.toBeUndefined();
-      expect(explained.demands).toEqual([]);
+      expect(explained.requirements).toEqual([]);
     },
   );
 
-  test("that cannot be judged is told of, and nothing acts", async () => {
+  test("that cannot be judged is reported, and nothing runs", async () => {
     const explained = await explainEntry(bearer, {
       variables: { API_TOKEN: "a-token-of-mine" },
       judgeTrust: async () => {
@@ -117,12 +117,12 @@ describe("trust", () => {
       },
     });
     expect(firstOf(explained)).toMatchObject({
-      cause: "trust-unreadable",
-      message: "The file of approvals is damaged.",
+      code: "trust-unreadable",
+      problem: "The file of approvals is damaged.",
     });
   });
 
-  test("that is taken back during the walk ends it", async () => {
+  test("that is revoked during the walk ends it", async () => {
     const server = await startToolServer();
     let asked = 0;
     const explained = await explainEntry(
@@ -140,10 +140,10 @@ describe("trust", () => {
 });
 
 describe("a helper", () => {
-  // Written out, the random name of a folder may be taken for a secret.
+  // A literal random folder name may be mistaken for a secret.
   const headersHelper = "${HOST_PLUGIN_ROOT}/script.sh";
-  const entryOf = (place = url) => ({ type: "http", url: place, headersHelper });
-  /** Time runs forty times as fast, so that a limit of 10 s is here in a moment. */
+  const entryOf = (serverUrl = url) => ({ type: "http", url: serverUrl, headersHelper });
+  /** Time runs forty times as fast, so that a timeout of 10 s takes a moment. */
   const hasty: Clock = {
     now: () => Date.now(),
     after(delayMs, wake) {
@@ -152,65 +152,65 @@ describe("a helper", () => {
     },
   };
 
-  test("that is missing has its place told", async () => {
+  test("that is missing is reported with its position", async () => {
     const folder = await createScriptFolder();
     const explained = await explainEntry(entryOf(), { pluginRoot: folder.path });
-    expect(firstOf(explained)).toMatchObject({ cause: "helper-missing", weight: 1, mend: { place: { line: 6 } } });
+    expect(firstOf(explained)).toMatchObject({ code: "helper-missing", weight: 1, fix: { position: { line: 6 } } });
     expect(outcomesOf(explained).helper).toBe("failed");
   });
 
-  test("that is not executable is made so by a command", async () => {
+  test("that is not executable is fixed with chmod", async () => {
     const folder = await createScriptFolder();
     const helper = await folder.sh("echo '{}'");
     await chmod(helper, 0o644);
     const explained = await explainEntry(entryOf(), { pluginRoot: folder.path });
     expect(firstOf(explained)).toMatchObject({
-      cause: "helper-not-executable",
-      mend: { command: `chmod +x ${helper}` },
+      code: "helper-not-executable",
+      fix: { command: `chmod +x ${helper}` },
     });
   });
 
-  test("that fails is run by hand, and its last words are told without secrets", async () => {
+  test("that fails is run by hand, and its last output is reported without secrets", async () => {
     const folder = await createScriptFolder();
     const helper = await folder.sh('echo "no session for $MY_TOKEN" >&2; exit 3');
     const explained = await explainEntry(entryOf(), {
       pluginRoot: folder.path,
       variables: { MY_TOKEN: "a-token-of-mine" },
     });
-    expect(firstOf(explained)).toMatchObject({ cause: "helper-failed", mend: { command: helper } });
+    expect(firstOf(explained)).toMatchObject({ code: "helper-failed", fix: { command: helper } });
     const isSandboxed = !("reason" in (await prepareSandbox({ hidden: [], cwd: "/", hidesProcesses: false })));
     const hint = 'it may not work in the sandbox: write "sandbox": false into its entry.';
-    expect(firstOf(explained).mend.what.includes(hint)).toBe(isSandboxed);
-    expect(firstOf(explained).message).toMatch(/exited with code 3; its last words: "no session for \[redacted\]/);
+    expect(firstOf(explained).fix.advice.includes(hint)).toBe(isSandboxed);
+    expect(firstOf(explained).problem).toMatch(/exited with code 3; its last words: "no session for \[redacted\]/);
   });
 
-  test("[TS-D-HELPER-7] that the policy does not let run without a sandbox is told what the sandbox needs", async () => {
+  test("[TS-D-HELPER-7] that requires a sandbox by policy is reported with what the sandbox needs", async () => {
     const folder = await createScriptFolder();
     await folder.sh("echo '{}'");
     const sandbox = { rule: async () => "required" as const, searchPath: "/nowhere" };
     const explained = await explainEntry(entryOf(), { pluginRoot: folder.path, sandbox });
     expect(firstOf(explained)).toMatchObject({
-      cause: "helper-not-executable",
-      message: expect.stringContaining("the policy requires the sandbox"),
-      mend: { what: expect.stringMatching(/Install the package bubblewrap|on Linux only/) },
+      code: "helper-not-executable",
+      problem: expect.stringContaining("the policy requires the sandbox"),
+      fix: { advice: expect.stringMatching(/Install the package bubblewrap|on Linux only/) },
     });
   });
 
-  test("that writes no headers is told the form", async () => {
+  test("that prints no headers is reported with the format", async () => {
     const folder = await createScriptFolder();
     const helper = await folder.sh("echo not json");
     const explained = await explainEntry(entryOf(), { pluginRoot: folder.path });
-    expect(firstOf(explained)).toMatchObject({ cause: "helper-output-invalid", mend: { command: helper } });
+    expect(firstOf(explained)).toMatchObject({ code: "helper-output-invalid", fix: { command: helper } });
   });
 
-  test("that does not end is told of", async () => {
+  test("that does not end is reported", async () => {
     const folder = await createScriptFolder();
     const helper = await folder.sh("sleep 600");
     const explained = await explainEntry(entryOf(), { pluginRoot: folder.path, clock: hasty, totalMs: 10_000_000 });
-    expect(firstOf(explained)).toMatchObject({ cause: "helper-timeout", mend: { command: `time ${helper}` } });
+    expect(firstOf(explained)).toMatchObject({ code: "helper-timeout", fix: { command: `time ${helper}` } });
   });
 
-  test("that is well leads on to the server", async () => {
+  test("that works continues to the server", async () => {
     const server = await startToolServer();
     const folder = await createScriptFolder();
     await folder.sh(`echo '{"Authorization": "Bearer a-token-of-mine"}'`);
@@ -222,14 +222,14 @@ describe("a helper", () => {
   });
 });
 
-test("for a gateway that runs, a variable is set by what reaches its process, not by export", async () => {
+test("a running gateway gets advice for its own process, not an export command", async () => {
   const entry = { type: "http", url: "https://a.example.com/mcp", headers: { Authorization: "Bearer ${API_TOKEN}" } };
   const setVariable = (name: string): string => `Set ${name} in the file.`;
   const cause = firstOf(await explainEntry(entry, { variables: {}, setVariable }));
   expect(cause).toMatchObject({
-    cause: "variable-unset",
-    mend: { what: "Set API_TOKEN in the file." },
+    code: "variable-unset",
+    fix: { advice: "Set API_TOKEN in the file." },
   });
-  expect(cause.mend.command).toBeUndefined();
-  expect(firstOf(await explainEntry(entry, { variables: {} })).mend.command).toBe("export API_TOKEN=…");
+  expect(cause.fix.command).toBeUndefined();
+  expect(firstOf(await explainEntry(entry, { variables: {} })).fix.command).toBe("export API_TOKEN=…");
 });

@@ -11,9 +11,9 @@ import type { ExplainOptions } from "./explain-options.js";
 import type { Explanation } from "./explanation.js";
 
 const login = { command: "wirescope login api" };
-const anew = { command: "wirescope logout api && wirescope login api" };
+const signInAgain = { command: "wirescope logout api && wirescope login api" };
 
-/** A session of the server that is explained, so that both look into the same places of the vault. */
+/** A session of the explained server, which uses the same keys of the vault. */
 const sessionOf = (world: OAuthWorld) => world.session({ server: "api", tenant: "[]" });
 
 async function signIn(world: OAuthWorld): Promise<string> {
@@ -21,7 +21,7 @@ async function signIn(world: OAuthWorld): Promise<string> {
   return record.accessToken;
 }
 
-/** Explains the tool server of a world; no secret of the world may be told. */
+/** Explains the tool server of a world; the result must not contain a secret of it. */
 async function explainWorld(
   world: OAuthWorld,
   options: Partial<ExplainOptions> = {},
@@ -35,12 +35,12 @@ async function explainWorld(
       ...options,
     },
   );
-  const told = JSON.stringify(explained);
-  for (const token of world.authorization.issued()) expect(told).not.toContain(token);
+  const text = JSON.stringify(explained);
+  for (const token of world.authorization.issued()) expect(text).not.toContain(token);
   return explained;
 }
 
-describe("a server that wants an API key", () => {
+describe("a server that requires an API key", () => {
   const refuse = (headers: Readonly<Record<string, string>>) =>
     startHostileServer((request, response) => {
       const isTool = request.url === "/mcp";
@@ -51,13 +51,13 @@ describe("a server that wants an API key", () => {
   test.each([
     ["without a challenge", {}],
     ["with a challenge of another kind", { "www-authenticate": 'ApiKey realm="api"' }],
-  ])("%s is not taken for one that is signed in to by OAuth, and what it said is quoted", async (_, headers) => {
+  ])("%s is not mistaken for one with OAuth, and its response is quoted", async (_, headers) => {
     const world = await createOAuthWorld();
     const server = await refuse(headers);
     const explained = await explainWorld(world, {}, server.url.href);
     expect(firstOf(explained)).toMatchObject({
-      cause: "nothing-sent",
-      mend: { what: expect.stringContaining("Give the entry a credential") },
+      code: "credential-missing",
+      fix: { advice: expect.stringContaining("Add a credential") },
     });
     expect(codesOf(explained)).not.toContain("sign-in-needed");
     expect(codesOf(explained)).not.toContain("registration-refused");
@@ -68,7 +68,7 @@ describe("a server that wants an API key", () => {
 
   test("with a challenge of Bearer, or with metadata, is one to sign in to", async () => {
     const world = await createOAuthWorld(["resource-challenge-silent"]);
-    expect(firstOf(await explainWorld(world))).toMatchObject({ cause: "sign-in-needed" });
+    expect(firstOf(await explainWorld(world))).toMatchObject({ code: "sign-in-needed" });
     const server = await refuse({ "www-authenticate": "Bearer" });
     expect(codesOf(await explainWorld(world, {}, server.url.href))).toContain("sign-in-needed");
   });
@@ -106,23 +106,23 @@ describe("an entry with a static token", () => {
     expect(explained).toMatchObject({ isWell: true, causes: [] });
     expect(explained.notes).toEqual([
       {
-        cause: "oauth-offered",
-        message: `The server offers a sign-in by OAuth, with ${world.authorization.issuer}. That is preferred to a token in Authorization: its tokens expire, are renewed automatically and are stored encrypted.`,
+        code: "oauth-offered",
+        problem: `The server supports OAuth with ${world.authorization.issuer}. Prefer it to a token in Authorization: OAuth tokens expire, are renewed automatically and are stored encrypted.`,
         evidence: expect.arrayContaining([expect.stringContaining("/.well-known/oauth-protected-resource")]),
-        mend: {
-          what: "Remove Authorization from the headers of the entry, then sign in.",
+        fix: {
+          advice: "Remove Authorization from the headers of the entry, then sign in.",
           command: "wirescope login api",
-          place: { file: "/plugin/.mcp.json", line: expect.any(Number), column: expect.any(Number) },
+          position: { file: "/plugin/.mcp.json", line: expect.any(Number), column: expect.any(Number) },
         },
       },
     ]);
   });
 
-  test("[TS-D-WHY-7] is told to have a client registered first if the authorization server registers none", async () => {
+  test("[TS-D-WHY-7] needs a registered client first if the authorization server registers none", async () => {
     const { explained } = await explainOffer(["registration-absent"]);
-    expect(explained.notes[0]?.mend).toMatchObject({
-      what: expect.stringMatching(
-        /^Have a client registered .* Then remove Authorization from the headers of the entry/,
+    expect(explained.notes[0]?.fix).toMatchObject({
+      advice: expect.stringMatching(
+        /^Ask the operator of the authorization server to register a client.* Then remove Authorization from the headers/,
       ),
       write: '"api": {"clientId": "…"}',
     });
@@ -137,10 +137,10 @@ describe("an entry with a static token", () => {
 });
 
 describe("a sign-in", () => {
-  test("that nobody has made is asked for, and nothing but metadata is looked at", async () => {
+  test("that nobody has done is required, and only metadata is read", async () => {
     const world = await createOAuthWorld();
     const explained = await explainWorld(world);
-    expect(firstOf(explained)).toMatchObject({ cause: "sign-in-needed", weight: 0.9, mend: login });
+    expect(firstOf(explained)).toMatchObject({ code: "sign-in-needed", weight: 0.9, fix: login });
     expect(outcomesOf(explained)).toMatchObject({
       "sign-in": "skipped",
       http: "ok",
@@ -152,7 +152,7 @@ describe("a sign-in", () => {
     expect(world.asked).toEqual([]);
   });
 
-  test("that is good leads to the protocol, and all is well", async () => {
+  test("that is valid continues to the protocol, and the server works", async () => {
     const world = await createOAuthWorld();
     const tool = await startToolServer(({ url, headers }, response) => {
       const token = headers.authorization?.replace("Bearer ", "") ?? "";
@@ -173,35 +173,35 @@ describe("a sign-in", () => {
       "authorization-server": "ok",
       protocol: "ok",
     });
-    expect(explained.demands.find(({ demand }) => demand === "there is a token that the server accepts")?.outcome).toBe(
-      "ok",
-    );
+    expect(
+      explained.requirements.find(({ requirement }) => requirement === "the server accepts the stored token")?.outcome,
+    ).toBe("ok");
   });
 
-  test("[TS-ERR-4] that is refused again and again is a loop: sign out and in, then look at the server", async () => {
+  test("[TS-ERR-4] that is rejected again and again is a loop: sign out and in, then check the server", async () => {
     const world = await createOAuthWorld();
     await signIn(world);
     world.tool.quirks.add("resource-refuses-all");
     const explained = await explainWorld(world);
-    expect(firstOf(explained)).toMatchObject({ cause: "sign-in-loop", mend: anew });
-    expect(firstOf(explained).mend.what).toMatch(
+    expect(firstOf(explained)).toMatchObject({ code: "sign-in-loop", fix: signInAgain });
+    expect(firstOf(explained).fix.advice).toMatch(
       /redirect URL of the client, and the OAuth configuration of the server/,
     );
     expect(world.asked.length).toBe(1);
   });
 
-  test("[TS-ERR-4] that somebody made several times says so", async () => {
+  test("[TS-ERR-4] that was done several times says so", async () => {
     const world = await createOAuthWorld(["token-without-refresh"]);
     await signIn(world);
     await signIn(world);
     world.tool.quirks.add("resource-refuses-all");
     const openVault = async () => ({ ...world.vault, dispose: async () => {} });
     const explained = await explainWorld(world, { oauth: { profile: "test", openVault, events: world.events } });
-    expect(firstOf(explained)).toMatchObject({ cause: "sign-in-loop", mend: anew });
-    expect(firstOf(explained).message).toContain("Somebody signed in 2 times.");
+    expect(firstOf(explained)).toMatchObject({ code: "sign-in-loop", fix: signInAgain });
+    expect(firstOf(explained).problem).toContain("There were 2 sign-ins.");
   });
 
-  test("[TS-ERR-5] whose token expired is renewed, and then all is well with it", async () => {
+  test("[TS-ERR-5] whose token expired is renewed", async () => {
     const world = await createOAuthWorld();
     await signIn(world);
     world.authorization.endAllAccess();
@@ -213,50 +213,50 @@ describe("a sign-in", () => {
     expect(world.authorization.count("/token", "refresh_token")).toBe(1);
   });
 
-  test("[TS-ERR-5] whose token cannot be renewed any more is asked for again", async () => {
+  test("[TS-ERR-5] whose token can no longer be renewed is required again", async () => {
     const world = await createOAuthWorld();
     await signIn(world);
     world.authorization.endAllAccess();
     world.authorization.endRefreshTokens();
     const explained = await explainWorld(world);
-    expect(firstOf(explained)).toMatchObject({ cause: "refresh-token-dead", mend: login });
+    expect(firstOf(explained)).toMatchObject({ code: "refresh-token-dead", fix: login });
     expect(firstOf(explained).evidence.join("\n")).toContain("invalid_grant");
   });
 
-  test("[TS-ERR-5] whose token expired without a refresh token is asked for again", async () => {
+  test("[TS-ERR-5] whose token expired without a refresh token is required again", async () => {
     const world = await createOAuthWorld(["token-without-refresh"]);
     await signIn(world);
     world.authorization.endAllAccess();
     const clock = { now: () => Date.now() + 7_200_000, after: (ms: number, wake: () => void) => later(ms, wake) };
     const explained = await explainWorld(world, { clock });
-    expect(firstOf(explained)).toMatchObject({ cause: "token-expired", mend: login });
+    expect(firstOf(explained)).toMatchObject({ code: "token-expired", fix: login });
   });
 
-  test("[TS-ERR-5] whose renewal fails for a reason that passes is left alone", async () => {
+  test("[TS-ERR-5] whose renewal fails temporarily needs no new sign-in", async () => {
     const world = await createOAuthWorld();
     await signIn(world);
     world.authorization.endAllAccess();
     world.authorization.quirks.add("refresh-failing");
     const explained = await explainWorld(world);
-    expect(firstOf(explained)).toMatchObject({ cause: "refresh-failing", mend: { command: "wirescope ping api" } });
+    expect(firstOf(explained)).toMatchObject({ code: "refresh-failing", fix: { command: "wirescope ping api" } });
   });
 
-  test("[TS-ERR-3] that lacks a permission is made again with it", async () => {
+  test("[TS-ERR-3] that lacks a permission is repeated with it", async () => {
     const world = await createOAuthWorld();
     await signIn(world);
     world.tool.neededScope = "notes:write";
     const explained = await explainWorld(world);
-    expect(firstOf(explained)).toMatchObject({ cause: "scope-missing", mend: login });
-    expect(firstOf(explained).message).toContain("notes:write");
+    expect(firstOf(explained)).toMatchObject({ code: "scope-missing", fix: login });
+    expect(firstOf(explained).problem).toContain("notes:write");
   });
 
-  test("whose tokens cannot be read is told of, and the vault is left as it is", async () => {
+  test("whose tokens cannot be read is reported, and the vault stays as it is", async () => {
     const world = await createOAuthWorld();
     const openVault = async () => {
       throw new ToolServerError("VAULT_KEY_WRONG", { problem: "The key is another.", advice: "" });
     };
     const explained = await explainWorld(world, { oauth: { profile: "test", openVault } });
-    expect(firstOf(explained)).toMatchObject({ cause: "vault-unreadable", mend: { command: "wirescope auth api" } });
+    expect(firstOf(explained)).toMatchObject({ code: "vault-unreadable", fix: { command: "wirescope auth api" } });
     expect(outcomesOf(explained)["sign-in"]).toBe("failed");
   });
 });
@@ -275,9 +275,9 @@ describe("an authorization server", () => {
     ["endpoint-file", "endpoint-unsafe"],
     ["endpoint-metadata-service", "endpoint-unsafe"],
     ["registration-absent", "registration-refused"],
-  ] as const satisfies readonly (readonly [Quirk, string])[])("with %s is told of as %s", async (quirk, cause) => {
+  ] as const satisfies readonly (readonly [Quirk, string])[])("with %s is reported as %s", async (quirk, code) => {
     const explained = await explainWorld(await createOAuthWorld([quirk]));
-    expect(firstOf(explained)).toMatchObject({ cause });
+    expect(firstOf(explained)).toMatchObject({ code });
     expect(firstOf(explained).evidence.length).toBeGreaterThan(0);
     expect(codesOf(explained)).toContain("sign-in-needed");
   });
@@ -287,30 +287,30 @@ describe("an authorization server", () => {
     "metadata-openid-only",
     "resource-metadata-at-root",
     "resource-challenge-silent",
-  ] as const)("with %s is found all the same", async (quirk) => {
+  ] as const)("with %s is found", async (quirk) => {
     const explained = await explainWorld(await createOAuthWorld([quirk]));
-    expect(firstOf(explained).cause).toBe("sign-in-needed");
+    expect(firstOf(explained).code).toBe("sign-in-needed");
     expect(outcomesOf(explained)["authorization-server"]).toBe("ok");
   });
 
-  test("whose metadata lacks what a sign-in needs is told of", async () => {
+  test("whose metadata lacks what a sign-in needs is reported", async () => {
     const world = await createOAuthWorld();
     const other = await startHostileServer((_, response) =>
       answerJson(response, JSON.stringify({ issuer: other.url.origin })),
     );
     world.tool.authorizationServers = [other.url.origin];
     const explained = await explainWorld(world);
-    expect(firstOf(explained)).toMatchObject({ cause: "metadata-invalid" });
+    expect(firstOf(explained)).toMatchObject({ code: "metadata-invalid" });
     expect(firstOf(explained).evidence.join("\n")).toContain("its token_endpoint cannot be used");
   });
 
-  test("that is silent does not hold the walk up for long", async () => {
+  test("that does not respond does not delay the walk for long", async () => {
     const world = await createOAuthWorld(["metadata-silent"]);
-    const explained = await explainWorld(world, { answerMs: 400 });
-    expect(firstOf(explained).cause).toBe("metadata-unreachable");
+    const explained = await explainWorld(world, { responseMs: 400 });
+    expect(firstOf(explained).code).toBe("metadata-unreachable");
   });
 
-  test("that is another than before is told of before anything else", async () => {
+  test("that differs from the previous one is reported first", async () => {
     const world = await createOAuthWorld();
     await signIn(world);
     const other = await createOAuthWorld();
@@ -318,21 +318,21 @@ describe("an authorization server", () => {
     world.authorization.endAllAccess();
     world.authorization.endRefreshTokens();
     const explained = await explainWorld(world);
-    expect(firstOf(explained)).toMatchObject({ cause: "issuer-changed", mend: login });
-    expect(firstOf(explained).message).toContain(other.authorization.issuer);
+    expect(firstOf(explained)).toMatchObject({ code: "issuer-changed", fix: login });
+    expect(firstOf(explained).problem).toContain(other.authorization.issuer);
   });
 
-  test("that does not know the client any more is signed in to again", async () => {
+  test("that no longer knows the client requires a new sign-in", async () => {
     const world = await createOAuthWorld(["token-without-refresh"]);
     await signIn(world);
     world.authorization.endAllAccess();
     world.authorization.forgetClients();
     const explained = await explainWorld(world);
-    expect(firstOf(explained)).toMatchObject({ cause: "client-dead", mend: login });
+    expect(firstOf(explained)).toMatchObject({ code: "client-dead", fix: login });
     expect(outcomesOf(explained).client).toBe("failed");
   });
 
-  test("[TS-ERR-4] that does not accept the redirect URI is told with it", async () => {
+  test("[TS-ERR-4] that rejects the redirect URI is reported with it", async () => {
     const world = await createOAuthWorld(["token-without-refresh"]);
     await signIn(world);
     world.authorization.endAllAccess();
@@ -343,8 +343,8 @@ describe("an authorization server", () => {
     const client = await world.vault.get(key);
     await world.vault.put(key, { ...client?.value, redirectUri: "http://127.0.0.1:1/callback" });
     const explained = await explainWorld(world);
-    expect(firstOf(explained)).toMatchObject({ cause: "redirect-mismatch", mend: anew });
-    expect(firstOf(explained).message).toContain("http://127.0.0.1:1/callback");
+    expect(firstOf(explained)).toMatchObject({ code: "redirect-mismatch", fix: signInAgain });
+    expect(firstOf(explained).problem).toContain("http://127.0.0.1:1/callback");
   });
 
   test.each([
@@ -352,67 +352,67 @@ describe("an authorization server", () => {
     ["SIGN_IN_FAILED", "sign-in-failed", "The person said no."],
     ["SIGN_IN_FAILED", "approval-needed", "an administrator has to approve this client."],
     ["SIGN_IN_FAILED", "redirect-mismatch", "redirect_uri did not match."],
-  ] as const)("whose last failure was %s is told of as %s", async (code, cause, message) => {
+  ] as const)("whose last failure was %s is reported as %s", async (failure, code, problem) => {
     const world = await createOAuthWorld();
-    const lastFailure = new ToolServerError(code, { problem: message, advice: "" }, { details: { said: message } });
+    const lastFailure = new ToolServerError(failure, { problem, advice: "" }, { details: { said: problem } });
     const explained = await explainWorld(world, { lastFailure });
-    expect(firstOf(explained)).toMatchObject({ cause, message });
+    expect(firstOf(explained)).toMatchObject({ code, problem });
     expect(codesOf(explained)).toContain("sign-in-needed");
   });
 
-  test("that refuses the registration is told by the failure of the sign-in", async () => {
+  test("that refuses the registration is reported with the failure of the sign-in", async () => {
     const world = await createOAuthWorld(["registration-refused"]);
     const lastFailure = await sessionOf(world)
       .signIn(world.person)
       .catch((error: ToolServerError) => error);
     if (!ToolServerError.is(lastFailure)) throw new Error("It did not fail.");
     const explained = await explainWorld(world, { lastFailure });
-    expect(firstOf(explained)).toMatchObject({ cause: "registration-refused" });
-    expect(firstOf(explained).message).toContain("Not you.");
+    expect(firstOf(explained)).toMatchObject({ code: "registration-refused" });
+    expect(firstOf(explained).problem).toContain("Not you.");
   });
 });
 
-test("[TS-DIAG-1] who watches sees sanitized headers, the progress of OAuth, attempts to refresh, and failures", async () => {
+test("[TS-DIAG-1] the trace has sanitized headers, the progress of OAuth, refresh attempts, and failures", async () => {
   const world = await createOAuthWorld();
   const token = await signIn(world);
   world.authorization.endAllAccess();
   world.authorization.endRefreshTokens();
-  const told: string[] = [];
-  const listen = (message: unknown): void => void told.push((message as TraceEvent).text);
+  const events: string[] = [];
+  const listen = (message: unknown): void => void events.push((message as TraceEvent).text);
   channels.trace.subscribe(listen);
   onTestFinished(() => void channels.trace.unsubscribe(listen));
   await explainWorld(world);
-  const story = told.join("\n");
-  expect(story).toMatch(/POST \S+ with Authorization: Bearer \[redacted\] was answered with 401; it asks for: Bearer/);
-  expect(story).toContain("The token is renewed.");
-  expect(story).toMatch(/The token cannot be renewed: .*invalid_grant/);
-  expect(story).toMatch(/\.well-known\/oauth-authorization-server: it is there/);
-  expect(story).toMatch(/refused the request/);
-  expect(story).not.toContain(token);
+  const trace = events.join("\n");
+  expect(trace).toMatch(/POST \S+ with Authorization: Bearer \[redacted\] returned 401; challenge: Bearer/);
+  expect(trace).toContain("The token is renewed.");
+  expect(trace).toMatch(/The token cannot be renewed: .*invalid_grant/);
+  expect(trace).toMatch(/\.well-known\/oauth-authorization-server: found/);
+  expect(trace).toMatch(/refused the request/);
+  expect(trace).not.toContain(token);
 });
 
-describe("the demands of the protocol", () => {
-  const outcomes = ({ demands }: Explanation) =>
-    Object.fromEntries(demands.map(({ demand, outcome }) => [demand, outcome]));
+describe("the requirements of the protocol", () => {
+  const outcomes = ({ requirements }: Explanation) =>
+    Object.fromEntries(requirements.map(({ requirement, outcome }) => [requirement, outcome]));
 
-  test("are met by a good server, but for the token that nobody has yet", async () => {
+  test("are met by a valid server, except for the token of a sign-in", async () => {
     const explained = await explainWorld(await createOAuthWorld());
     expect(Object.values(outcomes(explained))).not.toContain("failed");
     expect(outcomes(explained)).toMatchObject({
-      "401 comes with a challenge that names the resource metadata": "ok",
+      "401 has a challenge that names the resource metadata": "ok",
       "resource metadata (RFC 9728) is published": "ok",
-      "its issuer is the one that was named, letter by letter": "ok",
-      "PKCE with S256 is offered": "ok",
-      "there is a way to a client": "ok",
-      "there is a token that the server accepts": "skipped",
+      "its issuer is exactly the one that was named": "ok",
+      "PKCE with S256 is supported": "ok",
+      "a client is registered or can be": "ok",
+      "the server accepts the stored token": "skipped",
     });
   });
 
-  test("are failed by name", async () => {
+  test("fail by name", async () => {
     const explained = await explainWorld(await createOAuthWorld(["pkce-absent", "endpoint-http"]));
     expect(outcomes(explained)).toMatchObject({
-      "PKCE with S256 is offered": "failed",
-      "every endpoint is of https": "failed",
+      "PKCE with S256 is supported": "failed",
+      "every endpoint uses https": "failed",
     });
     const without = await explainWorld(await createOAuthWorld(["resource-without-metadata"]));
     expect(outcomes(without)["resource metadata (RFC 9728) is published"]).toBe("failed");

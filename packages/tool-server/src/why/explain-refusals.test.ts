@@ -21,11 +21,11 @@ interface Refusing {
   readonly status?: number;
   readonly challenge?: string;
   readonly body?: string;
-  /** By how many hours its clock is ahead. */
+  /** How many hours its clock is ahead. */
   readonly aheadHours?: number;
 }
 
-/** Explains a server that refuses everything so, to an entry with these headers. */
+/** Explains a server that refuses every request like this, with an entry that has these headers. */
 async function explainRefusal(
   { status = 401, challenge, body = "", aheadHours = 0 }: Refusing,
   variables: Record<string, string>,
@@ -49,133 +49,133 @@ const plain = { API_TOKEN: "a-token-of-mine" };
 const setToken = { command: "export API_TOKEN=…" };
 
 describe("401", () => {
-  test("[TS-ERR-2] to a token that says nothing of itself points to its variable", async () => {
+  test("[TS-ERR-2] to an opaque token points to its variable", async () => {
     const explained = await explainRefusal({}, plain);
-    expect(firstOf(explained)).toMatchObject({ cause: "token-refused", mend: setToken });
-    expect(firstOf(explained).message).toContain("It may be wrong, revoked, or of another environment.");
+    expect(firstOf(explained)).toMatchObject({ code: "token-refused", fix: setToken });
+    expect(firstOf(explained).problem).toContain("may be wrong, revoked, or for another environment.");
   });
 
   test("[TS-ERR-2] [TS-D-WHY-3] to no credential at all says what to write", async () => {
     const explained = await explainRefusal({ challenge: "Bearer" }, {}, { "X-Region": "eu" });
     expect(firstOf(explained)).toMatchObject({
-      cause: "nothing-sent",
-      mend: { place: { line: 3 }, write: '"headers": {"Authorization": "Bearer ${API_TOKEN}"}' },
+      code: "credential-missing",
+      fix: { position: { line: 3 }, write: '"headers": {"Authorization": "Bearer ${API_TOKEN}"}' },
     });
   });
 
-  test("[TS-ERR-2] [TS-D-WHY-2] [TS-D-WHY-3] to an expired token tells its times", async () => {
+  test("[TS-ERR-2] [TS-D-WHY-2] [TS-D-WHY-3] to an expired token reports its times", async () => {
     const explained = await explainRefusal({}, { API_TOKEN: tokenOf({ iat: -3, exp: -2 }) });
-    expect(firstOf(explained)).toMatchObject({ cause: "token-expired", mend: setToken });
-    expect(firstOf(explained).message).toMatch(/\(from API_TOKEN\) expired at 20.*Z, 2 h ago/);
-    expect(firstOf(explained).evidence.join("\n")).toMatch(/The clock here: 20.*; that of the server: 20/);
+    expect(firstOf(explained)).toMatchObject({ code: "token-expired", fix: setToken });
+    expect(firstOf(explained).problem).toMatch(/\(from API_TOKEN\) expired at 20.*Z, 2 h ago/);
+    expect(firstOf(explained).evidence.join("\n")).toMatch(/Local clock: 20.*; server clock: 20/);
   });
 
   test("[TS-ERR-2] whose body says that the token expired is believed", async () => {
     const explained = await explainRefusal({ body: '{"error": {"message": "The access token expired"}}' }, plain);
-    expect(firstOf(explained)).toMatchObject({ cause: "token-expired", mend: setToken });
+    expect(firstOf(explained)).toMatchObject({ code: "token-expired", fix: setToken });
   });
 
-  test("to a token of the future tells from when it is valid", async () => {
+  test("to a token of the future reports from when it is valid", async () => {
     const explained = await explainRefusal({}, { API_TOKEN: tokenOf({ nbf: 2, exp: 3 }) });
-    expect(firstOf(explained)).toMatchObject({ cause: "token-not-yet-valid", mend: { command: "date -u" } });
+    expect(firstOf(explained)).toMatchObject({ code: "token-not-yet-valid", fix: { command: "date -u" } });
   });
 
-  test("of a server whose clock is ahead is a matter of clocks, where the token is valid by the one here", async () => {
+  test("of a server whose clock is ahead is about the clocks if the token is valid by the local clock", async () => {
     const explained = await explainRefusal({ aheadHours: 5 }, { API_TOKEN: tokenOf({ iat: -1, exp: 1 }) });
-    expect(firstOf(explained)).toMatchObject({ cause: "clock-skew", mend: { command: "date -u" } });
-    expect(firstOf(explained).message).toContain("The clock of the server is 5 h ahead of the one here");
+    expect(firstOf(explained)).toMatchObject({ code: "clock-skew", fix: { command: "date -u" } });
+    expect(firstOf(explained).problem).toContain("The server's clock is 5 h ahead of the local clock");
     expect(codesOf(explained)).toContain("token-expired");
   });
 
-  test("of a server whose clock is behind is a matter of clocks, where the token is too new for it", async () => {
+  test("of a server whose clock is behind is about the clocks if the token is too new for it", async () => {
     const explained = await explainRefusal({ aheadHours: -5 }, { API_TOKEN: tokenOf({ iat: -1, exp: 1 }) });
-    expect(firstOf(explained).cause).toBe("clock-skew");
+    expect(firstOf(explained).code).toBe("clock-skew");
     expect(codesOf(explained)).toContain("token-not-yet-valid");
   });
 
   test("to a token for another service names both", async () => {
     const token = tokenOf({ exp: 1, aud: "https://graph.example.com" });
     const explained = await explainRefusal({}, { API_TOKEN: token });
-    expect(firstOf(explained)).toMatchObject({ cause: "wrong-audience", mend: setToken });
-    expect(firstOf(explained).message).toMatch(
-      /is for "https:\/\/graph.example.com", and the server is localhost, port \d+/,
+    expect(firstOf(explained)).toMatchObject({ code: "wrong-audience", fix: setToken });
+    expect(firstOf(explained).problem).toMatch(
+      /is for "https:\/\/graph.example.com", but the server is localhost, port \d+/,
     );
   });
 
-  test("to a token for this server does not doubt the audience", async () => {
+  test("to a token for this server does not blame the audience", async () => {
     const aud = ["https://localhost", "http://localhost"];
     const explained = await explainRefusal({}, { API_TOKEN: tokenOf({ exp: 1, aud: "localhost" }) });
     expect(codesOf(explained)).not.toContain("wrong-audience");
     expect(codesOf(await explainRefusal({}, { API_TOKEN: tokenOf({ exp: 1, aud }) }))).toContain("wrong-audience");
   });
 
-  test("[TS-ERR-2] with a scope that is lacking names it", async () => {
+  test("[TS-ERR-2] with a missing scope names it", async () => {
     const challenge = 'Bearer error="insufficient_scope", scope="notes:read notes:write"';
     const explained = await explainRefusal({ challenge }, { API_TOKEN: tokenOf({ exp: 1, scope: "notes:read" }) });
-    expect(firstOf(explained)).toMatchObject({ cause: "scope-missing", mend: setToken });
+    expect(firstOf(explained)).toMatchObject({ code: "scope-missing", fix: setToken });
     expect(explained.causes[0]?.evidence.join("\n")).toContain("The token has: notes:read.");
   });
 
-  test("[TS-ERR-2] to another scheme than is asked for names both", async () => {
+  test("[TS-ERR-2] to another scheme than the challenge names both", async () => {
     const basic = Buffer.from("ada:a-password").toString("base64");
     const headers = { Authorization: "Basic ${CREDENTIALS}" };
     const explained = await explainRefusal({ challenge: 'Bearer realm="api"' }, { CREDENTIALS: basic }, headers);
-    expect(firstOf(explained)).toMatchObject({ cause: "scheme-differs", mend: { place: { line: 7 } } });
+    expect(firstOf(explained)).toMatchObject({ code: "scheme-differs", fix: { position: { line: 7 } } });
   });
 
   test("[TS-ERR-2] to Basic credentials that are not encoded says so", async () => {
     const headers = { Authorization: "Basic ${CREDENTIALS}" };
     const explained = await explainRefusal({}, { CREDENTIALS: "ada:a-password-of-mine" }, headers);
     expect(firstOf(explained)).toMatchObject({
-      cause: "credentials-malformed",
-      mend: { command: "export CREDENTIALS=…" },
+      code: "credentials-malformed",
+      fix: { command: "export CREDENTIALS=…" },
     });
   });
 
-  test("[TS-ERR-2] to a helper's bare token says what the helper has to write", async () => {
+  test("[TS-ERR-2] to a helper's bare token says what the helper must print", async () => {
     const server = await startToolServer((_, response) => response.writeHead(401).end());
     const folder = await createScriptFolder();
     const helper = await folder.sh(`echo '{"Authorization": "a-token-of-mine"}'`);
     const entry = { type: "http", url: server.url.href, headersHelper: "${HOST_PLUGIN_ROOT}/script.sh" };
     const explained = await explainEntry(entry, { pluginRoot: folder.path });
-    expect(firstOf(explained)).toMatchObject({ cause: "scheme-missing", mend: { command: helper } });
+    expect(firstOf(explained)).toMatchObject({ code: "scheme-missing", fix: { command: helper } });
     expect(JSON.stringify(explained)).not.toContain("a-token-of-mine");
   });
 
-  test("to a helper's token that is refused leads to the helper", async () => {
+  test("to a helper's rejected token points to the helper", async () => {
     const server = await startToolServer((_, response) => response.writeHead(401).end());
     const folder = await createScriptFolder();
     const helper = await folder.sh(`echo '{"Authorization": "Bearer a-token-of-mine"}'`);
     const entry = { type: "http", url: server.url.href, headersHelper: "${HOST_PLUGIN_ROOT}/script.sh" };
     const explained = await explainEntry(entry, { pluginRoot: folder.path });
-    expect(firstOf(explained)).toMatchObject({ cause: "token-refused", mend: { command: helper } });
+    expect(firstOf(explained)).toMatchObject({ code: "token-refused", fix: { command: helper } });
   });
 
-  test("of a server that offers OAuth says so, and never falls into it", async () => {
+  test("of a server that supports OAuth says so, and does not start it", async () => {
     const challenge = 'Bearer resource_metadata="https://api.example.com/.well-known/oauth-protected-resource"';
     const explained = await explainRefusal({ challenge }, plain);
     expect(codesOf(explained)).toEqual(["token-refused", "oauth-offered"]);
-    expect(explained.causes[1]?.mend.command).toBe("wirescope login api");
+    expect(explained.causes[1]?.fix.command).toBe("wirescope login api");
     expect(outcomesOf(explained)["authorization-server"]).toBeUndefined();
   });
 
-  test("that comes only at the list of tools is found after a good handshake", async () => {
+  test("that arrives only at tools/list is found after a successful handshake", async () => {
     const server = await startToolServer(({ message }, response) => {
       if (message.method === "tools/list" || message.method === "ping") response.writeHead(401).end();
     });
     const headers = { Authorization: "Bearer ${API_TOKEN}" };
     const explained = await explainEntry({ type: "http", url: server.url.href, headers }, { variables: plain });
-    expect(firstOf(explained)).toMatchObject({ cause: "token-refused", mend: setToken });
+    expect(firstOf(explained)).toMatchObject({ code: "token-refused", fix: setToken });
   });
 
-  test("of a WebSocket's upgrade is explained as well", async () => {
+  test("to a WebSocket upgrade is explained too", async () => {
     const sockets = new WebSocketServer({ port: 0, host: "localhost", verifyClient: (_, done) => done(false, 401) });
     onTestFinished(() => sockets.close());
     await new Promise((resolve) => sockets.once("listening", resolve));
     const { port } = sockets.address() as { port: number };
     const entry = { type: "ws", url: `ws://localhost:${port}/`, headers: { Authorization: "Bearer ${API_TOKEN}" } };
     const explained = await explainEntry(entry, { variables: plain });
-    expect(firstOf(explained)).toMatchObject({ cause: "token-refused", mend: setToken });
+    expect(firstOf(explained)).toMatchObject({ code: "token-refused", fix: setToken });
     expect(outcomesOf(explained)).toMatchObject({ credential: "failed" });
   });
 });
@@ -183,45 +183,45 @@ describe("401", () => {
 describe("403", () => {
   const forbidden = { status: 403 };
 
-  test("[TS-ERR-3] without a word is a matter of permissions, then of approval", async () => {
+  test("[TS-ERR-3] without a reason is about permissions, then about approval", async () => {
     const explained = await explainRefusal(forbidden, plain);
     expect(codesOf(explained)).toEqual(["permission-missing", "approval-needed"]);
   });
 
-  test("[TS-ERR-3] that names a scope is a matter of that", async () => {
+  test("[TS-ERR-3] that names a scope is about the scope", async () => {
     const challenge = 'Bearer error="insufficient_scope", scope="admin"';
     const explained = await explainRefusal({ ...forbidden, challenge }, plain);
-    expect(firstOf(explained)).toMatchObject({ cause: "scope-missing", weight: 0.95 });
-    expect(firstOf(explained).message).toContain("admin");
+    expect(firstOf(explained)).toMatchObject({ code: "scope-missing", weight: 0.95 });
+    expect(firstOf(explained).problem).toContain("admin");
   });
 
   test("[TS-ERR-3] for a tenant that is not the token's names both", async () => {
     const headers = { Authorization: "Bearer ${API_TOKEN}", "X-Tenant-ID": "${TENANT_ID}" };
     const variables = { API_TOKEN: tokenOf({ exp: 1, tid: "globex" }), TENANT_ID: "acme" };
     const explained = await explainRefusal(forbidden, variables, headers);
-    expect(firstOf(explained)).toMatchObject({ cause: "wrong-tenant", mend: { command: "export TENANT_ID=…" } });
+    expect(firstOf(explained)).toMatchObject({ code: "wrong-tenant", fix: { command: "export TENANT_ID=…" } });
     expect(firstOf(explained).evidence.join("\n")).toContain('X-Tenant-ID: acme; the token has tid "globex".');
   });
 
-  test("[TS-ERR-3] for a workspace that the server does not know leads to its variable", async () => {
+  test("[TS-ERR-3] for a workspace that the server does not know points to its variable", async () => {
     const headers = { "X-API-Key": "${API_KEY}", "X-Workspace-ID": "${WORKSPACE_ID}" };
     const body = '{"message": "You are not a member of this workspace"}';
     const variables = { API_KEY: "a-key-of-mine", WORKSPACE_ID: "w1" };
     const explained = await explainRefusal({ ...forbidden, body }, variables, headers);
-    expect(firstOf(explained)).toMatchObject({ cause: "wrong-tenant", mend: { command: "export WORKSPACE_ID=…" } });
+    expect(firstOf(explained)).toMatchObject({ code: "wrong-tenant", fix: { command: "export WORKSPACE_ID=…" } });
   });
 
   test.each([
     '{"error": "AADSTS90094: Admin consent is required"}',
     '{"detail": "This application is pending approval by an administrator."}',
     '{"message": "OAuth app has not been approved for this organization"}',
-  ])("[TS-ERR-3] that speaks of an administrator is a matter of approval: %s", async (body) => {
+  ])("[TS-ERR-3] that mentions an administrator is about approval: %s", async (body) => {
     const explained = await explainRefusal({ ...forbidden, body }, plain);
-    expect(firstOf(explained)).toMatchObject({ cause: "approval-needed" });
+    expect(firstOf(explained)).toMatchObject({ code: "approval-needed" });
     expect(firstOf(explained).weight).toBeGreaterThanOrEqual(0.9);
   });
 
-  test("[TS-D-WHY-2] with a body that repeats the credential tells none of it", async () => {
+  test("[TS-D-WHY-2] with a body that repeats the credential does not reveal it", async () => {
     const explained = await explainRefusal({ ...forbidden, body: "a-token-of-mine is not allowed here" }, plain);
     expect(firstOf(explained).evidence.join("\n")).toContain("[redacted] is not allowed here");
   });

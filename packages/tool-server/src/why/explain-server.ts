@@ -1,47 +1,60 @@
+import type { Cause, Fix } from "../causes/cause.js";
+import { fixBySignIn } from "../causes/fixes.js";
 import { redactValue } from "../connection/connection-failures.js";
 import { createServerSecrets } from "../connection/servers/entry-info.js";
-import { demandsOf } from "./demands.js";
+import type { WalkEvidence } from "./evidence.js";
 import type { ExplainOptions } from "./explain-options.js";
-import type { Cause, Explanation, Mend } from "./explanation.js";
-import type { WalkFacts } from "./facts.js";
-import { notesOf } from "./notes.js";
-import { permissionsOf } from "./permissions.js";
-import { hasFailed, rankCauses } from "./rank/rank-causes.js";
+import type { Explanation, Note } from "./explanation.js";
+import { findCauses, hasFailed } from "./rank/find-causes.js";
+import { requirementsOf } from "./requirements.js";
 import { stepsOf } from "./steps.js";
 import { walkServer } from "./walk/walk-server.js";
 
-/** Walks a server, and explains what was found: see `lazy-explain.ts`, through which all others come. */
+/** Walks a server and explains what was seen. Import it from `lazy-explain.ts`, which loads this on first use. */
 export async function explainServer(options: ExplainOptions): Promise<Explanation> {
   const entry = options.configuration.entries.find(({ name }) => name === options.server);
   const secrets = entry === undefined ? options.secrets.scope() : createServerSecrets(entry, options.secrets);
-  const facts = await walkServer({ ...options, secrets });
-  // Everything was redacted when it was found; a secret that became known only later is caught here.
-  const explanation = explain(facts);
-  const causes = explanation.causes.map((cause) => ({ ...cause, mend: adviceFor(cause, options) }));
+  const seen = await walkServer({ ...options, secrets });
+  const explanation = explain(seen);
+  const causes = explanation.causes.map((cause) => ({ ...cause, fix: fixInProcess(cause, options) }));
+  // All evidence was redacted when it was collected; this catches a secret that became known only later.
   return redactValue({ ...explanation, causes }, secrets.redact) as Explanation;
 }
 
-/** Says how a variable reaches the process that needs it. */
-function adviceFor({ cause, mend }: Cause, { setVariable }: ExplainOptions): Mend {
-  if (mend.variable === undefined || setVariable === undefined) return mend;
-  const how = setVariable(mend.variable);
-  // The general advice about a missing value says the same, only less precisely.
-  const isMissing = cause === "variable-unset" || cause === "variable-empty";
-  return { ...mend, what: isMissing ? how : `${mend.what} ${how}`, command: undefined };
+/** Says how to set a variable for the process that reads it. */
+function fixInProcess({ code, fix }: Cause, { setVariable }: ExplainOptions): Fix {
+  if (fix.variable === undefined || setVariable === undefined) return fix;
+  const how = setVariable(fix.variable);
+  // The general advice about a missing value says the same, but less precisely.
+  const isMissing = code === "variable-unset" || code === "variable-empty";
+  return { ...fix, advice: isMissing ? how : `${fix.advice} ${how}`, command: undefined };
 }
 
-/** The explanation of what a walk found. */
-export function explain(facts: WalkFacts): Explanation {
-  const causes = rankCauses(facts);
+/** The explanation of what a walk saw. */
+export function explain(seen: WalkEvidence): Explanation {
+  const causes = findCauses(seen);
   return {
-    server: facts.server,
-    type: facts.type,
-    isWell: !hasFailed(facts),
+    server: seen.server,
+    type: seen.type,
+    isWell: !hasFailed(seen),
     causes,
-    // Not what is among the causes already.
-    notes: notesOf(facts).filter(({ cause }) => !causes.some((known) => known.cause === cause)),
-    steps: stepsOf(facts),
-    demands: demandsOf(facts),
-    permissions: permissionsOf(facts),
+    notes: notesOf(seen).filter(({ code }) => !causes.some((cause) => cause.code === code)),
+    steps: stepsOf(seen),
+    requirements: requirementsOf(seen),
+    permissions: permissionsOf(seen),
   };
+}
+
+function notesOf(seen: WalkEvidence): Note[] {
+  const { offer } = seen;
+  if (offer === undefined) return [];
+  const { issuer, headers, evidence } = offer;
+  const problem = `The server supports OAuth with ${issuer}. Prefer it to a token in ${headers.join(" and ")}: OAuth tokens expire, are renewed automatically and are stored encrypted.`;
+  return [{ code: "oauth-offered", problem, evidence, fix: fixBySignIn(seen, offer) }];
+}
+
+/** The permissions that a sign-in would request. */
+function permissionsOf({ attempt, oauth }: WalkEvidence): readonly string[] | undefined {
+  const named = [attempt?.refusal?.challenge?.scopes, oauth?.resource?.scopes, oauth?.before?.scopes];
+  return named.find((scopes) => scopes !== undefined && scopes.length > 0);
 }

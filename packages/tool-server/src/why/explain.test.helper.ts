@@ -1,3 +1,5 @@
+import type { Cause } from "../causes/cause.js";
+import type { CauseCode } from "../causes/cause-table.js";
 import { parseConfiguration } from "../config/parse-configuration.js";
 import {
   answerJson,
@@ -12,12 +14,11 @@ import {
 } from "../http/hostile-http-server.test.helper.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
 import type { TrustJudgement } from "../trust/judge-trust.js";
-import type { CauseCode } from "./cause-table.js";
 import type { ExplainOptions } from "./explain-options.js";
 import { explainServer } from "./explain-server.js";
-import type { Cause, Explanation, Outcome, StepName } from "./explanation.js";
+import type { CheckOutcome, Explanation, StepName } from "./explanation.js";
 
-/** The judgement of an entry that may act. */
+/** The judgement of a trusted entry. */
 export const trusted: TrustJudgement = {
   state: "trusted",
   by: "flag",
@@ -42,7 +43,7 @@ export function explainEntry(entry: unknown, options: Partial<ExplainOptions> = 
   });
 }
 
-/** A tool server over HTTP that is well, but for what `over` does. Ends with the test. */
+/** A working tool server over HTTP, except for what `over` does. Stops with the test. */
 export function startToolServer(over: McpHandler = () => {}, options: HostileOptions = {}): Promise<HostileServer> {
   const serve = serveWell((request, response, index) => {
     over(request, response, index);
@@ -55,19 +56,19 @@ export function startToolServer(over: McpHandler = () => {}, options: HostileOpt
   }, options);
 }
 
-/** The codes of the causes, in their order. */
+/** The codes of the causes, in order. */
 export function codesOf({ causes }: Explanation): CauseCode[] {
-  return causes.map(({ cause }) => cause);
+  return causes.map(({ code }) => code);
 }
 
-/** The cause that stands first; fails where there is none. */
+/** The first cause; throws if there is none. */
 export function firstOf({ causes }: Explanation): Cause {
   const [first] = causes;
   if (first === undefined) throw new Error("There is no cause.");
   return first;
 }
 
-/** How each step went. */
-export function outcomesOf({ steps }: Explanation): Partial<Record<StepName, Outcome>> {
+/** The outcome of each step. */
+export function outcomesOf({ steps }: Explanation): Partial<Record<StepName, CheckOutcome>> {
   return Object.fromEntries(steps.map(({ step, outcome }) => [step, outcome]));
 }

@@ -1,5 +1,5 @@
-export { type CauseCode, causeTable } from "./cause-table.js";
+export type { Cause, Fix } from "../causes/cause.js";
+export { type CauseCode, causeTable } from "../causes/cause-table.js";
 export type { ExplainOAuth, ExplainOptions } from "./explain-options.js";
-export type { Cause, Demand, Explanation, Mend, Note, Outcome, Step, StepName } from "./explanation.js";
-export type { WalkFacts } from "./facts.js";
+export type { CheckOutcome, Explanation, Note, Requirement, Step, StepName } from "./explanation.js";
 export { explainServer } from "./lazy-explain.js";

@@ -2,14 +2,14 @@ import type { ExplainOptions } from "./explain-options.js";
 import type { Explanation } from "./explanation.js";
 
 /**
- * Walks a server from its entry to its last refusal, and tells what may be wrong, the likeliest first, and how to mend it. It reads
- * alone: it connects, asks for the list of tools, and looks at metadata; a token that has expired is renewed, as at any use. Nothing
- * of the entry runs or connects unless it is trusted. It ends within `totalMs`.
+ * Walks a server from its entry to its response, and explains what is wrong, the likeliest cause first, and how to fix it. It is
+ * read-only: it connects, lists the tools and requests metadata; an expired token is renewed, as at any use. Nothing in the entry
+ * runs or connects unless it is trusted. It ends within `totalMs`.
  *
  * Rejects with SERVER_UNKNOWN.
  */
 export async function explainServer(options: ExplainOptions): Promise<Explanation> {
-  // Fifty modules that only who asks why needs: a gateway should not start later for them.
+  // Loaded on first use, because it would delay the start of a gateway.
   const { explainServer: explain } = await import("./explain-server.js");
   return explain(options);
 }

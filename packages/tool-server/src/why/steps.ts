@@ -1,59 +1,214 @@
+import { describeResponse } from "../causes/refusal-evidence.js";
+import type { CredentialKind } from "../connection-info.js";
+import { isoTime } from "../duration.js";
 import { tellingLines } from "../process/process-output.js";
-import type { Outcome, Step, StepName } from "./explanation.js";
-import type { WalkFacts } from "./facts.js";
-import { networkSteps } from "./network-steps.js";
-import { spokenEvidence } from "./spoken-evidence.js";
+import type { AttemptEvidence, NetworkEvidence, OAuthEvidence, ServerEvidence, WalkEvidence } from "./evidence.js";
+import type { CheckOutcome, Step, StepName } from "./explanation.js";
 
-/** The walk as a list: each step that belongs to the type of the server, how it went, and what was seen. */
-export function stepsOf(facts: WalkFacts): Step[] {
-  const before = [configurationStep(facts), variablesStep(facts), trustStep(facts)];
-  return [...before, ...(facts.type === "stdio" ? childSteps(facts) : networkSteps(facts))];
+/** The walk as a list: each step of the server's type, its outcome, and what was observed. */
+export function stepsOf(seen: WalkEvidence): Step[] {
+  const { type, oauth, attempt, network } = seen;
+  const before = [configurationStep(seen), variablesStep(seen), trustStep(seen)];
+  if (type === "stdio") return [...before, ...childSteps(seen)];
+  return [
+    ...before,
+    ...helperStep(seen),
+    ...connectionSteps(network),
+    ...signInStep(oauth),
+    ...attemptSteps(seen),
+    ...authorizationSteps(oauth),
+    protocolStep(attempt),
+  ];
 }
 
-function step(name: StepName, outcome: Outcome, ...evidence: readonly (string | undefined)[]): Step {
+function step(name: StepName, outcome: CheckOutcome, ...evidence: readonly (string | undefined)[]): Step {
   return { step: name, outcome, evidence: evidence.filter((line) => line !== undefined) };
 }
 
-function configurationStep({ findings, file, places, type }: WalkFacts): Step {
+function configurationStep({ findings, file, positions, type }: WalkEvidence): Step {
   const isBroken = findings.some(({ severity }) => severity === "error");
-  const line = places.entry?.line;
-  const place = `${file}${line === undefined ? "" : `:${line}`}`;
-  const what = type === undefined ? "The entry cannot be understood." : `An entry of the type ${type}.`;
+  const line = positions.entry?.line;
+  const position = `${file}${line === undefined ? "" : `:${line}`}`;
+  const entry = type === undefined ? "The entry is invalid." : `Entry of type ${type}.`;
   const list = findings.map((finding) => `line ${finding.line}, ${finding.severity}: ${finding.message}`);
-  return step("configuration", isBroken ? "failed" : "ok", `${place}: ${what}`, ...list);
+  return step("configuration", isBroken ? "failed" : "ok", `${position}: ${entry}`, ...list);
 }
 
-function variablesStep({ values, variables, findings }: WalkFacts): Step {
+function variablesStep({ values, variables, findings }: WalkEvidence): Step {
   const isBroken = values.some(({ severity }) => severity === "error");
   if (findings.some(({ severity }) => severity === "error") && values.length === 0) return step("variables", "skipped");
-  if (variables.length === 0 && values.length === 0) return step("variables", "skipped", "The entry uses none.");
+  if (variables.length === 0 && values.length === 0)
+    return step("variables", "skipped", "The entry uses no variables.");
   const list = values.map(({ severity, message }) => `${severity}: ${message}`);
-  const named = `It uses ${variables.join(", ")}${list.length === 0 ? "; all can be used" : ""}.`;
-  return step("variables", isBroken ? "failed" : "ok", named, ...list);
+  const used = `The entry uses ${variables.join(", ")}${list.length === 0 ? "; all are valid" : ""}.`;
+  return step("variables", isBroken ? "failed" : "ok", used, ...list);
 }
 
-function trustStep({ trust }: WalkFacts): Step {
-  if (trust === undefined) return step("trust", "skipped", "An entry with errors is not judged.");
-  return step("trust", trust.state === "trusted" ? "ok" : "failed", trust.words);
+function trustStep({ trust }: WalkEvidence): Step {
+  if (trust === undefined) return step("trust", "skipped", "Not checked because the entry has errors.");
+  return step("trust", trust.state === "trusted" ? "ok" : "failed", trust.reason);
 }
 
-function childSteps({ child, attempt }: WalkFacts): Step[] {
+function childSteps({ child, attempt }: WalkEvidence): Step[] {
   if (child === undefined) return (["command", "process", "protocol"] as const).map((name) => step(name, "skipped"));
   const { command, path, searched, notStarted, exit, stderr, stray } = child;
   const found = path ?? `${command}${searched.length === 0 ? "" : `; PATH searched: ${searched.join(":")}`}`;
-  const isThere = path !== undefined;
+  const isFound = path !== undefined;
   const failure = attempt?.failure;
-  const isRunning = isThere && notStarted === undefined && exit === undefined;
-  const words = tellingLines(stderr, 3).map((line) => `stderr: ${line}`);
-  const strayed = stray === undefined ? undefined : `On its standard output, and no message: ${stray}`;
-  const ended = exit === undefined ? "It was started." : failure?.message;
+  const isRunning = isFound && notStarted === undefined && exit === undefined;
+  const output = tellingLines(stderr, 3).map((line) => `stderr: ${line}`);
+  const strayLine = stray === undefined ? undefined : `Not a message, on standard output: ${stray}`;
   return [
-    step("command", isThere ? "ok" : "failed", found),
-    isThere ? step("process", isRunning ? "ok" : "failed", ended, ...words) : step("process", "skipped"),
+    step("command", isFound ? "ok" : "failed", found),
+    isFound
+      ? step("process", isRunning ? "ok" : "failed", exit === undefined ? "Started." : failure?.message, ...output)
+      : step("process", "skipped"),
     !isRunning
-      ? step("protocol", "skipped", strayed)
+      ? step("protocol", "skipped", strayLine)
       : failure === undefined
-        ? step("protocol", "ok", spokenEvidence(attempt?.connected), strayed)
-        : step("protocol", "failed", failure.message, strayed),
+        ? step("protocol", "ok", describeServer(attempt?.connected), strayLine)
+        : step("protocol", "failed", failure.message, strayLine),
   ];
+}
+
+function helperStep({ helper, positions }: WalkEvidence): Step[] {
+  if (helper === undefined) return positions.headersHelper === undefined ? [] : [step("helper", "skipped")];
+  if (helper.failure !== undefined) return [step("helper", "failed", helper.failure.message)];
+  const headers = helper.headers.join(", ") || "no headers";
+  return [step("helper", "ok", `${helper.path} returned ${headers} after ${helper.durationMs} ms.`)];
+}
+
+const stages = ["proxy", "name", "connection", "tls"] as const;
+
+/** Proxy, name, connection, TLS: the stages before a failure succeeded, and those after it were not reached. */
+function connectionSteps(network: NetworkEvidence | undefined): Step[] {
+  const failure = network?.failure;
+  const failedAt = failure === undefined ? stages.length : stages.indexOf(failure.stage as (typeof stages)[number]);
+  return stages
+    .filter((stage) => stage !== "tls" || network?.isSecure !== false)
+    .map((stage, index) => {
+      if (network === undefined || index > failedAt) {
+        // Invalid settings are found before anything else.
+        return failedAt === -1 && stage === "proxy"
+          ? step("proxy", "failed", failure?.message)
+          : step(stage, "skipped");
+      }
+      if (index === failedAt) return step(stage, "failed", failure?.message, describeCertificate(network));
+      const isSkipped = stage === "proxy" && network.proxy === undefined;
+      return step(stage, isSkipped ? "skipped" : "ok", describeStage(stage, network));
+    });
+}
+
+function describeStage(stage: (typeof stages)[number], network: NetworkEvidence): string | undefined {
+  const { proxy, host, port, addresses, connected } = network;
+  switch (stage) {
+    case "proxy":
+      return proxy === undefined ? "No proxy for this host." : `${proxy.name}, from ${proxy.variable}.`;
+    case "name":
+      return addresses[0] === host ? `${host} is an address.` : `${proxy?.name ?? host}: ${addresses.join(", ")}.`;
+    case "connection":
+      return connected === undefined ? undefined : `Connected to ${connected.address}, for ${host}:${port}.`;
+    case "tls":
+      return connected?.tls === undefined ? undefined : `${connected.tls}.`;
+  }
+}
+
+function describeCertificate({ certificate }: NetworkEvidence): string | undefined {
+  if (certificate === undefined) return undefined;
+  const { names, subject, issuer, validFrom, validTo } = certificate;
+  return `The certificate is for ${names || subject}, signed by ${issuer}, valid from ${validFrom} until ${validTo}.`;
+}
+
+function signInStep(oauth: OAuthEvidence | undefined): Step[] {
+  if (oauth === undefined) return [];
+  const { vaultFailure, before, vault, events } = oauth;
+  if (vaultFailure !== undefined) return [step("sign-in", "failed", vaultFailure.message)];
+  const relevant = events.filter(({ kind }) => /refresh|token|sign-in|issuer/.test(kind)).map(({ text }) => text);
+  const more = [vault?.summary, vault?.warning, ...relevant];
+  if (before?.isSignedIn !== true) return [step("sign-in", "skipped", "Nobody has signed in to this server.", ...more)];
+  const { issuer, account, scopes, expiresAt, canRefresh } = before;
+  const parts = [
+    `Signed in${account === undefined ? "" : ` as ${account}`} with ${issuer ?? "an unknown issuer"}`,
+    ...(scopes === undefined || scopes.length === 0 ? [] : [`scopes ${scopes.join(" ")}`]),
+    ...(expiresAt === undefined ? [] : [`until ${isoTime(expiresAt)}`]),
+    ...(canRefresh ? [] : ["without a refresh token"]),
+  ];
+  return [step("sign-in", "ok", `${parts.join(", ")}.`, ...more)];
+}
+
+/** Whether the server responded over HTTP as a tool server does, and whether it accepted the credential. */
+function attemptSteps({ attempt, type }: WalkEvidence): Step[] {
+  if (attempt === undefined) return [step("http", "skipped"), step("credential", "skipped")];
+  const { failure, response, refusal, connected, credential } = attempt;
+  const evidence = response === undefined ? [] : describeResponse(response);
+  const accepted =
+    credential === "none" ? "None was sent, and none is required." : `Accepted: ${describeCredential(credential)}.`;
+  if (refusal !== undefined) {
+    const line = `The server returned ${refusal.status} to ${describeCredential(credential)}.`;
+    return [step("http", "ok", ...evidence), step("credential", "failed", line)];
+  }
+  if (failure === undefined) {
+    return [
+      step("http", "ok", `The server responds over ${type}.`),
+      step("credential", credential === "none" ? "skipped" : "ok", accepted),
+    ];
+  }
+  if (connected !== undefined || isProtocolFailure(attempt))
+    return [step("http", "ok", ...evidence), step("credential", "ok", accepted)];
+  return [step("http", "failed", failure.message, ...evidence), step("credential", "skipped")];
+}
+
+/** Whether an attempt failed because of a message, and not because of its transport. */
+function isProtocolFailure({ failure }: AttemptEvidence): boolean {
+  return failure?.code === "ANSWER_INVALID" || failure?.code === "CALL_REFUSED";
+}
+
+function authorizationSteps(oauth: OAuthEvidence | undefined): Step[] {
+  if (oauth?.authorization === undefined) return [];
+  const { resource, authorization, client } = oauth;
+  const isUsable = authorization.outcome === "found" || authorization.outcome === "default";
+  const hasPkce = authorization.outcome === "default" || (authorization.pkce?.includes("S256") ?? false);
+  const isForeign = resource?.outcome === "foreign";
+  const isChanged = authorization.changedFrom !== undefined;
+  const evidence = [...(resource?.evidence ?? []), ...authorization.evidence];
+  const pkce = isUsable && !hasPkce ? "PKCE with S256 is not supported." : undefined;
+  const changed = isChanged ? `Before, it was ${authorization.changedFrom}.` : undefined;
+  const outcome = isUsable && hasPkce && !isForeign && !isChanged ? "ok" : "failed";
+  const steps = [step("authorization-server", outcome, authorization.expectedIssuer, ...evidence, pkce, changed)];
+  if (client === undefined) return steps;
+  const isRefused = client.outcome === "dead" || client.outcome === "redirect-mismatch" || client.outcome === "closed";
+  return [
+    ...steps,
+    step("client", isRefused ? "failed" : client.outcome === "accepted" ? "ok" : "skipped", ...client.evidence),
+  ];
+}
+
+function protocolStep(attempt: AttemptEvidence | undefined): Step {
+  const { connected, failure, refusal } = attempt ?? {};
+  if (attempt === undefined || refusal !== undefined) return step("protocol", "skipped", describeServer(connected));
+  if (failure === undefined) return step("protocol", "ok", describeServer(connected));
+  if (connected === undefined && !isProtocolFailure(attempt)) return step("protocol", "skipped");
+  return step("protocol", "failed", failure.message, describeServer(connected));
+}
+
+const credentials: Readonly<Record<CredentialKind, string>> = {
+  none: "a request without a credential",
+  headers: "the headers of the entry",
+  helper: "the headers from the helper",
+  environment: "the environment of the process",
+  oauth: "the token of the sign-in",
+};
+
+/** What a request carried. */
+export function describeCredential(kind: CredentialKind): string {
+  return credentials[kind];
+}
+
+/** The server's description of itself, in a line. */
+export function describeServer(connected: ServerEvidence | undefined): string | undefined {
+  if (connected === undefined) return undefined;
+  const { name, version, protocolVersion, era, tools } = connected;
+  const server = [name ?? "A server without a name", version].filter(Boolean).join(" ");
+  const list = tools === undefined ? "" : `; ${tools} ${tools === 1 ? "tool" : "tools"}`;
+  return `${server}, protocol ${protocolVersion} (${era} era)${list}.`;
 }

@@ -1,7 +1,7 @@
 import type { Connection } from "@wirescope/tool-server";
 import type { CredentialKind } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
-import type { Outcome } from "@wirescope/tool-server/why";
+import type { CheckOutcome } from "@wirescope/tool-server/why";
 import { AuthMethod, Check_Outcome, ConnectivityState, Transport } from "../../gen/wirescope/v1/admin_pb.js";
 
 export const transports: Readonly<Record<Entry["type"], Transport>> = {
@@ -27,7 +27,7 @@ export const authMethods: Readonly<Record<CredentialKind, AuthMethod>> = {
   oauth: AuthMethod.OAUTH,
 };
 
-export const checkOutcomes: Readonly<Record<Outcome, Check_Outcome>> = {
+export const checkOutcomes: Readonly<Record<CheckOutcome, Check_Outcome>> = {
   ok: Check_Outcome.OK,
   failed: Check_Outcome.FAILED,
   skipped: Check_Outcome.SKIPPED,

@@ -3,9 +3,9 @@ import {
   type Cause,
   type CauseCode,
   causeTable,
-  type Demand,
   type Explanation,
   type Note,
+  type Requirement,
   type Step,
   type StepName,
 } from "@wirescope/tool-server/why";
@@ -22,7 +22,7 @@ import { checkOutcomes, nameOf, transports } from "./enums.js";
 
 /** An explanation as a message. */
 export function explanationToMessage(explanation: Explanation): ExplainResponse {
-  const { server, type, isWell, causes, notes, steps, demands, permissions = [] } = explanation;
+  const { server, type, isWell, causes, notes, steps, requirements, permissions = [] } = explanation;
   return create(ExplainResponseSchema, {
     server,
     transport: type === undefined ? Transport.UNSPECIFIED : transports[type],
@@ -30,14 +30,14 @@ export function explanationToMessage(explanation: Explanation): ExplainResponse 
     causes: causes.map(causeInit),
     notes: notes.map((note) => causeInit({ ...note, weight: 0 })),
     steps: steps.map((step) => checkInit(step.step, step)),
-    demands: demands.map((demand) => checkInit(demand.demand, demand)),
+    requirements: requirements.map((requirement) => checkInit(requirement.requirement, requirement)),
     permissions: [...permissions],
   });
 }
 
 /** The explanation that a message holds. */
 export function explanationFromMessage(message: ExplainResponse): Explanation {
-  const { server, transport, well, causes, notes, steps, demands, permissions } = message;
+  const { server, transport, well, causes, notes, steps, requirements, permissions } = message;
   return {
     server,
     type: nameOf(transports, transport),
@@ -45,21 +45,21 @@ export function explanationFromMessage(message: ExplainResponse): Explanation {
     causes: causes.map((cause) => ({ ...noteFromMessage(cause), weight: cause.weight })),
     notes: notes.map(noteFromMessage),
     steps: steps.map((check) => ({ step: check.name as StepName, ...checkFromMessage(check) })),
-    demands: demands.map((check) => ({ demand: check.name, ...checkFromMessage(check) })),
+    requirements: requirements.map((check) => ({ requirement: check.name, ...checkFromMessage(check) })),
     permissions: permissions.length === 0 ? undefined : permissions,
   };
 }
 
-function noteFromMessage({ code, message, evidence, mend }: CauseMessage): Note {
+function noteFromMessage({ code, problem, evidence, fix }: CauseMessage): Note {
   return {
-    cause: code as CauseCode,
-    message,
+    code: code as CauseCode,
+    problem,
     evidence,
-    mend: {
-      what: mend?.what ?? "",
-      command: mend?.command || undefined,
-      place: mend?.file ? { file: mend.file, line: mend.line, column: mend.column } : undefined,
-      write: mend?.write || undefined,
+    fix: {
+      advice: fix?.advice ?? "",
+      command: fix?.command || undefined,
+      position: fix?.file ? { file: fix.file, line: fix.line, column: fix.column } : undefined,
+      write: fix?.write || undefined,
     },
   };
 }
@@ -68,18 +68,18 @@ function checkFromMessage({ outcome, evidence }: Check): Pick<Step, "outcome" | 
   return { outcome: nameOf(checkOutcomes, outcome) ?? "skipped", evidence };
 }
 
-function causeInit({ cause, weight, message, evidence, mend }: Cause): MessageInitShape<typeof CauseSchema> {
-  const { what, command = "", place, write = "" } = mend;
+function causeInit({ code, weight, problem, evidence, fix }: Cause): MessageInitShape<typeof CauseSchema> {
+  const { advice, command = "", position, write = "" } = fix;
   return {
-    code: cause,
-    title: causeTable[cause],
+    code,
+    title: causeTable[code],
     weight,
-    message,
+    problem,
     evidence: [...evidence],
-    mend: { what, command, write, ...(place && { file: place.file, line: place.line, column: place.column }) },
+    fix: { advice, command, write, ...position },
   };
 }
 
-function checkInit(name: string, { outcome, evidence }: Step | Demand): MessageInitShape<typeof CheckSchema> {
+function checkInit(name: string, { outcome, evidence }: Step | Requirement): MessageInitShape<typeof CheckSchema> {
   return { name, outcome: checkOutcomes[outcome], evidence: [...evidence] };
 }

@@ -45,10 +45,10 @@ test("a failure of a gateway that does not send the parts has its message as the
 
 test("an explanation arrives as it was sent", () => {
   const note = {
-    cause: "variable-unset",
-    message: "KEY is not set.",
+    code: "variable-unset",
+    problem: "KEY is not set.",
     evidence: ["url needs it."],
-    mend: { what: "Set it.", command: "export KEY=", place: { file: ".mcp.json", line: 2, column: 3 }, write: "x" },
+    fix: { advice: "Set it.", command: "export KEY=", position: { file: ".mcp.json", line: 2, column: 3 }, write: "x" },
   } as const;
   const explanation: Explanation = {
     server: "a",
@@ -57,7 +57,7 @@ test("an explanation arrives as it was sent", () => {
     causes: [{ ...note, weight: 0.5 }],
     notes: [note],
     steps: [{ step: "configuration", outcome: "failed", evidence: ["KEY"] }],
-    demands: [{ demand: "KEY", outcome: "skipped", evidence: [] }],
+    requirements: [{ requirement: "KEY", outcome: "skipped", evidence: [] }],
     permissions: ["read"],
   };
   const bytes = toBinary(ExplainResponseSchema, explanationToMessage(explanation));

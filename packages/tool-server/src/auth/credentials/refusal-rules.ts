@@ -1,18 +1,18 @@
 import type { ToolServerErrorCode } from "../../errors.js";
 import type { Refusal, RefusalDecision } from "./credential.js";
 
-/** Whether a status says that the server did not accept who we are or what we may do. */
+/** Whether a status means that the server rejects the credential or does not allow the request. */
 export function isRefusal(status: number): boolean {
   return status === 401 || status === 403;
 }
 
-/** The decision to fail. The status decides about the code if none is given. */
+/** The decision to fail. Without a code, the status decides: UNAUTHORIZED or FORBIDDEN. */
 export function giveUp(reason: string, advice = "", code?: ToolServerErrorCode): RefusalDecision {
   return { action: "give-up", reason, advice, code };
 }
 
-/** The decision about a refusal of a credential that does not change by itself. */
+/** The decision for a credential that does not change by itself. */
 export function giveUpUnchanged({ status }: Refusal, credential: string): RefusalDecision {
   if (!isRefusal(status)) return giveUp(`HTTP ${status} is not about the credential.`);
-  return giveUp(`The server answered ${status} to ${credential}.`);
+  return giveUp(`${status} ${status === 401 ? "Unauthorized" : "Forbidden"}: the server rejected ${credential}.`);
 }

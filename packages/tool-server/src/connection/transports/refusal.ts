@@ -1,28 +1,31 @@
 import type { CredentialRequest, Refusal } from "../../auth/credentials/credential.js";
-import { diagnoseRefusal } from "../../auth/credentials/diagnose-refusal.js";
 import type { HeaderFields } from "../../auth/credentials/header-fields.js";
+import { collectRefusalEvidence } from "../../auth/credentials/refusal-evidence.js";
 import { isRefusal } from "../../auth/credentials/refusal-rules.js";
+import { type Cause, foundWeight } from "../../causes/cause.js";
+import { formatFix } from "../../causes/fixes.js";
+import { explainRefusal } from "../../causes/refusal-causes.js";
+import { describeChallenge } from "../../causes/refusal-evidence.js";
 import { ToolServerError } from "../../errors.js";
 import type { ResponseHeaders } from "../../http/http-client.js";
-import type { RefusalCause, RefusalFinding } from "../../refusal-finding.js";
-import type { TransportContext } from "./transport.js";
+import type { NetworkContext } from "./transport.js";
 
-/** A request that was answered with 401 or 403. */
+/** A request that was refused with 401 or 403. */
 export interface RefusedRequest extends Pick<Refusal, "status" | "sent" | "attempt" | "signal"> {
   /** The headers of the response. */
   readonly answered: ResponseHeaders;
 }
 
-/** How many findings stand in a message; all stand in the details. */
-const toldFindings = 3;
+/** How many causes an error message contains; the details have them all. */
+const maxCausesInMessage = 3;
 
 /**
- * Asks the credential what to do about a 401 or 403. Resolves where the request is to be sent once more, with the headers
- * that the credential gives now. Rejects with a first diagnosis where it failed for good: with the code that the credential
- * gives, else UNAUTHORIZED or FORBIDDEN.
+ * Asks the credential what to do about a 401 or 403. Resolves if the request is to be sent once more, with the current headers
+ * of the credential. Rejects with the likeliest causes if it failed for good: with the code of the credential, otherwise
+ * UNAUTHORIZED or FORBIDDEN.
  */
-async function settleRefusal(context: TransportContext, request: RefusedRequest): Promise<void> {
-  const { server, info, credential, secrets, report, clock } = context;
+async function settleRefusal(context: NetworkContext, request: RefusedRequest): Promise<void> {
+  const { server, url, info, credential, secrets, report, clock } = context;
   const { status, sent, attempt, answered, signal } = request;
   const refusal: Refusal = {
     status,
@@ -38,34 +41,34 @@ async function settleRefusal(context: TransportContext, request: RefusedRequest)
     report(info, "warning", `The server answered ${status}; asking once more, with what the credential gives now.`);
     return;
   }
-  const findings = diagnoseRefusal({
-    refusal,
-    server,
-    credential: credential.describe(),
-    now: clock.now(),
-    redact: (text) => secrets.redact(text),
-  });
-  const words =
-    credential.kind === "oauth"
-      ? // What OAuth says itself is not said twice, and what to do about it comes last.
-        [...likeliest(findings.filter(({ cause }) => beyondOAuth(cause, sent))), decision.reason]
-      : [decision.reason, ...likeliest(findings)];
+  const redact = (text: string): string => secrets.redact(text);
+  const now = clock.now();
+  const evidence = collectRefusalEvidence({ refusal, credential: credential.describe(), url, now, redact });
+  const causes = explainRefusal(evidence, { server });
+  const isOAuth = credential.kind === "oauth";
+  // OAuth has its own diagnosis of a missing token or scope, and its own advice.
+  const shown = isOAuth
+    ? likeliest(causes.filter(({ code }) => Object.keys(sent).length > 0 && !oauthCodes.has(code)))
+    : likeliest(causes);
+  const problems = shown.map(({ problem }) => problem);
+  const [first] = shown;
   const parts = {
-    subject: secrets.redact(`The server ${JSON.stringify(server)} refused the request.`),
-    problem: secrets.redact(words.join(" ")),
-    advice: secrets.redact(decision.advice ?? ""),
+    subject: redact(`The server ${JSON.stringify(server)} refused the request.`),
+    problem: redact((isOAuth ? [...problems, decision.reason] : [decision.reason, ...problems]).join(" ")),
+    evidence: isOAuth ? "" : describeChallenge(evidence).join(" "),
+    advice: redact(decision.advice || (isOAuth || first === undefined ? "" : formatFix(first.fix))),
   };
   const code = decision.code ?? (status === 401 ? "UNAUTHORIZED" : "FORBIDDEN");
-  const failure = new ToolServerError(code, parts, { details: { status, findings } });
+  const failure = new ToolServerError(code, parts, { details: { status, causes, refusal: evidence } });
   report(info, "error", failure.message);
   throw failure;
 }
 
 /** The head of a response. */
-export interface AnswerHead {
+export interface ResponseHead {
   readonly status: number;
   readonly headers: ResponseHeaders;
-  /** Lets the rest of it go. */
+  /** Discards the body. */
   discard?(): void;
 }
 
@@ -73,8 +76,8 @@ export interface AnswerHead {
  * Asks with the headers that the credential gives, and once more where it has others after a refusal. Resolves with an
  * response that is no refusal. Rejects as `ask`, the credential and `settleRefusal` do.
  */
-export async function askWithCredential<Response extends AnswerHead>(
-  context: TransportContext,
+export async function askWithCredential<Response extends ResponseHead>(
+  context: NetworkContext,
   ask: (headers: HeaderFields) => Promise<Response>,
   request: CredentialRequest,
 ): Promise<Response> {
@@ -84,8 +87,8 @@ export async function askWithCredential<Response extends AnswerHead>(
 }
 
 /** Asks again after a refusal, as `askWithCredential` does. */
-export async function askAgain<Response extends AnswerHead>(
-  context: TransportContext,
+export async function askAgain<Response extends ResponseHead>(
+  context: NetworkContext,
   ask: (headers: HeaderFields) => Promise<Response>,
   request: CredentialRequest,
   first: { readonly sent: HeaderFields; readonly response: Response },
@@ -101,13 +104,10 @@ export async function askAgain<Response extends AnswerHead>(
   return response;
 }
 
-/** What explains a refusal where anything does, else what to check first. */
-function likeliest(findings: readonly RefusalFinding[]): string[] {
-  const explaining = findings.filter(({ weight }) => weight === "explains");
-  return (explaining.length > 0 ? explaining : findings).slice(0, toldFindings).map(({ message }) => message);
+/** The causes that count as found, otherwise the likeliest of the others. */
+function likeliest(causes: readonly Cause[]): readonly Cause[] {
+  const found = causes.filter(({ weight }) => weight >= foundWeight);
+  return (found.length > 0 ? found : causes).slice(0, maxCausesInMessage);
 }
 
-/** Whether a cause is news to who signs in by OAuth: where nothing was sent, nothing else matters. */
-function beyondOAuth(cause: RefusalCause, sent: HeaderFields): boolean {
-  return Object.keys(sent).length > 0 && cause !== "scope-missing";
-}
+const oauthCodes: ReadonlySet<string> = new Set(["sign-in-needed", "scope-missing", "permission-missing"]);

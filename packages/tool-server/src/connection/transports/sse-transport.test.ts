@@ -124,7 +124,7 @@ describe("the stream of events", () => {
       const server = await serve((_, response) => response.writeHead(status).end());
       const error = await failedStart(prepare(server, { headers: [{ "X-API-Key": "k3y-of-notes" }] }));
       expect(error).toMatchObject({ code, details: { status } });
-      expect(error.details.findings?.length).toBeGreaterThan(0);
+      expect(error.details.causes?.length).toBeGreaterThan(0);
       expect(error.message).not.toContain("k3y-of-notes");
     }
   });
@@ -278,7 +278,10 @@ describe("a message that is posted", () => {
     await transport.start();
     await expect(transport.send(requestOf(1))).rejects.toMatchObject({
       code: "FORBIDDEN",
-      details: { status: 403, findings: expect.arrayContaining([expect.objectContaining({ cause: "permission" })]) },
+      details: {
+        status: 403,
+        causes: expect.arrayContaining([expect.objectContaining({ code: "permission-missing" })]),
+      },
     });
     expect(transport.failure).toBeUndefined();
   });

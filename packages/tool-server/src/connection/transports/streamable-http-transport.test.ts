@@ -108,7 +108,7 @@ describe("a refusal", () => {
     );
     const failure = await started.fail("initialize");
     expect(failure).toMatchObject({ code: "UNAUTHORIZED", details: { status: 401 } });
-    expect(failure.details.findings?.length).toBeGreaterThan(0);
+    expect(failure.details.causes?.length).toBeGreaterThan(0);
     expect(failure.message).toContain("API_TOKEN");
     expect(failure.message).not.toMatch(/my-personal-token|my-api-key-value/);
     expect(started.server.requests.map(({ method, url }) => `${method} ${url}`)).toEqual(["POST /mcp"]);

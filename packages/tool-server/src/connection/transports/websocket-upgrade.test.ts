@@ -78,7 +78,7 @@ describe("the upgrade", () => {
       const error = await failedUpgrade(subject);
       expect(error).toMatchObject({ code, details: { status } });
       expect(error.message).toContain('Authorization (from API_TOKEN) starts with neither "Bearer " nor "Basic "');
-      expect(error.details.findings?.[0]?.cause).toBe("scheme-missing");
+      expect(error.details.causes?.[0]?.code).toBe("scheme-missing");
       expect(subject.refusals).toEqual([status, status]);
       expect(server.requests).toHaveLength(2);
       expect(JSON.stringify([error.message, error.details, subject.published.words()])).not.toContain("bare-t0ken");

@@ -1,18 +1,17 @@
 import { describe, expect, test } from "vitest";
-import type { ChildFacts, WalkFacts } from "../facts.js";
-import type { FailureFacts } from "../failure-facts.js";
+import type { ChildEvidence, FailureEvidence, WalkEvidence } from "../evidence.js";
 import { childCauses } from "./child-causes.js";
-import { base } from "./facts.test.helper.js";
+import { base } from "./evidence.test.helper.js";
 
-const places = { entry: { line: 3, column: 5 }, command: { line: 4, column: 7 } };
-const at = (field: keyof typeof places) => ({ file: ".mcp.json", ...places[field] });
+const positions = { entry: { line: 3, column: 5 }, command: { line: 4, column: 7 } };
+const at = (field: keyof typeof positions) => ({ file: ".mcp.json", ...positions[field] });
 
-function causesOf(child: Partial<ChildFacts>, failure?: Partial<FailureFacts>, facts: Partial<WalkFacts> = {}) {
+function causesOf(child: Partial<ChildEvidence>, failure?: Partial<FailureEvidence>, seen: Partial<WalkEvidence> = {}) {
   const attempt = failure && {
     credential: "environment" as const,
     failure: { code: "CHILD_EXITED" as const, message: "It failed.", ...failure },
   };
-  const seen = {
+  const shown = {
     command: "notes",
     path: "/bin/notes",
     searched: [],
@@ -21,61 +20,61 @@ function causesOf(child: Partial<ChildFacts>, failure?: Partial<FailureFacts>, f
     missing: [],
     withheld: [],
   };
-  return childCauses({ ...base, type: "stdio", places, child: { ...seen, ...child }, attempt, ...facts });
+  return childCauses({ ...base, type: "stdio", positions, child: { ...shown, ...child }, attempt, ...seen });
 }
 
 describe("a command that does not start", () => {
-  test("[TS-D-WHY-3] because it is not executable is made so, by its path in quotes", () => {
+  test("[TS-D-WHY-3] that is not executable is fixed with chmod and its quoted path", () => {
     const [cause] = causesOf({ notStarted: "not-executable", path: "/opt/my notes" });
-    expect(cause).toMatchObject({ cause: "command-not-executable", weight: 1 });
-    expect(cause?.mend.command).toBe("chmod +x '/opt/my notes'");
-    expect(causesOf({ notStarted: "not-executable", path: undefined })[0]?.mend.command).toBe("chmod +x notes");
+    expect(cause).toMatchObject({ code: "command-not-executable", weight: 1 });
+    expect(cause?.fix.command).toBe("chmod +x '/opt/my notes'");
+    expect(causesOf({ notStarted: "not-executable", path: undefined })[0]?.fix.command).toBe("chmod +x notes");
   });
 
-  test("[TS-D-WHY-3] because it is not found is searched for, unless it is a path or a whole command line", () => {
+  test("[TS-D-WHY-3] that is not found is looked up, unless it is a path or a whole command line", () => {
     const searched = ["/usr/bin", "/bin"];
     expect(causesOf({ notStarted: "not-found", searched })).toMatchObject([
       {
-        cause: "command-not-found",
-        message: "The command notes is not found.",
-        evidence: ["PATH was searched: /usr/bin:/bin"],
-        mend: { command: "command -v notes", place: at("command") },
+        code: "command-not-found",
+        problem: "The command notes was not found.",
+        evidence: ["PATH searched: /usr/bin:/bin"],
+        fix: { command: "command -v notes", position: at("command") },
       },
     ]);
     const [path] = causesOf({ notStarted: "not-found", command: "./notes" });
-    expect(path).toMatchObject({ evidence: [], mend: { what: "Write the path of a program that is there." } });
-    expect(path?.mend.command).toBeUndefined();
+    expect(path).toMatchObject({ evidence: [], fix: { advice: "Write the path of an existing program." } });
+    expect(path?.fix.command).toBeUndefined();
     const [line] = causesOf({ notStarted: "not-found", command: "npx notes", searched });
-    expect(line?.mend.what).toContain("each of its arguments into args");
-    expect(line?.mend.command).toBeUndefined();
+    expect(line?.fix.advice).toContain("each argument into args");
+    expect(line?.fix.command).toBeUndefined();
   });
 
-  test("[TS-D-WHY-3] for a reason of the system is told with the advice of the failure", () => {
+  test("[TS-D-WHY-3] that the system cannot start has the advice of the failure", () => {
     const advised = causesOf({ notStarted: "not-started" }, { advice: "Install bubblewrap." });
     expect(advised).toMatchObject([
       {
-        cause: "command-not-executable",
-        message: "It failed.",
-        mend: { what: "Install bubblewrap.", place: at("command") },
+        code: "command-not-executable",
+        problem: "It failed.",
+        fix: { advice: "Install bubblewrap.", position: at("command") },
       },
     ]);
-    expect(causesOf({ notStarted: "not-started" }, {})).toMatchObject([{ message: "It failed." }]);
+    expect(causesOf({ notStarted: "not-started" }, {})).toMatchObject([{ problem: "It failed." }]);
     expect(causesOf({ notStarted: "not-found" }, { advice: "Install bubblewrap." })).toMatchObject([
-      { cause: "command-not-found" },
+      { code: "command-not-found" },
     ]);
   });
 });
 
 describe("a process", () => {
-  test("that ended is run by hand, with its arguments and its last lines", () => {
+  test("that exited is run by hand, with its arguments and its last lines", () => {
     const child = { args: ["--db", "my notes"], exit: { kind: "exited", code: 3 }, stderr: ["no database"] } as const;
     expect(causesOf(child, {})).toEqual([
       {
-        cause: "child-exits",
+        code: "child-exits",
         weight: 0.9,
-        message: "It failed.",
-        evidence: ["It is /bin/notes.", "It ended with code 3.", "stderr: no database"],
-        mend: { what: "Run the command by hand to see why.", command: "/bin/notes --db 'my notes'" },
+        problem: "It failed.",
+        evidence: ["The command is /bin/notes.", "It exited with code 3.", "stderr: no database"],
+        fix: { advice: "Run the command by hand to see why.", command: "/bin/notes --db 'my notes'" },
       },
     ]);
     const killed = causesOf(
@@ -84,9 +83,9 @@ describe("a process", () => {
     );
     expect(killed).toMatchObject([
       {
-        cause: "child-exits",
+        code: "child-exits",
         weight: 0.8,
-        evidence: ["It is notes.", "It was ended by SIGKILL.", "It wrote nothing to standard error."],
+        evidence: ["The command is notes.", "It was terminated by SIGKILL.", "It wrote nothing to standard error."],
       },
     ]);
   });
@@ -95,30 +94,33 @@ describe("a process", () => {
     ["NOT_A_TOOL_SERVER", "child-logs-to-stdout"],
     ["CALL_TIMEOUT", "child-logs-to-stdout"],
     ["CHILD_EXITED", "child-exits"],
-  ] as const)("[TS-D-WHY-2] that wrote something else to standard output, then %s: %s", (code, expected) => {
+  ] as const)("[TS-D-WHY-2] that wrote another text to standard output, then failed with %s: %s", (code, expected) => {
     const [cause] = causesOf({ stray: "Listening" }, { code });
-    expect(cause?.cause).toBe(expected);
-    if (code !== "CHILD_EXITED") expect(cause?.evidence[0]).toBe("The first line on its standard output: Listening");
+    expect(cause?.code).toBe(expected);
+    if (code !== "CHILD_EXITED") expect(cause?.evidence[0]).toBe("The first line on standard output: Listening");
   });
 
   test.each([
     ["CALL_TIMEOUT", "", "child-silent"],
-    ["NOT_A_TOOL_SERVER", "", "answer-invalid"],
-    ["CALL_REFUSED", "Unsupported protocol version: 1", "wrong-era"],
+    ["NOT_A_TOOL_SERVER", "", "response-invalid"],
+    ["CALL_REFUSED", "Unsupported protocol version: 1", "version-unsupported"],
     ["CALL_REFUSED", "Unauthorized", "token-refused"],
   ] as const)("[TS-D-WHY-1] whose failure is %s (%s) is %s", (code, said, expected) => {
-    expect(causesOf({}, { code, said }).map(({ cause }) => cause)).toEqual([expected]);
+    expect(causesOf({}, { code, said }).map(({ code }) => code)).toEqual([expected]);
   });
 
-  test("[TS-D-WHY-3] that refuses its credential is given one, by the variable that it has", () => {
+  test("[TS-D-WHY-3] that rejects its credential gets another one in its variable", () => {
     const failure = { code: "CALL_REFUSED", said: "Invalid API key" } as const;
-    expect(causesOf({}, failure)[0]?.mend).toEqual({ what: "Give it a credential, in env.", place: at("entry") });
+    expect(causesOf({}, failure)[0]?.fix).toEqual({
+      advice: "Add a credential to env of the entry.",
+      position: at("entry"),
+    });
     const [known] = causesOf({}, failure, { variables: ["NOTES_KEY"] });
-    expect(known?.mend).toMatchObject({ variable: "NOTES_KEY", command: "export NOTES_KEY=…" });
+    expect(known?.fix).toMatchObject({ variable: "NOTES_KEY", command: "export NOTES_KEY=…" });
   });
 
   test.each(["CHILD_EXITED", "CALL_TIMEOUT"] as const)(
-    "[TS-D-WHY-3] that lacks variables (%s) gets them by the entry, the first one first",
+    "[TS-D-WHY-3] that lacks variables (%s) gets them from the entry, in the order of its output",
     (code) => {
       const missing = [
         { variable: "A_KEY", isSetHere: true },
@@ -126,14 +128,14 @@ describe("a process", () => {
       ];
       const [first, second, third] = causesOf({ missing, exit: { kind: "exited", code: 1 } }, { code });
       expect(first).toMatchObject({
-        cause: "child-lacks-variable",
+        code: "child-lacks-variable",
         weight: 0.95,
-        mend: { write: '"env": {"A_KEY": "${A_KEY}"}' },
+        fix: { write: '"env": {"A_KEY": "${A_KEY}"}' },
       });
-      expect(first?.mend).not.toHaveProperty("command");
+      expect(first?.fix).not.toHaveProperty("command");
       expect(second).toMatchObject({
         weight: 0.94,
-        mend: { command: "export B_KEY=…", variable: "B_KEY", place: at("entry") },
+        fix: { command: "export B_KEY=…", variable: "B_KEY", position: at("entry") },
       });
       expect(third?.weight).toBeLessThan(0.94);
     },
@@ -145,17 +147,17 @@ describe("a process", () => {
     ["a proxy refused it", { stderr: ["got 407"] }, "CHILD_EXITED", 0.93],
     ["it fails otherwise", { stderr: ["no such table"] }, "CHILD_EXITED", 0.5],
     ["it fails with a number that is no status", { stderr: ["line 4030"] }, "CHILD_EXITED", 0.5],
-  ] as const)("[TS-D-WHY-1] a variable that was withheld is a likely cause if %s", (_, child, code, weight) => {
+  ] as const)("[TS-D-WHY-1] has a withheld variable as a likely cause if %s", (_, child, code, weight) => {
     const exit = code === "CHILD_EXITED" ? ({ kind: "exited", code: 1 } as const) : undefined;
     const [cause] = causesOf({ withheld: ["HTTPS_PROXY", "NO_PROXY"], exit, ...child }, { code });
     expect(cause).toMatchObject({
       weight,
-      mend: { write: '"env": {"HTTPS_PROXY": "${HTTPS_PROXY}"}', place: at("entry") },
+      fix: { write: '"env": {"HTTPS_PROXY": "${HTTPS_PROXY}"}', position: at("entry") },
     });
-    expect(cause?.message).toContain("did not get HTTPS_PROXY, NO_PROXY:");
+    expect(cause?.problem).toContain("did not get HTTPS_PROXY, NO_PROXY:");
   });
 
-  test("that did not fail is no cause", () => {
+  test("that did not fail has no cause", () => {
     expect(causesOf({})).toEqual([]);
     expect(childCauses({ ...base, type: "stdio" })).toEqual([]);
   });

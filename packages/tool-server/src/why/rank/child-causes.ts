@@ -1,104 +1,108 @@
+import type { Cause, Fix } from "../../causes/cause.js";
+import { fixField, fixVariable } from "../../causes/fixes.js";
+import { credentialHint, versionHint } from "../../causes/hints.js";
 import { shellWord } from "../../command-line.js";
 import { tellingLines } from "../../process/process-output.js";
-import type { Cause, Mend } from "../explanation.js";
-import type { ChildFacts, WalkFacts } from "../facts.js";
-import { credentialHint, versionHint } from "./hints.js";
-import { mendField, mendVariable } from "./mends.js";
+import type { ChildEvidence, FailureEvidence, WalkEvidence } from "../evidence.js";
 
-/** Why the process of a stdio server is not one that can be spoken with. */
-export function childCauses(facts: WalkFacts): Cause[] {
-  const { child, attempt } = facts;
+/** Why the process of a stdio server cannot be used. */
+export function childCauses(seen: WalkEvidence): Cause[] {
+  const { child, attempt } = seen;
   if (child === undefined) return [];
-  if (child.notStarted !== undefined) return [notStarted(facts, child)];
+  if (child.notStarted !== undefined) return [notStarted(seen, child)];
   const failure = attempt?.failure;
   if (failure === undefined) return [];
-  const evidence = lastWords(child);
-  const { message, said = "" } = failure;
-  const byHand: Mend = { what: "Run the command by hand to see why.", command: commandLine(child) };
-  if (failure.code === "CHILD_EXITED")
-    return [
-      ...missing(facts, child),
-      ...withheld(facts, child),
-      { cause: "child-exits", weight: 0.9, message, evidence, mend: byHand },
-    ];
-  if (child.stray !== undefined && (failure.code === "NOT_A_TOOL_SERVER" || failure.code === "CALL_TIMEOUT")) {
-    const mend = {
-      what: "Let it write its log to standard error: standard output is for messages alone.",
-      command: commandLine(child),
-    };
-    const seen = [`The first line on its standard output: ${child.stray}`, ...evidence];
-    return [{ cause: "child-logs-to-stdout", weight: 0.95, message, evidence: seen, mend }];
+  const base = { problem: failure.message, evidence: lastOutput(child) };
+  const byHand: Fix = { advice: "Run the command by hand to see why.", command: runByHand(child) };
+  const variables = [...missingVariables(seen, child), ...withheldVariables(seen, child)];
+  switch (failure.code) {
+    case "CHILD_EXITED":
+      return [...variables, { ...base, code: "child-exits", weight: 0.9, fix: byHand }];
+    case "CONNECTION_LOST":
+      return [{ ...base, code: "child-exits", weight: 0.8, fix: byHand }];
+    case "CALL_TIMEOUT": {
+      if (child.stray !== undefined) return [logsToStdout(child, failure)];
+      const advice = "Check that command and args start a server that uses standard input and output.";
+      return [...variables, { ...base, code: "child-silent", weight: 0.9, fix: fixField(seen, "command", advice) }];
+    }
+    case "NOT_A_TOOL_SERVER":
+      return child.stray === undefined ? protocolCauses(seen, child, failure) : [logsToStdout(child, failure)];
+    default:
+      return protocolCauses(seen, child, failure);
   }
-  if (failure.code === "CALL_TIMEOUT") {
-    const what = "Check that command and args start a server that speaks over its standard input and output.";
-    return [
-      ...missing(facts, child),
-      ...withheld(facts, child),
-      { cause: "child-silent", weight: 0.9, message, evidence, mend: mendField(facts, "command", what) },
-    ];
-  }
-  if (failure.code === "CONNECTION_LOST")
-    return [{ cause: "child-exits", weight: 0.8, message, evidence, mend: byHand }];
-  const report = { what: "Update the server, or tell its maintainers what it answers." };
-  if (credentialHint.test(said)) {
-    const [variable] = facts.variables;
-    const what = "Set it to the current credential: the server refuses what it got.";
-    const mend =
-      variable === undefined
-        ? mendField(facts, "entry", "Give it a credential, in env.")
-        : mendVariable(variable, what);
-    return [{ cause: "token-refused", weight: 0.8, message, evidence, mend }];
-  }
-  const cause = versionHint.test(said) ? "wrong-era" : "answer-invalid";
-  return [{ cause, weight: 0.8, message, evidence, mend: report }];
 }
 
-function notStarted(facts: WalkFacts, { command, notStarted: why, searched, path }: ChildFacts): Cause {
-  if (why === "not-executable") {
-    const mend = {
-      what: "Make it executable, or name the program that runs it.",
+function logsToStdout(child: ChildEvidence, { message }: FailureEvidence): Cause {
+  const advice = "Configure it to log to standard error: standard output is only for protocol messages.";
+  return {
+    code: "child-logs-to-stdout",
+    weight: 0.95,
+    problem: message,
+    evidence: [`The first line on standard output: ${child.stray}`, ...lastOutput(child)],
+    fix: { advice, command: runByHand(child) },
+  };
+}
+
+function protocolCauses(seen: WalkEvidence, child: ChildEvidence, { message, said = "" }: FailureEvidence): Cause[] {
+  const base = { weight: 0.8, problem: message, evidence: lastOutput(child) };
+  if (credentialHint.test(said)) {
+    const [variable] = seen.variables;
+    const fix =
+      variable === undefined
+        ? fixField(seen, "entry", "Add a credential to env of the entry.")
+        : fixVariable(variable, `Set ${variable} to the current credential: the server rejects the one it has.`);
+    return [{ ...base, code: "token-refused", fix }];
+  }
+  const fix = { advice: "Update the server, or report its response to its maintainers." };
+  return [{ ...base, code: versionHint.test(said) ? "version-unsupported" : "response-invalid", fix }];
+}
+
+function notStarted(seen: WalkEvidence, { command, notStarted: reason, searched, path }: ChildEvidence): Cause {
+  const base = { weight: 1, evidence: [] };
+  if (reason === "not-executable") {
+    const fix = {
+      advice: "Make it executable, or write the program that runs it into command.",
       command: `chmod +x ${shellWord(path ?? command)}`,
     };
-    return {
-      cause: "command-not-executable",
-      weight: 1,
-      message: `${command} is there, and cannot be run.`,
-      evidence: [],
-      mend,
-    };
+    return { ...base, code: "command-not-executable", problem: `${command} exists, but is not executable.`, fix };
   }
-  const { failure } = facts.attempt ?? {};
-  if (why === "not-started" && failure?.advice) {
-    const mend = mendField(facts, "command", failure.advice);
-    return { cause: "command-not-executable", weight: 1, message: failure.message, evidence: [], mend };
+  const failure = seen.attempt?.failure;
+  if (reason === "not-started" && failure?.advice) {
+    const fix = fixField(seen, "command", failure.advice);
+    return { ...base, code: "command-not-executable", problem: failure.message, fix };
   }
   const isSearched = searched.length > 0;
-  const evidence = isSearched ? [`PATH was searched: ${searched.join(":")}`] : [];
-  const what = /\s/.test(command)
-    ? "Put the program alone into command, and each of its arguments into args: no shell takes the line apart."
+  const isLine = /\s/.test(command);
+  const advice = isLine
+    ? "Write only the program into command, and each argument into args: no shell splits the line."
     : isSearched
-      ? "Install it, or write its full path. What a desktop starts has a shorter PATH than a terminal: compare."
-      : "Write the path of a program that is there.";
-  const command2 = isSearched && !/\s/.test(command) ? `command -v ${shellWord(command)}` : undefined;
-  const mend = { ...mendField(facts, "command", what), command: command2 };
-  const message =
-    why === "not-started" ? (facts.attempt?.failure?.message ?? "") : `The command ${command} is not found.`;
-  return { cause: "command-not-found", weight: 1, message, evidence, mend };
+      ? "Install it, or write its full path. Programs started from a desktop have a shorter PATH than a terminal."
+      : "Write the path of an existing program.";
+  return {
+    ...base,
+    code: "command-not-found",
+    problem: reason === "not-started" ? (failure?.message ?? "") : `The command ${command} was not found.`,
+    evidence: isSearched ? [`PATH searched: ${searched.join(":")}`] : [],
+    fix: {
+      ...fixField(seen, "command", advice),
+      command: isSearched && !isLine ? `command -v ${shellWord(command)}` : undefined,
+    },
+  };
 }
 
-/** Variables that the last words miss. */
-function missing(facts: WalkFacts, child: ChildFacts): Cause[] {
+/** Variables that the output of the process says are missing. */
+function missingVariables(seen: WalkEvidence, child: ChildEvidence): Cause[] {
   return child.missing.map(({ variable, isSetHere }, index) => {
-    const is = isSetHere
+    const state = isSetHere
       ? "is set here, but the entry does not pass it on"
-      : "is not set here, and the entry does not pass it on";
+      : "is not set, and the entry does not pass it on";
     return {
-      cause: "child-lacks-variable",
+      code: "child-lacks-variable",
       weight: 0.95 - index / 100,
-      message: `The process misses ${variable}, which ${is}. A process gets the variables of env, and those that programs need to run.`,
-      evidence: lastWords(child),
-      mend: {
-        ...mendField(facts, "entry", "Pass it on.", `"env": {"${variable}": "\${${variable}}"}`),
+      problem: `The process requires ${variable}, which ${state}. A process gets only the variables in env and a few basic ones.`,
+      evidence: lastOutput(child),
+      fix: {
+        ...passOn(seen, variable, "Pass it on in env."),
         ...(isSetHere ? {} : { command: `export ${variable}=…`, variable }),
       },
     };
@@ -108,40 +112,37 @@ function missing(facts: WalkFacts, child: ChildFacts): Cause[] {
 const networkTrouble =
   /\b(?:ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNREFUSED|ECONNRESET|40[137]|proxy|certificate|network|timed? ?out)\b/i;
 
-/** Variables that the process did not get because they hold a credential. Silence and network errors of a launcher point there. */
-function withheld(facts: WalkFacts, child: ChildFacts): Cause[] {
+/** Variables that the process did not get because they contain a credential. Silence and network errors of a launcher suggest it. */
+function withheldVariables(seen: WalkEvidence, child: ChildEvidence): Cause[] {
   const [variable] = child.withheld;
   if (variable === undefined) return [];
   const isLikely = child.exit === undefined || child.stderr.some((line) => networkTrouble.test(line));
   return [
     {
-      cause: "child-lacks-variable",
+      code: "child-lacks-variable",
       weight: isLikely ? 0.93 : 0.5,
-      message: `The process did not get ${child.withheld.join(", ")}: set here, but with a credential in it, so only the entry can pass it on.`,
-      evidence: lastWords(child),
-      mend: mendField(
-        facts,
-        "entry",
-        "Pass it on if the process may have it.",
-        `"env": {"${variable}": "\${${variable}}"}`,
-      ),
+      problem: `The process did not get ${child.withheld.join(", ")}: the value contains a credential, so only the entry can pass it on.`,
+      evidence: lastOutput(child),
+      fix: passOn(seen, variable, "Pass it on in env if the process may have it."),
     },
   ];
 }
 
-function lastWords({ stderr, exit, path, command }: ChildFacts): string[] {
-  const how =
-    exit === undefined
-      ? []
-      : [exit.kind === "exited" ? `It ended with code ${exit.code}.` : `It was ended by ${exit.signal}.`];
-  const words = tellingLines(stderr, 5).map((line) => `stderr: ${line}`);
+function passOn(seen: WalkEvidence, variable: string, advice: string): Fix {
+  return fixField(seen, "entry", advice, `"env": {"${variable}": "\${${variable}}"}`);
+}
+
+function lastOutput({ stderr, exit, path, command }: ChildEvidence): string[] {
+  const lines = tellingLines(stderr, 5).map((line) => `stderr: ${line}`);
   return [
-    `It is ${path ?? command}.`,
-    ...how,
-    ...(words.length === 0 ? ["It wrote nothing to standard error."] : words),
+    `The command is ${path ?? command}.`,
+    ...(exit === undefined
+      ? []
+      : [exit.kind === "exited" ? `It exited with code ${exit.code}.` : `It was terminated by ${exit.signal}.`]),
+    ...(lines.length === 0 ? ["It wrote nothing to standard error."] : lines),
   ];
 }
 
-function commandLine({ path, command, args = [] }: ChildFacts): string {
+function runByHand({ path, command, args = [] }: ChildEvidence): string {
   return [path ?? command, ...args].map(shellWord).join(" ");
 }

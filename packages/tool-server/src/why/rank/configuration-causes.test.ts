@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Finding } from "../../config/finding.js";
-import type { HelperFacts, TrustFacts } from "../facts.js";
-import { configurationCauses } from "./configuration-causes.js";
-import { base, refused } from "./facts.test.helper.js";
-import { helperCauses } from "./helper-causes.js";
+import type { HelperEvidence, TrustEvidence } from "../evidence.js";
+import { configurationCauses, helperCauses } from "./configuration-causes.js";
+import { base, refused } from "./evidence.test.helper.js";
 
-const place = { file: ".mcp.json", line: 8, column: 2 };
+const position = { file: ".mcp.json", line: 8, column: 2 };
 const finding = (more: Partial<Finding>): Finding =>
   ({
     code: "url-scheme",
@@ -21,25 +20,25 @@ describe("an entry", () => {
   test.each([
     ["url-scheme", "entry-invalid"],
     ["authorization-scheme", "scheme-missing"],
-  ] as const)("[TS-D-WHY-3] against the rule %s is %s, at its place", (code, expected) => {
+  ] as const)("[TS-D-WHY-3] that violates %s is %s, at its position", (code, expected) => {
     expect(configurationCauses({ ...base, findings: [finding({ code })] })).toEqual([
       {
-        cause: expected,
+        code: expected,
         weight: 1,
-        message: "It is wrong.",
-        evidence: [`The rule ${code}, in line 8.`],
-        mend: { what: "Correct it.", place },
+        problem: "It is wrong.",
+        evidence: [`Rule ${code}, in line 8.`],
+        fix: { advice: "Correct it.", position },
       },
     ]);
   });
 
-  test("[TS-D-WHY-3] whose fix begins with what to write gives that apart", () => {
-    const write = (fix: string) => configurationCauses({ ...base, findings: [finding({ fix })] })[0]?.mend.write;
+  test("[TS-D-WHY-3] separates what to write from the advice", () => {
+    const write = (fix: string) => configurationCauses({ ...base, findings: [finding({ fix })] })[0]?.fix.write;
     expect(write('Write "https://a.example" instead.')).toBe('"https://a.example"');
     expect(write('Do not write "http".')).toBeUndefined();
   });
 
-  test.each(["warning", "note"] as const)("with a %s is usable", (severity) => {
+  test.each(["warning", "note"] as const)("with a %s only is used", (severity) => {
     expect(configurationCauses({ ...base, findings: [finding({ severity })] })).toEqual([]);
   });
 });
@@ -55,14 +54,14 @@ describe("the value of a variable", () => {
     ["authorization-doubled", "scheme-doubled"],
     ["basic-credentials", "credentials-malformed"],
     ["url-scheme", "variable-unusable"],
-  ] as const)("[TS-D-WHY-3] against the rule %s is %s", (code, expected) => {
+  ] as const)("[TS-D-WHY-3] that violates %s is %s", (code, expected) => {
     expect(configurationCauses({ ...base, values: values({ code }) })).toMatchObject([
-      { cause: expected, weight: 1, mend: { what: "Correct it.", variable: "A", command: "export A=…", place } },
+      { code: expected, weight: 1, fix: { advice: "Correct it.", variable: "A", command: "export A=…", position } },
     ]);
   });
 
-  test("[TS-D-WHY-1] that is only warned of is likely after a refusal, and a note never is", () => {
-    const weights = (facts: object) => configurationCauses({ ...base, ...facts }).map(({ weight }) => weight);
+  test("[TS-D-WHY-1] with a warning is likely after a refusal, and a note never is", () => {
+    const weights = (seen: object) => configurationCauses({ ...base, ...seen }).map(({ weight }) => weight);
     const warned = values({ severity: "warning" });
     expect(weights({ values: warned })).toEqual([0.3]);
     expect(weights({ values: warned, attempt: refused(401) })).toEqual([0.93]);
@@ -70,49 +69,49 @@ describe("the value of a variable", () => {
     expect(weights({ values: values({ severity: "note" }), attempt: refused(401) })).toEqual([]);
   });
 
-  test("that comes from no variable is corrected at its place", () => {
+  test("without a variable is corrected at its position", () => {
     const [cause] = configurationCauses({ ...base, values: values({ variable: undefined }) });
-    expect(cause?.mend).toEqual({ what: "Correct it.", place });
+    expect(cause?.fix).toEqual({ advice: "Correct it.", position });
   });
 });
 
 describe("trust", () => {
-  test.each<[TrustFacts["state"], string, string | undefined]>([
+  test.each<[TrustEvidence["state"], string, string | undefined]>([
     ["new", "not-approved", "wirescope trust api"],
     ["changed", "changed-since-approval", "wirescope trust api"],
     ["denied", "denied-by-policy", undefined],
     ["unreadable", "trust-unreadable", undefined],
   ])("[TS-D-WHY-3] that is %s is %s", (state, expected, command) => {
-    const [cause] = configurationCauses({ ...base, trust: { state, words: "No." } });
-    expect(cause).toMatchObject({ cause: expected, weight: 1, message: "No." });
-    expect(cause?.evidence).toEqual(["Nothing of the entry was run or connected to."]);
-    expect(cause?.mend.command).toBe(command);
-    expect(cause?.mend.what).not.toBe("");
+    const [cause] = configurationCauses({ ...base, trust: { state, reason: "No." } });
+    expect(cause).toMatchObject({ code: expected, weight: 1, problem: "No." });
+    expect(cause?.evidence).toEqual(["Nothing in the entry was run or connected to."]);
+    expect(cause?.fix.command).toBe(command);
+    expect(cause?.fix.advice).not.toBe("");
   });
 });
 
 describe("a helper", () => {
-  const places = { ...base.places, headersHelper: { line: 8, column: 2 } };
-  const causesOf = (helper: Partial<HelperFacts>) =>
+  const positions = { ...base.positions, headersHelper: { line: 8, column: 2 } };
+  const causesOf = (helper: Partial<HelperEvidence>) =>
     helperCauses({
       ...base,
-      places,
+      positions,
       helper: { path: "/my plugin/h.sh", outcome: "exited", durationMs: 1, headers: [], ...helper },
     });
 
-  test.each<[NonNullable<HelperFacts["failure"]>["code"], HelperFacts["outcome"], string, object]>([
-    ["HELPER_NOT_RUNNABLE", "not-found", "helper-missing", { place }],
+  test.each<[NonNullable<HelperEvidence["failure"]>["code"], HelperEvidence["outcome"], string, object]>([
+    ["HELPER_NOT_RUNNABLE", "not-found", "helper-missing", { position }],
     ["HELPER_NOT_RUNNABLE", "not-executable", "helper-not-executable", { command: "chmod +x '/my plugin/h.sh'" }],
     ["HELPER_TIMEOUT", "timed-out", "helper-timeout", { command: "time '/my plugin/h.sh'" }],
     ["HELPER_OUTPUT_INVALID", "exited", "helper-output-invalid", { command: "'/my plugin/h.sh'" }],
     ["HELPER_FAILED", "exited", "helper-failed", { command: "'/my plugin/h.sh'" }],
-  ])("[TS-D-WHY-3] with %s (%s) is %s", (code, outcome, expected, mend) => {
+  ])("[TS-D-WHY-3] with %s (%s) is %s", (code, outcome, expected, fix) => {
     expect(causesOf({ outcome, failure: { code, message: "No." } })).toMatchObject([
-      { cause: expected, weight: 1, message: "No.", evidence: ["The helper is /my plugin/h.sh."], mend },
+      { code: expected, weight: 1, problem: "No.", evidence: ["The helper is /my plugin/h.sh."], fix },
     ]);
   });
 
-  test("that gave its headers is no cause", () => {
+  test("that returned headers is no cause", () => {
     expect(causesOf({})).toEqual([]);
     expect(helperCauses(base)).toEqual([]);
   });

@@ -1,29 +1,30 @@
+import type { Cause, Fix } from "../../causes/cause.js";
+import type { CauseCode } from "../../causes/cause-table.js";
+import { fixByCommand, fixField, fixHelper, fixVariable } from "../../causes/fixes.js";
+import { shellWord } from "../../command-line.js";
 import type { Finding } from "../../config/finding.js";
 import type { RuleCode } from "../../config/rules.js";
-import type { CauseCode } from "../cause-table.js";
-import type { Cause, Mend } from "../explanation.js";
-import type { WalkFacts } from "../facts.js";
-import { mendBy, mendVariable } from "./mends.js";
+import type { HelperEvidence, WalkEvidence } from "../evidence.js";
 
-/** What is wrong with the entry, its variables, or the trust in it. */
-export function configurationCauses(facts: WalkFacts): Cause[] {
-  return [...entryCauses(facts), ...valueCauses(facts), ...trustCauses(facts)];
+/** What is wrong with the entry, its variables, or its approval. */
+export function configurationCauses(seen: WalkEvidence): Cause[] {
+  return [...entryCauses(seen), ...valueCauses(seen), ...trustCauses(seen)];
 }
 
-function entryCauses({ findings, file }: WalkFacts): Cause[] {
+function entryCauses({ findings, file }: WalkEvidence): Cause[] {
   return findings
     .filter(({ severity }) => severity === "error")
     .map(({ code, message, fix, line, column }) => ({
-      cause: code === "authorization-scheme" ? "scheme-missing" : "entry-invalid",
+      code: code === "authorization-scheme" ? "scheme-missing" : "entry-invalid",
       weight: 1,
-      message,
-      evidence: [`The rule ${code}, in line ${line}.`],
-      mend: { what: fix, place: { file, line, column }, ...(writeOf(fix) ?? {}) },
+      problem: message,
+      evidence: [`Rule ${code}, in line ${line}.`],
+      fix: { advice: fix, position: { file, line, column }, ...(writeOf(fix) ?? {}) },
     }));
 }
 
-/** What a fix says to write, where it does. */
-function writeOf(fix: string): Pick<Mend, "write"> | undefined {
+/** What the fix of a rule says to write. */
+function writeOf(fix: string): Pick<Fix, "write"> | undefined {
   const write = /^Write ("[^"]+")/.exec(fix)?.[1];
   return write === undefined ? undefined : { write };
 }
@@ -37,46 +38,86 @@ const valueCodes: Partial<Record<RuleCode, CauseCode>> = {
   "basic-credentials": "credentials-malformed",
 };
 
-function valueCauses(facts: WalkFacts): Cause[] {
-  const isRefused = facts.attempt?.refusal !== undefined;
-  return facts.values
+function valueCauses(seen: WalkEvidence): Cause[] {
+  const isRefused = seen.attempt?.refusal !== undefined;
+  return seen.values
     .filter(({ severity }) => severity !== "note")
     .map((finding): Cause => {
       const { code, severity, message, line } = finding;
-      // A warning is no cause by itself: it may be meant so, and the server may take it.
-      const weight = severity === "error" ? 1 : isRefused ? 0.93 : 0.3;
-      const evidence = [`The rule ${code}, for what stands in line ${line} of the configuration.`];
       return {
-        cause: valueCodes[code] ?? "variable-unusable",
-        weight,
-        message,
-        evidence,
-        mend: mendOf(facts, finding),
+        code: valueCodes[code] ?? "variable-unusable",
+        // A warning alone is not a cause: the value may be intended, and the server may accept it.
+        weight: severity === "error" ? 1 : isRefused ? 0.93 : 0.3,
+        problem: message,
+        evidence: [`Rule ${code}, for line ${line} of the configuration.`],
+        fix: fixValue(seen, finding),
       };
     });
 }
 
-function mendOf({ file }: WalkFacts, { variable, fix, line, column }: Finding): Mend {
-  const place = { file, line, column };
-  return variable === undefined ? { what: fix, place } : { ...mendVariable(variable, fix), place };
+function fixValue({ file }: WalkEvidence, { variable, fix, line, column }: Finding): Fix {
+  const position = { file, line, column };
+  return variable === undefined ? { advice: fix, position } : { ...fixVariable(variable, fix), position };
 }
 
-function trustCauses(facts: WalkFacts): Cause[] {
-  const { trust } = facts;
+function trustCauses(seen: WalkEvidence): Cause[] {
+  const { trust } = seen;
   if (trust === undefined || trust.state === "trusted") return [];
-  const base = { weight: 1, message: trust.words, evidence: ["Nothing of the entry was run or connected to."] };
+  const base = { weight: 1, problem: trust.reason, evidence: ["Nothing in the entry was run or connected to."] };
   switch (trust.state) {
     case "new":
-      return [{ ...base, cause: "not-approved", mend: mendBy(facts, ["trust"], "Look at the entry, and approve it.") }];
+      return [
+        { ...base, code: "not-approved", fix: fixByCommand(seen, ["trust"], "Review the entry and approve it.") },
+      ];
     case "changed": {
-      const mend = mendBy(facts, ["trust"], "Look at what changed, and approve it.");
-      return [{ ...base, cause: "changed-since-approval", mend }];
+      const fix = fixByCommand(seen, ["trust"], "Review what changed and approve it.");
+      return [{ ...base, code: "changed-since-approval", fix }];
     }
     case "denied":
       return [
-        { ...base, cause: "denied-by-policy", mend: { what: "Ask the owner of the policy to allow the server." } },
+        { ...base, code: "denied-by-policy", fix: { advice: "Ask the owner of the policy to allow the server." } },
       ];
     case "unreadable":
-      return [{ ...base, cause: "trust-unreadable", mend: { what: "Fix the file that the message names." } }];
+      return [{ ...base, code: "trust-unreadable", fix: { advice: "Fix the file that the message names." } }];
+  }
+}
+
+/** Why a helper script returned no headers. */
+export function helperCauses(seen: WalkEvidence): Cause[] {
+  const { helper } = seen;
+  if (helper?.failure === undefined) return [];
+  const code = helperCode(helper);
+  const evidence = [`The helper is ${helper.path}.`];
+  return [{ code, weight: 1, problem: helper.failure.message, evidence, fix: fixForHelper(seen, helper, code) }];
+}
+
+function helperCode({ failure, outcome }: HelperEvidence): CauseCode {
+  if (failure?.code === "HELPER_NOT_RUNNABLE") {
+    return outcome === "not-found" ? "helper-missing" : "helper-not-executable";
+  }
+  if (failure?.code === "HELPER_TIMEOUT") return "helper-timeout";
+  return failure?.code === "HELPER_OUTPUT_INVALID" ? "helper-output-invalid" : "helper-failed";
+}
+
+function fixForHelper(seen: WalkEvidence, { path, outcome, failure }: HelperEvidence, code: CauseCode): Fix {
+  switch (code) {
+    case "helper-missing":
+      return fixField(
+        seen,
+        "headersHelper",
+        "Write the path of an existing script, relative to the root of the project or plugin.",
+      );
+    case "helper-not-executable":
+      if (outcome !== "not-executable" && failure?.advice) return fixField(seen, "headersHelper", failure.advice);
+      return { advice: "Make it executable, and commit the file mode.", command: `chmod +x ${shellWord(path)}` };
+    case "helper-timeout":
+      return {
+        advice: "Run it by hand to see what it waits for. It must not prompt for input.",
+        command: `time ${shellWord(path)}`,
+      };
+    case "helper-output-invalid":
+      return fixHelper(path, 'It must print {"Header-Name": "value"} and nothing else to standard output.');
+    default:
+      return fixHelper(path, failure?.advice ?? "Run it by hand to see why it fails.");
   }
 }

@@ -1,72 +1,67 @@
-import type { CauseCode } from "../cause-table.js";
-import type { Cause, Mend } from "../explanation.js";
-import type { WalkFacts } from "../facts.js";
-import type { AuthorizationLook, OAuthFacts } from "../oauth-facts.js";
-import { mendBy, mendField } from "./mends.js";
+import type { Cause, Fix } from "../../causes/cause.js";
+import type { CauseCode } from "../../causes/cause-table.js";
+import { fixByCommand, fixField } from "../../causes/fixes.js";
+import type { AuthorizationServerEvidence, OAuthEvidence, WalkEvidence } from "../evidence.js";
 
-const askOperator: Mend = {
-  what: "Tell the operator of the server; until then, use a token in headers where it gives one.",
+/** What to do if a server names another authorization server than before. */
+export const confirmIssuer = "Ask the operator of the server. If the change is intended, sign in again and confirm it.";
+
+const reportToOperator: Fix = {
+  advice:
+    "Report it to the operator of the server. Until it is fixed, use a token in headers if the server accepts one.",
 };
 
-/** What is wrong with what a tool server and its authorization server say of themselves: then no sign-in can succeed. */
-export function metadataCauses(facts: WalkFacts, { resource, authorization }: OAuthFacts): Cause[] {
+/** What is wrong with the metadata of a tool server and its authorization server: no sign-in can succeed then. */
+export function metadataCauses(seen: WalkEvidence, { resource, authorization }: OAuthEvidence): Cause[] {
   const causes: Cause[] = [];
   if (resource?.outcome === "foreign") {
-    const message =
-      "The metadata of the server is of another resource: a token for that could be used elsewhere, so none is asked for.";
-    const mend = mendField(
-      facts,
-      "url",
-      "Check the url of the entry; where it is right, report the operator of the server.",
-    );
-    causes.push({ cause: "resource-mismatch", weight: 0.98, message, evidence: resource.evidence, mend });
+    const problem =
+      "The resource metadata describes another resource. A token for that resource could be used elsewhere, so none is requested.";
+    const advice = "Check the url of the entry. If it is correct, report it to the operator of the server.";
+    const fix = fixField(seen, "url", advice);
+    causes.push({ code: "resource-mismatch", weight: 0.98, problem, evidence: resource.evidence, fix });
   }
-  return authorization === undefined ? causes : [...causes, ...authorizationCauses(facts, authorization)];
+  return authorization === undefined ? causes : [...causes, ...authorizationCauses(seen, authorization)];
 }
 
-function authorizationCauses(facts: WalkFacts, look: AuthorizationLook): Cause[] {
-  const { outcome, evidence, expectedIssuer, publishedIssuer, changedFrom } = look;
-  const found = (cause: CauseCode, message: string, mend: Mend = askOperator, weight = 0.98): Cause => ({
-    cause,
+function authorizationCauses(seen: WalkEvidence, authorization: AuthorizationServerEvidence): Cause[] {
+  const { outcome, evidence, expectedIssuer, publishedIssuer, changedFrom, endpoints, pkce } = authorization;
+  const found = (code: CauseCode, problem: string, fix: Fix = reportToOperator, weight = 0.98): Cause => ({
+    code,
     weight,
-    message,
+    problem,
     evidence,
-    mend,
+    fix,
   });
   const causes: Cause[] = [];
   if (changedFrom !== undefined) {
-    const message = `The server named ${changedFrom} as its authorization server before, and names ${expectedIssuer} now.`;
-    const what = "Ask the operator of the server; where the change is meant, sign in again and confirm it.";
-    causes.push(found("issuer-changed", message, mendBy(facts, ["login"], what), 0.99));
+    const problem = `The authorization server of this server was ${changedFrom} before, and is ${expectedIssuer} now.`;
+    causes.push(found("issuer-changed", problem, fixByCommand(seen, ["login"], confirmIssuer), 0.99));
   }
   if (outcome === "failed") {
-    const what = "Try again later; check the proxy and the authorities, which hold for this leg too.";
-    const message = `The authorization server ${expectedIssuer} cannot be reached, or is in trouble.`;
-    return [...causes, found("metadata-unreachable", message, mendBy(facts, ["login"], what))];
+    const advice = "Try again later. Check the proxy and the CA certificates, which also apply to this connection.";
+    const problem = `The authorization server ${expectedIssuer} is unreachable or failing.`;
+    return [...causes, found("metadata-unreachable", problem, fixByCommand(seen, ["login"], advice))];
   }
   if (outcome === "absent") {
     return [...causes, found("metadata-missing", `The authorization server ${expectedIssuer} publishes no metadata.`)];
   }
   if (outcome === "default") return causes;
-  const unsafe = look.endpoints.filter(({ defect }) => defect !== undefined);
+  const unsafe = endpoints.filter(({ defect }) => defect !== undefined);
   if (publishedIssuer !== undefined && publishedIssuer !== expectedIssuer && outcome === "invalid") {
-    const message = `The metadata of ${expectedIssuer} says that it is of ${publishedIssuer}. It must be the same, letter by letter.`;
-    causes.push(found("issuer-mismatch", message));
+    const problem = `The metadata of ${expectedIssuer} names the issuer ${publishedIssuer}. The two must be identical.`;
+    causes.push(found("issuer-mismatch", problem));
   } else if (unsafe.length > 0) {
     const list = unsafe.map(({ name, url, defect }) => `${name} (${url}): ${defect}`).join("; ");
-    causes.push(found("endpoint-unsafe", `An endpoint of the authorization server must not be used: ${list}.`));
+    causes.push(found("endpoint-unsafe", `An endpoint of the authorization server is not safe to use: ${list}.`));
   } else if (outcome === "invalid") {
-    causes.push(found("metadata-invalid", `What ${expectedIssuer} says of itself cannot be used.`));
+    causes.push(found("metadata-invalid", `The metadata of ${expectedIssuer} is invalid.`));
   }
-  if (outcome === "found" && !look.pkce?.includes("S256")) {
-    const told =
-      look.pkce === undefined ? "tells no methods of PKCE" : `offers PKCE as ${look.pkce.join(", ") || "nothing"}`;
-    const message = `The authorization server ${expectedIssuer} ${told}. Without S256 a stolen code could be used, so nobody is sent there.`;
-    causes.push(
-      found("pkce-missing", message, {
-        what: "Its operator has to switch PKCE with S256 on (code_challenge_methods_supported).",
-      }),
-    );
+  if (outcome === "found" && !pkce?.includes("S256")) {
+    const methods = pkce === undefined ? "lists no PKCE methods" : `supports only PKCE ${pkce.join(", ") || "nothing"}`;
+    const problem = `The authorization server ${expectedIssuer} ${methods}. Without S256 a stolen code could be used, so sign-in is refused.`;
+    const advice = "Ask its operator to enable PKCE with S256 (code_challenge_methods_supported).";
+    causes.push(found("pkce-missing", problem, { advice }));
   }
   return causes;
 }

@@ -1,22 +1,30 @@
 import { expect, test } from "vitest";
-import type { Mend } from "../explanation.js";
-import type { NetworkFacts, NetworkFailure, WalkFacts } from "../facts.js";
-import { base, network } from "./facts.test.helper.js";
+import type { Fix } from "../../causes/cause.js";
+import type { NetworkEvidence, NetworkFailure, WalkEvidence } from "../evidence.js";
+import { base, network } from "./evidence.test.helper.js";
 import { networkCauses } from "./network-causes.js";
 
-function causeOf(failure: Partial<NetworkFailure>, more: Partial<NetworkFacts> = {}, facts: Partial<WalkFacts> = {}) {
-  const seen = { ...network, ...more, failure: { stage: "tls", code: "", message: "It failed.", ...failure } } as const;
-  const [cause, ...rest] = networkCauses({ ...base, ...facts, network: seen });
+function causeOf(
+  failure: Partial<NetworkFailure>,
+  more: Partial<NetworkEvidence> = {},
+  seen: Partial<WalkEvidence> = {},
+) {
+  const shown = {
+    ...network,
+    ...more,
+    failure: { stage: "tls", code: "", message: "It failed.", ...failure },
+  } as const;
+  const [cause, ...rest] = networkCauses({ ...base, ...seen, network: shown });
   expect(rest).toEqual([]);
-  expect(cause).toMatchObject({ weight: 1, message: "It failed." });
+  expect(cause).toMatchObject({ weight: 1, problem: "It failed." });
   return cause;
 }
 
-const url = { place: { file: ".mcp.json", line: 5, column: 7 } };
+const url = { position: { file: ".mcp.json", line: 5, column: 7 } };
 const proxy = { name: "proxy.example:8080", variable: "https_proxy" };
 
-test.each<[NetworkFailure["stage"], string, string, Partial<Mend>]>([
-  ["settings", "", "settings-unusable", { what: "Correct what the message names." }],
+test.each<[NetworkFailure["stage"], string, string, Partial<Fix>]>([
+  ["settings", "", "settings-unusable", { advice: "Correct what the message says." }],
   ["name", "ENOTFOUND", "name-unknown", url],
   ["connection", "ECONNREFUSED", "connection-refused", url],
   ["connection", "ECONNRESET", "connection-cut", {}],
@@ -26,17 +34,17 @@ test.each<[NetworkFailure["stage"], string, string, Partial<Mend>]>([
   ["tls", "CERT_HAS_EXPIRED", "certificate-expired", { command: "date -u" }],
   ["tls", "CERT_NOT_YET_VALID", "certificate-not-yet-valid", { command: "date -u" }],
   ["tls", "ERR_TLS_CERT_ALTNAME_INVALID", "certificate-host-mismatch", url],
-  ["tls", "EPROTO", "tls-not-spoken", url],
-  ["tls", "ERR_SSL_WRONG_VERSION_NUMBER", "tls-not-spoken", url],
+  ["tls", "EPROTO", "not-tls", url],
+  ["tls", "ERR_SSL_WRONG_VERSION_NUMBER", "not-tls", url],
   [
     "tls",
     "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED",
-    "client-certificate-wanted",
-    { place: { ...url.place, line: 3, column: 5 } },
+    "client-certificate-required",
+    { position: { ...url.position, line: 3, column: 5 } },
   ],
   ["tls", "ERR_SSL_NO_CIPHERS_AVAILABLE", "tls-failed", {}],
-])("[TS-D-WHY-1] [TS-D-WHY-3] a failure of %s with %s is %s", (stage, code, expected, mend) => {
-  expect(causeOf({ stage, code })).toMatchObject({ cause: expected, mend });
+])("[TS-D-WHY-1] [TS-D-WHY-3] the failure of stage %s with %s is %s", (stage, code, expected, fix) => {
+  expect(causeOf({ stage, code })).toMatchObject({ code: expected, fix });
 });
 
 test.each([
@@ -45,16 +53,16 @@ test.each([
   ["UNABLE_TO_GET_ISSUER_CERT", "certificate-untrusted"],
   ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "certificate-untrusted"],
   ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "certificate-untrusted"],
-])("[TS-D-WHY-3] an authority that is not trusted (%s) can be, here and in a gateway", (code, expected) => {
+])("[TS-D-WHY-3] an untrusted CA (%s) can be trusted, here and in a gateway", (code, expected) => {
   const given = { commandArguments: ["--config", "a.json"] };
   expect(causeOf({ code }, {}, given)).toMatchObject({
-    cause: expected,
-    mend: { command: "wirescope why api --config a.json --ca /path/to/ca.pem --profile work" },
+    code: expected,
+    fix: { command: "wirescope why api --config a.json --ca /path/to/ca.pem --profile work" },
   });
-  expect(causeOf({ code }, {}, { ...given, isGateway: true })?.mend.command).toBe("wirescope up --ca /path/to/ca.pem");
+  expect(causeOf({ code }, {}, { ...given, isGateway: true })?.fix.command).toBe("wirescope up --ca /path/to/ca.pem");
 });
 
-test.each<[Partial<NetworkFailure>, NetworkFacts["proxy"], string, string]>([
+test.each<[Partial<NetworkFailure>, NetworkEvidence["proxy"], string, string]>([
   [{ variable: "all_proxy" }, undefined, "proxy-unusable", "export all_proxy=…"],
   [{}, undefined, "proxy-unusable", "export HTTPS_PROXY=…"],
   [{ proxyStatus: 407 }, proxy, "proxy-credentials", "export https_proxy=http://user:password@proxy.example:8080"],
@@ -62,42 +70,42 @@ test.each<[Partial<NetworkFailure>, NetworkFacts["proxy"], string, string]>([
   // It responded, but not as a proxy.
   [{ code: "" }, proxy, "proxy-refuses", "export NO_PROXY=api.example.com"],
   [{ code: "ECONNREFUSED" }, proxy, "proxy-unreachable", "export https_proxy=…"],
-])("[TS-D-WHY-3] a failure of the proxy is about its own variable: %o", (failure, through, expected, command) => {
+])("[TS-D-WHY-3] a failure of the proxy is fixed in its own variable: %o", (failure, through, expected, command) => {
   expect(causeOf({ stage: "proxy", ...failure }, { proxy: through })).toMatchObject({
-    cause: expected,
-    mend: { command },
+    code: expected,
+    fix: { command },
   });
 });
 
-test("[TS-D-WHY-3] a host that is made of a variable is corrected there", () => {
+test("[TS-D-WHY-3] a host that contains a variable is corrected in the variable", () => {
   const tenants = [
     { variable: "REGION", via: "header" },
     { variable: "TENANT", via: "host" },
-  ] as unknown as WalkFacts["tenants"];
-  expect(causeOf({ stage: "name" }, {}, { tenants })?.mend).toMatchObject({ command: "export TENANT=…" });
+  ] as unknown as WalkEvidence["tenants"];
+  expect(causeOf({ stage: "name" }, {}, { tenants })?.fix).toMatchObject({ command: "export TENANT=…" });
 });
 
-test("[TS-D-WHY-2] the evidence is where it was tried, what the name stands for, and whom else is trusted", () => {
+test("[TS-D-WHY-2] the evidence has the host, its addresses and the additional CA certificates", () => {
   const more = { addresses: ["10.0.0.1", "10.0.0.2"], authorities: ["--ca a.pem"] };
-  const at = "The server is at api.example.com, port 443.";
-  const names = "api.example.com stands for 10.0.0.1, 10.0.0.2.";
-  expect(causeOf({}, more)?.evidence).toEqual([at, names, "Trusted besides: --ca a.pem."]);
+  const at = "The server is api.example.com, port 443.";
+  const names = "api.example.com resolves to 10.0.0.1, 10.0.0.2.";
+  expect(causeOf({}, more)?.evidence).toEqual([at, names, "Additional CA certificates from: --ca a.pem."]);
   expect(causeOf({ stage: "connection" }, more)?.evidence).toEqual([at, names]);
   expect(causeOf({}, { ...more, authorities: [] })?.evidence).toEqual([at, names]);
-  // An address stands for itself.
+  // An address needs no lookup.
   expect(causeOf({}, { host: "10.0.0.1", addresses: ["10.0.0.1"] })?.evidence).toHaveLength(1);
   expect(causeOf({ stage: "proxy" }, { proxy, addresses: ["10.0.0.3"] })?.evidence).toEqual([
-    "The server is at api.example.com, port 443, behind the proxy of https_proxy.",
-    "the proxy proxy.example:8080 stands for 10.0.0.3.",
+    "The server is api.example.com, port 443, through the proxy in https_proxy.",
+    "the proxy proxy.example:8080 resolves to 10.0.0.3.",
   ]);
 });
 
-test("[TS-D-WHY-2] a certificate is told, and that something on the way signs in the server's place", () => {
+test("[TS-D-WHY-2] the evidence describes the certificate and a product that intercepts TLS", () => {
   const certificate = { subject: "CN=a", issuer: "CN=Zscaler Root", names: "", validFrom: "2029", validTo: "2031" };
   const shown = "The certificate is for CN=a, signed by CN=Zscaler Root, valid from 2029 until 2031.";
   expect(causeOf({}, { certificate })?.evidence.slice(1)).toEqual([
     shown,
-    "Something on the way opens TLS to look inside, and signs in the server's place.",
+    "A product between here and the server intercepts TLS and signs its own certificate.",
   ]);
   const usual = { ...certificate, issuer: "CN=Example Root", names: "a.example, b.example" };
   expect(causeOf({}, { certificate: usual })?.evidence.slice(1)).toEqual([
@@ -105,7 +113,7 @@ test("[TS-D-WHY-2] a certificate is told, and that something on the way signs in
   ]);
 });
 
-test("a network that did not fail is no cause", () => {
+test("a network that did not fail has no cause", () => {
   expect(networkCauses(base)).toEqual([]);
   expect(networkCauses({ ...base, network })).toEqual([]);
 });

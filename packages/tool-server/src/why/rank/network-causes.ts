@@ -1,21 +1,22 @@
+import type { Cause, Fix } from "../../causes/cause.js";
+import type { CauseCode } from "../../causes/cause-table.js";
+import { fixByBridge, fixByCommand, fixField, fixVariable } from "../../causes/fixes.js";
 import { commandLine } from "../../command-line.js";
 import { isClientCertificateAlert } from "../../http/connect-failure.js";
-import type { CauseCode } from "../cause-table.js";
-import type { Cause, Mend } from "../explanation.js";
-import type { CertificateFacts, NetworkFacts, NetworkFailure, WalkFacts } from "../facts.js";
-import { bridgeMend, mendBy, mendField, mendVariable } from "./mends.js";
+import type { CertificateEvidence, NetworkEvidence, NetworkFailure, WalkEvidence } from "../evidence.js";
 
-/** Why there is no way to the host: settings, proxy, name, connection, TLS. */
-export function networkCauses(facts: WalkFacts): Cause[] {
-  const { network } = facts;
+/** Why the host cannot be reached: settings, proxy, name, connection, TLS. */
+export function networkCauses(seen: WalkEvidence): Cause[] {
+  const { network } = seen;
   const failure = network?.failure;
   if (network === undefined || failure === undefined) return [];
-  const cause = codeOf(failure, network);
-  const base = { weight: 1, message: failure.message, evidence: evidenceOf(network) };
-  return [{ cause, ...base, mend: mendOf(facts, network, cause) }];
+  const code = codeOf(failure, network);
+  return [
+    { code, weight: 1, problem: failure.message, evidence: evidenceOf(network), fix: fixFor(seen, network, code) },
+  ];
 }
 
-function codeOf(failure: NetworkFailure, network: NetworkFacts): CauseCode {
+function codeOf(failure: NetworkFailure, network: NetworkEvidence): CauseCode {
   switch (failure.stage) {
     case "settings":
       return "settings-unusable";
@@ -30,10 +31,10 @@ function codeOf(failure: NetworkFailure, network: NetworkFacts): CauseCode {
   }
 }
 
-function proxyCode({ proxyStatus, code }: NetworkFailure, { proxy }: NetworkFacts): CauseCode {
+function proxyCode({ proxyStatus, code }: NetworkFailure, { proxy }: NetworkEvidence): CauseCode {
   if (proxy === undefined) return "proxy-unusable";
   if (proxyStatus === 407) return "proxy-credentials";
-  // Without a code of the system, it is what the proxy itself said.
+  // Without a system error code, the proxy itself refused.
   return proxyStatus !== undefined || code === "" ? "proxy-refuses" : "proxy-unreachable";
 }
 
@@ -51,110 +52,115 @@ const tlsCodes: Readonly<Record<string, CauseCode>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "certificate-untrusted",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "certificate-untrusted",
   ERR_TLS_CERT_ALTNAME_INVALID: "certificate-host-mismatch",
-  EPROTO: "tls-not-spoken",
-  ERR_SSL_WRONG_VERSION_NUMBER: "tls-not-spoken",
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: "tls-not-spoken",
+  EPROTO: "not-tls",
+  ERR_SSL_WRONG_VERSION_NUMBER: "not-tls",
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: "not-tls",
 };
 
 function tlsCode(code: string): CauseCode {
-  if (isClientCertificateAlert(code)) return "client-certificate-wanted";
+  if (isClientCertificateAlert(code)) return "client-certificate-required";
   return tlsCodes[code] ?? "tls-failed";
 }
 
-function evidenceOf({ host, port, proxy, addresses, certificate, authorities, failure }: NetworkFacts): string[] {
+function evidenceOf({ host, port, proxy, addresses, certificate, authorities, failure }: NetworkEvidence): string[] {
   const subject = proxy === undefined ? host : `the proxy ${proxy.name}`;
   const isAddress = addresses[0] === host;
   return [
-    `The server is at ${host}, port ${port}${proxy === undefined ? "" : `, behind the proxy of ${proxy.variable}`}.`,
-    ...(addresses.length === 0 || isAddress ? [] : [`${subject} stands for ${addresses.join(", ")}.`]),
+    `The server is ${host}, port ${port}${proxy === undefined ? "" : `, through the proxy in ${proxy.variable}`}.`,
+    ...(addresses.length === 0 || isAddress ? [] : [`${subject} resolves to ${addresses.join(", ")}.`]),
     ...(certificate === undefined ? [] : certificateEvidence(certificate)),
-    ...(failure?.stage === "tls" && authorities.length > 0 ? [`Trusted besides: ${authorities.join(", ")}.`] : []),
+    ...(failure?.stage === "tls" && authorities.length > 0
+      ? [`Additional CA certificates from: ${authorities.join(", ")}.`]
+      : []),
   ];
 }
 
-/** Who opens TLS on the way, to look inside. */
+/** Products that intercept TLS. */
 const inspector =
   /zscaler|netskope|palo ?alto|fortinet|fortigate|blue ?coat|sophos|cisco umbrella|kaspersky|mitmproxy|charles proxy|burp/i;
 
-function certificateEvidence({ subject, issuer, names, validFrom, validTo }: CertificateFacts): string[] {
+function certificateEvidence({ subject, issuer, names, validFrom, validTo }: CertificateEvidence): string[] {
   const isInspected = inspector.test(issuer);
   return [
     `The certificate is for ${names || subject}, signed by ${issuer}, valid from ${validFrom} until ${validTo}.`,
-    ...(isInspected ? ["Something on the way opens TLS to look inside, and signs in the server's place."] : []),
+    ...(isInspected ? ["A product between here and the server intercepts TLS and signs its own certificate."] : []),
   ];
 }
 
-function mendOf(facts: WalkFacts, network: NetworkFacts, cause: CauseCode): Mend {
+function fixFor(seen: WalkEvidence, network: NetworkEvidence, code: CauseCode): Fix {
   const { host, port, proxy } = network;
-  const hostVariable = facts.tenants.find(({ via }) => via === "host")?.variable;
-  switch (cause) {
+  const hostVariable = seen.tenants.find(({ via }) => via === "host")?.variable;
+  switch (code) {
     case "proxy-unusable":
-      return mendVariable(
+      return fixVariable(
         network.failure?.variable ?? "HTTPS_PROXY",
-        "Set the variable to the url of the proxy, or unset it.",
+        "Set the variable to the URL of the proxy, or unset it.",
       );
     case "proxy-unreachable":
-      return mendVariable(proxy?.variable ?? "HTTPS_PROXY", "Correct the host and port of the proxy, or unset it.");
+      return fixVariable(
+        proxy?.variable ?? "HTTPS_PROXY",
+        "Correct the host and port of the proxy, or unset the variable.",
+      );
     case "proxy-credentials": {
       const value = `http://user:password@${proxy?.name ?? "host:port"}`;
-      return mendVariable(
+      return fixVariable(
         proxy?.variable ?? "HTTPS_PROXY",
-        "Put the user and the password of the proxy into its url.",
+        "Add the user name and password to the URL of the proxy.",
         value,
       );
     }
     case "proxy-refuses":
-      return mendVariable(
+      return fixVariable(
         "NO_PROXY",
-        "Bypass the proxy if that is allowed; otherwise ask its operator to let the host through.",
+        "Bypass the proxy if that is allowed. Otherwise ask its operator to allow the host.",
         host,
       );
     case "name-unknown":
       return hostVariable === undefined
-        ? mendField(facts, "url", "Correct the host in the url; check that this machine can look names up.")
-        : mendVariable(hostVariable, `The host is made of ${hostVariable}: set it to the name of your tenant.`);
+        ? fixField(seen, "url", "Correct the host in the url, and check that DNS works on this machine.")
+        : fixVariable(hostVariable, `The host contains ${hostVariable}: set it to the name of your tenant.`);
     case "connection-refused":
-      return mendField(
-        facts,
+      return fixField(
+        seen,
         "url",
-        `Start the server, or correct the port in the url: nothing listens at port ${port}.`,
+        `Start the server, or correct the port in the url: nothing listens on port ${port}.`,
       );
     case "connection-timeout":
-      return mendVariable(
+      return fixVariable(
         "HTTPS_PROXY",
-        "Check the network, the VPN and the firewall; if a proxy is needed, name it.",
+        "Check the network, the VPN and the firewall. If a proxy is required, set it.",
         "http://host:port",
       );
     case "certificate-expired":
       return {
-        what: "The certificate has to be renewed on the server. Check the clock of this machine too.",
+        advice: "Renew the certificate on the server. Also check the clock of this machine.",
         command: "date -u",
       };
     case "certificate-not-yet-valid":
-      return { what: "Set the clock of this machine.", command: "date -u" };
+      return { advice: "Correct the clock of this machine.", command: "date -u" };
     case "certificate-self-signed":
     case "certificate-untrusted":
-      return trustAuthority(facts);
+      return trustCa(seen);
     case "certificate-host-mismatch":
-      return mendField(facts, "url", "Write a host into the url that the certificate names.");
-    case "client-certificate-wanted":
-      return bridgeMend(facts);
-    case "tls-not-spoken":
-      return mendField(facts, "url", "Correct the port in the url: what listens there does not speak TLS.");
+      return fixField(seen, "url", "Use a host in the url that the certificate names.");
+    case "client-certificate-required":
+      return fixByBridge(seen);
+    case "not-tls":
+      return fixField(seen, "url", "Correct the port in the url: the server there does not use TLS.");
     case "settings-unusable":
-      return { what: "Correct what the message names." };
+      return { advice: "Correct what the message says." };
     default:
-      return { what: "Look into the server, and at what stands between." };
+      return { advice: "Check the server's log, and the proxies in between." };
   }
 }
 
-function trustAuthority(facts: WalkFacts): Mend {
-  const what = "If the authority is yours, trust it: give the file of its certificate with --ca";
-  return facts.isGateway
-    ? { what: `${what}, when you start the gateway.`, command: commandLine("up", "--ca", "/path/to/ca.pem") }
-    : mendBy(
-        { ...facts, commandArguments: [...facts.commandArguments, "--ca", "/path/to/ca.pem"] },
+function trustCa(seen: WalkEvidence): Fix {
+  const advice = "If you trust the CA, pass its certificate file with --ca";
+  return seen.isGateway
+    ? { advice: `${advice} when you start the gateway.`, command: commandLine("up", "--ca", "/path/to/ca.pem") }
+    : fixByCommand(
+        { ...seen, commandArguments: [...(seen.commandArguments ?? []), "--ca", "/path/to/ca.pem"] },
         ["why"],
-        `${what}.`,
+        `${advice}.`,
       );
 }

@@ -1,11 +1,16 @@
 import { describe, expect, test } from "vitest";
-import type { Cause } from "../explanation.js";
-import type { RefusalFacts, WalkFacts } from "../facts.js";
-import type { FailureFacts } from "../failure-facts.js";
-import type { AuthorizationLook, ClientLook, OAuthFacts, ResourceLook } from "../oauth-facts.js";
-import { earlierCauses } from "./earlier-causes.js";
-import { base, now, refused } from "./facts.test.helper.js";
-import { oauthCauses } from "./oauth-causes.js";
+import type { Cause } from "../../causes/cause.js";
+import type { RefusalEvidence } from "../../causes/refusal-evidence.js";
+import type {
+  AuthorizationServerEvidence,
+  ClientEvidence,
+  FailureEvidence,
+  OAuthEvidence,
+  ResourceEvidence,
+  WalkEvidence,
+} from "../evidence.js";
+import { base, now, refused } from "./evidence.test.helper.js";
+import { signInCauses, signInFailureCauses } from "./sign-in-causes.js";
 
 const issuer = "https://as.example";
 const before = {
@@ -19,9 +24,9 @@ const before = {
   pausedUntil: undefined,
   tokenType: "Bearer" as const,
 };
-const authorization: AuthorizationLook = {
+const authorization: AuthorizationServerEvidence = {
   outcome: "found",
-  evidence: ["It was looked at."],
+  evidence: ["It was read."],
   expectedIssuer: issuer,
   publishedIssuer: issuer,
   pkce: ["S256"],
@@ -31,36 +36,35 @@ const authorization: AuthorizationLook = {
   sendsIssuer: true,
   changedFrom: undefined,
 };
-const resource: ResourceLook = {
+const resource: ResourceEvidence = {
   outcome: "found",
   evidence: ["It was found."],
   resource: "https://api.example",
   issuers: [issuer],
   scopes: undefined,
-  isNamed: false,
 };
 const challenge = { schemes: ["bearer"], error: undefined, description: undefined, scopes: [], resourceMetadata: [] };
 const login = "wirescope login api --profile work";
 const again = `wirescope logout api --profile work && ${login}`;
 const client = '"api": {"clientId": "…"}';
 
-const causesOf = (oauth: Partial<OAuthFacts>, status = 401, more: Partial<RefusalFacts> = {}): Cause[] =>
-  oauthCauses({
+const causesOf = (oauth: Partial<OAuthEvidence>, status = 401, more: Partial<RefusalEvidence> = {}): Cause[] =>
+  signInCauses({
     ...base,
     attempt: { ...refused(status, more), credential: "oauth" },
     oauth: { events: [], before, authorization, ...oauth },
   });
-const codes = (causes: readonly Cause[]): string[] => causes.map(({ cause }) => cause);
+const codes = (causes: readonly Cause[]): string[] => causes.map(({ code }) => code);
 
 describe("the metadata of an authorization server", () => {
   const endpoint = { name: "token_endpoint", url: "http://as.example/token", defect: "it is not encrypted" };
 
-  test.each<[string, Partial<AuthorizationLook>, string[]]>([
-    ["is in order", {}, []],
+  test.each<[string, Partial<AuthorizationServerEvidence>, string[]]>([
+    ["is valid", {}, []],
     ["cannot be read", { outcome: "failed" }, ["metadata-unreachable"]],
     ["is missing", { outcome: "absent" }, ["metadata-missing"]],
-    ["is not there in the oldest revision", { outcome: "default", pkce: undefined }, []],
-    ["is of another issuer", { outcome: "invalid", publishedIssuer: "https://b.example" }, ["issuer-mismatch"]],
+    ["is absent in the oldest revision", { outcome: "default", pkce: undefined }, []],
+    ["names another issuer", { outcome: "invalid", publishedIssuer: "https://b.example" }, ["issuer-mismatch"]],
     ["names an unsafe endpoint", { outcome: "invalid", endpoints: [endpoint] }, ["endpoint-unsafe"]],
     ["is invalid otherwise", { outcome: "invalid" }, ["metadata-invalid"]],
     ["has other PKCE", { pkce: ["plain"] }, ["pkce-missing"]],
@@ -75,39 +79,39 @@ describe("the metadata of an authorization server", () => {
     const causes = causesOf({ authorization: { ...authorization, ...look } });
     expect(codes(causes)).toEqual([...expected, "token-expired"]);
     for (const { evidence, weight } of causes.slice(0, -1)) {
-      expect(evidence).toEqual(["It was looked at."]);
+      expect(evidence).toEqual(["It was read."]);
       expect(weight).toBeGreaterThanOrEqual(0.98);
     }
   });
 
-  test("[TS-D-WHY-2] names each endpoint that must not be used, and no other", () => {
+  test("[TS-D-WHY-2] lists each unsafe endpoint, and no other", () => {
     const good = { name: "jwks_uri", url: "https://as.example/keys", defect: undefined };
     const [cause] = causesOf({ authorization: { ...authorization, outcome: "invalid", endpoints: [good, endpoint] } });
-    expect(cause?.message).toContain("used: token_endpoint (http://as.example/token): it is not encrypted.");
+    expect(cause?.problem).toContain("use: token_endpoint (http://as.example/token): it is not encrypted.");
   });
 
-  test("[TS-D-WHY-2] says which methods of PKCE are offered", () => {
-    const message = (pkce: string[] | undefined) => causesOf({ authorization: { ...authorization, pkce } })[0]?.message;
-    expect(message(["plain", "S512"])).toContain("offers PKCE as plain, S512.");
-    expect(message([])).toContain("offers PKCE as nothing.");
-    expect(message(undefined)).toContain("tells no methods of PKCE.");
+  test("[TS-D-WHY-2] lists the supported PKCE methods", () => {
+    const message = (pkce: string[] | undefined) => causesOf({ authorization: { ...authorization, pkce } })[0]?.problem;
+    expect(message(["plain", "S512"])).toContain("supports only PKCE plain, S512.");
+    expect(message([])).toContain("supports only PKCE nothing.");
+    expect(message(undefined)).toContain("lists no PKCE methods.");
   });
 
-  test("[TS-D-WHY-1] of a resource that is another one goes first", () => {
+  test("[TS-D-WHY-1] of another resource comes first", () => {
     const [cause] = causesOf({ resource: { ...resource, outcome: "foreign" } });
-    expect(cause).toMatchObject({ cause: "resource-mismatch", weight: 0.98, mend: { place: { line: 5 } } });
+    expect(cause).toMatchObject({ code: "resource-mismatch", weight: 0.98, fix: { position: { line: 5 } } });
     expect(codes(causesOf({ resource }))).not.toContain("resource-mismatch");
   });
 
-  test("is left alone if nothing was refused", () => {
+  test("is not judged if nothing was refused", () => {
     const oauth = { events: [], before, authorization: { ...authorization, outcome: "absent" as const } };
-    expect(oauthCauses({ ...base, attempt: { credential: "oauth" }, oauth })).toEqual([]);
-    expect(oauthCauses({ ...base, attempt: refused(401) })).toEqual([]);
+    expect(signInCauses({ ...base, attempt: { credential: "oauth" }, oauth })).toEqual([]);
+    expect(signInCauses({ ...base, attempt: refused(401) })).toEqual([]);
   });
 });
 
 describe("a client", () => {
-  const look = (more: Partial<ClientLook>): Partial<OAuthFacts> => ({
+  const look = (more: Partial<ClientEvidence>): Partial<OAuthEvidence> => ({
     client: {
       kind: "registered",
       outcome: "accepted",
@@ -117,18 +121,18 @@ describe("a client", () => {
     },
   });
 
-  test.each<[Partial<ClientLook>, string, object]>([
+  test.each<[Partial<ClientEvidence>, string, object]>([
     [{ outcome: "dead" }, "client-dead", { command: login }],
     [{ outcome: "dead", kind: "configured" }, "client-dead", { write: client }],
     [{ outcome: "redirect-mismatch" }, "redirect-mismatch", { command: again }],
     [
       { outcome: "redirect-mismatch", kind: "configured" },
       "redirect-mismatch",
-      { what: "Have the redirect URI (http://127.0.0.1/cb) registered with the client, letter by letter." },
+      { advice: "Register exactly this redirect URI (http://127.0.0.1/cb) for the client." },
     ],
     [{ outcome: "closed", kind: "none" }, "registration-refused", { write: client }],
-  ])("[TS-D-WHY-3] %o is %s", (more, expected, mend) => {
-    expect(causesOf(look(more))[0]).toMatchObject({ cause: expected, evidence: ["Asked."], mend });
+  ])("[TS-D-WHY-3] %o is %s", (more, expected, fix) => {
+    expect(causesOf(look(more))[0]).toMatchObject({ code: expected, evidence: ["Asked."], fix });
   });
 
   test.each(["accepted", "to-register", "unclear"] as const)("that is %s is no cause", (outcome) => {
@@ -136,8 +140,8 @@ describe("a client", () => {
   });
 });
 
-describe("a stored token that is refused", () => {
-  const event = (kind: string) => ({ kind, severity: "info", text: `${kind}.` }) as OAuthFacts["events"][number];
+describe("a stored token that the server rejects", () => {
+  const event = (kind: string) => ({ kind, severity: "info", text: `${kind}.` }) as OAuthEvidence["events"][number];
 
   test.each<[string[], number, string[]]>([
     [[], 600_000, ["token-expired"]],
@@ -153,63 +157,46 @@ describe("a stored token that is refused", () => {
   ])("[TS-D-WHY-1] after %j, and %i ms after it was obtained: %j", (events, ageMs, expected) => {
     const found = causesOf({ events: events.map(event), before: { ...before, obtainedAt: now - ageMs } });
     expect(codes(found)).toEqual(expected);
-    const renewal = found.find(({ cause }) => cause.startsWith("refresh-"));
+    const renewal = found.find(({ code }) => code.startsWith("refresh-"));
     if (renewal !== undefined) expect(renewal.evidence).toEqual([`${events.at(-1)}.`]);
   });
 
-  test("[TS-D-WHY-2] says how often somebody signed in, or that it was renewed, or its age", () => {
+  test("[TS-D-WHY-2] is described by the number of sign-ins, the refresh, or its age", () => {
     const message = (kinds: string[], obtainedAt = 0) =>
-      causesOf({ events: kinds.map(event), before: { ...before, obtainedAt } })[0]?.message;
-    expect(message(["sign-in-done", "sign-in-done"])).toContain("Somebody signed in 2 times.");
-    expect(message(["refreshed"])).toContain("was renewed just now");
+      causesOf({ events: kinds.map(event), before: { ...before, obtainedAt } })[0]?.problem;
+    expect(message(["sign-in-done", "sign-in-done"])).toContain("There were 2 sign-ins.");
+    expect(message(["refreshed"])).toContain("was just refreshed");
     expect(message([], now - 60_000)).toContain(
-      "was obtained 60 s ago: to sign in again and again would not help. The",
+      "was obtained 60 s ago: signing in again and again would not help. The",
     );
   });
 
-  test("[TS-D-WHY-2] is told with its issuer, times and scopes", () => {
+  test("[TS-D-WHY-2] is described with its issuer, times and scopes", () => {
     const stored = (more: Partial<typeof before> | object) =>
       causesOf({ before: { ...before, ...more } })[0]?.evidence.at(-1);
     expect(stored({})).toBe(
-      "A token of https://as.example, obtained at 2029-12-31T23:00:00Z, valid until 2030-01-01T01:00:00Z, for read, with a refresh token.",
+      "Stored token: issued by https://as.example, obtained at 2029-12-31T23:00:00Z, valid until 2030-01-01T01:00:00Z, with the scopes read, with a refresh token.",
     );
     expect(stored({ obtainedAt: undefined, expiresAt: now, scopes: [], canRefresh: false })).toBe(
-      "A token of https://as.example, expired 2030-01-01T00:00:00Z, without a refresh token.",
+      "Stored token: issued by https://as.example, expired 2030-01-01T00:00:00Z, without a refresh token.",
     );
     expect(stored({ expiresAt: undefined, scopes: undefined })).toContain("of unknown expiry, with a refresh token.");
   });
 
-  test("[TS-D-WHY-1] nobody has signed in: that is said, and where tokens are stored", () => {
-    const vault = { summary: "Tokens are in the keychain.", warning: undefined };
-    const [cause] = causesOf({ before: { ...before, isSignedIn: false }, vault });
-    expect(cause).toMatchObject({ cause: "sign-in-needed", weight: 0.9, mend: { command: login } });
-    expect(cause?.evidence.at(-1)).toBe("Tokens are in the keychain.");
-  });
-
-  test.each([
-    ["insufficient_scope", ["read", "write", "admin"], ["scope-missing", "permission-missing"]],
-    ["insufficient_scope", ["read"], ["permission-missing"]],
-    ["access_denied", ["write"], ["permission-missing"]],
-  ])("[TS-ERR-3] at 403 with %s for %j: %j", (error, scopes, expected) => {
-    const found = causesOf({}, 403, { challenge: { ...challenge, error, scopes } });
-    expect(codes(found)).toEqual(expected);
-    if (found.length > 1) expect(found[0]?.message).toContain("lacks the permission write, admin,");
-  });
-
-  test("[TS-D-WHY-1] a vault that cannot be read is a cause with or without a sign-in", () => {
-    const vaultFailure = { code: "VAULT_FAILED", message: "The key is wrong." } as unknown as FailureFacts;
+  test("[TS-D-WHY-1] an unreadable vault is a cause with or without a sign-in", () => {
+    const vaultFailure = { code: "VAULT_FAILED", message: "The key is wrong." } as unknown as FailureEvidence;
     const expected = {
-      cause: "vault-unreadable",
+      code: "vault-unreadable",
       weight: 1,
-      message: "The key is wrong.",
-      mend: { command: "wirescope auth api --profile work" },
+      problem: "The key is wrong.",
+      fix: { command: "wirescope auth api --profile work" },
     };
     expect(causesOf({ vaultFailure })[0]).toMatchObject(expected);
     expect(causesOf({ vaultFailure, before: undefined, authorization: undefined })).toMatchObject([expected]);
   });
 });
 
-describe("a server that shows nothing of OAuth", () => {
+describe("a server without signs of OAuth", () => {
   const nothing = { before: undefined, authorization: { ...authorization, outcome: "default" as const } };
 
   test.each([
@@ -222,13 +209,13 @@ describe("a server that shows nothing of OAuth", () => {
     expect(codes(causesOf(nothing, status, { challenge: { ...challenge, schemes } }))).toEqual(expected);
   });
 
-  test.each<[string, Partial<OAuthFacts>, Partial<typeof challenge>, boolean]>([
+  test.each<[string, Partial<OAuthEvidence>, Partial<typeof challenge>, boolean]>([
     ["a challenge that names metadata", nothing, { resourceMetadata: ["https://a.example/m"] as never[] }, true],
     ["metadata of the resource", { ...nothing, resource }, {}, true],
     ["metadata of another resource", { ...nothing, resource: { ...resource, outcome: "foreign" } }, {}, true],
     ["no metadata of the resource", { ...nothing, resource: { ...resource, outcome: "absent" } }, {}, false],
     [
-      "any JSON in place of metadata",
+      "any JSON in position of metadata",
       { before: undefined, authorization: { ...authorization, outcome: "invalid", publishedIssuer: undefined } },
       {},
       false,
@@ -239,19 +226,19 @@ describe("a server that shows nothing of OAuth", () => {
       {},
       true,
     ],
-    ["metadata that was not looked for", { before: undefined, authorization: undefined }, { schemes: [] }, false],
-  ])("[TS-D-WHY-2] %s", (_, facts, more, isOAuth) => {
-    const found = codes(causesOf(facts, 401, { challenge: { ...challenge, ...more } }));
+    ["metadata that was not requested", { before: undefined, authorization: undefined }, { schemes: [] }, false],
+  ])("[TS-D-WHY-2] %s", (_, seen, more, isOAuth) => {
+    const found = codes(causesOf(seen, 401, { challenge: { ...challenge, ...more } }));
     const isPossible = found.includes("sign-in-needed");
     expect(isPossible).toBe(!isOAuth && (more.schemes ?? challenge.schemes).length > 0);
   });
 });
 
 describe("a sign-in that failed before", () => {
-  const failed = (failure: Partial<FailureFacts>, more: Partial<WalkFacts> = {}) =>
-    earlierCauses({ ...base, earlier: { code: "SIGN_IN_FAILED", message: "It failed.", ...failure }, ...more });
+  const failed = (failure: Partial<FailureEvidence>, more: Partial<WalkEvidence> = {}) =>
+    signInFailureCauses({ ...base, earlier: { code: "SIGN_IN_FAILED", message: "It failed.", ...failure }, ...more });
 
-  test.each<[FailureFacts["code"], string, string, object]>([
+  test.each<[FailureEvidence["code"], string, string, object]>([
     ["SIGN_IN_FAILED", "", "sign-in-failed", { command: login }],
     ["TOKEN_REFUSED", "", "token-refused", { command: login }],
     ["REGISTRATION_REFUSED", "", "registration-refused", { write: client }],
@@ -260,23 +247,23 @@ describe("a sign-in that failed before", () => {
     ["REGISTRATION_REFUSED", "Redirect URL not allowed", "redirect-mismatch", { command: again }],
     ["ISSUER_CHANGED", "redirect_uri", "issuer-changed", { command: login }],
     ["SIGN_IN_FAILED", "Admin consent required", "approval-needed", {}],
-  ])("[TS-D-WHY-3] with %s (%s) is %s", (code, said, expected, mend) => {
+  ])("[TS-D-WHY-3] with %s (%s) is %s", (code, said, expected, fix) => {
     expect(failed({ code, said })).toMatchObject([
       {
-        cause: expected,
+        code: expected,
         weight: 0.95,
-        message: "It failed.",
-        evidence: ["It failed so when somebody last signed in."],
-        mend,
+        problem: "It failed.",
+        evidence: ["The last sign-in failed with this error."],
+        fix,
       },
     ]);
   });
 
-  test("is a cause during the walk as well, if the walk used OAuth", () => {
+  test("is a cause during the walk too, if the walk used OAuth", () => {
     const attempt = { failure: { code: "TOKEN_REFUSED", message: "No." } } as const;
-    const during = [{ cause: "token-refused", evidence: ["It failed so when a token was asked for."] }];
-    expect(earlierCauses({ ...base, attempt: { credential: "oauth", ...attempt } })).toMatchObject(during);
-    expect(earlierCauses({ ...base, attempt: { credential: "headers", ...attempt } })).toEqual([]);
+    const during = [{ code: "token-refused", evidence: ["The token request failed with this error."] }];
+    expect(signInFailureCauses({ ...base, attempt: { credential: "oauth", ...attempt } })).toMatchObject(during);
+    expect(signInFailureCauses({ ...base, attempt: { credential: "headers", ...attempt } })).toEqual([]);
     expect(failed({ code: "CALL_TIMEOUT" })).toEqual([]);
   });
 });

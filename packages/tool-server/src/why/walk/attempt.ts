@@ -1,4 +1,7 @@
 import type { Credential } from "../../auth/credentials/credential.js";
+import { collectRefusalEvidence } from "../../auth/credentials/refusal-evidence.js";
+import { isRefusal } from "../../auth/credentials/refusal-rules.js";
+import type { RefusalEvidence } from "../../causes/refusal-evidence.js";
 import type { ResolvedEntry } from "../../config/substitute-entry.js";
 import type { ServerDescription } from "../../connection/client-session.js";
 import type { Connection } from "../../connection/connection.js";
@@ -9,29 +12,29 @@ import { defaultLimits, type ToolTransport } from "../../connection/transports/t
 import type { ConnectionInfo, TransportInfo } from "../../connection-info.js";
 import type { ToolServerError } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
-import type { ConnectedFacts } from "../facts.js";
-import { isFinding } from "../failure-facts.js";
+import { type AttemptEvidence, failureEvidence, isEvidence, type ServerEvidence } from "../evidence.js";
+import { collectResponseEvidence, type RecordedExchange, type RecordingClient } from "./recording-client.js";
 import type { Walk } from "./walk.js";
 
 /** What a walk connects with. */
-export interface AttemptOptions {
+export interface AttemptOptions<Http extends HttpClient | undefined = HttpClient | undefined> {
   readonly resolved: ResolvedEntry;
   readonly credential: Credential;
   /** Undefined for a stdio server. */
-  readonly http: HttpClient | undefined;
-  readonly facts: ConnectionInfo;
-  /** Told of each transport that is opened: sockets belong to it from then on. */
-  readonly onTransport?: ((transport: ToolTransport, facts: TransportInfo) => void) | undefined;
+  readonly http: Http;
+  readonly info: ConnectionInfo;
+  /** Called for each transport that is opened: sockets belong to it from then on. */
+  readonly onTransport?: ((transport: ToolTransport, info: TransportInfo) => void) | undefined;
 }
 
-/** What came of it: a failure, or nothing but what the server said; both where it failed after the handshake. */
+/** The result: a failure, or the server's description; both if it failed after the handshake. */
 export interface Attempted {
-  readonly connected?: ConnectedFacts | undefined;
+  readonly connected?: ServerEvidence | undefined;
   readonly failure?: ToolServerError | undefined;
 }
 
-/** What those see who watch, but for how it signs in. */
-export function connectionFactsOf(walk: Walk, resolved: ResolvedEntry): Omit<ConnectionInfo, "credential"> {
+/** The description of the connection for observers, without its credential. */
+export function describeConnection(walk: Walk, resolved: ResolvedEntry): Omit<ConnectionInfo, "credential"> {
   const { entry, variables, redact } = walk;
   return {
     kind: resolved.type,
@@ -42,31 +45,31 @@ export function connectionFactsOf(walk: Walk, resolved: ResolvedEntry): Omit<Con
 }
 
 /**
- * Connects as any user of the server does, and asks for the list of its tools, or for a sign of life where it has none. Nothing
- * that changes anything is asked for. `look` is called before the connection is closed.
+ * Connects as any client does, and lists the tools, or pings if the server has none. Nothing that changes anything is requested.
+ * `beforeClose` is called while the connection is still open.
  */
 export async function attempt(
   walk: Walk,
   options: AttemptOptions,
-  look: () => Promise<void> = async () => {},
+  beforeClose: () => Promise<void> = async () => {},
 ): Promise<Attempted> {
-  const { clock, secrets, report, answerMs, signal, variables, pluginRoot, sandbox = {}, settings, redact } = walk;
-  const { resolved, credential, http, facts } = options;
+  const { clock, secrets, report, responseMs, signal, variables, pluginRoot, sandbox = {}, settings, redact } = walk;
+  const { resolved, credential, http, info } = options;
   const connection = createConnection({
-    info: facts,
+    info,
     report,
     redact,
     clock,
     settings,
-    connectTimeoutMs: answerMs,
-    idleTimeoutMs: answerMs,
+    connectTimeoutMs: responseMs,
+    idleTimeoutMs: responseMs,
     beforeOpen: () => walk.ensureTrusted(),
     openTransport() {
-      const limits = { ...defaultLimits, connectMs: Math.min(defaultLimits.connectMs, answerMs) };
+      const limits = { ...defaultLimits, connectMs: Math.min(defaultLimits.connectMs, responseMs) };
       const context = { secrets, report, clock, limits };
       const opened = createEntryTransport({
         resolved,
-        connection: facts,
+        connection: info,
         credential,
         http,
         variables,
@@ -78,22 +81,22 @@ export async function attempt(
       return opened;
     },
   });
-  let connected: ConnectedFacts | undefined;
+  let connected: ServerEvidence | undefined;
   try {
-    connected = connectedFactsOf(walk, await connection.connect({ signal }));
-    const tools = await read(connection, signal);
-    await look();
+    connected = serverEvidence(walk, await connection.connect({ signal }));
+    const tools = await countTools(connection, signal);
+    await beforeClose();
     return { connected: { ...connected, tools } };
   } catch (error) {
-    if (!isFinding(error)) throw error;
-    await look();
+    if (!isEvidence(error)) throw error;
+    await beforeClose();
     return { connected, failure: error };
   } finally {
     await connection.close();
   }
 }
 
-function connectedFactsOf({ say }: Walk, server: ServerDescription): ConnectedFacts {
+function serverEvidence({ say }: Walk, server: ServerDescription): ServerEvidence {
   const { name, version, protocolVersion, era } = server;
   return {
     name: name === undefined ? undefined : say(name, 100),
@@ -104,11 +107,60 @@ function connectedFactsOf({ say }: Walk, server: ServerDescription): ConnectedFa
   };
 }
 
-/** How many tools the server lists first; undefined where it has none, and gave a sign of life in place of them. */
-async function read(connection: Connection, signal: AbortSignal): Promise<number | undefined> {
+/** The number of tools on the first page; undefined if the server has no tools, and responded to a ping. */
+async function countTools(connection: Connection, signal: AbortSignal): Promise<number | undefined> {
   if (connection.server?.capabilities.tools === undefined) {
     await connection.ping({ signal });
     return undefined;
   }
   return (await connection.listTools({ signal })).tools.length;
+}
+
+/** Connects over the network, and collects the last response and the last refusal. */
+export async function attemptOverNetwork(
+  walk: Walk,
+  options: AttemptOptions<RecordingClient> & {
+    readonly resolved: Exclude<ResolvedEntry, { readonly type: "stdio" }>;
+  },
+): Promise<AttemptEvidence> {
+  const { resolved, credential, http } = options;
+  let exchanges: readonly RecordedExchange[] = [];
+  const { connected, failure } = await attempt(walk, options, async () => {
+    await http.settle();
+    exchanges = http.exchanges.filter(({ isOwn }) => isOwn);
+  });
+  const base = { credential: credential.kind, connected };
+  if (failure === undefined) return base;
+  const last = exchanges.at(-1);
+  const refused = exchanges.findLast(({ status }) => isRefusal(status));
+  const isLast = refused !== undefined && refused === last;
+  const isRefused = isRefusal(failure.details.status ?? 0) || refusalCodes.has(failure.code) || isLast;
+  const shown = isRefused ? (refused ?? last) : last;
+  return {
+    ...base,
+    failure: failureEvidence(failure, walk.redact),
+    response: shown === undefined ? undefined : collectResponseEvidence(walk, shown),
+    refusal: isRefused ? refusalEvidence(walk, new URL(resolved.url), credential, failure, refused) : undefined,
+  };
+}
+
+const refusalCodes: ReadonlySet<string> = new Set(["UNAUTHORIZED", "FORBIDDEN", "SIGN_IN_NEEDED"]);
+
+/** The evidence of the recorded refusal, otherwise that of the error, as over a WebSocket. */
+function refusalEvidence(
+  { clock, redact }: Walk,
+  url: URL,
+  credential: Credential,
+  { code, details }: ToolServerError,
+  refused: RecordedExchange | undefined,
+): RefusalEvidence | undefined {
+  const collect = (refusal: Parameters<typeof collectRefusalEvidence>[0]["refusal"]): RefusalEvidence =>
+    collectRefusalEvidence({ refusal, credential: credential.describe(), url, now: clock.now(), redact });
+  if (refused !== undefined) {
+    const { status, sent, headers } = refused;
+    return collect({ status, sent, challenge: headers["www-authenticate"], date: headers.date });
+  }
+  if (details.refusal !== undefined) return details.refusal;
+  const status = details.status ?? (code === "FORBIDDEN" ? 403 : 401);
+  return isRefusal(status) ? collect({ status, sent: {} }) : undefined;
 }

@@ -1,35 +1,44 @@
 import type { Credential } from "../../auth/credentials/credential.js";
 import type { HelperRunReport } from "../../auth/credentials/helper-credential.js";
+import type { OAuthEvent } from "../../auth/oauth/oauth-context.js";
+import { createOAuthSession, type OAuthSession } from "../../auth/oauth/session/oauth-session.js";
+import type { OAuthSessionOptions } from "../../auth/oauth/session/session-options.js";
 import type { ResolvedEntry } from "../../config/substitute-entry.js";
 import { usesOAuth } from "../../config/variable-uses.js";
 import { createEntryCredential } from "../../connection/servers/entry-credential.js";
 import { reportHelperRun } from "../../connection/servers/entry-info.js";
-import type { ConnectionInfo } from "../../connection-info.js";
+import { entryOAuthOptions } from "../../connection/servers/entry-oauth.js";
+import type { ConnectionInfo, OAuthDescription } from "../../connection-info.js";
+import { ToolServerError } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
-import type { HelperFacts } from "../facts.js";
-import { type FailureFacts, failureFactsOf, isFinding } from "../failure-facts.js";
-import { openSignIn, type SignInLook } from "./open-sign-in.js";
-import type { Walk } from "./walk.js";
+import {
+  type FailureEvidence,
+  failureEvidence,
+  type HelperEvidence,
+  isEvidence,
+  type OAuthEvidence,
+} from "../evidence.js";
+import { type Walk, within } from "./walk.js";
 
-/** What requests will carry. */
+/** The credential of the requests. */
 export interface PreparedCredential {
-  /** Undefined where there are no headers to be had. */
+  /** Undefined if the headers cannot be made. */
   readonly credential: Credential | undefined;
-  readonly helper?: HelperFacts | undefined;
-  readonly signIn?: SignInLook | undefined;
-  readonly failure?: FailureFacts | undefined;
+  readonly helper?: HelperEvidence | undefined;
+  readonly signIn?: StoredSignIn | undefined;
+  readonly failure?: FailureEvidence | undefined;
 }
 
-/** Makes the credential of an entry: runs its helper, or opens what is stored of a sign-in. */
+/** Creates the credential of an entry: runs its helper, or opens the stored sign-in. */
 export async function prepareCredential(
   walk: Walk,
   resolved: Exclude<ResolvedEntry, { readonly type: "stdio" }>,
   http: HttpClient,
-  facts: ConnectionInfo,
+  info: ConnectionInfo,
 ): Promise<PreparedCredential> {
   const { entry, options, variables, pluginRoot, secrets, sandbox, clock, redact } = walk;
   const { entries } = options.configuration;
-  const signIn = usesOAuth(entry) ? await openSignIn(walk, resolved.url, http, facts) : undefined;
+  const signIn = usesOAuth(entry) ? await openSignIn(walk, resolved.url, http, info) : undefined;
   const session = signIn?.session;
   let run: HelperRunReport | undefined;
   let credential: Credential | undefined;
@@ -44,37 +53,37 @@ export async function prepareCredential(
       secrets,
       clock,
       sandbox,
-      onNoSandbox: (reason) => walk.report(facts, "warning", `Its helper runs without a sandbox. ${reason}`),
-      // Nobody is asked to sign in for a look.
+      onNoSandbox: (reason) => walk.report(info, "warning", `The helper runs without a sandbox. ${reason}`),
+      // A diagnosis prompts nobody to sign in.
       oauth: session && { session },
       beforeRun: () => walk.ensureTrusted(),
       onRun(report) {
         run = report;
-        reportHelperRun(walk.report, facts, report);
+        reportHelperRun(walk.report, info, report);
       },
     });
-    // A token is looked at, and where need be renewed, with the first request.
+    // A token is read, and renewed if required, with the first request.
     if (session === undefined) await credential.headers({ signal: walk.signal });
     return {
       credential,
       signIn,
-      helper: helperPath === undefined ? undefined : helperFacts(walk, helperPath, run, credential),
+      helper: helperPath === undefined ? undefined : helperEvidence(walk, helperPath, run, credential),
     };
   } catch (error) {
     await credential?.dispose();
-    if (!isFinding(error)) throw error;
-    const failure = failureFactsOf(error, redact);
+    if (!isEvidence(error)) throw error;
+    const failure = failureEvidence(error, redact);
     if (helperPath === undefined) return { credential: undefined, failure };
-    return { credential: undefined, helper: { ...helperFacts(walk, helperPath, run), failure } };
+    return { credential: undefined, helper: { ...helperEvidence(walk, helperPath, run), failure } };
   }
 }
 
-function helperFacts(
+function helperEvidence(
   { say }: Walk,
   path: string,
   run: HelperRunReport | undefined,
   credential?: Credential,
-): HelperFacts {
+): HelperEvidence {
   const described = credential?.describe().headers ?? [];
   return {
     path: say(run?.path ?? path, 500),
@@ -82,4 +91,81 @@ function helperFacts(
     durationMs: Math.round(run?.durationMs ?? 0),
     headers: described.filter(({ from }) => from === "helper").map(({ name }) => name),
   };
+}
+
+const vaultMs = 30_000;
+
+/** The stored sign-in of a server. */
+export interface StoredSignIn {
+  /** Undefined if the vault cannot be used. */
+  readonly session: OAuthSession | undefined;
+  readonly options: OAuthSessionOptions | undefined;
+  readonly vault: OAuthEvidence["vault"];
+  readonly vaultFailure: FailureEvidence | undefined;
+  readonly before: OAuthDescription | undefined;
+  /** What OAuth did so far; grows during the walk. */
+  readonly events: readonly OAuthEvent[];
+  close(): Promise<void>;
+}
+
+/** Opens the vault and reads what is stored for a server. Undefined if the options have no OAuth. */
+async function openSignIn(
+  walk: Walk,
+  url: string,
+  http: HttpClient,
+  info: ConnectionInfo,
+): Promise<StoredSignIn | undefined> {
+  const { options, entry, secrets, clock, report, redact } = walk;
+  if (options.oauth === undefined) return undefined;
+  const { openVault, profile, overrides } = options.oauth;
+  const events: OAuthEvent[] = [...(options.oauth.events ?? [])];
+  const requestMs = Math.min(walk.responseMs, 10_000);
+  const opening = openVault();
+  const closeVault = (): Promise<void> =>
+    opening.then(
+      (vault) => vault.dispose(),
+      () => {},
+    );
+  try {
+    // A keychain may wait for a person.
+    const vault = await within(walk, () => opening, vaultMs);
+    const settings = { vault, profile, overrides, allowInsecureLoopback: options.allowInsecureLoopback };
+    const sessionOptions: OAuthSessionOptions = {
+      ...entryOAuthOptions({ settings, info, server: entry.name, url, http, secrets, clock, report }),
+      limits: { requestMs, discoveryMs: 3 * requestMs },
+      onEvent(event) {
+        events.push(event);
+        report(info, event.severity, event.text);
+      },
+    };
+    const session = createOAuthSession(sessionOptions);
+    const before = await session.status();
+    const { summary, warning } = vault.describe();
+    return {
+      session,
+      options: sessionOptions,
+      vault: { summary: redact(summary), warning: warning === undefined ? undefined : redact(warning) },
+      vaultFailure: undefined,
+      before,
+      events,
+      async close() {
+        await session.close();
+        await vault.dispose();
+      },
+    };
+  } catch (error) {
+    // Not awaited: the vault may never open.
+    void closeVault().catch(() => {});
+    if (!ToolServerError.is(error)) throw error;
+    const vaultFailure = failureEvidence(error, redact);
+    return {
+      session: undefined,
+      options: undefined,
+      vault: undefined,
+      vaultFailure,
+      before: undefined,
+      events,
+      close: async () => {},
+    };
+  }
 }

@@ -1,57 +1,60 @@
+import type { ResponseEvidence } from "../../causes/refusal-evidence.js";
 import type { Clock } from "../../clock.js";
 import type { HttpClient, HttpRequest, HttpResponse, ResponseHeaders } from "../../http/http-client.js";
+import { parseUrl } from "../../url.js";
+import type { Walk } from "./walk.js";
 
-/** A request of the walk and the head of its answer. */
-export interface SeenExchange {
+/** A request of the walk, and the status and headers of its response. */
+export interface RecordedExchange {
   readonly method: string;
   readonly url: URL;
-  /** What the request carried. Holds secrets. */
+  /** The headers of the request. Contains secrets. */
   readonly sent: Readonly<Record<string, string>>;
   readonly status: number;
   readonly headers: ResponseHeaders;
-  /** Whether it was with the tool server itself, and not with a server that it signs in with. */
+  /** Whether the peer is the tool server itself, and not its authorization server. */
   readonly isOwn: boolean;
-  /** The beginning of the body, as far as it has come and is none of the protocol. */
+  /** The beginning of the body, as far as it was received, unless it is a message of the protocol. */
   body(): string;
 }
 
-/** A client that remembers what it was answered. */
+/** An HTTP client that records the responses. */
 export interface RecordingClient extends HttpClient {
-  readonly exchanges: readonly SeenExchange[];
-  /** Waits until the beginnings of all bodies that are wanted have come. */
+  readonly exchanges: readonly RecordedExchange[];
+  /** Waits until the beginning of each recorded body was received. */
   settle(): Promise<void>;
 }
 
 const keptBytes = 16 * 1024;
 const keptMs = 2000;
-const spoken = /^(application\/json|text\/event-stream)\b/i;
+const protocolTypes = /^(application\/json|text\/event-stream)\b/i;
 
-/** Wraps a client so that the answers of a walk can be looked at afterwards. `onExchange` is told of each as it comes. */
+/** Wraps a client and records its responses. `onExchange` is called for each as it arrives. */
 export function createRecordingClient(
   http: HttpClient,
   clock: Clock,
-  onExchange: (exchange: SeenExchange) => void,
+  onExchange: (exchange: RecordedExchange) => void,
 ): RecordingClient {
-  const exchanges: SeenExchange[] = [];
+  const exchanges: RecordedExchange[] = [];
   const reading = new Set<Promise<void>>();
 
-  /** The same answer, which keeps the beginning of its body, also where nobody else wants it. */
-  const keeping = (answer: HttpResponse, keep: (chunk: Buffer) => void): HttpResponse => ({
-    status: answer.status,
-    headers: answer.headers,
-    socketInfo: answer.socketInfo,
+  /** The same response, which keeps the beginning of its body, even if nobody else reads it. */
+  const keepStart = (response: HttpResponse, keep: (chunk: Buffer) => void): HttpResponse => ({
+    status: response.status,
+    headers: response.headers,
+    socketInfo: response.socketInfo,
     async text(limitBytes) {
-      const text = await answer.text(limitBytes);
+      const text = await response.text(limitBytes);
       keep(Buffer.from(text.slice(0, keptBytes), "utf8"));
       return text;
     },
     read: (onChunk) =>
-      answer.read((chunk) => {
+      response.read((chunk) => {
         keep(chunk);
         return onChunk(chunk);
       }),
     discard() {
-      const read = readStart(answer, clock, keep).finally(() => reading.delete(read));
+      const read = readStart(response, clock, keep).finally(() => reading.delete(read));
       reading.add(read);
     },
   });
@@ -59,23 +62,23 @@ export function createRecordingClient(
   return {
     exchanges,
     async send(request) {
-      const answer = await http.send(request);
+      const response = await http.send(request);
       const chunks: Buffer[] = [];
       let bytes = 0;
-      const exchange: SeenExchange = {
+      const exchange: RecordedExchange = {
         method: request.method,
         url: request.url,
         sent: request.headers,
-        status: answer.status,
-        headers: answer.headers,
+        status: response.status,
+        headers: response.headers,
         isOwn: isOwn(request),
         body: () => Buffer.concat(chunks).subarray(0, keptBytes).toString("utf8"),
       };
       exchanges.push(exchange);
       onExchange(exchange);
-      const isGood = answer.status >= 200 && answer.status < 300;
-      if (!exchange.isOwn || (isGood && spoken.test(answer.headers["content-type"] ?? ""))) return answer;
-      return keeping(answer, (chunk) => {
+      const isGood = response.status >= 200 && response.status < 300;
+      if (!exchange.isOwn || (isGood && protocolTypes.test(response.headers["content-type"] ?? ""))) return response;
+      return keepStart(response, (chunk) => {
         if (bytes < keptBytes) chunks.push(chunk);
         bytes += chunk.length;
       });
@@ -88,28 +91,92 @@ export function createRecordingClient(
   };
 }
 
-/** Requests to others than the server name whom they go to. */
+/** A request to another server than the tool server names its destination. */
 function isOwn({ peer }: HttpRequest): boolean {
   return peer === undefined;
 }
 
-/** Reads the beginning of a body, for a while, and lets the rest go. Never rejects. */
-function readStart(answer: HttpResponse, clock: Clock, keep: (chunk: Buffer) => void): Promise<void> {
+/** Reads the beginning of a body, for a limited time, and discards the rest. Never rejects. */
+function readStart(response: HttpResponse, clock: Clock, keep: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve) => {
     let bytes = 0;
     let isOver = false;
     const settle = (): void => {
       isOver = true;
-      callOff();
+      cancelTimeout();
       resolve();
     };
-    const callOff = clock.after(keptMs, settle);
-    answer
+    const cancelTimeout = clock.after(keptMs, settle);
+    response
       .read((chunk) => {
         keep(chunk);
         bytes += chunk.length;
-        if (isOver || bytes >= keptBytes) throw new RangeError("It is enough.");
+        if (isOver || bytes >= keptBytes) throw new RangeError("Enough was read.");
       })
       .then(settle, settle);
   });
+}
+
+const htmlStart = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<html|<head|<body)/i;
+
+/** The evidence of a recorded response. */
+export function collectResponseEvidence({ say }: Pick<Walk, "say">, exchange: RecordedExchange): ResponseEvidence {
+  const { method, url, status, headers } = exchange;
+  const body = exchange.body();
+  const [mediaType = ""] = (headers["content-type"] ?? "").toLowerCase().split(";");
+  const isPage = htmlStart.test(body);
+  const title = isPage ? say(/<title[^>]*>([^<]*)/i.exec(body)?.[1] ?? "", 150) : undefined;
+  return {
+    method,
+    path: say(url.pathname, 200),
+    status,
+    mediaType: say(mediaType, 100),
+    title,
+    excerpt: say(isPage ? textOfPage(body) : textOfBody(body), 500),
+    location: locationOf(headers.location, url, say),
+    retryAfter: headers["retry-after"] === undefined ? undefined : say(headers["retry-after"], 50),
+  };
+}
+
+/** The text of a page, without markup, styles and scripts. */
+function textOfPage(body: string): string {
+  return body.replace(/<(script|style)\b.*?(<\/\1>|$)/gis, " ").replace(/<[^>]*>/g, " ");
+}
+
+/** The text of a body: the error fields of JSON if it has some, otherwise the body itself. */
+function textOfBody(body: string): string {
+  try {
+    const texts = errorTexts(JSON.parse(body), 0);
+    return texts.length > 0 ? texts.join(": ") : /\w/.test(body) ? body : "";
+  } catch {
+    return body;
+  }
+}
+
+const errorFields = [
+  "error",
+  "code",
+  "title",
+  "message",
+  "error_description",
+  "description",
+  "detail",
+  "details",
+  "reason",
+];
+
+function errorTexts(value: unknown, depth: number): string[] {
+  if (typeof value === "string") return depth === 0 ? [] : [value];
+  if (typeof value !== "object" || value === null || depth > 3) return [];
+  if (Array.isArray(value)) return value.slice(0, 3).flatMap((item) => errorTexts(item, depth + 1));
+  const fields = new Map(Object.entries(value));
+  return [...errorFields, "errors"].flatMap((name) => errorTexts(fields.get(name), depth + 1));
+}
+
+/** The target of a redirect, without its query, which may contain secrets. */
+function locationOf(location: string | undefined, base: URL, say: Walk["say"]): string | undefined {
+  const url = location === undefined ? undefined : parseUrl(location, base);
+  if (url === undefined) return undefined;
+  const { origin, protocol, host, pathname } = url;
+  return say(`${origin === "null" ? `${protocol}//${host}` : origin}${pathname}`, 300);
 }

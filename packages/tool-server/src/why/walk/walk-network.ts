@@ -1,31 +1,31 @@
 import { createNoCredential } from "../../auth/credentials/fixed-credential.js";
+import { credentialHeaders } from "../../auth/credentials/refusal-evidence.js";
+import { isAuthorizationName, parseAuthorization } from "../../config/headers.js";
 import type { ResolvedEntry } from "../../config/substitute-entry.js";
-import type { TransportInfo } from "../../connection-info.js";
+import type { CredentialDescription, TransportInfo } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
 import { createHttpClient } from "../../http/create-http-client.js";
 import { hostOf, portOf } from "../../http/loopback.js";
-import type { NetworkFacts, WalkFacts } from "../facts.js";
-import { connectionFactsOf } from "./attempt.js";
-import { attemptOverNetwork } from "./attempt-over-network.js";
-import { tellExchange } from "./exchange-story.js";
-import { lookAtNetwork } from "./look-at-network.js";
-import { lookAtSignIn } from "./look-at-sign-in.js";
-import { lookForOffer } from "./look-for-offer.js";
+import { isTenantHeader } from "../../secrets/secret-names.js";
+import type { NetworkEvidence, WalkEvidence } from "../evidence.js";
+import { attemptOverNetwork, describeConnection } from "./attempt.js";
+import { checkNetwork } from "./check-network.js";
+import { checkOffer, checkSignIn } from "./check-sign-in.js";
+import { findAlternative, mayBeElsewhere } from "./find-alternative.js";
 import { type PreparedCredential, prepareCredential } from "./prepare-credential.js";
-import { createRecordingClient, type RecordingClient } from "./recording-client.js";
-import { mayBeNextDoor, tryAlternatives } from "./try-alternatives.js";
+import { createRecordingClient, type RecordedExchange, type RecordingClient } from "./recording-client.js";
 import type { Walk } from "./walk.js";
 
 type NetworkResolved = Exclude<ResolvedEntry, { readonly type: "stdio" }>;
-type Found = Pick<WalkFacts, "helper" | "network" | "attempt" | "alternative" | "oauth" | "offer">;
+type Seen = Pick<WalkEvidence, "helper" | "network" | "attempt" | "alternative" | "oauth" | "offer">;
 
-/** Walks the way to a server on the network as far as it goes: helper, host, HTTP, credential, protocol. */
-export async function walkNetwork(walk: Walk, resolved: NetworkResolved): Promise<Found> {
+/** Walks to a server on the network as far as possible: helper, host, HTTP, credential, protocol. */
+export async function walkNetwork(walk: Walk, resolved: NetworkResolved): Promise<Seen> {
   const url = new URL(resolved.url);
   let prepared: PreparedCredential = { credential: createNoCredential({ server: resolved.name }) };
   const describe = () => (prepared.credential ?? createNoCredential({ server: resolved.name })).describe();
-  const facts = { ...connectionFactsOf(walk, resolved), credential: describe };
-  let current: TransportInfo = { connection: facts, target: facts.target };
+  const info = { ...describeConnection(walk, resolved), credential: describe };
+  let current: TransportInfo = { connection: info, target: info.target };
   let http: RecordingClient;
   try {
     const client = createHttpClient({
@@ -34,38 +34,37 @@ export async function walkNetwork(walk: Walk, resolved: NetworkResolved): Promis
       variables: walk.variables,
       tls: walk.ca === undefined ? undefined : { ca: walk.ca },
       secrets: walk.secrets,
-      connectMs: walk.answerMs,
+      connectMs: walk.responseMs,
       clock: walk.clock,
     });
-    http = createRecordingClient(client, walk.clock, (seen) => tellExchange(walk, current, seen, describe()));
+    http = createRecordingClient(client, walk.clock, (exchange) => traceExchange(walk, current, exchange, describe()));
   } catch (error) {
-    return { network: unusable(walk, url, error) };
+    return { network: invalidSettings(walk, url, error) };
   }
   try {
-    prepared = await prepareCredential(walk, resolved, http, facts);
+    prepared = await prepareCredential(walk, resolved, http, info);
     const { credential, helper, signIn, failure } = prepared;
-    if (failure !== undefined) return { network: unusable(walk, url, failure) };
-    const network = await lookAtNetwork(walk, url, http);
+    if (failure !== undefined) return { network: invalidSettings(walk, url, failure) };
+    const network = await checkNetwork(walk, url, http);
     if (network.failure !== undefined || credential === undefined) {
-      return { helper, network, oauth: signIn && (await lookAtSignIn(walk, signIn, undefined, facts)) };
+      return { helper, network, oauth: signIn && (await checkSignIn(walk, signIn, undefined, info)) };
     }
     const attempt = await attemptOverNetwork(walk, {
       resolved,
       credential,
       http,
-      facts,
-      onTransport: (transport) => {
+      info,
+      onTransport: (_, transport) => {
         current = transport;
       },
     });
-    const alternative = mayBeNextDoor(attempt) ? await tryAlternatives(walk, url, resolved.type, http) : undefined;
     return {
       helper,
       network,
       attempt,
-      alternative,
-      oauth: signIn && (await lookAtSignIn(walk, signIn, attempt, facts)),
-      offer: await lookForOffer(walk, resolved.url, http, credential.describe(), attempt),
+      alternative: mayBeElsewhere(attempt) ? await findAlternative(walk, url, resolved.type, http) : undefined,
+      oauth: signIn && (await checkSignIn(walk, signIn, attempt, info)),
+      offer: await checkOffer(walk, resolved.url, http, credential.describe(), attempt),
     };
   } finally {
     await prepared.credential?.dispose();
@@ -74,8 +73,8 @@ export async function walkNetwork(walk: Walk, resolved: NetworkResolved): Promis
   }
 }
 
-/** That the way cannot even be begun, for what it was to be gone with cannot be used. */
-function unusable(walk: Walk, url: URL, error: unknown): NetworkFacts {
+/** The evidence that no connection can be tried, because its settings are invalid. */
+function invalidSettings(walk: Walk, url: URL, error: unknown): NetworkEvidence {
   const isFailure = ToolServerError.is(error) || (typeof error === "object" && error !== null && "code" in error);
   if (!isFailure || !("message" in error)) throw error;
   return {
@@ -86,4 +85,28 @@ function unusable(walk: Walk, url: URL, error: unknown): NetworkFacts {
     addresses: [],
     failure: { stage: "settings", code: String(error.code), message: walk.redact(String(error.message)) },
   };
+}
+
+/** Reports a request and its response to observers: the names of its headers, and only values that are not secret. */
+function traceExchange(
+  walk: Walk,
+  info: TransportInfo,
+  exchange: RecordedExchange,
+  credential: CredentialDescription,
+): void {
+  const { method, url, status, headers } = exchange;
+  const sent = credentialHeaders(exchange.sent, credential).map(({ header, value }) =>
+    showHeader(walk, header.name, value),
+  );
+  const carried = sent.length === 0 ? "without a credential" : `with ${sent.join(", ")}`;
+  const challenge = headers["www-authenticate"];
+  const asked = challenge === undefined ? "" : `; challenge: ${walk.say(challenge)}`;
+  const target = walk.say(`${url.origin}${url.pathname}`);
+  walk.report(info, "info", `${method} ${target} ${carried} returned ${status}${asked}`);
+}
+
+function showHeader({ say }: Walk, name: string, value: string): string {
+  if (isTenantHeader(name)) return `${name}: ${say(value, 100)}`;
+  const scheme = isAuthorizationName(name) ? parseAuthorization(value).scheme : undefined;
+  return `${name}: ${scheme === undefined ? "" : `${scheme} `}[redacted]`;
 }

@@ -1,25 +1,26 @@
 import { type Clock, systemClock } from "../../clock.js";
 import type { Entry } from "../../config/entry.js";
 import { createReporter, type Reporter } from "../../diagnostics.js";
+import { ToolServerError } from "../../errors.js";
 import { printableText } from "../../printable-text.js";
 import { isLauncher } from "../../process/resolve-command.js";
 import { notTrusted } from "../../trust/judge-trust.js";
 import type { ExplainOptions } from "../explain-options.js";
 
-/** A walk that is under way: what all of its steps work with. */
+/** A walk in progress: what all of its steps use. */
 export interface Walk
   extends Pick<ExplainOptions, "variables" | "pluginRoot" | "secrets" | "settings" | "ca" | "sandbox"> {
   readonly options: ExplainOptions;
   readonly entry: Entry;
   readonly clock: Clock;
-  /** How long one answer may take, in milliseconds. */
-  readonly answerMs: number;
-  /** Aborts when the time of the walk is over. */
+  /** The timeout of one response, in milliseconds. */
+  readonly responseMs: number;
+  /** Aborts when the walk times out. */
   readonly signal: AbortSignal;
   readonly report: Reporter;
-  /** Rejects, with NOT_TRUSTED, where the entry may not act any more. */
+  /** Rejects with NOT_TRUSTED if the entry is no longer trusted. */
   ensureTrusted(): Promise<void>;
-  /** Text of others: without secrets, on one line, and cut. */
+  /** Text of a peer: redacted, on one line, truncated. */
   say(text: string, maxLength?: number): string;
   redact(text: string): string;
 }
@@ -29,15 +30,14 @@ export function startsLauncher(entry: Entry): boolean {
   return entry.type === "stdio" && isLauncher(entry.command.template.text);
 }
 
-function defaultAnswerMs(entry: Entry): number {
+function defaultResponseMs(entry: Entry): number {
   if (entry.type !== "stdio") return 10_000;
   return startsLauncher(entry) ? 120_000 : 30_000;
 }
 
-/** The walk of an entry, which ends when `signal` aborts. */
+/** Creates the walk of an entry, which ends when `signal` aborts. */
 export function createWalk(options: ExplainOptions, entry: Entry, signal: AbortSignal): Walk {
   const { secrets, variables, pluginRoot, settings, ca, sandbox, clock = systemClock } = options;
-  const answerMs = options.answerMs ?? defaultAnswerMs(entry);
   const redact = (text: string): string => secrets.redact(text);
   return {
     options,
@@ -49,15 +49,41 @@ export function createWalk(options: ExplainOptions, entry: Entry, signal: AbortS
     ca,
     sandbox,
     clock,
-    answerMs,
+    responseMs: options.responseMs ?? defaultResponseMs(entry),
     signal,
     report: createReporter(secrets),
     async ensureTrusted() {
       const judgement = await options.judgeTrust(entry);
       if (judgement.state !== "trusted") throw notTrusted(entry.name, judgement);
     },
-    // Cut only after secrets are taken out, so that no part of one stays.
+    // Truncated after redaction, so that no part of a secret remains.
     say: (text, maxLength = 300) => printableText(redact(text).replace(/\s+/g, " ").trim(), maxLength),
     redact,
   };
+}
+
+/** Runs a task with the timeout of one response. Rejects with CALL_TIMEOUT if it takes longer, or with the reason of the walk's end. */
+export async function within<T>(
+  { clock, responseMs, signal }: Pick<Walk, "clock" | "responseMs" | "signal">,
+  task: (signal: AbortSignal) => Promise<T>,
+  timeMs: number = responseMs,
+): Promise<T> {
+  const limit = new AbortController();
+  const both = AbortSignal.any([signal, limit.signal]);
+  const problem = `No response within ${timeMs / 1000} s.`;
+  const cancelTimeout = clock.after(timeMs, () =>
+    limit.abort(new ToolServerError("CALL_TIMEOUT", { problem, advice: "" })),
+  );
+  let onAbort = (): void => {};
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      onAbort = () => reject(both.reason);
+      if (both.aborted) return onAbort();
+      both.addEventListener("abort", onAbort, { once: true });
+      task(both).then(resolve, reject);
+    });
+  } finally {
+    both.removeEventListener("abort", onAbort);
+    cancelTimeout();
+  }
 }

@@ -1,0 +1,197 @@
+import { describe, expect, test } from "vitest";
+import type { CredentialDescription, HeaderDescription } from "../../connection-info.js";
+import { createSecretRegistry } from "../../secrets/redactor.js";
+import type { Refusal } from "./credential.js";
+import { collectRefusalEvidence, credentialHeaders } from "./refusal-evidence.js";
+
+const now = Date.UTC(2030, 5, 1, 12);
+const url = new URL("https://api.example.com/mcp");
+const described: CredentialDescription = { kind: "headers", summary: "", headers: [], environment: [] };
+const header = (name: string, more: Partial<HeaderDescription> = {}): HeaderDescription => ({
+  name,
+  from: "configuration",
+  scheme: undefined,
+  variables: [],
+  ...more,
+});
+
+function collect(refusal: Partial<Refusal>, credential: Partial<CredentialDescription> = {}) {
+  const secrets = createSecretRegistry();
+  for (const value of Object.values(refusal.sent ?? {})) secrets.add(value.split(" ").at(-1) ?? "");
+  const evidence = collectRefusalEvidence({
+    refusal: { status: 401, sent: {}, ...refusal },
+    credential: { ...described, ...credential },
+    url,
+    now,
+    redact: (text) => secrets.redact(text),
+  });
+  return evidence;
+}
+
+function jwt(claims: Record<string, unknown>): string {
+  const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  return `${part({ alg: "none" })}.${part(claims)}.c2ln`;
+}
+
+describe("the headers of a refused request", () => {
+  test.each([
+    ["Bearer s3cr3t", undefined],
+    ["s3cr3t-t0ken", "no-scheme"],
+    ["Own s3cr3t", undefined],
+    ["Bearer", "no-credentials"],
+    ["Bearer Bearer s3cr3t", "scheme-doubled"],
+    ['Bearer "s3cr3t"', "quoted"],
+    ["Bearer 's3cr3t'", "quoted"],
+    ["Bearer 's3cr3t", undefined],
+    ["Bearer a's3cr3t'", undefined],
+    ["Bearer 's3'cr3t", undefined],
+    ["Basic s3cr3t", "basic-not-base64"],
+    ["Basic dTpw", undefined],
+    ["Bearer <API_TOKEN>", "placeholder"],
+    ["Bearer your-token-here", "placeholder"],
+    ["changeme", "placeholder"],
+  ])("[TS-ERR-2] the value %s has the defect %s", (value, defect) => {
+    const [found] = collect({ sent: { Authorization: value } }).headers;
+    expect(found?.defect).toBe(defect);
+    if (/^(Bearer|Basic)/.test(value)) expect(found?.scheme).toBe(value.split(" ")[0]);
+  });
+
+  test("another header than Authorization has no scheme, and may contain a placeholder", () => {
+    const headers = [header("X-API-Key")];
+    expect(collect({ sent: { "X-API-Key": "Bearer" } }, { headers }).headers[0]).toEqual({
+      name: "X-API-Key",
+      from: "configuration",
+      variables: [],
+      isCredential: true,
+      scheme: undefined,
+      defect: undefined,
+    });
+    expect(collect({ sent: { "X-API-Key": "changeme" } }, { headers }).headers[0]?.defect).toBe("placeholder");
+  });
+
+  test("are described by the credential, whatever the case of their names, and others are left out", () => {
+    const headers = [header("Authorization", { variables: ["API_TOKEN"] })];
+    const sent = { authorization: "Bearer s3cr3t", accept: "application/json" };
+    expect(collect({ sent }, { headers }).headers).toMatchObject([{ name: "Authorization", variables: ["API_TOKEN"] }]);
+    expect(credentialHeaders({ dpop: "proof" }, { kind: "oauth", headers: [] })).toMatchObject([
+      { header: { name: "dpop", from: "oauth" } },
+    ]);
+    expect(credentialHeaders({ Authorization: "x" }, { kind: "headers", headers: [] })).toMatchObject([
+      { header: { from: "configuration" } },
+    ]);
+  });
+
+  test("carry a credential by their name or by that of a variable, but a tenant is none", () => {
+    const sent = { "X-Custom": "1", "X-Region": "2", "X-Tenant-ID": "acme" };
+    const headers = [
+      header("X-Custom", { variables: ["API_TOKEN"] }),
+      header("X-Region", { variables: ["REGION"] }),
+      header("X-Tenant-ID", { variables: ["TENANT_TOKEN"] }),
+    ];
+    const evidence = collect({ sent }, { headers });
+    expect(evidence.headers.map(({ isCredential }) => isCredential)).toEqual([true, false, false]);
+    expect(evidence.tenants).toMatchObject([{ header: "X-Tenant-ID" }]);
+    expect(evidence.tenantVariables).toEqual(["TENANT_TOKEN"]);
+  });
+
+  test("[TS-SEC-1] never appear with their values, and neither does what the server repeats of them", () => {
+    const evidence = collect({
+      sent: { Authorization: "Bearer s3cr3t-t0ken" },
+      challenge: 'Bearer error="invalid_token", error_description="s3cr3t-t0ken \\"is\\"  \u001b[31mbad"',
+    });
+    expect(JSON.stringify(evidence)).not.toContain("s3cr3t-t0ken");
+    expect(evidence.challenge?.description).toBe('[redacted] "is" \\x1b[31mbad');
+  });
+});
+
+test("the challenge has its schemes, its first error, its scopes and all metadata urls", () => {
+  const challenge =
+    'Basic realm="a", Bearer error="insufficient_scope", scope="a b", resource_metadata="https://a.example/m", DPoP error="other"';
+  expect(collect({ challenge }).challenge).toEqual({
+    schemes: ["basic", "bearer", "dpop"],
+    error: "insufficient_scope",
+    description: undefined,
+    scopes: ["a", "b"],
+    resourceMetadata: ["https://a.example/m"],
+  });
+  expect(collect({}).challenge).toBeUndefined();
+});
+
+test("the clocks are compared if the response has a Date header", () => {
+  expect(collect({ date: new Date(now + 60_000).toUTCString() }).skewMs).toBe(60_000);
+  expect(collect({ date: "no date" }).skewMs).toBeUndefined();
+  expect(collect({}).skewMs).toBeUndefined();
+  expect(collect({}).now).toBe(now);
+});
+
+test.each([
+  ["oauth", "Bearer", "supported"],
+  ["oauth", "DPoP", "supported"],
+  ["oauth", 'Custom resource_metadata="https://a.example/m"', "supported"],
+  ["oauth", "Basic", undefined],
+  ["oauth", undefined, undefined],
+  ["headers", "Bearer", undefined],
+] as const)("[TS-ERR-2] a credential of the kind %s and the challenge %s: OAuth is %s", (kind, challenge, expected) => {
+  const oauth = { isSignedIn: false, scopes: ["a"] } as unknown as CredentialDescription["oauth"];
+  const evidence = collect({ challenge }, { kind, oauth });
+  expect(evidence.oauth).toBe(expected);
+  expect(evidence.signIn).toEqual({ isSignedIn: false, scopes: ["a"] });
+});
+
+test("the helper and the host are described", () => {
+  const helper = {
+    path: "/plugin/\u001b.sh",
+    runs: 1,
+    failures: 0,
+    obtainedAt: now,
+  } as CredentialDescription["helper"];
+  expect(collect({}, { helper })).toMatchObject({
+    helper: { path: "/plugin/\\x1b.sh", obtainedAt: now },
+    host: "api.example.com",
+  });
+  expect(collect({}).helper).toBeUndefined();
+});
+
+describe("a JSON Web Token", () => {
+  test("[TS-ERR-2] is described by its times, audience, scopes and tenant, and nothing else", () => {
+    const claims = {
+      iat: 1,
+      nbf: 2,
+      exp: 3,
+      aud: "https://api.example.com",
+      scope: "a  b",
+      tid: "t",
+      org_id: 7,
+      sub: "me",
+    };
+    const sent = { Authorization: `Bearer ${jwt(claims)}` };
+    expect(collect({ sent }, { headers: [header("Authorization", { variables: ["T"] })] }).tokens).toEqual([
+      {
+        header: "Authorization",
+        from: "configuration",
+        variables: ["T"],
+        issuedAt: 1000,
+        notBefore: 2000,
+        expiresAt: 3000,
+        audience: ["https://api.example.com"],
+        isForServer: true,
+        scopes: ["a", "b"],
+        tenants: [
+          { claim: "tid", value: "t" },
+          { claim: "org_id", value: "7" },
+        ],
+      },
+    ]);
+    const custom = { sent: { "X-Token": jwt({ scp: ["a", "b c", 1] }) } };
+    expect(collect(custom, { headers: [header("X-Token")] }).tokens[0]?.scopes).toEqual(["a", "b", "c"]);
+    expect(collect({ sent: { Authorization: `Bearer ${jwt({})}` } }).tokens[0]).toMatchObject({
+      audience: [],
+      scopes: undefined,
+      tenants: [],
+    });
+  });
+
+  test("is not assumed of other values", () => {
+    expect(collect({ sent: { Authorization: "Bearer opaque" } }).tokens).toEqual([]);
+  });
+});

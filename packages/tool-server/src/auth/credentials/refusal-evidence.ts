@@ -1,0 +1,112 @@
+import {
+  asksForToken,
+  type HeaderDefect,
+  type HeaderEvidence,
+  type RefusalEvidence,
+} from "../../causes/refusal-evidence.js";
+import { isAuthorizationName, parseAuthorization, parseBasic } from "../../config/headers.js";
+import type { CredentialDescription, HeaderDescription } from "../../connection-info.js";
+import { printableText } from "../../printable-text.js";
+import { isCredentialHeader, isSecretName, isTenantHeader } from "../../secrets/secret-names.js";
+import { isPlaceholder } from "../../secrets/secret-shapes.js";
+import { parseChallenges } from "./challenge.js";
+import type { Refusal } from "./credential.js";
+import { readTokenEvidence } from "./token-evidence.js";
+
+/** What is known when a request was refused. */
+export interface RefusedRequest {
+  readonly refusal: Pick<Refusal, "status" | "sent" | "challenge" | "date">;
+  readonly credential: CredentialDescription;
+  /** The server that refused it. */
+  readonly url: URL;
+  /** The local time, in milliseconds since the epoch. */
+  readonly now: number;
+  /** Removes secrets from text of the server. */
+  readonly redact: (text: string) => string;
+}
+
+/** Collects what a refusal shows, without secrets: headers, the challenge, the claims of tokens, the clocks. */
+export function collectRefusalEvidence({ refusal, credential, url, now, redact }: RefusedRequest): RefusalEvidence {
+  // Cut after redaction, so that no part of a secret remains.
+  const say = (text: string, maxLength = 300): string =>
+    printableText(redact(text).replace(/\s+/g, " ").trim(), maxLength);
+  const sent = credentialHeaders(refusal.sent, credential);
+  const serverNow = Date.parse(refusal.date ?? "");
+  const challenge = collectChallenge(refusal.challenge, say);
+  const tenants = sent.filter(({ header }) => isTenantHeader(header.name));
+  const { helper, oauth } = credential;
+  const isOAuth = credential.kind === "oauth" && (asksForToken(challenge) || challenge?.resourceMetadata.length);
+  return {
+    status: refusal.status,
+    now,
+    skewMs: Number.isNaN(serverNow) ? undefined : serverNow - now,
+    headers: sent.map(({ header, value }) => describeHeader(header, value)),
+    challenge,
+    tokens: sent.flatMap(({ header, value }) => readTokenEvidence(header, value, url, say) ?? []),
+    tenants: tenants.map(({ header, value }) => ({ header: header.name, value: say(value, 100) })),
+    tenantVariables: tenants.flatMap(({ header }) => header.variables),
+    helper: helper && { path: say(helper.path, 500), obtainedAt: helper.obtainedAt },
+    oauth: isOAuth ? "supported" : undefined,
+    signIn: oauth && { isSignedIn: oauth.isSignedIn, scopes: oauth.scopes },
+    host: say(url.host),
+  };
+}
+
+interface SentHeader {
+  readonly header: HeaderDescription;
+  readonly value: string;
+}
+
+/** The headers of a request that belong to its credential, and not to HTTP or the protocol. */
+export function credentialHeaders(
+  sent: Readonly<Record<string, string>>,
+  credential: Pick<CredentialDescription, "kind" | "headers">,
+): SentHeader[] {
+  return Object.entries(sent).flatMap(([name, value]) => {
+    const known = credential.headers.find((header) => header.name.toLowerCase() === name.toLowerCase());
+    if (known !== undefined) return [{ header: known, value }];
+    if (!/^(authorization|dpop)$/i.test(name)) return [];
+    const from = credential.kind === "oauth" ? "oauth" : "configuration";
+    return [{ header: { name, from, scheme: undefined, variables: [] }, value }];
+  });
+}
+
+/** Whether a header carries a credential, by its own name or by the name of a variable in its value. */
+export function carriesCredential({ name, variables }: Pick<HeaderDescription, "name" | "variables">): boolean {
+  return isCredentialHeader(name) || (variables.some(isSecretName) && !isTenantHeader(name));
+}
+
+function describeHeader(header: HeaderDescription, value: string): HeaderEvidence {
+  const { name, from, variables } = header;
+  const { scheme, defect } = judgeValue(name, value);
+  return { name, from, variables, isCredential: carriesCredential(header), scheme, defect };
+}
+
+/** What the form of a value shows. */
+function judgeValue(name: string, value: string): { scheme?: string | undefined; defect?: HeaderDefect | undefined } {
+  if (!isAuthorizationName(name)) return { defect: isPlaceholder(value) ? "placeholder" : undefined };
+  const { scheme, credentials } = parseAuthorization(value);
+  if (isPlaceholder(credentials)) return { scheme, defect: "placeholder" };
+  if (scheme === undefined) return { defect: /\s/.test(credentials) ? undefined : "no-scheme" };
+  if (credentials === "") return { scheme, defect: "no-credentials" };
+  if (parseAuthorization(credentials).scheme !== undefined) return { scheme, defect: "scheme-doubled" };
+  if (/^["'].*["']$/s.test(credentials)) return { scheme, defect: "quoted" };
+  if (scheme === "Basic" && parseBasic(credentials) === undefined) return { scheme, defect: "basic-not-base64" };
+  return { scheme };
+}
+
+function collectChallenge(header: string | undefined, say: (text: string, maxLength?: number) => string) {
+  if (header === undefined) return undefined;
+  const challenges = parseChallenges(header);
+  const parameter = (name: string): string | undefined => {
+    const found = challenges.map(({ parameters }) => parameters.get(name)).find((value) => value !== undefined);
+    return found === undefined ? undefined : say(found);
+  };
+  return {
+    schemes: challenges.map(({ scheme }) => say(scheme, 40)),
+    error: parameter("error"),
+    description: parameter("error_description"),
+    scopes: (parameter("scope") ?? "").split(" ").filter(Boolean),
+    resourceMetadata: challenges.flatMap(({ resourceMetadata }) => resourceMetadata.map((url) => say(url))),
+  };
+}

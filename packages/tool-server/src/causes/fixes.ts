@@ -1,0 +1,84 @@
+import { commandLine, shellWord } from "../command-line.js";
+import type { Fix } from "./cause.js";
+
+/** What a fix applies to: the server, and its entry in the configuration if that is known. */
+export interface FixTarget {
+  readonly server: string;
+  /** The configuration file. */
+  readonly file?: string | undefined;
+  /** The positions of the entry's fields, such as `url` or `headers.Authorization`; `entry` is its name. */
+  readonly positions?: Readonly<Record<string, { readonly line: number; readonly column: number }>> | undefined;
+  /** Additional arguments for `wirescope` commands, such as `--config`. */
+  readonly commandArguments?: readonly string[] | undefined;
+  /** The same for commands that use tokens, such as `--profile`. */
+  readonly signInArguments?: readonly string[] | undefined;
+}
+
+/** A fix in one sentence. `export` is left out: an error does not know which process has to read the variable. */
+export function formatFix({ advice, command, variable }: Fix): string {
+  return command === undefined || variable !== undefined ? advice : `${advice.replace(/\.$/, "")}: ${command}`;
+}
+
+/** A change to the configuration, at the position of a field. */
+export function fixField({ file, positions }: FixTarget, field: string, advice: string, write?: string): Fix {
+  const at = positions?.[field] ?? positions?.entry;
+  const position = at === undefined || file === undefined ? undefined : { file, line: at.line, column: at.column };
+  return { advice, position, ...(write === undefined ? {} : { write }) };
+}
+
+/** A new value for a variable; `value` is an example, by default `…`. */
+export function fixVariable(variable: string, advice: string, value = "…"): Fix {
+  return { advice, command: `export ${variable}=${value}`, variable };
+}
+
+/** One or more `wirescope` commands for the server. */
+export function fixByCommand(target: FixTarget, verbs: readonly string[], advice: string): Fix {
+  const { server, commandArguments = [], signInArguments = [] } = target;
+  const commands = verbs.map((verb) => {
+    // `trust` uses no tokens, so it takes no profile.
+    const more = verb === "trust" ? [] : signInArguments;
+    return commandLine(verb, server, ...commandArguments, ...more);
+  });
+  return { advice, command: commands.join(" && ") };
+}
+
+/** A run of the helper script by hand. */
+export function fixHelper(path: string, advice: string): Fix {
+  return { advice, command: shellWord(path) };
+}
+
+/** An OAuth client that is registered by hand. */
+export function fixByRegistration({ server }: FixTarget): Fix {
+  return {
+    advice:
+      "Ask the operator of the authorization server to register a client, and put its id into wirescope/oauth.json in your configuration folder.",
+    write: `${JSON.stringify(server)}: {"clientId": "…"}`,
+  };
+}
+
+/** A sign-in that replaces the token in the headers of the entry. */
+export function fixBySignIn(
+  target: FixTarget,
+  { headers, canRegister }: { readonly headers: readonly string[]; readonly canRegister: boolean },
+): Fix {
+  const [first = ""] = headers;
+  const remove = `emove ${headers.join(" and ")} from the headers of the entry, then sign in.`;
+  const { position } = fixField(target, `headers.${first}`, "");
+  if (canRegister) return { ...fixByCommand(target, ["login"], `R${remove}`), position };
+  const client = fixByRegistration(target);
+  return {
+    ...client,
+    advice: `${client.advice} Then r${remove}`,
+    command: fixByCommand(target, ["login"], "").command,
+  };
+}
+
+/** `wirescope bridge`, which sends a client certificate. */
+export function fixByBridge(target: FixTarget): Fix {
+  return fixField(
+    target,
+    "entry",
+    "Connect through the bridge, which sends a client certificate.",
+    '"command": "wirescope", "args": ["bridge", "--cert", "${CLIENT_CERT}", "--key", "${CLIENT_KEY}", "<url>"]',
+  );
+}

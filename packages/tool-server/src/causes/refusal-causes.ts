@@ -1,0 +1,296 @@
+import { isoTime } from "../duration.js";
+import { type Cause, type Fix, rankCauses } from "./cause.js";
+import type { CauseCode } from "./cause-table.js";
+import { type FixTarget, fixByCommand, fixField, fixHelper, fixVariable } from "./fixes.js";
+import { approvalHint, audienceHint, expiryHint, scopeHint } from "./hints.js";
+import {
+  describeRefusal,
+  type HeaderDefect,
+  type HeaderEvidence,
+  type RefusalEvidence,
+  statedReason,
+} from "./refusal-evidence.js";
+import { tenantCauses } from "./tenant-causes.js";
+import { originOf, tokenCauses } from "./token-causes.js";
+
+/** The possible causes of a 401 or 403, the likeliest first. Errors and `why` both use this. */
+export function explainRefusal(refusal: RefusalEvidence, target: FixTarget): Cause[] {
+  return rankCauses(refusalCauses(refusal, target));
+}
+
+/** The possible causes of a 401 or 403, not ranked; none for another status. */
+export function refusalCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
+  if (refusal.status !== 401 && refusal.status !== 403) return [];
+  return [
+    ...(refusal.oauth === "supported" ? signInCauses(refusal, target) : entryCauses(refusal, target)),
+    ...tokenCauses(refusal, target),
+    ...tenantCauses(refusal, target),
+    ...statedCauses(refusal, target),
+  ];
+}
+
+/** Causes in a credential of the entry, or in its absence. */
+function entryCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
+  const { status, headers } = refusal;
+  const isMissing = status === 401 && !headers.some(({ isCredential }) => isCredential);
+  return [
+    ...headers.flatMap((header) => headerCauses(refusal, target, header)),
+    ...(status === 401 ? wrongHeader(refusal, target) : []),
+    ...challengedScope(refusal),
+    ...(status === 401 ? originCauses(refusal) : []),
+    isMissing ? nothingSent(refusal, target) : general(refusal),
+  ];
+}
+
+interface DefectRow {
+  readonly code: CauseCode;
+  readonly problem: string;
+  readonly advice: string;
+}
+
+/** The causes that the form of a header shows. */
+const defects: Readonly<Record<HeaderDefect, DefectRow>> = {
+  placeholder: {
+    code: "variable-placeholder",
+    problem: "contains the placeholder of an example, not a credential.",
+    advice: "Set the real credential.",
+  },
+  "no-scheme": {
+    code: "scheme-missing",
+    problem: 'starts with neither "Bearer " nor "Basic ". Servers reject a bare token.',
+    advice: 'Write "Bearer " before the token.',
+  },
+  "no-credentials": {
+    code: "credentials-malformed",
+    problem: "has no credentials after its scheme.",
+    advice: "Add the token after the scheme.",
+  },
+  "scheme-doubled": {
+    code: "scheme-doubled",
+    problem: "contains its scheme twice.",
+    advice: "Remove one of the two schemes: the variable or the helper already adds it.",
+  },
+  quoted: {
+    code: "credentials-malformed",
+    problem: "has quotes around its token.",
+    advice: "Remove the quotes.",
+  },
+  "basic-not-base64": {
+    code: "credentials-malformed",
+    problem: "uses Basic, but does not contain the base64 of user:password.",
+    advice: "Encode user:password as base64.",
+  },
+};
+
+function headerCauses(refusal: RefusalEvidence, target: FixTarget, header: HeaderEvidence): Cause[] {
+  const evidence = describeRefusal(refusal);
+  const { name, scheme, defect } = header;
+  if (defect !== undefined) {
+    const { code, problem, advice } = defects[defect];
+    const write = defect === "no-scheme" ? `"Bearer ${variableOf(header)}"` : undefined;
+    const fix = fixHeader(refusal, target, header, advice, write);
+    return [{ code, weight: 0.95, problem: `${name}${originOf(header)} ${problem}`, evidence, fix }];
+  }
+  const asked = knownSchemes(refusal);
+  const isAsked = refusal.challenge?.schemes.some((each) => each.toLowerCase() === scheme?.toLowerCase());
+  if (scheme === undefined || asked.length === 0 || isAsked) return [];
+  const problem = `${name}${originOf(header)} uses the scheme ${scheme}, but the server asks for ${asked.join(" or ")}.`;
+  const advice = `Use the scheme ${asked.join(" or ")}.`;
+  const fix = fixHeader(refusal, target, { ...header, variables: [] }, advice);
+  return [{ code: "scheme-differs", weight: 0.9, problem, evidence, fix }];
+}
+
+/**
+ * A credential in another header than the one that the challenge asks for. A challenge always asks for Authorization; one with
+ * an unknown scheme may mean a custom header.
+ */
+function wrongHeader(refusal: RefusalEvidence, target: FixTarget): Cause[] {
+  const { headers, challenge } = refusal;
+  const asked = knownSchemes(refusal);
+  const isCustom = challenge?.schemes.some((scheme) => schemeName(scheme) === undefined) ?? false;
+  const header = headers.find(({ isCredential }) => isCredential);
+  const hasAuthorization = headers.some(({ name }) => /^authorization$/i.test(name));
+  if (asked.length === 0 || isCustom || hasAuthorization || header === undefined) return [];
+  const { name } = header;
+  const problem = `The server asks for Authorization: ${asked.join(" or ")}, but the token is in ${name}${originOf(header)}.`;
+  const scheme = asked.includes("Bearer") ? "Bearer" : (asked[0] ?? "");
+  const advice = `Send the token in Authorization, as "${scheme} " and the token, instead of in ${name}.`;
+  const fix = fixHeader(refusal, target, header, advice, `"Authorization": "${scheme} ${variableOf(header)}"`);
+  return [{ code: "wrong-header", weight: 0.94, problem, evidence: describeRefusal(refusal), fix }];
+}
+
+/** A permission that the server says is missing. */
+function challengedScope(refusal: RefusalEvidence): Cause[] {
+  const { challenge, helper, headers } = refusal;
+  if (challenge?.error !== "insufficient_scope") return [];
+  const list = challenge.scopes.length === 0 ? "" : `: ${challenge.scopes.join(" ")}`;
+  const problem = `The server requires a permission that the token lacks${list}.`;
+  const isFromHelper =
+    helper !== undefined && headers.some(({ isCredential, from }) => isCredential && from === "helper");
+  const fix = isFromHelper
+    ? fixHelper(helper.path, "Change the helper so that it requests a token with this permission.")
+    : fixVariable(credentialVariable(refusal) ?? "API_TOKEN", "Set it to a token with this permission.");
+  return [{ code: "scope-missing", weight: 0.95, problem, evidence: describeRefusal(refusal), fix }];
+}
+
+/** The sources of the credential: the value may simply be wrong. */
+function originCauses(refusal: RefusalEvidence): Cause[] {
+  const { headers, helper } = refusal;
+  const evidence = describeRefusal(refusal);
+  const rejected = (subject: string, fix: Fix): Cause => ({
+    code: "token-refused",
+    weight: 0.5,
+    problem: `The server rejects ${subject}. The credential may be wrong, revoked, or for another environment.`,
+    evidence,
+    fix,
+  });
+  const byVariable = headersWithVariables(refusal).map(({ name, variables }) => {
+    const [variable = ""] = variables;
+    const advice = `Set ${variable} to the current credential of this server.`;
+    return rejected(`${name}, which contains ${variables.join(" and ")}`, fixVariable(variable, advice));
+  });
+  const names = headers.filter(({ from }) => from === "helper").map(({ name }) => name);
+  if (helper === undefined || names.length === 0) return byVariable;
+  const when = helper.obtainedAt === undefined ? "" : ` at ${isoTime(helper.obtainedAt)}`;
+  const subject = `${names.join(" and ")}, which the helper ${helper.path} returned${when}`;
+  return [
+    ...byVariable,
+    rejected(subject, fixHelper(helper.path, "Run the helper by hand and check what it returns.")),
+  ];
+}
+
+/** What a refusal can always mean. */
+function general(refusal: RefusalEvidence): Cause {
+  const evidence = describeRefusal(refusal);
+  if (refusal.status === 403)
+    return permissionMissing(evidence, "Ask the issuer of the credential for the permission, or use one that has it.");
+  const problem = "The server rejects the credential. It may be wrong, revoked, or for another environment.";
+  const fix = { advice: "Get a new credential from the operator of the server." };
+  return { code: "token-refused", weight: 0.2, problem, evidence, fix };
+}
+
+function permissionMissing(evidence: readonly string[], advice: string): Cause {
+  const problem = "The server accepts the credential, but does not allow the request.";
+  return { code: "permission-missing", weight: 0.5, problem, evidence, fix: { advice } };
+}
+
+function nothingSent(refusal: RefusalEvidence, target: FixTarget): Cause {
+  const asked = knownSchemes(refusal);
+  const schemes = asked.length === 0 ? "" : ` It asks for ${asked.join(" or ")}.`;
+  const oauth =
+    refusal.oauth === "unsupported"
+      ? " It publishes no OAuth metadata, so it probably requires a token or an API key."
+      : "";
+  const isBasic = asked.length > 0 && asked.every((scheme) => scheme === "Basic");
+  return {
+    code: "credential-missing",
+    weight: 0.95,
+    problem: `The server requires a credential, but the request carried none.${schemes}${oauth}`,
+    evidence: describeRefusal(refusal),
+    fix: fixField(
+      target,
+      "entry",
+      "Add a credential to headers or headersHelper of the entry, and set its variable.",
+      `"headers": {"Authorization": "${isBasic ? "Basic ${BASIC_CREDENTIALS}" : "Bearer ${API_TOKEN}"}"}`,
+    ),
+  };
+}
+
+/** Causes in a sign-in with OAuth, as far as the stored token and the challenge show them. */
+function signInCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
+  const { status, signIn, challenge } = refusal;
+  const evidence = describeRefusal(refusal);
+  if (signIn === undefined) return [];
+  if (status === 401) {
+    if (signIn.isSignedIn) return [];
+    const problem = "The server requires a sign-in, and nobody has signed in yet.";
+    return [
+      { code: "sign-in-needed", weight: 0.9, problem, evidence, fix: fixByCommand(target, ["login"], "Sign in.") },
+    ];
+  }
+  const advice = "Ask an administrator of the server for the permission, or sign in with an account that has it.";
+  const missing = (challenge?.scopes ?? []).filter((scope) => !signIn.scopes?.includes(scope));
+  if (challenge?.error !== "insufficient_scope" || missing.length === 0) return [permissionMissing(evidence, advice)];
+  const problem = `The token lacks the permission ${missing.join(", ")}, which the server requires.`;
+  const fix = fixByCommand(target, ["login"], "Sign in again and grant the permission.");
+  return [{ code: "scope-missing", weight: 0.95, problem, evidence, fix }, permissionMissing(evidence, advice)];
+}
+
+/** What the server itself says about the refusal. */
+function statedCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
+  const stated = statedReason(refusal);
+  const evidence = describeRefusal(refusal);
+  const variable = credentialVariable(refusal);
+  const renew =
+    refusal.oauth === "supported"
+      ? fixByCommand(target, ["login"], "Sign in again.")
+      : variable === undefined
+        ? { advice: "Get a new credential from the operator of the server." }
+        : fixVariable(variable, `Get a new credential and set ${variable}.`);
+  const found = (hint: RegExp, code: CauseCode, weight: number, problem: string, fix: Fix): Cause[] =>
+    hint.test(stated) ? [{ code, weight, problem, evidence, fix }] : [];
+  return [
+    ...found(expiryHint, "token-expired", 0.9, "The server says that the token has expired.", renew),
+    ...found(audienceHint, "wrong-audience", 0.88, "The server says that the token is for another audience.", renew),
+    ...found(scopeHint, "scope-missing", 0.85, "The server says that a permission is missing.", renew),
+    ...found(approvalHint, "approval-needed", 0.92, "The server says that an administrator must approve it first.", {
+      advice: "Ask an administrator of the server, or of your organization there, to approve this client.",
+    }),
+    ...(refusal.status === 403 ? [possibleApproval(evidence)] : []),
+  ];
+}
+
+function possibleApproval(evidence: readonly string[]): Cause {
+  return {
+    code: "approval-needed",
+    weight: 0.25,
+    problem: "An administrator may have to approve the client or the account first.",
+    evidence,
+    fix: { advice: "Ask an administrator of the server whether this client must be approved." },
+  };
+}
+
+/** A correction of a header's value, at the source of the value. */
+function fixHeader(
+  { helper }: RefusalEvidence,
+  target: FixTarget,
+  { name, from, variables }: HeaderEvidence,
+  advice: string,
+  write?: string,
+): Fix {
+  const [variable] = variables;
+  if (from === "helper" && helper !== undefined) return fixHelper(helper.path, `Change the helper. ${advice}`);
+  return write === undefined && variable !== undefined
+    ? fixVariable(variable, advice)
+    : fixField(target, `headers.${name}`, advice, write);
+}
+
+/** The reference to the variable in a header's value. */
+function variableOf({ variables }: HeaderEvidence): string {
+  return `\${${variables[0] ?? "API_TOKEN"}}`;
+}
+
+/** The headers whose values contain variables of the user, except those that select a tenant. */
+function headersWithVariables({ headers, tenants }: RefusalEvidence): HeaderEvidence[] {
+  return headers.filter(
+    ({ name, variables }) => variables.length > 0 && !tenants.some(({ header }) => header === name),
+  );
+}
+
+/** The variable that the credential comes from. */
+function credentialVariable(refusal: RefusalEvidence): string | undefined {
+  return headersWithVariables(refusal)[0]?.variables[0];
+}
+
+const schemeNames = new Map(
+  ["Basic", "Bearer", "Digest", "DPoP", "Negotiate"].map((name) => [name.toLowerCase(), name] as const),
+);
+
+/** The usual spelling of a known scheme. An unknown scheme is text of the server, and is not repeated. */
+function schemeName(scheme: string): string | undefined {
+  return schemeNames.get(scheme.toLowerCase());
+}
+
+function knownSchemes({ challenge }: RefusalEvidence): string[] {
+  return [...new Set((challenge?.schemes ?? []).flatMap((scheme) => schemeName(scheme) ?? []))];
+}

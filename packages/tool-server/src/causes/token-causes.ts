@@ -1,0 +1,118 @@
+import { isoTime, roundedDuration } from "../duration.js";
+import type { Cause, Fix } from "./cause.js";
+import { type FixTarget, fixByCommand, fixHelper, fixVariable } from "./fixes.js";
+import { describeRefusal, type HeaderEvidence, type RefusalEvidence, type TokenEvidence } from "./refusal-evidence.js";
+
+/** Smaller differences between two clocks do not count: a Date header has whole seconds, and a response takes time. */
+const minSkewMs = 30_000;
+
+/** What the claims of the rejected tokens show: times by both clocks, audience, and permissions. */
+export function tokenCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
+  return refusal.tokens.flatMap((token) => [
+    ...timeCauses(refusal, target, token),
+    ...audienceCauses(refusal, target, token),
+    ...scopeCauses(refusal, target, token),
+  ]);
+}
+
+function timeCauses(refusal: RefusalEvidence, target: FixTarget, token: TokenEvidence): Cause[] {
+  const { now, skewMs = 0 } = refusal;
+  const { expiresAt, issuedAt, notBefore } = token;
+  const serverNow = now + skewMs;
+  const validFrom = Math.max(notBefore ?? 0, issuedAt ?? 0);
+  const subject = `The token in ${token.header}${originOf(token)}`;
+  const evidence = [
+    ...describeRefusal(refusal),
+    `The token: issued ${timeOf(issuedAt)}, valid from ${timeOf(notBefore ?? issuedAt)} until ${timeOf(expiresAt)}.`,
+    `Local clock: ${isoTime(now)}; server clock: ${isoTime(serverNow)}.`,
+  ];
+  const causes: Cause[] = [];
+  const isExpired = (at: number): boolean => expiresAt !== undefined && expiresAt <= at;
+  const isEarly = (at: number): boolean => validFrom > at;
+  if (isExpired(serverNow)) {
+    const ago = roundedDuration(serverNow - (expiresAt ?? serverNow));
+    causes.push({
+      code: "token-expired",
+      weight: isExpired(now) ? 0.97 : 0.8,
+      problem: `${subject} expired at ${timeOf(expiresAt)}, ${ago} ago by the server's clock.`,
+      evidence,
+      fix: renew(refusal, target, token),
+    });
+  }
+  if (isEarly(serverNow)) {
+    const problem = `${subject} is not valid until ${isoTime(validFrom)}, in ${roundedDuration(validFrom - serverNow)} by the server's clock.`;
+    const fix = { advice: "Correct the clock of the issuer of the token, or wait until then.", command: "date -u" };
+    causes.push({ code: "token-not-yet-valid", weight: isEarly(now) ? 0.97 : 0.8, problem, evidence, fix });
+  }
+  if (Math.abs(skewMs) > minSkewMs) {
+    const direction = skewMs > 0 ? "ahead of" : "behind";
+    const isDecisive = isExpired(serverNow) !== isExpired(now) || isEarly(serverNow) !== isEarly(now);
+    const problem = `The server's clock is ${roundedDuration(Math.abs(skewMs))} ${direction} the local clock, and the token is only valid for a limited time.`;
+    const fix = { advice: "Correct the clock that is wrong.", command: "date -u" };
+    causes.push({ code: "clock-skew", weight: isDecisive ? 0.98 : 0.4, problem, evidence, fix });
+  }
+  return causes;
+}
+
+function audienceCauses(refusal: RefusalEvidence, target: FixTarget, token: TokenEvidence): Cause[] {
+  const { audience, isForServer } = token;
+  const { resource, host = "another one" } = refusal;
+  if (audience.length === 0 || isForServer === true || (resource !== undefined && audience.includes(resource)))
+    return [];
+  const list = audience.map((text) => JSON.stringify(text)).join(", ");
+  const isKnown = isForServer === false || resource !== undefined;
+  return [
+    {
+      code: "wrong-audience",
+      weight: isKnown ? 0.9 : 0.35,
+      problem: `The token in ${token.header}${originOf(token)} is for ${list}, but the server is ${resource ?? host}.`,
+      evidence: [...describeRefusal(refusal), `The audience (aud) of the token: ${list}.`],
+      fix:
+        token.from === "oauth"
+          ? fixByCommand(target, ["logout", "login"], "Sign out and sign in again to request a token for this server.")
+          : { ...renew(refusal, target, token), advice: "Get a token that was issued for this server, and set it." },
+    },
+  ];
+}
+
+/** Permissions that the server names and the token lacks. */
+function scopeCauses(refusal: RefusalEvidence, target: FixTarget, token: TokenEvidence): Cause[] {
+  const { challenge } = refusal;
+  const { scopes } = token;
+  // A challenge without an error lists the scopes to request first, and says nothing about this token.
+  if (scopes === undefined || challenge?.error === undefined || challenge.error === "invalid_token") return [];
+  const missing = challenge.scopes.filter((scope) => !scopes.includes(scope));
+  if (missing.length === 0) return [];
+  return [
+    {
+      code: "scope-missing",
+      weight: 0.95,
+      problem: `The token in ${token.header}${originOf(token)} lacks ${missing.join(", ")}, which the server requires.`,
+      evidence: [...describeRefusal(refusal), `The token has: ${scopes.join(", ") || "none"}.`],
+      fix: { ...renew(refusal, target, token), advice: "Get a token with this permission." },
+    },
+  ];
+}
+
+/** How to get another token from the same source. */
+function renew({ helper }: RefusalEvidence, target: FixTarget, { from, variables }: TokenEvidence): Fix {
+  if (from === "oauth") return fixByCommand(target, ["login"], "Sign in again.");
+  if (from === "helper") {
+    return fixHelper(helper?.path ?? "", "The helper must return a new token. Run it by hand to check.");
+  }
+  const [variable] = variables;
+  return variable === undefined
+    ? { advice: "Get a new token." }
+    : fixVariable(variable, `Get a new token and set ${variable}.`);
+}
+
+/** The source of a header's value, in parentheses. */
+export function originOf({ from, variables }: Pick<HeaderEvidence, "from" | "variables">): string {
+  if (from === "helper") return " (from the helper)";
+  if (from === "oauth") return " (from the sign-in)";
+  return variables.length === 0 ? "" : ` (from ${variables.join(" and ")})`;
+}
+
+function timeOf(ms: number | undefined): string {
+  return ms === undefined ? "at an unknown time" : isoTime(ms);
+}

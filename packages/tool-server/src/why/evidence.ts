@@ -1,0 +1,239 @@
+import type { OAuthEvent } from "../auth/oauth/oauth-context.js";
+import type { FixTarget } from "../causes/fixes.js";
+import type { RefusalEvidence, ResponseEvidence } from "../causes/refusal-evidence.js";
+import type { Entry, TenantVariable } from "../config/entry.js";
+import type { Finding } from "../config/finding.js";
+import type { CredentialKind, OAuthDescription } from "../connection-info.js";
+import { ToolServerError, type ToolServerErrorCode } from "../errors.js";
+import type { NotStarted, ProcessExit, ProcessOutcome } from "../process/process-outcome.js";
+
+/**
+ * Everything that a walk saw; what it did not reach is undefined. All text was redacted when it was collected. Causes, steps and
+ * requirements are computed from this alone.
+ */
+export interface WalkEvidence extends FixTarget {
+  /** Whether a gateway runs the walk, so that its own options and variables apply. */
+  readonly isGateway: boolean;
+  /** Undefined if the entry is invalid. */
+  readonly type: Entry["type"] | undefined;
+  readonly file: string;
+  readonly positions: NonNullable<FixTarget["positions"]>;
+  /** What is wrong with the text of the entry. */
+  readonly findings: readonly Finding[];
+  /** What is wrong with the values of its variables. */
+  readonly values: readonly Finding[];
+  /** The variables that the entry uses. */
+  readonly variables: readonly string[];
+  readonly tenants: readonly TenantVariable[];
+  readonly trust?: TrustEvidence | undefined;
+  readonly helper?: HelperEvidence | undefined;
+  readonly network?: NetworkEvidence | undefined;
+  readonly attempt?: AttemptEvidence | undefined;
+  /** Another url or type that does respond with the protocol. */
+  readonly alternative?: Alternative | undefined;
+  readonly oauth?: OAuthEvidence | undefined;
+  readonly offer?: OAuthOffer | undefined;
+  readonly child?: ChildEvidence | undefined;
+  /** A failure from before the walk, which the caller knows. */
+  readonly earlier?: FailureEvidence | undefined;
+}
+
+export interface TrustEvidence {
+  readonly state: "trusted" | "new" | "changed" | "denied" | "unreadable";
+  readonly reason: string;
+}
+
+export interface HelperEvidence {
+  readonly path: string;
+  /** How the run ended; undefined if it was not run. */
+  readonly outcome: ProcessOutcome["kind"] | undefined;
+  readonly durationMs: number;
+  /** The names of the headers that it returned. */
+  readonly headers: readonly string[];
+  readonly failure?: FailureEvidence | undefined;
+}
+
+export interface NetworkEvidence {
+  readonly host: string;
+  readonly port: number;
+  readonly isSecure: boolean;
+  readonly proxy?: { readonly name: string; readonly variable: string } | undefined;
+  /** The sources of additional CA certificates. */
+  readonly authorities: readonly string[];
+  /** The addresses of the host, or of the proxy. */
+  readonly addresses: readonly string[];
+  /** The established connection. */
+  readonly connected?: { readonly address: string; readonly tls: string | undefined } | undefined;
+  readonly failure?: NetworkFailure | undefined;
+  /** The certificate that TLS rejected. */
+  readonly certificate?: CertificateEvidence | undefined;
+}
+
+export interface NetworkFailure {
+  readonly stage: "settings" | "proxy" | "name" | "connection" | "tls";
+  /** The system or TLS error code; empty if there is none. */
+  readonly code: string;
+  /** The status of the proxy's response. */
+  readonly proxyStatus?: number | undefined;
+  /** The variable that does not contain a proxy URL. */
+  readonly variable?: string | undefined;
+  readonly message: string;
+}
+
+export interface CertificateEvidence {
+  readonly subject: string;
+  readonly issuer: string;
+  readonly names: string;
+  /** As ISO 8601. */
+  readonly validFrom: string;
+  readonly validTo: string;
+}
+
+/** The result of connecting and listing the tools. */
+export interface AttemptEvidence {
+  readonly credential: CredentialKind;
+  /** The server's description of itself. */
+  readonly connected?: ServerEvidence | undefined;
+  readonly failure?: FailureEvidence | undefined;
+  /** The last HTTP response of the server. */
+  readonly response?: ResponseEvidence | undefined;
+  readonly refusal?: RefusalEvidence | undefined;
+}
+
+export interface ServerEvidence {
+  readonly name: string | undefined;
+  readonly version: string | undefined;
+  readonly protocolVersion: string;
+  readonly era: "modern" | "legacy";
+  /** The number of tools on the first page; undefined if the server has no tools. */
+  readonly tools: number | undefined;
+}
+
+export interface Alternative {
+  readonly url: string;
+  readonly type: "http" | "sse" | "ws";
+  readonly evidence: string;
+}
+
+export interface ChildEvidence {
+  readonly command: string;
+  /** Its arguments, without secrets. Default none. */
+  readonly args?: readonly string[] | undefined;
+  /** The file that the command resolves to. */
+  readonly path: string | undefined;
+  /** The folders that were searched. */
+  readonly searched: readonly string[];
+  readonly notStarted?: NotStarted["kind"] | undefined;
+  readonly exit?: ProcessExit | undefined;
+  readonly stderr: readonly string[];
+  /** The first line on standard output that is not a message. */
+  readonly stray: string | undefined;
+  /** Variables that its output says are missing, and whether they are set here. */
+  readonly missing: readonly { readonly variable: string; readonly isSetHere: boolean }[];
+  /** Variables that the process would get, but that were withheld because they contain a credential. */
+  readonly withheld: readonly string[];
+}
+
+/** What a walk saw of a sign-in with OAuth. */
+export interface OAuthEvidence {
+  /** Where tokens are stored, and a warning about it. */
+  readonly vault?: { readonly summary: string; readonly warning: string | undefined } | undefined;
+  readonly vaultFailure?: FailureEvidence | undefined;
+  /** What was stored before the walk; undefined if it could not be read. */
+  readonly before?: OAuthDescription | undefined;
+  /** What OAuth did during the walk, and earlier if the caller knows it. */
+  readonly events: readonly OAuthEvent[];
+  /** The resource metadata of the tool server; undefined if it was not requested. */
+  readonly resource?: ResourceEvidence | undefined;
+  /** The metadata of its authorization server. */
+  readonly authorization?: AuthorizationServerEvidence | undefined;
+  readonly client?: ClientEvidence | undefined;
+}
+
+/** A server supports OAuth, but the entry contains a token. */
+export interface OAuthOffer {
+  /** The names of the headers with the token. */
+  readonly headers: readonly string[];
+  readonly issuer: string;
+  /** Whether the authorization server supports dynamic client registration. */
+  readonly canRegister: boolean;
+  readonly evidence: readonly string[];
+}
+
+export interface ResourceEvidence {
+  /** `foreign`: the metadata describes another resource. */
+  readonly outcome: "found" | "absent" | "foreign" | "failed";
+  /** The urls that were requested, and the result of each. */
+  readonly evidence: readonly string[];
+  readonly resource: string | undefined;
+  readonly issuers: readonly string[];
+  readonly scopes: readonly string[] | undefined;
+}
+
+export interface AuthorizationServerEvidence {
+  /** `default`: no metadata, so the server's origin has the default endpoints of revision 2025-03-26. */
+  readonly outcome: "found" | "default" | "absent" | "invalid" | "failed";
+  readonly evidence: readonly string[];
+  /** The issuer that was requested. */
+  readonly expectedIssuer: string;
+  /** The issuer that the metadata names. */
+  readonly publishedIssuer: string | undefined;
+  /** The PKCE methods; undefined if the metadata lists none. */
+  readonly pkce: readonly string[] | undefined;
+  readonly endpoints: readonly EndpointEvidence[];
+  readonly scopes: readonly string[] | undefined;
+  readonly takesMetadataDocuments: boolean;
+  readonly sendsIssuer: boolean;
+  /** The issuer of the last sign-in, if the server no longer names it. */
+  readonly changedFrom: string | undefined;
+}
+
+export interface EndpointEvidence {
+  /** The metadata field, such as `token_endpoint`. */
+  readonly name: string;
+  readonly url: string;
+  /** Why it must not be used. */
+  readonly defect: string | undefined;
+}
+
+export interface ClientEvidence {
+  readonly kind: "configured" | "metadata-document" | "registered" | "none";
+  /** `closed`: no dynamic registration. `unclear`: only a browser can find out. */
+  readonly outcome: "accepted" | "dead" | "redirect-mismatch" | "closed" | "to-register" | "unclear";
+  readonly redirectUri: string | undefined;
+  readonly evidence: readonly string[];
+}
+
+/** A ToolServerError, redacted. */
+export interface FailureEvidence {
+  readonly code: ToolServerErrorCode;
+  readonly message: string;
+  readonly advice?: string | undefined;
+  readonly status?: number | undefined;
+  readonly rpcCode?: number | undefined;
+  /** What the server, or the authorization server, said. */
+  readonly said?: string | undefined;
+  /** Whether the server requested a client certificate, or rejected the one it got. */
+  readonly needsClientCertificate?: boolean | undefined;
+}
+
+/** Converts a ToolServerError. Throws any other error: that is a defect of this package, not of the server. */
+export function failureEvidence(error: unknown, redact: (text: string) => string): FailureEvidence {
+  if (!ToolServerError.is(error)) throw error;
+  const { code, message, advice, details } = error;
+  const { status, rpcCode, said, connecting } = details;
+  return {
+    code,
+    message: redact(message),
+    advice: advice && redact(advice),
+    status,
+    rpcCode,
+    said: said && redact(said),
+    needsClientCertificate: connecting?.needsClientCertificate,
+  };
+}
+
+/** Whether an error is part of the evidence: any ToolServerError except NOT_TRUSTED, which ends the walk. */
+export function isEvidence(error: unknown): error is ToolServerError {
+  return ToolServerError.is(error) && error.code !== "NOT_TRUSTED";
+}

@@ -1,0 +1,181 @@
+import type { Cause, Fix } from "../../causes/cause.js";
+import type { CauseCode } from "../../causes/cause-table.js";
+import { fixByCommand, fixByRegistration } from "../../causes/fixes.js";
+import { approvalHint } from "../../causes/hints.js";
+import { asksForToken, describeRefusal, type RefusalEvidence } from "../../causes/refusal-evidence.js";
+import { isoTime, roundedDuration } from "../../duration.js";
+import type { ToolServerErrorCode } from "../../errors.js";
+import type { FailureEvidence, OAuthEvidence, WalkEvidence } from "../evidence.js";
+import { confirmIssuer, metadataCauses } from "./metadata-causes.js";
+import { refusalOf, supportsOAuth } from "./refusal-causes.js";
+
+/** A token that was obtained so recently is new: if the server rejects it, it will reject the next one too. */
+const newTokenMs = 600_000;
+
+/** Why a sign-in with OAuth does not produce a token that the server accepts. */
+export function signInCauses(seen: WalkEvidence): Cause[] {
+  const { oauth } = seen;
+  if (oauth === undefined) return [];
+  const refusal = refusalOf(seen);
+  if (!supportsOAuth(seen)) return [...vaultCauses(seen, oauth), ...possibleSignIn(seen, refusal)];
+  return [
+    ...vaultCauses(seen, oauth),
+    ...(refusal === undefined ? [] : [...metadataCauses(seen, oauth), ...clientCauses(seen, oauth)]),
+    ...renewalCauses(seen, oauth),
+    ...(refusal === undefined ? [] : rejectedTokenCauses(seen, oauth, refusal)),
+  ];
+}
+
+/** The server may have the default endpoints of revision 2025-03-26, which required no metadata. */
+function possibleSignIn(seen: WalkEvidence, refusal: RefusalEvidence | undefined): Cause[] {
+  if (refusal?.status !== 401 || !asksForToken(refusal.challenge)) return [];
+  const problem = "The server asks for a token. It may support OAuth, although it publishes no metadata.";
+  const fix = fixByCommand(seen, ["login"], "Try to sign in.");
+  return [{ code: "sign-in-needed", weight: 0.3, problem, evidence: describeRefusal(refusal), fix }];
+}
+
+function vaultCauses(seen: WalkEvidence, { vaultFailure }: OAuthEvidence): Cause[] {
+  if (vaultFailure === undefined) return [];
+  const advice = "Provide the key that the tokens were encrypted with, or fix what the message says.";
+  const fix = fixByCommand(seen, ["auth"], advice);
+  return [{ code: "vault-unreadable", weight: 1, problem: vaultFailure.message, evidence: [], fix }];
+}
+
+function clientCauses(seen: WalkEvidence, { client }: OAuthEvidence): Cause[] {
+  if (client === undefined) return [];
+  const { outcome, evidence, redirectUri, kind } = client;
+  const uri = redirectUri === undefined ? "" : ` (${redirectUri})`;
+  const isRegistered = kind === "registered";
+  if (outcome === "dead") {
+    const problem = "The authorization server no longer knows the registered client.";
+    const fix = isRegistered
+      ? fixByCommand(seen, ["login"], "Sign in: this registers the client again.")
+      : fixByRegistration(seen);
+    return [{ code: "client-dead", weight: 0.96, problem, evidence, fix }];
+  }
+  if (outcome === "redirect-mismatch") {
+    const problem = `The authorization server rejects the redirect URI of the client${uri}.`;
+    const again = "Sign out and sign in again: this registers the client again, with the current redirect URI.";
+    const fix = isRegistered
+      ? fixByCommand(seen, ["logout", "login"], again)
+      : { advice: `Register exactly this redirect URI${uri} for the client.` };
+    return [{ code: "redirect-mismatch", weight: 0.96, problem, evidence, fix }];
+  }
+  if (outcome !== "closed") return [];
+  const problem = "The authorization server does not support dynamic client registration, and no client is configured.";
+  return [{ code: "registration-refused", weight: 0.94, problem, evidence, fix: fixByRegistration(seen) }];
+}
+
+/** The result of the last token refresh, during the walk or before it. */
+function renewalCauses(seen: WalkEvidence, { events }: OAuthEvidence): Cause[] {
+  if (seen.attempt?.failure === undefined) return [];
+  const dropped = events.findLast(({ kind }) => kind === "tokens-dropped");
+  const failed = events.findLast(({ kind }) => kind === "refresh-failed");
+  const renewed = events.findLastIndex(({ kind }) => kind === "refreshed" || kind === "sign-in-done");
+  if (dropped !== undefined && events.lastIndexOf(dropped) > renewed) {
+    const problem = "The token expired or was revoked, and the authorization server rejects its refresh token.";
+    const fix = fixByCommand(seen, ["login"], "Sign in again.");
+    return [{ code: "refresh-token-dead", weight: 0.97, problem, evidence: [dropped.text], fix }];
+  }
+  if (failed !== undefined && events.lastIndexOf(failed) > renewed) {
+    const problem =
+      "The token expired, and the authorization server failed to refresh it. A new sign-in is not required.";
+    const fix = fixByCommand(seen, ["ping"], "Try again later. If it persists, check the authorization server.");
+    return [{ code: "refresh-failing", weight: 0.97, problem, evidence: [failed.text], fix }];
+  }
+  return [];
+}
+
+/** What the age of a rejected token shows. */
+function rejectedTokenCauses(seen: WalkEvidence, oauth: OAuthEvidence, refusal: RefusalEvidence): Cause[] {
+  const { before, events } = oauth;
+  if (before?.isSignedIn !== true || refusal.status === 403) return [];
+  const evidence = [...describeRefusal(refusal), ...storedEvidence(oauth, refusal.now)];
+  const signIns = events.filter(({ kind }) => kind === "sign-in-done").length;
+  const isRenewed = events.some(({ kind }) => kind === "refreshed");
+  const ageMs = refusal.now - (before.obtainedAt ?? 0);
+  if (isRenewed || signIns > 1 || ageMs < newTokenMs) {
+    const how = isRenewed ? "was just refreshed" : `was obtained ${roundedDuration(ageMs)} ago`;
+    const again = signIns > 1 ? ` There were ${signIns} sign-ins.` : "";
+    return [
+      {
+        code: "sign-in-loop",
+        weight: signIns > 1 || isRenewed ? 0.89 : 0.86,
+        problem: `The server rejects a token that ${how}: signing in again and again would not help.${again} The token may be for another server, or the server does not trust its issuer.`,
+        evidence,
+        fix: fixByCommand(
+          seen,
+          ["logout", "login"],
+          "Sign out and sign in once, to clear the stored tokens. If it persists, check the url of the entry, the redirect URL of the client, and the OAuth configuration of the server.",
+        ),
+      },
+    ];
+  }
+  return [
+    {
+      code: "token-expired",
+      weight: 0.85,
+      problem: "The server no longer accepts the stored token, and it cannot be refreshed.",
+      evidence,
+      fix: fixByCommand(seen, ["login"], "Sign in again."),
+    },
+  ];
+}
+
+function storedEvidence({ before }: OAuthEvidence, now: number): string[] {
+  if (before === undefined) return [];
+  const { issuer, scopes, expiresAt, obtainedAt, canRefresh } = before;
+  const parts = [
+    `Stored token: issued by ${issuer ?? "an unknown issuer"}`,
+    ...(obtainedAt === undefined ? [] : [`obtained at ${isoTime(obtainedAt)}`]),
+    expiresAt === undefined
+      ? "of unknown expiry"
+      : `${expiresAt <= now ? "expired" : "valid until"} ${isoTime(expiresAt)}`,
+    ...(scopes === undefined || scopes.length === 0 ? [] : [`with the scopes ${scopes.join(" ")}`]),
+    canRefresh ? "with a refresh token" : "without a refresh token",
+  ];
+  return [`${parts.join(", ")}.`];
+}
+
+const failureCodes: Partial<Record<ToolServerErrorCode, CauseCode>> = {
+  REGISTRATION_REFUSED: "registration-refused",
+  SIGN_IN_FAILED: "sign-in-failed",
+  ISSUER_CHANGED: "issuer-changed",
+  TOKEN_REFUSED: "token-refused",
+};
+
+/**
+ * What the failure of a sign-in shows: an earlier one, which a walk does not repeat because it would change something or need a
+ * person; or that of a grant without a person.
+ */
+export function signInFailureCauses(seen: WalkEvidence): Cause[] {
+  const { earlier, attempt } = seen;
+  return [
+    ...failureCauses(seen, earlier, "The last sign-in failed with this error."),
+    ...(attempt?.credential === "oauth"
+      ? failureCauses(seen, attempt.failure, "The token request failed with this error.")
+      : []),
+  ];
+}
+
+function failureCauses(seen: WalkEvidence, failure: FailureEvidence | undefined, when: string): Cause[] {
+  const code = failure === undefined ? undefined : failureCodes[failure.code];
+  if (failure === undefined || code === undefined) return [];
+  const { message, said = "" } = failure;
+  const base = { weight: 0.95, problem: message, evidence: [when] };
+  if (approvalHint.test(said)) {
+    const advice = "Ask an administrator of the server, or of your organization there, to approve this client.";
+    return [{ ...base, code: "approval-needed", fix: { advice } }];
+  }
+  if (/redirect[_ ]?ur[il]/i.test(said) && code !== "issuer-changed") {
+    const advice =
+      "Sign out and sign in again: this registers the client again. If it was registered by hand, correct its redirect URI.";
+    return [{ ...base, code: "redirect-mismatch", fix: fixByCommand(seen, ["logout", "login"], advice) }];
+  }
+  return [{ ...base, code, fix: fixFor(seen, code) }];
+}
+
+function fixFor(seen: WalkEvidence, code: CauseCode): Fix {
+  if (code === "registration-refused") return fixByRegistration(seen);
+  return fixByCommand(seen, ["login"], code === "issuer-changed" ? confirmIssuer : "Sign in again.");
+}

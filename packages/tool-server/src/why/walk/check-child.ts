@@ -1,0 +1,79 @@
+import type { ResolvedEntry, Variables } from "../../config/substitute-entry.js";
+import { createEntryCredential } from "../../connection/servers/entry-credential.js";
+import type { StdioTransport } from "../../connection/transports/stdio-transport.js";
+import { ToolServerError } from "../../errors.js";
+import { childEnvironment, withheldVariables } from "../../process/child-environment.js";
+import { resolveCommand } from "../../process/resolve-command.js";
+import { type AttemptEvidence, type ChildEvidence, failureEvidence } from "../evidence.js";
+import { attempt, describeConnection } from "./attempt.js";
+import type { Walk } from "./walk.js";
+
+/** Starts the process of a stdio server, connects to it, and stops it. */
+export async function checkChild(
+  walk: Walk,
+  resolved: ResolvedEntry & { readonly type: "stdio" },
+): Promise<{ readonly child: ChildEvidence; readonly attempt?: AttemptEvidence }> {
+  const { entry, options, variables, pluginRoot, secrets, clock, say, redact } = walk;
+  const { command, args, env } = resolved;
+  const environment = childEnvironment(variables, command, env);
+  const found = await resolveCommand(command, pluginRoot, environment.PATH ?? "");
+  const base = {
+    command: say(command, 200),
+    args: args.map((each) => say(each, 500)),
+    path: found.kind === "found" ? say(found.path, 500) : undefined,
+    searched: found.kind === "not-found" ? found.searched.map((folder) => say(folder, 200)) : [],
+    stderr: [],
+    stray: undefined,
+    missing: [],
+    withheld: withheldVariables(variables, command, env),
+  };
+  if (found.kind !== "found") return { child: { ...base, notStarted: found.kind } };
+
+  const { entries } = options.configuration;
+  const credential = createEntryCredential({ entry, resolved, entries, variables, pluginRoot, secrets, clock });
+  const transports: StdioTransport[] = [];
+  const info = { ...describeConnection(walk, resolved), credential: () => credential.describe() };
+  const { connected, failure } = await attempt(walk, {
+    resolved,
+    credential,
+    http: undefined,
+    info,
+    onTransport: (transport) => transports.push(transport as StdioTransport),
+  });
+  await credential.dispose();
+  const stderr = transports.at(-1)?.stderr() ?? [];
+  const stray = transports.map((transport) => transport.earliestStray()).find((found) => found !== undefined);
+  const isNotStarted = ToolServerError.is(failure, "CHILD_NOT_RUNNABLE");
+  return {
+    child: {
+      ...base,
+      notStarted: isNotStarted ? "not-started" : undefined,
+      exit: failure?.details.exit,
+      stderr: stderr.map((line) => say(line, 300)),
+      stray: stray === undefined ? undefined : say(stray, 300),
+      missing: connected === undefined ? missingVariables(stderr, env, variables) : [],
+    },
+    attempt: {
+      credential: credential.kind,
+      connected,
+      failure: failure === undefined ? undefined : failureEvidence(failure, redact),
+    },
+  };
+}
+
+const complaint =
+  /\b(required|missing|not set|unset|must be set|undefined|not defined|not found|please set|set the|provide)\b/i;
+
+/** The variables that the output of a process says are missing, and that the entry does not pass on. */
+export function missingVariables(
+  stderr: readonly string[],
+  passed: Readonly<Record<string, string>>,
+  variables: Variables,
+): ChildEvidence["missing"] {
+  const named = stderr
+    .filter((line) => complaint.test(line))
+    .flatMap((line) => [...line.matchAll(/\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/g)].map(([name]) => name))
+    // Codes such as ERR_MODULE_NOT_FOUND are not variables.
+    .filter((name) => !Object.hasOwn(passed, name) && !/^(ERR|E)_/.test(name));
+  return [...new Set(named)].slice(0, 5).map((variable) => ({ variable, isSetHere: Boolean(variables[variable]) }));
+}
