@@ -143,7 +143,7 @@ describe("redaction", () => {
       { secrets, variables: { API_TOKEN: token } },
     );
     for (const [name, code] of [
-      ["invalid", "ANSWER_INVALID"],
+      ["invalid", "RESPONSE_INVALID"],
       ["refused", "CALL_REFUSED"],
       ["garbage", "NOT_A_TOOL_SERVER"],
       ["header", "NOT_A_TOOL_SERVER"],

@@ -184,7 +184,7 @@ describe("[TS-SEC-5] no secret leaves the process", () => {
       }
     }
     const codes = ["UNAUTHORIZED", "FORBIDDEN", "SERVER_FAILED", "REDIRECT_REFUSED", "HELPER_FAILED", "CHILD_EXITED"];
-    for (const code of [...codes, "ANSWER_INVALID", "CALL_REFUSED", "SERVER_UNREACHABLE", "ENTRY_INVALID"]) {
+    for (const code of [...codes, "RESPONSE_INVALID", "CALL_REFUSED", "SERVER_UNREACHABLE", "ENTRY_INVALID"]) {
       expect([code, output.includes(`'${code}'`)]).toEqual([code, true]);
     }
     expect(output.includes("[redacted]")).toBe(true);

@@ -85,7 +85,7 @@ export type ToolServerErrorCode =
   /** The server answered the call with an error of the protocol, or does not have what was asked for. */
   | "CALL_REFUSED"
   /** The server's answer to a call is not one of the protocol. */
-  | "ANSWER_INVALID";
+  | "RESPONSE_INVALID";
 
 /** What is known of a failure besides its message. Holds no secret. */
 export interface ToolServerErrorDetails {

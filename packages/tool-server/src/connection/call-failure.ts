@@ -104,7 +104,7 @@ function withSent(error: ToolServerError, wasSent: boolean): ToolServerError {
 function invalid(who: string, method: string, said: string): ToolServerError {
   const problem = `The server ${who} responded to ${method} with what cannot be used: ${said}.`;
   return new ToolServerError(
-    "ANSWER_INVALID",
+    "RESPONSE_INVALID",
     { problem, advice: "Report it to the operator of the server." },
     { details: { wasSent: true, said } },
   );

@@ -160,7 +160,7 @@ function attemptSteps({ attempt, type }: WalkEvidence): Step[] {
 
 /** Whether an attempt failed because of a message, and not because of its transport. */
 function isProtocolFailure({ failure }: AttemptEvidence): boolean {
-  return failure?.code === "ANSWER_INVALID" || failure?.code === "CALL_REFUSED";
+  return failure?.code === "RESPONSE_INVALID" || failure?.code === "CALL_REFUSED";
 }
 
 function authorizationSteps(oauth: OAuthEvidence | undefined): Step[] {

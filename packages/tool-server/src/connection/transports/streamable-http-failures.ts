@@ -123,7 +123,11 @@ export function notAMessage(context: NetworkContext, text: string): ToolServerEr
 
 /** That what responds a request is not what the protocol allows. */
 export function responseInvalid(context: NetworkContext, what: string): ToolServerError {
-  return failure("ANSWER_INVALID", { problem: `${subjectOf(context)} ${what}.`, advice: "Look into the server." }, {});
+  return failure(
+    "RESPONSE_INVALID",
+    { problem: `${subjectOf(context)} ${what}.`, advice: "Look into the server." },
+    {},
+  );
 }
 
 /** That the response of a request never came. */

@@ -151,7 +151,7 @@ describe("a response that is none", () => {
     ];
     const started = await startTransport((_, response, index) => answerJson(response, bodies[index] ?? ""));
     for (const _ of bodies)
-      expect(await started.fail()).toMatchObject({ code: "ANSWER_INVALID", details: { wasSent: true } });
+      expect(await started.fail()).toMatchObject({ code: "RESPONSE_INVALID", details: { wasSent: true } });
     expect(started.messages).toHaveLength(3);
   });
 
@@ -159,7 +159,7 @@ describe("a response that is none", () => {
     const started = await startTransport(({ message }, response) =>
       answerJson(response, JSON.stringify({ jsonrpc: "2.0", id: message.id, result: { _meta: 7 } })),
     );
-    expect(await started.fail()).toMatchObject({ code: "ANSWER_INVALID" });
+    expect(await started.fail()).toMatchObject({ code: "RESPONSE_INVALID" });
     expect(started.messages).toEqual([]);
   });
 

@@ -40,7 +40,7 @@ const maxConcurrentReplies = 4;
 /**
  * A transport over Streamable HTTP, of both eras: each message is posted, and each request is answered in the body of its
  * post. `send` of a request resolves at the end of that body, and rejects with UNAUTHORIZED, FORBIDDEN, SESSION_LOST,
- * REDIRECT_REFUSED, SERVER_FAILED, NOT_A_TOOL_SERVER, ANSWER_INVALID, MESSAGE_TOO_LARGE, CONNECTION_LOST, and as the client of
+ * REDIRECT_REFUSED, SERVER_FAILED, NOT_A_TOOL_SERVER, RESPONSE_INVALID, MESSAGE_TOO_LARGE, CONNECTION_LOST, and as the client of
  * HTTP and the credential do.
  *
  * One thing is as the SDK wants it: a refusal of `server/discover`, which tells the era of a server, is an SdkHttpError

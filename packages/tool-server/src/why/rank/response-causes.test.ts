@@ -149,7 +149,7 @@ describe("a failure without a status", () => {
     ["CONNECTION_LOST", {}, "connection-cut"],
     ["SESSION_LOST", {}, "connection-cut"],
     ["NOT_A_TOOL_SERVER", {}, "not-the-protocol"],
-    ["ANSWER_INVALID", {}, "response-invalid"],
+    ["RESPONSE_INVALID", {}, "response-invalid"],
     ["MESSAGE_TOO_LARGE", {}, "response-invalid"],
     ["CALL_REFUSED", {}, "response-invalid"],
     ["CALL_REFUSED", { said: "Unsupported protocol version" }, "version-unsupported"],

@@ -102,7 +102,7 @@ function failureCauses(seen: WalkEvidence, { failure, connected }: AttemptEviden
       return found("connection-cut", 0.8, ping("Check the server's log, and the proxies in between."));
     case "NOT_A_TOOL_SERVER":
       return found("not-the-protocol", 0.6, fixField(seen, "url", "Check that the url is the url of the tool server."));
-    case "ANSWER_INVALID":
+    case "RESPONSE_INVALID":
     case "MESSAGE_TOO_LARGE":
     case "CALL_REFUSED":
       return protocolCauses(said, found, connected !== undefined);
