@@ -4,14 +4,14 @@ import { beginRawSession, handshake, type RawSession, send } from "./raw-session
 
 /** Calls an echo through a program, whatever that speaks. */
 export interface Caller {
-  /** Makes the handshake and asks for the tools. Rejects where nobody is there yet, or the tool is not. */
+  /** Does the handshake and lists the tools. Rejects if nothing listens yet, or the tool is missing. */
   begin(): Promise<void>;
-  /** Rejects where the answer is none. */
+  /** Rejects if the response is not valid. */
   call(): Promise<void>;
   close(): void;
 }
 
-/** How many connections a caller has at the most. */
+/** The maximum number of connections of a caller. */
 const maxSockets = 64;
 
 /** Over Streamable HTTP. */
@@ -60,9 +60,9 @@ export function stdioCaller({ stdin, stdout }: ChildProcess, tool: string): Call
     rest = lines.pop() ?? "";
     for (const line of lines) {
       if (!line.startsWith("{")) continue;
-      const { id: answered } = JSON.parse(line) as { id?: number };
-      waiting.get(answered ?? 0)?.(line);
-      waiting.delete(answered ?? 0);
+      const { id: respondedId } = JSON.parse(line) as { id?: number };
+      waiting.get(respondedId ?? 0)?.(line);
+      waiting.delete(respondedId ?? 0);
     }
   });
   const write = (message: object): void => void stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
@@ -84,5 +84,5 @@ export function stdioCaller({ stdin, stdout }: ChildProcess, tool: string): Call
 }
 
 function expectText(body: string, text: string): void {
-  if (!body.includes(text)) throw new Error(`A request was answered with ${body.slice(0, 200)}`);
+  if (!body.includes(text)) throw new Error(`The response to a request was ${body.slice(0, 200)}`);
 }

@@ -22,7 +22,7 @@ const restMs = 3000;
 interface Up {
   /** Of the endpoint. */
   readonly url: string;
-  /** From its start to the answer to the first tools/list, in milliseconds. */
+  /** From its start to the response to the first tools/list, in milliseconds. */
   readonly startMs: number;
   residentMb(): Promise<number>;
   stop(): Promise<void>;
@@ -162,7 +162,7 @@ async function listTools(url: string, child: ChildProcess, tools: number): Promi
     }
     const body = await session.post({ id: 1, method: "tools/list" });
     const found = body.split('"inputSchema"').length - 1;
-    if (found !== tools) throw new Error(`tools/list was answered with ${found} tools, not ${tools}.`);
+    if (found !== tools) throw new Error(`tools/list returned ${found} tools, not ${tools}.`);
   } finally {
     agent.destroy();
   }

@@ -6,7 +6,7 @@ import { rateOf } from "./in-flight.js";
 import { figure, type Row } from "./report.js";
 import { startServing } from "./serving-process.js";
 
-/** How many rounds there are with so many in flight. Where there is a goal, enough for the machine's moods to even out. */
+/** Number of rounds for each number of calls in flight. If there is a goal, enough to even out the noise of the machine. */
 const roundsWith: ReadonlyMap<number, number> = new Map([
   [1, 10],
   [16, 30],

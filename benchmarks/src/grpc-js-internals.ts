@@ -25,7 +25,7 @@ interface ChildrenTracker {
 
 type Handler = (
   call: { readonly request: Record<string, unknown> },
-  answer: (error: unknown, message: object) => void,
+  respond: (error: unknown, message: object) => void,
 ) => void;
 
 interface MethodDefinition {
@@ -46,8 +46,8 @@ interface ChannelzInternals {
 
 export const grpcJs: ChannelzInternals = createRequire(import.meta.url)("@grpc/grpc-js/build/src/channelz.js");
 
-/** Asks grpc-js's handler and encodes its answer, as its server does. */
-export function encodedAnswer(method: string): (request: Record<string, unknown>) => Buffer {
+/** Calls grpc-js's handler and encodes its response, as its server does. */
+export function encodedResponse(method: string): (request: Record<string, unknown>) => Buffer {
   const handler = grpcJs.getChannelzHandlers()[method]!;
   const definition = grpcJs.getChannelzServiceDefinition()[method]!;
   return (request) => {
@@ -172,7 +172,7 @@ export class GrpcJsServer {
     return session;
   }
 
-  /** What it does when the connection closes, but for the event. It has the ref at hand, in the closure of its listener. */
+  /** What it does when the connection closes, but for the event. It has the ref in the closure of its listener. */
   closed(connection: object, { ref }: GrpcJsSession): void {
     this.sessions.unrefChild(ref);
     grpcJs.unregisterChannelzRef(ref);

@@ -10,7 +10,7 @@ import { createHealth, createRegistry, healthRoutes } from "@wirescope/channelz"
 import { observeHttp2Server } from "@wirescope/instrument";
 import { serveUntilLetGo } from "./serving-process.js";
 
-const answer = Buffer.concat([Buffer.from([0, 0, 0, 0, 10]), Buffer.alloc(10)]);
+const response = Buffer.concat([Buffer.from([0, 0, 0, 0, 10]), Buffer.alloc(10)]);
 const [kind, ...states] = process.argv.slice(2);
 
 async function serveHttp2(isOn: boolean): Promise<number> {
@@ -21,7 +21,7 @@ async function serveHttp2(isOn: boolean): Promise<number> {
     stream.on("end", () => {
       stream.respond({ "content-type": "application/grpc" }, { waitForTrailers: true });
       stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
-      stream.end(answer);
+      stream.end(response);
     });
   });
   return portOf(server);
@@ -29,7 +29,7 @@ async function serveHttp2(isOn: boolean): Promise<number> {
 
 async function serveConnect(isOn: boolean): Promise<number> {
   const routes = (router: ConnectRouter): void => {
-    // Any unary service does; health is at hand.
+    // Any unary service does; health is available.
     healthRoutes(health)(router);
   };
   const health = createHealth();
@@ -41,7 +41,7 @@ async function serveConnect(isOn: boolean): Promise<number> {
 function serveGrpcJs(isOn: boolean): Promise<number> {
   const server = new GrpcServer({ "grpc.enable_channelz": isOn ? 1 : 0 });
   const bytes = (message: Buffer): Buffer => message;
-  const handle: handleUnaryCall<Buffer, Buffer> = (_call, reply) => reply(null, answer.subarray(5));
+  const handle: handleUnaryCall<Buffer, Buffer> = (_call, reply) => reply(null, response.subarray(5));
   server.register("/bench.Echo/Call", handle, bytes, bytes, "unary");
   return new Promise((resolve, reject) => {
     server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {

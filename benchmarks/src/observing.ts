@@ -25,7 +25,7 @@ interface Sample {
   readonly p99: number;
   /** Microseconds of CPU a call. */
   readonly cpu: number;
-  /** Bytes allocated a call, of the rounds in which nothing was collected; undefined if there were none. */
+  /** Bytes allocated a call, of the rounds in which nothing was collected; undefined if there was no such round. */
   readonly allocation: number | undefined;
 }
 
@@ -33,7 +33,7 @@ interface Sample {
 interface Generation {
   readonly on: Sample;
   readonly off: readonly [Sample, Sample];
-  /** As many servers in a process where nothing is watched. */
+  /** The same number of servers in a process without observation. */
   readonly apart: readonly Sample[];
 }
 

@@ -1,6 +1,6 @@
 import { type ChannelHandle, createRegistry, type SocketHandle } from "@wirescope/channelz";
 import { compare } from "./compare.js";
-import { encodedAnswer, GrpcJsChannel, GrpcJsServer, GrpcJsSocket, grpcJs } from "./grpc-js-internals.js";
+import { encodedResponse, GrpcJsChannel, GrpcJsServer, GrpcJsSocket, grpcJs } from "./grpc-js-internals.js";
 import { costRow, type Row } from "./report.js";
 
 const pageSize = 100;
@@ -36,7 +36,7 @@ async function socketPages(count: number): Promise<Row[]> {
     theirServer.sessions.refChild(socket.ref);
     theirSockets.push(socket);
   }
-  const theirAnswer = encodedAnswer("GetServerSockets");
+  const theirResponse = encodedResponse("GetServerSockets");
   const id = BigInt(server.id);
   const rows = await measured("sockets", count, (page) => {
     const startId = BigInt(sockets[page.startAt(count)]!.id);
@@ -44,7 +44,7 @@ async function socketPages(count: number): Promise<Row[]> {
     const server_id = String(theirServer.ref.id);
     return {
       ours: () => registry.encode({ method: "GetServerSockets", id, startId, maxResults: 100n }, "grpc.channelz.v1", 5),
-      theirs: () => theirAnswer({ server_id, start_socket_id, max_results: "100" }),
+      theirs: () => theirResponse({ server_id, start_socket_id, max_results: "100" }),
     };
   });
   for (const socket of theirSockets) grpcJs.unregisterChannelzRef(socket.ref);
@@ -71,13 +71,13 @@ async function channelPages(count: number): Promise<Row[]> {
     channel.callTracker.addCallSucceeded();
     theirChannels.push(channel);
   }
-  const theirAnswer = encodedAnswer("GetTopChannels");
+  const theirResponse = encodedResponse("GetTopChannels");
   const rows = await measured("channels", count, (page) => {
     const startId = BigInt(channels[page.startAt(count)]!.id);
     const start_channel_id = String(theirChannels[page.startAt(count)]!.ref.id);
     return {
       ours: () => registry.encode({ method: "GetTopChannels", startId, maxResults: 100n }, "grpc.channelz.v1", 5),
-      theirs: () => theirAnswer({ start_channel_id, max_results: "100" }),
+      theirs: () => theirResponse({ start_channel_id, max_results: "100" }),
     };
   });
   for (const channel of theirChannels) grpcJs.unregisterChannelzRef(channel.ref);

@@ -1,31 +1,31 @@
 import { once } from "node:events";
 import { type Agent, type ClientRequest, request } from "node:http";
 
-/** A session with a tool server over Streamable HTTP, at the least cost that Node allows. */
+/** A session with a tool server over Streamable HTTP, at the lowest cost that Node allows. */
 export interface RawSession {
   /** Undefined where the server keeps no sessions. */
   readonly id: string | undefined;
-  /** Sends a message, and resolves with the body of its answer. */
+  /** Sends a message, and resolves with the body of its response. */
   post(message: object): Promise<string>;
   /** Opens the stream of what the server says unasked. */
   openStream(): Promise<ClientRequest>;
 }
 
-/** Who asks, in the handshake of revision 2025-11-25. */
+/** The client info in the handshake of revision 2025-11-25. */
 export const handshake: object = {
   protocolVersion: "2025-11-25",
   capabilities: {},
   clientInfo: { name: "bench", version: "0" },
 };
 
-/** Makes the handshake. Rejects where nobody is there. */
+/** Does the handshake. Rejects if nothing listens. */
 export async function beginRawSession(url: string, agent: Agent, token?: string): Promise<RawSession> {
   const headers: Record<string, string> = {
     "content-type": "application/json",
     accept: "application/json, text/event-stream",
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   };
-  const post = (message: object): Promise<RawAnswer> =>
+  const post = (message: object): Promise<RawResponse> =>
     send(agent, "POST", url, headers, JSON.stringify({ jsonrpc: "2.0", ...message }));
   const { session } = await post({ id: 0, method: "initialize", params: handshake });
   if (session !== undefined) headers["mcp-session-id"] = session;
@@ -44,19 +44,19 @@ export async function beginRawSession(url: string, agent: Agent, token?: string)
   };
 }
 
-interface RawAnswer {
+interface RawResponse {
   readonly body: string;
   readonly session: string | undefined;
 }
 
-/** One request, and its answer whole. */
+/** One request and its whole response. */
 export function send(
   agent: Agent,
   method: string,
   url: string,
   headers: Record<string, string>,
   text?: string,
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, agent, headers }, (response) => {
       let body = "";

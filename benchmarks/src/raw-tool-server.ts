@@ -9,7 +9,7 @@ interface Request {
   readonly params?: { readonly arguments?: { readonly text?: string }; readonly protocolVersion?: string };
 }
 
-function answer({ id, method, params }: Request): string | undefined {
+function responseTo({ id, method, params }: Request): string | undefined {
   if (id === undefined) return undefined;
   const result = resultOf(method, params);
   const error = { code: -32_601, message: "Method not found" };
@@ -48,7 +48,7 @@ function serveHttp(): void {
       body += chunk;
     });
     request.on("end", () => {
-      const text = answer(JSON.parse(body));
+      const text = responseTo(JSON.parse(body));
       if (text === undefined) response.writeHead(202).end();
       else response.writeHead(200, { "content-type": "application/json" }).end(text);
     });
@@ -65,8 +65,8 @@ function serveStdio(): void {
   process.stdin.on("data", (chunk: string) => {
     const lines = (rest + chunk).split("\n");
     rest = lines.pop() ?? "";
-    const answers = lines.flatMap((line) => answer(JSON.parse(line)) ?? []);
-    if (answers.length > 0) process.stdout.write(`${answers.join("\n")}\n`);
+    const responses = lines.flatMap((line) => responseTo(JSON.parse(line)) ?? []);
+    if (responses.length > 0) process.stdout.write(`${responses.join("\n")}\n`);
   });
 }
 

@@ -2,9 +2,9 @@ export interface Row {
   readonly work: string;
   readonly ours: string;
   readonly theirs: string;
-  /** Absent where there is nothing to compare with. */
+  /** Absent if there is nothing to compare with. */
   readonly ratio?: number;
-  /** What the ratio, or else the figure, should be, in words; empty where it is only told. */
+  /** The goal for the ratio, or for the figure, as text; empty if there is no goal. */
   readonly goal: string;
   readonly isMet?: boolean;
 }

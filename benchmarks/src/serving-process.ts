@@ -19,7 +19,7 @@ export interface ServingProcess<Ready> {
   stop(): Promise<void>;
 }
 
-/** Starts one of the files beside this one as a server; it tells when it is ready, and ends when it is let go. */
+/** Starts one of the files beside this one as a server; it reports when it is ready, and ends when it is released. */
 export async function startServing<Ready = object>(
   file: string,
   args: readonly string[] = [],
@@ -43,14 +43,14 @@ export async function startServing<Ready = object>(
   };
 }
 
-/** To be called by a server when it listens: says so, tells its usage when asked, and ends with its parent. */
+/** To be called by a server when it listens: reports that, reports its usage on request, and ends with its parent. */
 export function serveUntilLetGo(ready: { readonly port: number }, stop: () => void): void {
   let collections = 0;
   new PerformanceObserver((entries) => {
     collections += entries.getEntries().length;
   }).observe({ entryTypes: ["gc"] });
   process.on("message", async () => {
-    // A collection is told in a later turn than the one in which it was made.
+    // A collection is reported in a later turn than the one in which it ran.
     await new Promise((resolve) => setTimeout(resolve, 20));
     const { user, system } = process.cpuUsage();
     const usage: Usage = { cpuMicros: user + system, heapBytes: process.memoryUsage().heapUsed, collections };

@@ -57,7 +57,7 @@ const loads: readonly {
 
 /**
  * How many calls a second each side serves over gRPC, with the same lean client and as many calls in flight. Each
- * serves from a process of its own; the rounds alternate, and so does who begins.
+ * serves from a process of its own; the rounds alternate, and so does the side that begins.
  */
 export async function benchServing(): Promise<Row[]> {
   const ours = await startServing<Ready>("serving-ours.js");

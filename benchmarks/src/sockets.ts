@@ -3,7 +3,7 @@ import { type Comparison, compare, type Work } from "./compare.js";
 import { GrpcJsServer, type GrpcJsSession, GrpcJsSocket, grpcJs } from "./grpc-js-internals.js";
 import { costRow, type Row } from "./report.js";
 
-/** Stands for the application's connection, which holds what counts for it. */
+/** Represents the application's connection, which holds its counter. */
 class Connection<S> {
   windowSize = 65_535;
   socket: S | undefined = undefined;
@@ -165,7 +165,7 @@ async function memoryInUse(): Promise<number> {
   if (globalThis.gc === undefined) throw new Error("Run with --expose-gc: npm run bench does.");
   for (let i = 0; i < 4; i += 1) {
     globalThis.gc();
-    // What was watched is told of between turns, and only then lets go.
+    // A finalization is reported between turns, and only then is the object released.
     await new Promise((resolve) => setImmediate(resolve));
   }
   const { heapUsed, arrayBuffers } = process.memoryUsage();

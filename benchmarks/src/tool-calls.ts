@@ -55,7 +55,7 @@ async function compareSides(name: string, most: number, sdk: Side, server: ToolS
     }
   };
   try {
-    // One after the other, for who is watched is so for good: to begin and to stop makes the compiler start over.
+    // One after the other, because starting and stopping an observation makes the compiler start over.
     await compare("ours");
     const observation = observeToolServers({ registry: createRegistry() });
     await compare("watched");

@@ -2,7 +2,7 @@ import type { OAuthOverrides, OAuthSettings } from "@wirescope/tool-server";
 import { createMemoryVault, type MachineGrant } from "@wirescope/tool-server/auth";
 import { obligingPerson } from "./sign-in.js";
 
-/** What the suite tells a client for a scenario. */
+/** What the suite passes to a client for a scenario. */
 type Context = Readonly<Record<string, string | undefined>>;
 
 /** How our client signs in to the servers of a scenario. */

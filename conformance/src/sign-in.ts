@@ -8,7 +8,7 @@ export const obligingPerson: SignIn = {
     for (let hops = 0; hops < 5; hops += 1) {
       const response = await fetch(url, { redirect: "manual" });
       const next = response.headers.get("location");
-      if (next === null) throw new Error(`The authorization endpoint answered ${response.status}.`);
+      if (next === null) throw new Error(`The authorization endpoint returned ${response.status}.`);
       url = new URL(next, url).href;
       if (url.startsWith(way.redirectUri)) return { pasted: url };
     }

@@ -16,7 +16,7 @@ test.skipIf(process.platform !== "linux")(
     expect(faults).toEqual([]);
     expect(counts.kills).toBeGreaterThan(0);
     expect(counts.reloads).toBeGreaterThan(0);
-    for (const kind of ["answers", "cancels", "questions", "steps", "vanishes"]) {
+    for (const kind of ["responses", "cancels", "questions", "steps", "vanishes"]) {
       expect(counts[kind], kind).toBeGreaterThan(0);
     }
   },

@@ -25,7 +25,7 @@ const [leastRate, mostAdded] = [2, 1 / 3];
 /** What was measured of one program. */
 interface Figures {
   readonly startMs: number;
-  /** Undefined where the system does not tell. */
+  /** Undefined if the system does not report it. */
   readonly residentMb: number | undefined;
   /** CPU time that the program itself took for a call, whatever else the machine did. */
   readonly cpuMicros: number | undefined;
@@ -153,7 +153,7 @@ function rowsBeside(name: string, ours: Figures, theirs: Figures, direct: Measur
   ];
 }
 
-/** Where there is nobody to be beside. */
+/** Without a peer to compare with. */
 function rowsAlone(name: string, ours: Figures, direct: Measured): Row[] {
   const row = (work: string, value: number, unit: string): Row => {
     return { work: `${name}: ${work}`, ours: `${figure(value)} ${unit}`, theirs: "-", goal: "" };

@@ -5,7 +5,7 @@ import { type Caller, httpCaller, hubCaller, stdioCaller } from "../caller.js";
 import { childEnvironment } from "../child-environment.js";
 import { freePort } from "../free-port.js";
 
-/** A program that leads to the server, as a user would start it. */
+/** A program that proxies to the server, as a user would start it. */
 export interface Program {
   readonly name: string;
   /** How it is reached. */
@@ -21,7 +21,7 @@ export interface RunningProgram {
   readonly caller: Caller;
   /** From the start of the process to the first list of tools, in milliseconds. */
   readonly startMs: number;
-  /** What the program itself, without its children, has used; undefined where the system does not tell. */
+  /** What the program itself, without its children, has used; undefined if the system does not report it. */
   usage(): ProgramUsage | undefined;
   stop(): Promise<void>;
 }

@@ -16,7 +16,7 @@ const server = fileURLToPath(new URL("../raw-tool-server.js", import.meta.url));
 
 /**
  * All topologies, to a raw server that listens at `url`, or is a child of the program. `peer` gives a file of a peer;
- * without it there are none. No peer leads HTTP to HTTP: mcp-hub does with routes of its own in place of the protocol.
+ * without it none are measured. No peer proxies HTTP to HTTP; mcp-hub does, with routes of its own instead of the protocol.
  */
 export function topologiesOf(
   url: string,

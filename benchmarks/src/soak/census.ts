@@ -14,7 +14,7 @@ export interface Census {
   readonly cpuMs: number;
 }
 
-/** Counts what this process holds. Linux alone tells so of itself. */
+/** Counts what this process holds. Only Linux reports that. */
 export function takeCensus(registry: RegistrySize): Census {
   const links = readdirSync("/proc/self/fd").map(linkOf);
   const { heapUsed, rss } = process.memoryUsage();

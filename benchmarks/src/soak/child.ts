@@ -7,13 +7,13 @@ import { childEnvironment } from "../child-environment.js";
 export interface Child {
   readonly pid: number;
   /** Asks; rejects with what the child says is wrong, or when it ends. */
-  ask<Answer>(question: object): Promise<Answer>;
+  ask<Reply>(question: object): Promise<Reply>;
   end(): Promise<void>;
 }
 
-interface Answer {
+interface Reply {
   readonly id: number;
-  readonly answer?: unknown;
+  readonly result?: unknown;
   readonly error?: string;
 }
 
@@ -28,7 +28,7 @@ export async function startChild(
     execArgv: [...execArgv],
     env: childEnvironment(),
   });
-  const waiting = new Map<number, (answer: Answer) => void>();
+  const waiting = new Map<number, (reply: Reply) => void>();
   let lastId = 0;
   let isEnding = false;
   const exited = once(child, "exit").then(([code, signal]) => {
@@ -36,15 +36,15 @@ export async function startChild(
     for (const [id, settle] of waiting) settle({ id, error });
     if (!isEnding && waiting.size === 0) throw new Error(error);
   });
-  child.on("message", (answer: Answer) => {
-    waiting.get(answer.id)?.(answer);
-    waiting.delete(answer.id);
+  child.on("message", (reply: Reply) => {
+    waiting.get(reply.id)?.(reply);
+    waiting.delete(reply.id);
   });
-  const ask = <Answered>(question: object): Promise<Answered> =>
+  const ask = <Result>(question: object): Promise<Result> =>
     new Promise((resolve, reject) => {
       lastId += 1;
-      waiting.set(lastId, ({ answer, error }) => {
-        if (error === undefined) resolve(answer as Answered);
+      waiting.set(lastId, ({ result, error }) => {
+        if (error === undefined) resolve(result as Result);
         else reject(new Error(error));
       });
       child.send({ id: lastId, question });
@@ -61,12 +61,12 @@ export async function startChild(
   };
 }
 
-/** To be called in the child: answers what the parent asks, and ends with it. */
-export function answerParent(answer: (question: never) => unknown, end: () => Promise<void>): void {
+/** To be called in the child: handles requests of the parent, and ends with it. */
+export function serveParent(handle: (question: never) => unknown, end: () => Promise<void>): void {
   process.on("message", async ({ id, question }: { id: number; question: { kind: string } }) => {
     try {
-      const answered = question.kind === "ready" ? null : await answer(question as never);
-      process.send?.({ id, answer: answered ?? null });
+      const result = question.kind === "ready" ? null : await handle(question as never);
+      process.send?.({ id, result: result ?? null });
     } catch (error) {
       process.send?.({ id, error: String(error) });
     }

@@ -27,10 +27,10 @@ export interface ClientLife {
   readonly orphans: Set<string>;
 }
 
-/** After so long without an answer a call is taken for lost. */
+/** A call without a response for this long is lost. */
 const lostMs = 60_000;
-/** A call that is called off ends well before it would have been answered. */
-const calledOffMs = 20_000;
+/** A cancelled call ends well before its response would have come. */
+const cancelledMs = 20_000;
 
 /** A client while it is connected. */
 interface Connected {
@@ -99,7 +99,7 @@ async function takeTurn(connected: Connected, mark: string, life: ClientLife): P
   }
   const server = random.pick(life.servers());
   const dice = random.between(0, 100);
-  if (dice < 10) await callOff(connected, server, mark, life);
+  if (dice < 10) await cancel(connected, server, mark, life);
   else if (dice < 20 && server.canAsk) await callAndCheck(connected, server, { mark, asks: true }, life);
   else if (dice < 40) await callAndCheck(connected, server, { mark, steps: 2, pauseMs: random.between(10, 300) }, life);
   else await callAndCheck(connected, server, { mark }, life);
@@ -112,9 +112,9 @@ async function leave(client: SoakClient, mark: string, life: ClientLife): Promis
     await client.close().catch((error) => ledger.unexplained("A client could not say good-bye.", String(error)));
     return;
   }
-  // In the middle of a call, whose answer nobody hears.
+  // In the middle of a call, whose response is not read.
   const server = random.pick(life.servers());
-  begin(client, server, { mark, pauseMs: 500 }, life).answer.catch(() => {});
+  begin(client, server, { mark, pauseMs: 500 }, life).result.catch(() => {});
   ledger.counts.abandoned += 1;
   await pause(random.between(0, 50));
   client.vanish();
@@ -131,15 +131,15 @@ function begin(
   onStep = (): void => {},
 ): RunningCall {
   const { mark } = args;
-  const check = (what: string, told: string): void => {
-    if (told !== mark) ledger.crossTalk.push(`${mark} of ${server.name} was ${what} ${told}`);
+  const check = (what: string, received: string): void => {
+    if (received !== mark) ledger.crossTalk.push(`${mark} of ${server.name} was ${what} ${received}`);
   };
   ledger.counts.calls += 1;
   const given = server.isReference ? ({ message: mark } as unknown as MarkArguments) : args;
   return client.call(`${server.name}__${server.isReference ? "echo" : "mark"}`, given, {
     onProgress(message) {
       ledger.counts.steps += 1;
-      check("told", message);
+      check("sent", message);
       onStep();
     },
     onQuestion(message) {
@@ -159,20 +159,20 @@ async function callAndCheck(
   const { ledger } = life;
   const { mark } = args;
   const startedAt = performance.now();
-  const { answer, callOff } = begin(connected.client, server, args, life);
+  const { result, cancel } = begin(connected.client, server, args, life);
   try {
-    const text = await Promise.race([answer, lostAfter(lostMs)]);
+    const text = await Promise.race([result, lostAfter(lostMs)]);
     const due = server.isReference ? `Echo: ${mark}` : `${server.name} ${mark}${args.asks ? ` ${mark}` : ""}`;
     if (args.asks && text === `${server.name} ${mark} undefined`)
-      throw new Error("The server's question got no answer.");
+      throw new Error("The server's question got no reply.");
     if (text !== due) ledger.crossTalk.push(`${mark} of ${server.name} got ${text}`);
-    ledger.counts.answers += 1;
-    ledger.answered(server.name, startedAt);
+    ledger.counts.responses += 1;
+    ledger.responded(server.name, startedAt);
     connected.usedAt = startedAt;
   } catch (error) {
     failed(connected, server, startedAt, (error as Error).message, life);
-    answer.catch(() => {});
-    callOff();
+    result.catch(() => {});
+    cancel();
   }
 }
 
@@ -182,43 +182,43 @@ function failed(connected: Connected, server: FleetServer, startedAt: number, re
   if (!connected.isLost) life.ledger.failed(server.name, startedAt, reason);
 }
 
-async function callOff(connected: Connected, server: FleetServer, mark: string, life: ClientLife): Promise<void> {
+async function cancel(connected: Connected, server: FleetServer, mark: string, life: ClientLife): Promise<void> {
   const { ledger, random } = life;
   const { client } = connected;
   const startedAt = performance.now();
   let hasBegun = false;
-  const call = begin(client, server, { mark, steps: 1, pauseMs: calledOffMs * 2 }, life, () => {
+  const call = begin(client, server, { mark, steps: 1, pauseMs: cancelledMs * 2 }, life, () => {
     hasBegun = true;
   });
   let failure: Error | undefined;
   const note = (error: Error): undefined => {
     failure = error;
   };
-  const settled = call.answer.catch(note);
+  const settled = call.result.catch(note);
   let isSettled = false;
   void settled.then(() => {
     isSettled = true;
   });
   await pause(random.between(0, 200));
-  // In the older era what calls off goes its own way, and must not arrive before what it is about.
+  // In the older era the cancellation is a request of its own, and must not arrive before the call.
   while (client.era === "legacy" && !hasBegun && !isSettled) await pause(20);
-  call.callOff();
+  call.cancel();
   if (hasBegun) connected.usedAt = startedAt;
   ledger.counts.cancels += 1;
   const offAt = performance.now();
   const came = await Promise.race([settled, lostAfter(lostMs)]).catch(note);
   if (failure !== undefined) failed(connected, server, startedAt, failure.message, life);
   else if (came === undefined) return;
-  else if (!came.endsWith(mark)) ledger.crossTalk.push(`${mark} of ${server.name} was called off, and got ${came}`);
-  else if (performance.now() - offAt > calledOffMs) {
-    ledger.unexplained("A call that was called off went on.", `${mark} of ${server.name}`);
+  else if (!came.endsWith(mark)) ledger.crossTalk.push(`${mark} of ${server.name} was cancelled, and got ${came}`);
+  else if (performance.now() - offAt > cancelledMs) {
+    ledger.unexplained("A cancelled call continued.", `${mark} of ${server.name}`);
   }
 }
 
 /** Rejects in so long; does not hold up the end of the process. */
 function lostAfter(ms: number): Promise<never> {
   return new Promise((_, reject) => {
-    setTimeout(() => reject(new Error(`No answer in ${ms / 1000} s.`)), ms).unref();
+    setTimeout(() => reject(new Error(`No response in ${ms / 1000} s.`)), ms).unref();
   });
 }
 

@@ -10,7 +10,7 @@ export interface FleetServer {
   readonly era: Era;
   /** Whether it is the SDK's reference server, which only echoes. */
   readonly isReference: boolean;
-  /** Whether what it asks during a call can be told from what it asks during another. */
+  /** Whether its questions of different calls can be distinguished. */
   readonly canAsk: boolean;
   /** The entry; with another generation it is another. */
   entry(generation: number): object;

@@ -6,7 +6,7 @@ import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { createConfiguration, type ToolServerLocation } from "@wirescope/tool-server/config";
 import { type Census, takeCensus } from "./census.js";
-import { answerParent } from "./child.js";
+import { serveParent } from "./child.js";
 
 export type GatewayQuestion =
   | { readonly kind: "address" }
@@ -82,7 +82,7 @@ async function census(): Promise<Census> {
   return takeCensus(registry.size);
 }
 
-answerParent(
+serveParent(
   (question: GatewayQuestion) => {
     switch (question.kind) {
       case "address":

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { answerParent } from "./child.js";
+import { serveParent } from "./child.js";
 import { createMarkingServer, type Era, type MarkingServer, type Message } from "./marking-server.js";
 
 interface Running {
@@ -35,25 +35,25 @@ async function start(name: string, era: Era): Promise<Running> {
     const connection = connectionOf(name, era, message, request, response, sessions);
     if (connection === undefined) return;
     const { id } = message;
-    // In the newer era, who goes away calls off; in the older, the answer would be kept.
-    if (era === "modern" && id !== undefined) response.once("close", () => connection.callOff(id));
+    // In the newer era a client that disconnects cancels; in the older the response would be kept.
+    if (era === "modern" && id !== undefined) response.once("close", () => connection.cancel(id));
     const send = (event: object): void => {
       if (!response.headersSent) response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(`data: ${JSON.stringify(event)}\n\n`);
     };
-    const answer = await connection.receive(message, send);
+    const reply = await connection.receive(message, send);
     if (response.destroyed) return;
     if (response.headersSent) {
-      if (answer !== undefined) send(answer);
+      if (reply !== undefined) send(reply);
       response.end();
-    } else if (answer === undefined) response.writeHead(202).end();
-    else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+    } else if (reply === undefined) response.writeHead(202).end();
+    else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(reply));
   };
   await listen(server, 0);
   return { server, port: (server.address() as AddressInfo).port, sessions };
 }
 
-/** The connection that a message belongs to; undefined where it has been answered that there is none. */
+/** The connection that a message belongs to; undefined if the response that it does not exist has been sent. */
 function connectionOf(
   name: string,
   era: Era,
@@ -117,7 +117,7 @@ async function kill({ name, downMs }: { readonly name: string; readonly downMs: 
   await listen(server, port);
 }
 
-answerParent(
+serveParent(
   (question: { kind: "ports" } | { kind: "kill"; name: string; downMs: number }) =>
     question.kind === "ports"
       ? Object.fromEntries([...running].map(([name, { port }]) => [name, port]))

@@ -1,15 +1,15 @@
 /** What was done, what came of it, and what of that was to be expected. */
 export interface Ledger {
   readonly counts: Record<Counted, number>;
-  /** Whoever got what was another's. Must stay empty. */
+  /** Clients that received another client's data. Must stay empty. */
   readonly crossTalk: string[];
   /** What failed, by kind. */
   readonly failures: ReadonlyMap<string, FailureKind>;
-  /** Milliseconds from a disturbance to the first answer after it, the longest. */
+  /** The longest time from a disturbance to the first response after it, in milliseconds. */
   readonly longestOutageMs: number;
   /** Names the server that is about to be disturbed. Returns what to call when that has been done. */
   disturb(server: string, why: Cause): () => void;
-  answered(server: string, startedAt: number): void;
+  responded(server: string, startedAt: number): void;
   /** A call failed: explained where its server was disturbed meanwhile. */
   failed(server: string, startedAt: number, reason: string): void;
   /** Something failed that nothing explains. */
@@ -21,7 +21,7 @@ export type Counted =
   | "closes"
   | "vanishes"
   | "calls"
-  | "answers"
+  | "responses"
   | "cancels"
   | "abandoned"
   | "questions"
@@ -37,7 +37,7 @@ export interface FailureKind {
   unexplained: number;
   /** What the churn had done, by how often it explained one. */
   readonly causes: Map<string, number>;
-  /** One as it was told. */
+  /** One example. */
   readonly example: string;
 }
 
@@ -57,7 +57,7 @@ interface Disturbance {
   readonly why: Cause;
   readonly from: number;
   doneAt: number | undefined;
-  /** When a call that began after it was done was answered. */
+  /** When a call that began after it got its response. */
   to: number | undefined;
 }
 
@@ -83,7 +83,7 @@ export function createLedger(): Ledger {
       closes: 0,
       vanishes: 0,
       calls: 0,
-      answers: 0,
+      responses: 0,
       cancels: 0,
       abandoned: 0,
       questions: 0,
@@ -107,7 +107,7 @@ export function createLedger(): Ledger {
         disturbance.doneAt = performance.now();
       };
     },
-    answered(server, startedAt) {
+    responded(server, startedAt) {
       const now = performance.now();
       for (const disturbance of disturbances.get(server) ?? []) {
         const { doneAt, to } = disturbance;

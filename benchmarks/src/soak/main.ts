@@ -17,7 +17,7 @@ const { values } = parseArgs({
     json: { type: "boolean", default: false },
   },
 });
-if (process.platform !== "linux") throw new Error("The soak counts files and processes as only Linux tells them.");
+if (process.platform !== "linux") throw new Error("The soak counts files and processes as only Linux reports them.");
 const numberOf = (name: Exclude<keyof typeof values, "json">): number => {
   const value = Number(values[name]);
   if (!(value >= 0)) throw new TypeError(`--${name} must be a number, not ${JSON.stringify(values[name])}.`);
@@ -32,7 +32,7 @@ const outcome = await runSoak({
   thinkMs: numberOf("think"),
   sessionIdleMs: numberOf("session-idle"),
   seed: numberOf("seed"),
-  tell: (text) => console.error(text),
+  report: (text) => console.error(text),
 });
 const faults = faultsOf(outcome);
 if (values.json) console.log(JSON.stringify({ counts: outcome.ledger.counts, faults }));

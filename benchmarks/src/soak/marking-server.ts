@@ -16,23 +16,23 @@ interface Params {
   readonly _meta?: { readonly progressToken?: number | string };
 }
 
-/** What the one tool of these servers is told to do. */
+/** The arguments of the one tool of these servers. */
 export interface MarkArguments {
-  /** Comes back in the answer, in steps of progress, and in a question. */
+  /** Returned in the result, in progress notifications, and in a question. */
   readonly mark: string;
   /** How long to take. */
   readonly pauseMs?: number;
-  /** Steps of progress that are told. */
+  /** Number of progress notifications. */
   readonly steps?: number;
-  /** Whether to ask the client for the mark before the answer. */
+  /** Whether to ask the client for the mark before the result. */
   readonly asks?: boolean;
 }
 
-/** One connection to a server whose answers say which server it is and whose call it was. */
+/** One connection to a server whose results name the server and the call. */
 export interface MarkingServer {
-  /** Takes a message. Resolves with the answer; with undefined where there is none, such as to a call that was called off. */
+  /** Handles a message. Resolves with the response, or with undefined if there is no response, as for a cancelled call. */
   receive(message: Message, send: (message: object) => void): Promise<object | undefined>;
-  callOff(id: number | string): void;
+  cancel(id: number | string): void;
 }
 
 const info = { name: "marking", version: "1.0.0" };
@@ -56,12 +56,12 @@ export function createMarkingServer(name: string, era: Era): MarkingServer {
       send({ jsonrpc: "2.0", id, ...elicitation(mark) });
     });
 
-  const perform = async (params: Params, send: (message: object) => void): Promise<object> => {
+  const callTool = async (params: Params, send: (message: object) => void): Promise<object> => {
     const { mark = "", pauseMs = 0, steps = 0, asks = false } = params.arguments ?? {};
     const progressToken = params._meta?.progressToken;
     for (let progress = 1; progress <= steps && progressToken !== undefined; progress += 1) {
-      const told = { progressToken, progress, total: steps, message: mark };
-      send({ jsonrpc: "2.0", method: "notifications/progress", params: told });
+      const params = { progressToken, progress, total: steps, message: mark };
+      send({ jsonrpc: "2.0", method: "notifications/progress", params });
       await pause(pauseMs / (steps + 1));
     }
     await pause(pauseMs / (steps + 1));
@@ -69,13 +69,13 @@ export function createMarkingServer(name: string, era: Era): MarkingServer {
     if (asks && era === "modern" && given === undefined) {
       return { resultType: "input_required", inputRequests: { mark: elicitation(mark) }, requestState: mark };
     }
-    const answered = asks ? ` ${given ?? (await ask(mark, send))}` : "";
-    return { content: [{ type: "text", text: `${name} ${mark}${answered}` }] };
+    const asked = asks ? ` ${given ?? (await ask(mark, send))}` : "";
+    return { content: [{ type: "text", text: `${name} ${mark}${asked}` }] };
   };
 
   const resultOf = async (message: Message, send: (message: object) => void): Promise<object | undefined> => {
     const { method, params = {} } = message;
-    if (method === "tools/call") return perform(params, send);
+    if (method === "tools/call") return callTool(params, send);
     if (method === "tools/list") return { tools, ttlMs: 60_000, cacheScope: "private" };
     if (method === "ping") return {};
     const capabilities = { tools: {} };
@@ -108,7 +108,7 @@ export function createMarkingServer(name: string, era: Era): MarkingServer {
       const whole = { resultType: "complete", ...came, _meta: { "io.modelcontextprotocol/serverInfo": info } };
       return { jsonrpc: "2.0", id, result: era === "modern" ? whole : came };
     },
-    callOff: (id) => running.get(id)?.(),
+    cancel: (id) => running.get(id)?.(),
   };
 }
 

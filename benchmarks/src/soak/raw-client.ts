@@ -97,12 +97,12 @@ export async function openRawClient(options: SoakClientOptions): Promise<SoakCli
 
   /** Makes a request, and gives its result. */
   const ask = async (method: string, params: object): Promise<Result & { readonly response: IncomingMessage }> => {
-    let answer: Message | undefined;
+    let reply: Message | undefined;
     const response = await begin(method, params, (message) => {
-      answer = message;
+      reply = message;
     }).done;
-    if (answer?.result === undefined) throw new CallFailure(answer?.error?.message ?? `status ${response.statusCode}`);
-    return { ...answer.result, response };
+    if (reply?.result === undefined) throw new CallFailure(reply?.error?.message ?? `status ${response.statusCode}`);
+    return { ...reply.result, response };
   };
 
   if (era === "legacy") {
@@ -118,13 +118,13 @@ export async function openRawClient(options: SoakClientOptions): Promise<SoakCli
     let isOff = false;
     let leg: (Exchange & { id: number }) | undefined;
     const run = async (more: object): Promise<string | undefined> => {
-      let answer: Message | undefined;
+      let reply: Message | undefined;
       leg = begin("tools/call", { name: tool, arguments: args, ...more }, (message) => {
         if (message.method === "notifications/progress") hooks.onProgress(message.params?.message ?? "");
         else if (message.method === "elicitation/create") {
           const content = { mark: hooks.onQuestion(message.params?.message ?? "") };
           void notify({ id: message.id, result: { action: "accept", content } });
-        } else if (message.method === undefined) answer = message;
+        } else if (message.method === undefined) reply = message;
       });
       let status: number | undefined;
       try {
@@ -133,9 +133,9 @@ export async function openRawClient(options: SoakClientOptions): Promise<SoakCli
         if (isOff) return undefined;
         throw new CallFailure(`The connection broke: ${(error as Error).message}`);
       }
-      if (answer === undefined && isOff) return undefined;
-      if (answer?.result === undefined) throw new CallFailure(answer?.error?.message ?? `No answer, status ${status}`);
-      const { result } = answer;
+      if (reply === undefined && isOff) return undefined;
+      if (reply?.result === undefined) throw new CallFailure(reply?.error?.message ?? `No response, status ${status}`);
+      const { result } = reply;
       if (result.resultType !== "input_required") return result.content?.[0]?.text ?? "";
       const asked = Object.entries(result.inputRequests ?? {}).map(([key, { params }]) => {
         return [key, { action: "accept", content: { mark: hooks.onQuestion(params?.message ?? "") } }];
@@ -144,8 +144,8 @@ export async function openRawClient(options: SoakClientOptions): Promise<SoakCli
       return run({ inputResponses: Object.fromEntries(asked), requestState: result.requestState });
     };
     return {
-      answer: run({}),
-      callOff() {
+      result: run({}),
+      cancel() {
         isOff = true;
         if (era === "modern") leg?.break();
         else

@@ -11,7 +11,7 @@ import { createRandom } from "./random.js";
 export interface SoakOptions {
   readonly clients: number;
   readonly servers: number;
-  /** How long clients and churn go on, without what comes before and after. */
+  /** How long the churn lasts, without setup and teardown. */
   readonly durationMs: number;
   readonly reloads: number;
   readonly kills: number;
@@ -21,7 +21,7 @@ export interface SoakOptions {
   readonly sessionIdleMs: number;
   readonly seed: number;
   /** Hears what is being done. */
-  readonly tell: (text: string) => void;
+  readonly report: (text: string) => void;
 }
 
 export interface SoakOutcome {
@@ -44,7 +44,7 @@ const settleMs = 90_000;
 
 /** Lets clients come, call, change their minds and go, while the gateway is reloaded and its servers are killed. */
 export async function runSoak(options: SoakOptions): Promise<SoakOutcome> {
-  const { tell, clients, durationMs } = options;
+  const { report, clients, durationMs } = options;
   const random = createRandom(options.seed);
   const fleet = await startFleet(options.servers);
   const sessionIdleMs = options.sessionIdleMs || 600_000;
@@ -81,10 +81,10 @@ export async function runSoak(options: SoakOptions): Promise<SoakOutcome> {
     const churn = createChurn(gateway, fleet, ledger, random.fork());
     await churn.restore();
     const cold = await settle(gateway, address, undefined);
-    tell(`${options.servers} servers are connected. A first wave of ${clients} clients comes.`);
+    report(`${options.servers} servers are connected. A first wave of ${clients} clients comes.`);
     await crowd(ledger, durationMs / 10, true, async () => {});
     const warm = await settle(gateway, address, cold.census);
-    tell(`The first wave is gone. Now for ${Math.round(durationMs / 1000)} s of churn.`);
+    report(`The first wave is gone. Now for ${Math.round(durationMs / 1000)} s of churn.`);
     await crowd(ledger, durationMs, false, async (isOver) => {
       const times = async (count: number, act: () => Promise<void>): Promise<void> => {
         for (let time = 0; time < count && !isOver(); time += 1) {
@@ -95,7 +95,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakOutcome> {
       await Promise.all([times(options.reloads, churn.reload), times(options.kills, churn.kill)]);
     });
     await churn.restore();
-    tell("All clients are gone.");
+    report("All clients are gone.");
     if (options.sessionIdleMs === 0) await endSessions(address, orphans);
     const after = await settle(gateway, address, cold.census);
     const { census: peak, pauseMs } = await gateway.ask<Peak>({ kind: "peak" });

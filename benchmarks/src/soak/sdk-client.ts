@@ -27,17 +27,17 @@ export async function openSdkClient({ endpoint, token, name, era }: SoakClientOp
       const controller = new AbortController();
       const signal = AbortSignal.any([controller.signal, stop.signal]);
       const onprogress = ({ message = "" }: { message?: string | undefined }): void => {
-        // The client itself tells of each round in which it was asked.
+        // The client itself reports each round in which it was asked.
         if (!message.startsWith("Fulfilling input")) given.onProgress(message);
       };
-      const answer = client.callTool({ name: tool, arguments: { ...args } }, { signal, onprogress }).then(
+      const result = client.callTool({ name: tool, arguments: { ...args } }, { signal, onprogress }).then(
         ({ content }) => (content?.[0] as { text?: string } | undefined)?.text ?? "",
         (error: Error) => {
           if (controller.signal.aborted) return undefined;
           throw new CallFailure(error.message);
         },
       );
-      return { answer, callOff: () => controller.abort() };
+      return { result, cancel: () => controller.abort() };
     },
     list: async () => (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map((tool) => tool.name),
     async close() {

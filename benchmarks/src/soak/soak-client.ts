@@ -18,17 +18,17 @@ export interface SoakClient {
 /** What a client hears in the middle of a call. */
 export interface CallHooks {
   onProgress(message: string): void;
-  /** A question of the server; the answer is what it is answered with. */
+  /** A question of the server; returns the reply. */
   onQuestion(message: string): string;
 }
 
 export interface RunningCall {
-  /** The text of the answer; undefined where the call was called off. Rejects with a CallFailure. */
-  readonly answer: Promise<string | undefined>;
-  callOff(): void;
+  /** The text of the result; undefined if the call was cancelled. Rejects with a CallFailure. */
+  readonly result: Promise<string | undefined>;
+  cancel(): void;
 }
 
-/** Why a call has no answer. */
+/** Why a call has no result. */
 export class CallFailure extends Error {
   override readonly name = "CallFailure";
 }

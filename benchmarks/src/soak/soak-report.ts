@@ -16,7 +16,7 @@ export function faultsOf({ ledger, servers, cold, warm, after, leftOver }: SoakO
     ...growthOf(after, cold).map((text) => `Left open: ${text}.`),
     ...(heap > keptBytes + entryBytes * servers ** 2 ? [`The heap has grown by ${mebibytes(heap)}.`] : []),
     ...leftOver.map((text) => `Not settled: ${text}.`),
-    ...(ledger.counts.answers === 0 ? ["No call was answered."] : []),
+    ...(ledger.counts.responses === 0 ? ["No call got a response."] : []),
   ];
 }
 
@@ -32,7 +32,7 @@ export function reportOf(outcome: SoakOutcome): readonly string[] {
   return [
     counts.join(", "),
     `cross-talk ${ledger.crossTalk.length}`,
-    `longest time from a disturbance to the next answer: ${Math.round(ledger.longestOutageMs)} ms`,
+    `longest time from a disturbance to the next response: ${Math.round(ledger.longestOutageMs)} ms`,
     `longest pause of the gateway's event loop: ${Math.round(pauseMs)} ms`,
     failures.length === 0 ? "no call failed" : "calls that failed, and what the churn had done to their server:",
     ...failures,

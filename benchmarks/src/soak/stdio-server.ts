@@ -11,7 +11,7 @@ process.stdin.on("data", (chunk: string) => {
   rest = lines.pop() ?? "";
   for (const line of lines) {
     if (line.trim() === "") continue;
-    void server.receive(JSON.parse(line), send).then((answer) => answer && send(answer));
+    void server.receive(JSON.parse(line), send).then((reply) => reply && send(reply));
   }
 });
 process.stdin.on("end", () => process.exit());

@@ -33,7 +33,7 @@ const nameForm = form("What is your name?", "name", "string");
 
 /**
  * The tools that ask the client, in their results: for clients of the older era the SDK makes requests of them, and fails a call
- * whose client cannot answer.
+ * whose client cannot respond.
  */
 export function registerAskingTools(server: McpServer, codec: RequestStateCodec<CallState>): void {
   const none = z.object({});
@@ -42,19 +42,19 @@ export function registerAskingTools(server: McpServer, codec: RequestStateCodec<
     "test_sampling",
     { description: "Has the client sample", inputSchema: z.object({ prompt: z.string() }) },
     ({ prompt }, { mcpReq: { inputResponses } }) => {
-      const answer = inputResponse(inputResponses, "sampled");
-      if (answer.kind !== "sampling") return inputRequired({ inputRequests: { sampled: question(prompt, 100) } });
-      const { content } = answer.result;
+      const input = inputResponse(inputResponses, "sampled");
+      if (input.kind !== "sampling") return inputRequired({ inputRequests: { sampled: question(prompt, 100) } });
+      const { content } = input.result;
       const [first] = Array.isArray(content) ? content : [content];
       return textResult(`LLM response: ${first?.type === "text" ? first.text : "none"}`);
     },
   );
   const elicit = ({ mcpReq }: ServerContext, message: string, requestedSchema: Form, words: string) => {
-    const answer = inputResponse(mcpReq.inputResponses, "form");
-    if (answer.kind !== "elicit") {
+    const input = inputResponse(mcpReq.inputResponses, "form");
+    if (input.kind !== "elicit") {
       return inputRequired({ inputRequests: { form: inputRequired.elicit({ message, requestedSchema }) } });
     }
-    return textResult(`${words}: action=${answer.action}, content=${JSON.stringify(answer.content ?? {})}`);
+    return textResult(`${words}: action=${input.action}, content=${JSON.stringify(input.content ?? {})}`);
   };
   server.registerTool(
     "test_elicitation",
@@ -91,8 +91,8 @@ export function registerAskingTools(server: McpServer, codec: RequestStateCodec<
     "test_input_required_result_sampling",
     { description: "Has the client sample", inputSchema: none },
     (_, { mcpReq: { inputResponses } }) => {
-      const answer = inputResponse(inputResponses, "capital_question");
-      if (answer.kind === "sampling") return textResult(JSON.stringify(answer.result.content));
+      const input = inputResponse(inputResponses, "capital_question");
+      if (input.kind === "sampling") return textResult(JSON.stringify(input.result.content));
       return inputRequired({ inputRequests: { capital_question: question("What is the capital of France?", 100) } });
     },
   );
@@ -100,8 +100,8 @@ export function registerAskingTools(server: McpServer, codec: RequestStateCodec<
     "test_input_required_result_list_roots",
     { description: "Asks for the roots", inputSchema: none },
     (_, { mcpReq: { inputResponses } }) => {
-      const answer = inputResponse(inputResponses, "client_roots");
-      if (answer.kind === "roots") return textResult(answer.roots.map(({ uri }) => uri).join(", "));
+      const input = inputResponse(inputResponses, "client_roots");
+      if (input.kind === "roots") return textResult(input.roots.map(({ uri }) => uri).join(", "));
       return inputRequired({ inputRequests: { client_roots: inputRequired.listRoots() } });
     },
   );
@@ -112,8 +112,8 @@ export function registerAskingTools(server: McpServer, codec: RequestStateCodec<
       async (_, context) => {
         const { inputResponses, requestState } = context.mcpReq;
         const state = requestState<CallState>();
-        const isAnswered = inputResponse(inputResponses, "confirm").kind === "elicit";
-        if (state?.round === 1 && isAnswered) return textResult("state-ok: the state came back as it was.");
+        const isConfirmed = inputResponse(inputResponses, "confirm").kind === "elicit";
+        if (state?.round === 1 && isConfirmed) return textResult("state-ok: the state came back as it was.");
         return inputRequired({
           inputRequests: { confirm: form("Please confirm", "ok", "boolean") },
           requestState: await codec.mint({ round: 1 }),
@@ -131,7 +131,7 @@ export function registerAskingTools(server: McpServer, codec: RequestStateCodec<
         client_roots: inputRequired.listRoots(),
       };
       const isWhole = Object.keys(requests).every((key) => inputResponse(inputResponses, key).kind !== "missing");
-      if (isWhole) return textResult("All three were answered.");
+      if (isWhole) return textResult("All three got a response.");
       return inputRequired({ inputRequests: requests, requestState: await codec.mint({ round: 1 }) });
     },
   );
@@ -157,16 +157,16 @@ export function registerAskingTools(server: McpServer, codec: RequestStateCodec<
   );
   server.registerTool(
     "test_input_required_result_capabilities",
-    { description: "Asks only what the client can answer", inputSchema: none },
+    { description: "Asks only what the client supports", inputSchema: none },
     (_, context) => {
       const { inputResponses } = context.mcpReq;
-      if (Object.keys(inputResponses ?? {}).length > 0) return textResult("Answered.");
+      if (Object.keys(inputResponses ?? {}).length > 0) return textResult("Done.");
       const can = capabilitiesOf(context);
       const inputRequests: InputRequests = {
         ...(can.elicitation === undefined ? {} : { elicit_input: form("Elicitation input", "value", "string") }),
         ...(can.sampling === undefined ? {} : { sample_input: question("Sample request", 50) }),
       };
-      if (Object.keys(inputRequests).length === 0) return textResult("The client can answer nothing.");
+      if (Object.keys(inputRequests).length === 0) return textResult("The client supports none of them.");
       return inputRequired({ inputRequests });
     },
   );

@@ -64,7 +64,7 @@ export function registerPlainTools(server: McpServer, changes: Changes): void {
   );
   server.registerTool(
     "test_tool_with_progress",
-    { description: "Tells how far it is", inputSchema: none },
+    { description: "Reports progress", inputSchema: none },
     async (_, { mcpReq }) => {
       const progressToken = mcpReq._meta?.progressToken;
       for (const progress of [0, 50, 100]) {
@@ -78,7 +78,7 @@ export function registerPlainTools(server: McpServer, changes: Changes): void {
   );
   server.registerTool(
     "test_reconnection",
-    { description: "Ends its stream before the answer, which comes to who comes back", inputSchema: none },
+    { description: "Ends its stream before the response, which a client gets when it reconnects", inputSchema: none },
     async (_, { http }) => {
       http?.closeSSE?.();
       await sleep(2 * stepMs);
@@ -88,7 +88,7 @@ export function registerPlainTools(server: McpServer, changes: Changes): void {
 
   server.registerTool(
     "test_streaming_elicitation",
-    { description: "Tells of progress before it answers", inputSchema: none },
+    { description: "Reports progress before its result", inputSchema: none },
     async (_, { mcpReq }) => {
       const progressToken = mcpReq._meta?.progressToken ?? "none";
       await mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress: 50, total: 100 } });

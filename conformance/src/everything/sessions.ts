@@ -9,7 +9,7 @@ export interface LegacySessions {
   handle(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void>;
 }
 
-/** What clients are told to wait before they come back for a stream, in milliseconds. */
+/** The retry time that clients get for a stream, in milliseconds. */
 const retryInterval = 500;
 
 export function createLegacySessions(make: () => McpServer): LegacySessions {
