@@ -100,7 +100,7 @@ describe("a server that responds wrongly", () => {
       silence: "CALL_TIMEOUT",
       "half a response": "CALL_TIMEOUT",
     });
-    expect(messages.html).toContain('a page in HTML, titled "Sign in"');
+    expect(messages.html).toContain('an HTML page, titled "Sign in"');
     // What nobody waits for has no connection; those that were given back may be kept for a while.
     await until(() => expect(server.sockets.size).toBeLessThanOrEqual(2));
   });

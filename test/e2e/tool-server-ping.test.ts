@@ -67,7 +67,7 @@ test("[TS-DIAG-1] --debug shows the headers without their values, the runs of th
     "api: sends X-API-Key: [redacted] (API_KEY); Authorization: Bearer [redacted] (helper); X-Signature: [redacted] (helper)",
   );
   expect(stderr).toMatch(/Ran the helper( in the sandbox)? to obtain headers: exit code 0 after/);
-  expect(stderr).toMatch(/The server answered 401; asking once more/);
+  expect(stderr).toMatch(/The server returned 401; retrying/);
   expect(stderr).toMatch(/Ran the helper again( in the sandbox)? because the server rejected its headers/);
   expect(stderr).toMatch(/failed: The server "api" refused the request/);
   expect(stderr).not.toMatch(/wrong-token|s1gnature|k3y-of/);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { OAuthContext } from "./auth/oauth/oauth-context.js";
 import { parsePastedRedirect } from "./auth/oauth/sign-in/authorization-code.js";
-import { tooSilent } from "./connection/call-failure.js";
+import { noResponse } from "./connection/call-failure.js";
 import { tooLong } from "./connection/call-limit.js";
 import { connectionOver } from "./connection/transports/transport-life.js";
 import { ToolServerError } from "./errors.js";
@@ -40,7 +40,7 @@ const lost = new ToolServerError("CONNECTION_LOST", { problem: "It ended its str
 const context = { server: "notes", secrets: createSecretRegistry() } as unknown as OAuthContext;
 
 test.each([
-  ["connection: a silent server", () => tooSilent("notes", "tools/call", 1000, "It wrote a log."), "Allow more time"],
+  ["connection: a silent server", () => noResponse("notes", "tools/call", 1000, "It wrote a log."), "Allow more time"],
   ["connection: a long call", () => tooLong("tools/call", "notes", 1000), "Allow more time"],
   ["transports: a call after the end", () => connectionOver("notes", undefined, false), "Connect again"],
   ["transports: the failure that ended it", () => connectionOver("notes", lost, false), "Connect again"],

@@ -9,8 +9,8 @@ export { decodeHeaderText, encodeHeaderText } from "./config/headers.js";
 export { usesOAuth } from "./config/variable-uses.js";
 export { createNetworkLink } from "./connection/bridge/network-link.js";
 export { createPipeTransport } from "./connection/bridge/pipe-transport.js";
-export { relay as forwardStdio } from "./connection/bridge/relay.js";
-export { tooSilent } from "./connection/call-failure.js";
+export { pumpMessages as forwardStdio } from "./connection/bridge/pump-messages.js";
+export { noResponse } from "./connection/call-failure.js";
 export { redactValue } from "./connection/connection-failures.js";
 export { Call, type CallOutcome, type CallRequest } from "./connection/rpc/call.js";
 export {

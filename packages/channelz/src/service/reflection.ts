@@ -76,7 +76,7 @@ function reflect(index: FileIndex, request: ServerReflectionRequest): ServerRefl
 function answer(index: FileIndex, request: ServerReflectionRequest["messageRequest"]): Answer {
   switch (request.case) {
     case "listServices":
-      return answerOf("listServicesResponse", { service: index.services.map((name) => ({ name })) });
+      return responseOf("listServicesResponse", { service: index.services.map((name) => ({ name })) });
     case "fileByFilename":
       return answerWithFile(index.byName.get(request.value), `the file ${request.value}`);
     case "fileContainingSymbol":
@@ -90,10 +90,10 @@ function answer(index: FileIndex, request: ServerReflectionRequest["messageReque
       const file = index.bySymbol.get(request.value);
       if (file === undefined) return notFound(`the type ${request.value}`);
       const extensionNumber = [...(index.extensions.get(request.value)?.keys() ?? [])];
-      return answerOf("allExtensionNumbersResponse", { baseTypeName: request.value, extensionNumber });
+      return responseOf("allExtensionNumbersResponse", { baseTypeName: request.value, extensionNumber });
     }
     case undefined:
-      return answerOf("errorResponse", {
+      return responseOf("errorResponse", {
         errorCode: Code.InvalidArgument,
         errorMessage: "The request asks for nothing. Set one of the members of message_request.",
       });
@@ -102,20 +102,20 @@ function answer(index: FileIndex, request: ServerReflectionRequest["messageReque
 
 function answerWithFile(file: DescFile | undefined, what: string): Answer {
   if (file === undefined) return notFound(what);
-  return answerOf("fileDescriptorResponse", {
+  return responseOf("fileDescriptorResponse", {
     fileDescriptorProto: withDependencies([file]).map((one) => toBinary(FileDescriptorProtoSchema, one.proto)),
   });
 }
 
 function notFound(what: string): Answer {
-  return answerOf("errorResponse", { errorCode: Code.NotFound, errorMessage: `This server does not know ${what}.` });
+  return responseOf("errorResponse", { errorCode: Code.NotFound, errorMessage: `This server does not know ${what}.` });
 }
 
 type AnswerInit = NonNullable<
   NonNullable<Parameters<typeof create<typeof ServerReflectionResponseSchema>>[1]>["messageResponse"]
 >;
 
-function answerOf<C extends AnswerInit["case"]>(name: C, value: Extract<AnswerInit, { case?: C }>["value"]): Answer {
+function responseOf<C extends AnswerInit["case"]>(name: C, value: Extract<AnswerInit, { case?: C }>["value"]): Answer {
   const init = { case: name, value } as AnswerInit;
   return create(ServerReflectionResponseSchema, { messageResponse: init }).messageResponse;
 }

@@ -1,5 +1,5 @@
 import { type Clock, ToolServerError } from "@wirescope/tool-server";
-import { describeDuration, RpcError, rpcCodes, tooSilent } from "@wirescope/tool-server/internal";
+import { describeDuration, noResponse, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import type { GatewayLimits } from "../limits.js";
 import { createRates } from "../rates.js";
@@ -50,7 +50,7 @@ export function createServerCalls({ server, limits, clock }: ServerCallsOptions)
       const now = clock.now();
       for (const call of all) {
         const isSilent = call.openQuestions === 0 && now - call.activeAt >= limits.callIdleMs;
-        if (isSilent) call.cancel(tooSilent(server, call.method, limits.callIdleMs));
+        if (isSilent) call.cancel(noResponse(server, call.method, limits.callIdleMs));
       }
     },
     drain(why) {

@@ -31,10 +31,10 @@ function ask(options: RequestOptions = {}): ClientRequest {
 async function exchange(options?: RequestOptions, body?: string): Promise<IncomingMessage | undefined> {
   const asked = ask(options);
   asked.end(body);
-  return answerOf(asked);
+  return responseOf(asked);
 }
 
-async function answerOf(asked: ClientRequest): Promise<IncomingMessage | undefined> {
+async function responseOf(asked: ClientRequest): Promise<IncomingMessage | undefined> {
   const response = await new Promise<IncomingMessage | undefined>((resolve) => {
     asked.on("response", resolve);
     asked.on("close", () => resolve(undefined));
@@ -96,7 +96,7 @@ describe("the counters of both ends", () => {
     await exchange(post, "question");
     const asked = ask();
     asked.end(() => {});
-    await answerOf(asked);
+    await responseOf(asked);
     await (await Probe.of(registry)).expect(allWell(2, 1, 2));
   });
 
@@ -126,7 +126,7 @@ describe("the counters of both ends", () => {
     const asked = ask({ ...post, headers: type });
     asked.write(envelope(0, "q").toString("latin1"), "latin1");
     asked.end(envelope(0, "another"));
-    await answerOf(asked);
+    await responseOf(asked);
     await (await Probe.of(registry)).expect(allWell(1, 2, 3));
   });
 

@@ -54,7 +54,7 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
   }
   switch (error.code) {
     case SdkErrorCode.RequestTimeout:
-      return tooSilent(server, method, idleTimeoutMs, circumstances.strays);
+      return noResponse(server, method, idleTimeoutMs, circumstances.strays);
     case SdkErrorCode.ConnectionClosed:
     case SdkErrorCode.NotConnected:
     case SdkErrorCode.SendFailed:
@@ -77,7 +77,7 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
 }
 
 /** That a server was silent for too long during a call; `strays` is what it said in place of a response. */
-export function tooSilent(server: string, method: string, idleTimeoutMs: number, strays = ""): ToolServerError {
+export function noResponse(server: string, method: string, idleTimeoutMs: number, strays = ""): ToolServerError {
   const who = `The server ${JSON.stringify(server)}`;
   const parts = {
     problem: `${who} neither responded to ${method} nor reported progress for ${describeDuration(idleTimeoutMs)}. The call was cancelled.`,

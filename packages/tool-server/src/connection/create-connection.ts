@@ -6,7 +6,7 @@ import type { ConnectionInfo, TransportInfo } from "../connection-info.js";
 import type { Reporter } from "../diagnostics.js";
 import { publish, publisherOf } from "../diagnostics.js";
 import type { ToolServerError } from "../errors.js";
-import { callFailure, tooSilent } from "./call-failure.js";
+import { callFailure, noResponse } from "./call-failure.js";
 import { afterSilence, timerMs, tooLong } from "./call-limit.js";
 import { type ClientSession, openSession, type ServerDescription } from "./client-session.js";
 import type { ClientSettings } from "./client-settings.js";
@@ -175,7 +175,7 @@ export function createConnection(options: ConnectionOptions): Connection {
         const wait = (): void => {
           stopIdle();
           stopIdle = afterSilence({ timeoutMs, isPersonAsked, clock }, () =>
-            own.cancel(tooSilent(info.name, method, timeoutMs, session.transport.strays?.())),
+            own.cancel(noResponse(info.name, method, timeoutMs, session.transport.strays?.())),
           );
         };
         wait();

@@ -29,7 +29,11 @@ async function newLock(owner?: LockOwner | string): Promise<string> {
 }
 
 /** Lets the clock go on in small steps, each time until somebody waits for it again. */
-async function goOn(clock: FakeClock, byMs: number, isOver: () => boolean = () => false): Promise<void> {
+async function followRedirectOrRetry(
+  clock: FakeClock,
+  byMs: number,
+  isOver: () => boolean = () => false,
+): Promise<void> {
   for (let gone = 0; gone < byMs && !isOver(); gone += 100) {
     clock.advance(100);
     await vi.waitFor(() => expect(clock.waiting > 0 || isOver()).toBe(true), patience);
@@ -79,7 +83,7 @@ describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
     const controller = new AbortController();
     const taking = acquireLockFile(path, { lost, signal: controller.signal, clock }).catch((error: unknown) => error);
     await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
-    await goOn(clock, 3_000);
+    await followRedirectOrRetry(clock, 3_000);
     expect(await ownerAt(path)).toEqual(owner);
     controller.abort("enough");
     expect(await taking).toBe("enough");
@@ -120,9 +124,9 @@ describe("an owner that cannot be looked up", () => {
       held = lock;
     });
     await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
-    await goOn(clock, silenceMs - 1_000);
+    await followRedirectOrRetry(clock, silenceMs - 1_000);
     expect(held).toBeUndefined();
-    await goOn(clock, 2_000, () => held !== undefined);
+    await followRedirectOrRetry(clock, 2_000, () => held !== undefined);
     await taking;
     await held?.release();
   });
@@ -136,7 +140,7 @@ describe("an owner that cannot be looked up", () => {
     await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
     for (let beat = 1; beat <= 8; beat += 1) {
       await utimes(path, beat, beat);
-      await goOn(clock, silenceMs - 5_000);
+      await followRedirectOrRetry(clock, silenceMs - 5_000);
     }
     controller.abort(reason);
     expect(await taking).toBe(reason);

@@ -51,7 +51,7 @@ function createCheckedClient(
   return { http, published, signal };
 }
 
-const answerOf = (body: string, ...headers: string[]): string =>
+const responseOf = (body: string, ...headers: string[]): string =>
   `${["HTTP/1.1 200 OK", `Content-Length: ${body.length}`, ...headers].join("\r\n")}\r\n\r\n${body}`;
 
 const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -68,7 +68,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 describe("what a server says after its response", () => {
   test("[TS-D-HTTP-5] in the same piece reaches nobody, and the next request has another connection", async () => {
     const server = await startAnswering((socket, number) =>
-      socket.write(number === 1 ? answerOf("one") + answerOf("injected") : answerOf("two")),
+      socket.write(number === 1 ? responseOf("one") + responseOf("injected") : responseOf("two")),
     );
     const { http, published, signal } = createCheckedClient([server]);
     expect(await ask(http, get(server.url, { signal }))).toBe("one");
@@ -77,16 +77,16 @@ describe("what a server says after its response", () => {
   });
 
   test("[TS-D-HTTP-5] while nobody asks ends the connection, and reaches nobody", async () => {
-    const server = await startAnswering((socket, number) => socket.write(answerOf(`${number}`)));
+    const server = await startAnswering((socket, number) => socket.write(responseOf(`${number}`)));
     const { http, published } = createCheckedClient([server]);
     expect(await ask(http, get(server.url))).toBe("1");
-    for (const socket of server.sockets) socket.write(answerOf("injected"));
+    for (const socket of server.sockets) socket.write(responseOf("injected"));
     await vi.waitFor(() => expect(published.reasons).toEqual(["The server sent an unsolicited response."]), waiting);
     expect(await ask(http, get(server.url))).toBe("2");
   });
 
   test.each([
-    ["another response", "data", (socket: Socket) => socket.write(answerOf("injected"))],
+    ["another response", "data", (socket: Socket) => socket.write(responseOf("injected"))],
     ["that it is too late", "data", (socket: Socket) => socket.end("HTTP/1.1 408 Request Timeout\r\n\r\n")],
     ["no more", "end", (socket: Socket) => socket.end()],
   ])(
@@ -95,7 +95,7 @@ describe("what a server says after its response", () => {
       const requests: string[] = [];
       const server = await startAnswering((socket, number, _index, request) => {
         requests.push(`${number} ${request.slice(0, 9)}`);
-        socket.write(answerOf(`${number}`));
+        socket.write(responseOf(`${number}`));
       });
       const { http, published, signal } = createCheckedClient([server]);
       const send = (): Promise<HttpResponse> => http.send(post(server.url, "", { signal }));
@@ -122,8 +122,8 @@ describe("what a server says after its response", () => {
     const server = await startAnswering((socket, number) => {
       if (number === 1) late.push(socket);
       else {
-        for (const socket of late) socket.write(answerOf("late"));
-        socket.write(answerOf("right"));
+        for (const socket of late) socket.write(responseOf("late"));
+        socket.write(responseOf("right"));
       }
     });
     const { http, published } = createCheckedClient([server]);
@@ -140,7 +140,7 @@ describe("what a server says after its response", () => {
 
 describe("a server that ends the connection", () => {
   test("right with its response, without a word, loses no request", async () => {
-    const server = await startAnswering((socket, number) => socket.end(answerOf(`${number}`)));
+    const server = await startAnswering((socket, number) => socket.end(responseOf(`${number}`)));
     const { http, published } = createCheckedClient([server]);
     for (let round = 1; round <= 20; round += 1) {
       expect(await ask(http, post(server.url, "x"))).toBe(`${round}`);
@@ -189,7 +189,7 @@ describe("a server that says how long it keeps a connection", () => {
     ["timeout=-1", 1],
     ["nonsense", 1],
   ])("as %s is asked again on %i", async (value, connections) => {
-    const server = await startAnswering((socket) => socket.write(answerOf("x", `Keep-Alive: ${value}`)));
+    const server = await startAnswering((socket) => socket.write(responseOf("x", `Keep-Alive: ${value}`)));
     const { http } = createCheckedClient([server]);
     expect([await ask(http, get(server.url)), await ask(http, get(server.url))]).toEqual(["x", "x"]);
     expect(server.connections).toBe(connections);
@@ -201,9 +201,9 @@ describe("a request", () => {
 
   test("that is answered before it was read has its response, and the connection is not used again", async () => {
     const server = await startRawServer((socket, number) => {
-      if (number > 1) return socket.once("data", () => socket.write(answerOf("second")));
+      if (number > 1) return socket.once("data", () => socket.write(responseOf("second")));
       // One byte is enough for it.
-      return socket.once("readable", () => socket.write(answerOf("too much")));
+      return socket.once("readable", () => socket.write(responseOf("too much")));
     });
     const { http, published } = createCheckedClient([server]);
     expect(await ask(http, post(server.url, large))).toBe("too much");
@@ -325,7 +325,7 @@ test("a byte in each packet is a response like others, and the connection is use
 test("a reader that is slow leaves the connection as it was, for many requests after it", async () => {
   const size = 1024 * 1024;
   const server = await startAnswering((socket, _, index) =>
-    socket.write(answerOf(index % 2 === 0 ? "x".repeat(size) : "y")),
+    socket.write(responseOf(index % 2 === 0 ? "x".repeat(size) : "y")),
   );
   const { http, published } = createCheckedClient([server]);
   for (let round = 0; round < 4; round += 1) {

@@ -11,12 +11,12 @@ import { createTestClient, post } from "./http-client.test.helper.js";
 
 /** What a server does with a request, whose response is to be `body`. */
 const manners: Readonly<Record<string, (socket: Socket, body: string) => unknown>> = {
-  plain: (socket, body) => socket.write(answerOf(body)),
+  plain: (socket, body) => socket.write(responseOf(body)),
   chunked: (socket, body) => socket.write(chunkedOf(body)),
-  announced: (socket, body) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${answerOf(body)}`),
+  announced: (socket, body) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${responseOf(body)}`),
   late: async (socket, body) => {
     await turns(3);
-    socket.write(answerOf(body));
+    socket.write(responseOf(body));
   },
   dripping: async (socket, body) => {
     for (const character of chunkedOf(body)) {
@@ -24,20 +24,20 @@ const manners: Readonly<Record<string, (socket: Socket, body: string) => unknown
       await turns(1);
     }
   },
-  large: (socket, body) => socket.write(answerOf(body.padEnd(200_000, "."))),
-  twice: (socket, body) => socket.write(answerOf(body) + answerOf("injected")),
-  overlong: (socket, body) => socket.write(`${answerOf(body)}\r\n`),
-  ending: (socket, body) => socket.end(answerOf(body)),
+  large: (socket, body) => socket.write(responseOf(body.padEnd(200_000, "."))),
+  twice: (socket, body) => socket.write(responseOf(body) + responseOf("injected")),
+  overlong: (socket, body) => socket.write(`${responseOf(body)}\r\n`),
+  ending: (socket, body) => socket.end(responseOf(body)),
   closing: (socket, body) => socket.end(`HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n${body}`),
-  untimely: (socket, body) => socket.write(answerOf(body).replace("\r\n", "\r\nKeep-Alive: timeout=0\r\n")),
-  broken: (socket, body) => socket.end(answerOf(body).slice(0, -1)),
+  untimely: (socket, body) => socket.write(responseOf(body).replace("\r\n", "\r\nKeep-Alive: timeout=0\r\n")),
+  broken: (socket, body) => socket.end(responseOf(body).slice(0, -1)),
   nonsense: (socket) => socket.write("injected\r\n\r\n"),
   // What is secured cannot be reset from here.
   reset: (socket) => (socket instanceof TLSSocket ? socket.destroy() : socket.resetAndDestroy()),
   silent: (socket) => socket.end(),
 };
 
-const answerOf = (body: string): string => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+const responseOf = (body: string): string => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 const chunkedOf = (body: string): string =>
   `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
 

@@ -11,7 +11,7 @@ import {
 } from "./hostile-http-server.test.helper.js";
 import { createTestClient, get } from "./http-client.test.helper.js";
 
-const answerOf = (body: string): string => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+const responseOf = (body: string): string => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 const established = "HTTP/1.1 200 Connection established\r\n\r\n";
 const trusted = { tls: { ca: certificate("ca") } } as const;
 
@@ -101,7 +101,7 @@ describe("bytes that come together with the word of a proxy", () => {
   const url = new URL("http://notes.test/mcp");
 
   test("reach nobody if a server responds before it was asked", async () => {
-    const whole = answerOf("hello");
+    const whole = responseOf("hello");
     for (const cut of [1, 20, whole.length]) {
       const proxy = await startScriptedProxy(established + whole.slice(0, cut), whole.slice(cut));
       const { http, published } = createTestClient({ variables: { HTTP_PROXY: `http://localhost:${proxy.port}` } });
@@ -122,7 +122,7 @@ describe("bytes that come together with the word of a proxy", () => {
   });
 
   test("are no TLS where they are none", async () => {
-    const proxy = await startScriptedProxy(established + answerOf("hello"), "");
+    const proxy = await startScriptedProxy(established + responseOf("hello"), "");
     const { http } = createTestClient({ variables: { HTTPS_PROXY: `http://localhost:${proxy.port}` } });
     const failure = await failureOf(http.send(get(new URL("https://notes.test/mcp"))));
     expect(failure).toMatchObject({ code: "SERVER_UNREACHABLE" });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createLastLines, tellingLines } from "./process-output.js";
+import { createLastLines, significantLines } from "./process-output.js";
 
 const asIs = (text: string): string => text;
 
@@ -37,8 +37,8 @@ test("no part of a secret is told, wherever the output is cut", () => {
 
 describe("of what a process wrote last", () => {
   test("the last lines are told", () => {
-    expect(tellingLines(["one", "two", "three"], 2)).toEqual(["two", "three"]);
-    expect(tellingLines([], 2)).toEqual([]);
+    expect(significantLines(["one", "two", "three"], 2)).toEqual(["two", "three"]);
+    expect(significantLines([], 2)).toEqual([]);
   });
 
   test("what is wrong is told where a stack follows it, as Node writes it", () => {
@@ -54,7 +54,7 @@ describe("of what a process wrote last", () => {
       "}",
       "Node.js v20.20.2",
     ];
-    expect(tellingLines(lines, 3)).toEqual([
+    expect(significantLines(lines, 3)).toEqual([
       "Error: Cannot find module '/srv/plugin/server.js'",
       "  code: 'MODULE_NOT_FOUND',",
       "  requireStack: []",
@@ -68,11 +68,11 @@ describe("of what a process wrote last", () => {
       "    import nothing",
       "ModuleNotFoundError: No module named 'nothing'",
     ];
-    expect(tellingLines(lines, 2)).toEqual(lines.slice(-2));
+    expect(significantLines(lines, 2)).toEqual(lines.slice(-2));
   });
 
   test("a frame of a stack that names an error is not taken for one", () => {
     const lines = ["    at new ConfigError (config.js:10:5)", "    at main (index.js:3:1)", "done"];
-    expect(tellingLines(lines, 1)).toEqual(["done"]);
+    expect(significantLines(lines, 1)).toEqual(["done"]);
   });
 });

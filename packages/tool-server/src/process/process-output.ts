@@ -76,7 +76,7 @@ const stackFrame = /^\s*at\s/;
  * The last lines of an output, at most so many. Where they say nothing of an error and an earlier one does, it is that and what
  * follows it, without the frames of a stack: Node says what is wrong first, and where at length.
  */
-export function tellingLines(lines: readonly string[], most: number): readonly string[] {
+export function significantLines(lines: readonly string[], most: number): readonly string[] {
   const last = lines.slice(-most);
   if (last.some((line) => complaint.test(line))) return last;
   const at = lines.findLastIndex((line) => complaint.test(line));

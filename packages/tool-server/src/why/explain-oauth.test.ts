@@ -2,7 +2,7 @@ import type { Quirk } from "@wirescope/quirks";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createOAuthWorld, type OAuthWorld } from "../auth/oauth/oauth-world.test.helper.js";
 import { vaultKeyOf } from "../auth/oauth/session/session-options.js";
-import { answerJson } from "../connection/transports/streamable-http.test.helper.js";
+import { respondJson } from "../connection/transports/streamable-http.test.helper.js";
 import { channels, type TraceEvent } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
 import { startHostileServer } from "../http/hostile-http-server.test.helper.js";
@@ -85,7 +85,7 @@ describe("an entry with a static token", () => {
       if (isMetadata && isPublished) {
         const { origin } = new URL(`http://${headers.host}`);
         const authorization_servers = [world.authorization.issuer];
-        answerJson(response, JSON.stringify({ resource: `${origin}/mcp`, authorization_servers }));
+        respondJson(response, JSON.stringify({ resource: `${origin}/mcp`, authorization_servers }));
       } else if (url.startsWith("/.well-known/")) response.writeHead(404).end();
       else if (headers.authorization !== "Bearer a-token-of-mine") response.writeHead(401).end();
     });
@@ -157,7 +157,7 @@ describe("a sign-in", () => {
     const tool = await startToolServer(({ url, headers }, response) => {
       const token = headers.authorization?.replace("Bearer ", "") ?? "";
       if (url.startsWith("/.well-known/oauth-protected-resource")) {
-        answerJson(
+        respondJson(
           response,
           JSON.stringify({ resource: tool.url, authorization_servers: [world.authorization.issuer] }),
         );
@@ -296,7 +296,7 @@ describe("an authorization server", () => {
   test("whose metadata lacks what a sign-in needs is reported", async () => {
     const world = await createOAuthWorld();
     const other = await startHostileServer((_, response) =>
-      answerJson(response, JSON.stringify({ issuer: other.url.origin })),
+      respondJson(response, JSON.stringify({ issuer: other.url.origin })),
     );
     world.tool.authorizationServers = [other.url.origin];
     const explained = await explainWorld(world);

@@ -2,10 +2,10 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocketServer } from "ws";
 import {
-  answerJson,
   hold,
   initializeResult,
   type McpHandler,
+  respondJson,
   resultOf,
 } from "../connection/transports/streamable-http.test.helper.js";
 import { type SeenRequest, startHostileServer } from "../http/hostile-http-server.test.helper.js";
@@ -86,7 +86,7 @@ describe("a response", () => {
   test("with an unknown protocol version is reported", async () => {
     const server = await startToolServer(({ message }, response) => {
       if (message.method !== "initialize") return;
-      answerJson(response, resultOf(message, { ...initializeResult, protocolVersion: "1999-01-01" }));
+      respondJson(response, resultOf(message, { ...initializeResult, protocolVersion: "1999-01-01" }));
     });
     const explained = await explainEntry(http(server.url));
     expect(firstOf(explained)).toMatchObject({ code: "version-unsupported" });
@@ -96,8 +96,8 @@ describe("a response", () => {
   test("to tools/list that violates the protocol is reported after a successful handshake", async () => {
     const server = await startToolServer(({ message }, response) => {
       const tools = { ...initializeResult, capabilities: { tools: {} } };
-      if (message.method === "initialize") answerJson(response, resultOf(message, tools));
-      if (message.method === "tools/list") answerJson(response, resultOf(message, { tools: "none" }));
+      if (message.method === "initialize") respondJson(response, resultOf(message, tools));
+      if (message.method === "tools/list") respondJson(response, resultOf(message, { tools: "none" }));
     });
     const explained = await explainEntry(http(server.url));
     expect(firstOf(explained)).toMatchObject({ code: "response-invalid", evidence: ["The handshake succeeded."] });
@@ -107,7 +107,7 @@ describe("a response", () => {
     const server = await startToolServer(({ message }, response) => {
       if (message.method !== "initialize") return;
       const error = { code: -32_001, message: "Unauthorized: invalid API key" };
-      answerJson(response, JSON.stringify({ jsonrpc: "2.0", id: message.id, error }));
+      respondJson(response, JSON.stringify({ jsonrpc: "2.0", id: message.id, error }));
     });
     expect(firstOf(await explainEntry(http(server.url))).code).toBe("token-refused");
   });
@@ -218,7 +218,7 @@ test("a walk that times out ends and says so", async () => {
 test("[TS-D-WHY-4] a working server gets nothing but the handshake and tools/list", async () => {
   const server = await startToolServer(({ message }, response) => {
     const tools = { ...initializeResult, capabilities: { tools: {} } };
-    if (message.method === "initialize") answerJson(response, resultOf(message, tools));
+    if (message.method === "initialize") respondJson(response, resultOf(message, tools));
   });
   const explained = await explainEntry(http(server.url));
   expect(explained.isWell).toBe(true);

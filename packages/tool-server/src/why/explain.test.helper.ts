@@ -2,8 +2,8 @@ import type { Cause } from "../causes/cause.js";
 import type { CauseCode } from "../causes/cause-table.js";
 import { parseConfiguration } from "../config/parse-configuration.js";
 import {
-  answerJson,
   type McpHandler,
+  respondJson,
   resultOf,
   serveWell,
 } from "../connection/transports/streamable-http.test.helper.js";
@@ -48,7 +48,7 @@ export function startToolServer(over: McpHandler = () => {}, options: HostileOpt
   const serve = serveWell((request, response, index) => {
     over(request, response, index);
     if (response.headersSent || request.message.method !== "tools/list") return;
-    answerJson(response, resultOf(request.message, { tools: [] }));
+    respondJson(response, resultOf(request.message, { tools: [] }));
   });
   return startHostileServer((request, response, index) => {
     const message = request.body === "" ? {} : JSON.parse(request.body);

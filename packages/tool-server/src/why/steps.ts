@@ -1,7 +1,7 @@
 import { describeResponse } from "../causes/refusal-evidence.js";
 import type { CredentialKind } from "../connection-info.js";
 import { isoTime } from "../duration.js";
-import { tellingLines } from "../process/process-output.js";
+import { significantLines } from "../process/process-output.js";
 import type { AttemptEvidence, NetworkEvidence, OAuthEvidence, ServerEvidence, WalkEvidence } from "./evidence.js";
 import type { CheckOutcome, Step, StepName } from "./explanation.js";
 
@@ -56,7 +56,7 @@ function childSteps({ child, attempt }: WalkEvidence): Step[] {
   const isFound = path !== undefined;
   const failure = attempt?.failure;
   const isRunning = isFound && notStarted === undefined && exit === undefined;
-  const output = tellingLines(stderr, 3).map((line) => `stderr: ${line}`);
+  const output = significantLines(stderr, 3).map((line) => `stderr: ${line}`);
   const strayLine = stray === undefined ? undefined : `Not a message, on standard output: ${stray}`;
   return [
     step("command", isFound ? "ok" : "failed", found),

@@ -44,7 +44,7 @@ describe("[TS-MTLS-3] a bridge performs mutual TLS with the certificate and key 
     [
       "with one that the server does not trust",
       { ...clientTls, certificate: certificate("other-client"), key: certificate("other-client-key") },
-      /does not accept the client certificate.*--cert and --key/,
+      /rejects the client certificate.*--cert and --key/,
     ],
     [
       "to a server whose authority is not trusted",
@@ -103,7 +103,7 @@ describe("[TS-D-BRIDGE-1] every request is answered", () => {
       return true;
     });
     const { error } = await startBridge(server.url).ask("initialize");
-    expect(error?.message).toContain('a page in HTML, titled "Sign in"');
+    expect(error?.message).toContain('an HTML page, titled "Sign in"');
   });
 
   test("over a new session where the server forgot the old one, which begins as the client began it", async () => {

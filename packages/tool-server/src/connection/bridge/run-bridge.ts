@@ -1,32 +1,32 @@
 import type { Readable, Writable } from "node:stream";
 import { defaultLimits } from "../transports/transport.js";
 import { createNetworkLink, type NetworkLinkOptions } from "./network-link.js";
-import { relay } from "./relay.js";
+import { pumpMessages } from "./pump-messages.js";
 
 export interface BridgeOptions extends NetworkLinkOptions {
   readonly input: Readable;
   readonly output: Writable;
-  /** Told of what goes wrong without ending the bridge. */
+  /** Reports problems that do not end the bridge. */
   readonly onProblem: (text: string) => void;
 }
 
 /**
- * A stdio server that is another one, behind TLS with a client certificate: what an entry has no fields for, its `command`
- * does. Nothing is connected to before the first message; each request that fails on the way is answered with an error. Resolves
- * when the client is gone. Rejects with CREDENTIAL_UNUSABLE, CREDENTIAL_CONFLICT or MESSAGE_TOO_LARGE.
+ * Runs a stdio server that proxies to a remote server with a client certificate, for which an entry has no fields. It connects
+ * with the first message; a request that cannot be forwarded gets an error response. Resolves when the client is gone. Rejects
+ * with CREDENTIAL_UNUSABLE, CREDENTIAL_CONFLICT or MESSAGE_TOO_LARGE.
  */
 export async function runBridge(options: BridgeOptions): Promise<void> {
   const { url, input, output } = options;
   const link = createNetworkLink(options);
   const { redact } = link;
   try {
-    await relay({
+    await pumpMessages({
       openTransport: link.openTransport,
       input,
       output,
       messageBytes: options.limits?.messageBytes ?? defaultLimits.messageBytes,
       redact,
-      // With TLS 1.3 a server judges the certificate after the handshake, and not every one says why it ends then.
+      // With TLS 1.3 a server checks the certificate after the handshake, and not every server says why it closes then.
       hint: url.protocol === "https:" || url.protocol === "wss:" ? certificateHint : "",
       onProblem: (text) => options.onProblem(redact(text)),
     });
@@ -36,4 +36,4 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
 }
 
 const certificateHint =
-  "A server that does not accept the client certificate, or misses one, may end the connection like this: check --cert and --key.";
+  "A server that rejects the client certificate, or requires one, may close the connection like this: check --cert and --key.";

@@ -35,7 +35,7 @@ test("[TS-D-CONN-2] a handshake that gets text in place of a response says so", 
   await expect(connection.connect()).rejects.toMatchObject({
     code: "CALL_TIMEOUT",
     message: expect.stringContaining(
-      `It never answered, but wrote text that is no message of the protocol to its standard output, beginning with "Listening on port 3000". ${advice} `,
+      `It never responded, but wrote text that is not a protocol message to its standard output, starting with "Listening on port 3000". ${advice} `,
     ),
   });
 });
@@ -55,7 +55,7 @@ test("[TS-D-CONN-2] so does a call", async () => {
     code: "CALL_TIMEOUT",
     message:
       'The server "notes" neither responded to tools/call nor reported progress for 2 s. The call was cancelled. ' +
-      'Since its last message it wrote text that is no message of the protocol to its standard output, beginning with "{ rows: [ 1, 2 ] }". ' +
+      'Since its last message it wrote text that is not a protocol message to its standard output, starting with "{ rows: [ 1, 2 ] }". ' +
       `${advice} Allow more time, or look at what the server does.`,
   });
 });

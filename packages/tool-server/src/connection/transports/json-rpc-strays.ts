@@ -1,23 +1,23 @@
 import { quotedWords } from "../../printable-text.js";
 import type { TransportContext } from "./transport.js";
 
-/** How much of a text is looked at, in characters: more than any secret is long. */
-const lookedAt = 64 * 1024;
-const toldLength = 200;
+/** How many characters of a text are redacted: longer than any secret. */
+const maxRedacted = 64 * 1024;
+const maxQuoted = 200;
 
-/** Text from a server that is no message of the protocol: a log on standard output, a greeting. */
+/** Text from a server that is not a protocol message: a log line on standard output, a banner. */
 export interface JsonRpcStrays {
-  /** Takes note of one. False where more came in a row than one message may be large: then this is no tool server. */
+  /** Records one. False if more arrived in a row than a message may contain: then this is not a tool server. */
   add(text: string): boolean;
-  /** A message came: what follows is counted anew. */
+  /** A message was received: starts counting again. */
   interrupt(): void;
-  /** The first that ever came, quoted, and what to do about it; undefined if none came. */
+  /** The first one, quoted, and the advice; undefined if there was none. */
   readonly earliest: string | undefined;
-  /** What strayed since the last message, as a sentence for a failure; empty where nothing did. */
+  /** Describes what was received since the last message, as a sentence for an error; empty if nothing was. */
   describe(): string;
 }
 
-/** Bears with what strays from a server, and tells of the first. `place` is where it came: `its standard output`. */
+/** Tolerates stray text from a server and reports the first. `place` is where it was written: `its standard output`. */
 export function createJsonRpcStrays(context: TransportContext, place: string, advice: string): JsonRpcStrays {
   const { info, secrets, report, limits } = context;
   let earliest: string | undefined;
@@ -34,11 +34,11 @@ export function createJsonRpcStrays(context: TransportContext, place: string, ad
       count += 1;
       length += text.length;
       if (count === 1) {
-        // Cut only after secrets are taken out, so that no part of one stays.
-        first = quotedWords(secrets.redact(text.slice(0, lookedAt)).trim(), toldLength);
+        // Truncated after redaction, so that no part of a secret remains.
+        first = quotedWords(secrets.redact(text.slice(0, maxRedacted)).trim(), maxQuoted);
         if (earliest === undefined) {
           earliest = `${first}. ${advice}`;
-          report(info, "warning", `The server wrote to ${place} what is no message of the protocol: ${earliest}`);
+          report(info, "warning", `The server wrote text to ${place} that is not a protocol message: ${earliest}`);
         }
       }
       return length <= limits.messageBytes;
@@ -50,9 +50,10 @@ export function createJsonRpcStrays(context: TransportContext, place: string, ad
     },
     describe() {
       if (count === 0) return "";
-      const when = hasSpoken ? "Since its last message it" : "It never answered, but";
-      const number = count === 1 ? "text that is" : `${count} texts that are`;
-      return `${when} wrote ${number} no message of the protocol to ${place}, beginning with ${first}. ${advice}`;
+      const when = hasSpoken ? "Since its last message it" : "It never responded, but";
+      const number =
+        count === 1 ? "text that is not a protocol message" : `${count} texts that are not protocol messages`;
+      return `${when} wrote ${number} to ${place}, starting with ${first}. ${advice}`;
     },
   };
 }

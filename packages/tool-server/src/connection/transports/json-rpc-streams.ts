@@ -3,8 +3,8 @@ import { publisherOf } from "../../diagnostics.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf, responseIdOf } from "../rpc/json-rpc.js";
 
 /**
- * Tells what passes over a socket that all requests share. Each request of ours begins a stream, which succeeds with its
- * response, and fails where it is cancelled or the socket ends.
+ * Publishes the traffic of a socket that all requests share. Each request of ours starts a stream, which succeeds with its
+ * response and fails if it is cancelled or the socket closes.
  */
 export interface JsonRpcStreams {
   /** A message is about to be written. */
@@ -12,7 +12,7 @@ export interface JsonRpcStreams {
   /** Messages were written. Default: one. */
   sent(messages?: number): void;
   received(message: RpcMessage): void;
-  /** The socket ended: no more responses come. */
+  /** The socket closed: all open streams fail. */
   end(): void;
 }
 

@@ -3,8 +3,8 @@ import type { ToolMessageExtra, ToolTransport } from "./transport.js";
 import { deliver } from "./transport-life.js";
 
 /**
- * Hands messages to whoever listens to a transport, in order, and each notification before what follows it: the SDK handles
- * one a moment later than it gets it, and would drop the progress of a call whose response came in the same breath.
+ * Delivers the messages of a transport in order, and completes each notification before the next message: the SDK handles a
+ * notification asynchronously, and would drop the progress of a call whose response arrives in the same read.
  */
 export function createDelivery(
   transport: ToolTransport,
@@ -15,7 +15,7 @@ export function createDelivery(
     deliver(transport, message, extra);
     if (!("method" in message) || "id" in message) return;
     isSettling = true;
-    // After all that its promises begin, and before the next event of the process.
+    // After all promise callbacks that it starts, and before the next I/O event.
     queueMicrotask(() => process.nextTick(settle));
   };
   const settle = (): void => {

@@ -13,7 +13,7 @@ import type { NetworkContext } from "./transport.js";
 /** A request that was refused with 401 or 403. */
 export interface RefusedRequest extends Pick<Refusal, "status" | "sent" | "attempt" | "signal"> {
   /** The headers of the response. */
-  readonly answered: ResponseHeaders;
+  readonly received: ResponseHeaders;
 }
 
 /** How many causes an error message contains; the details have them all. */
@@ -24,21 +24,21 @@ const maxCausesInMessage = 3;
  * of the credential. Rejects with the likeliest causes if it failed for good: with the code of the credential, otherwise
  * UNAUTHORIZED or FORBIDDEN.
  */
-async function settleRefusal(context: NetworkContext, request: RefusedRequest): Promise<void> {
+async function handleRefusal(context: NetworkContext, request: RefusedRequest): Promise<void> {
   const { server, url, info, credential, secrets, report, clock } = context;
-  const { status, sent, attempt, answered, signal } = request;
+  const { status, sent, attempt, received, signal } = request;
   const refusal: Refusal = {
     status,
     sent,
     attempt,
-    challenge: answered["www-authenticate"],
-    date: answered.date,
-    dpopNonce: answered["dpop-nonce"],
+    challenge: received["www-authenticate"],
+    date: received.date,
+    dpopNonce: received["dpop-nonce"],
     signal,
   };
   const decision = await credential.refused(refusal);
   if (decision.action === "retry") {
-    report(info, "warning", `The server answered ${status}; asking once more, with what the credential gives now.`);
+    report(info, "warning", `The server returned ${status}; retrying with new headers from the credential.`);
     return;
   }
   const redact = (text: string): string => secrets.redact(text);
@@ -74,20 +74,20 @@ export interface ResponseHead {
 
 /**
  * Asks with the headers that the credential gives, and once more where it has others after a refusal. Resolves with an
- * response that is no refusal. Rejects as `ask`, the credential and `settleRefusal` do.
+ * response that is no refusal. Rejects as `ask`, the credential and `handleRefusal` do.
  */
-export async function askWithCredential<Response extends ResponseHead>(
+export async function sendWithCredential<Response extends ResponseHead>(
   context: NetworkContext,
   ask: (headers: HeaderFields) => Promise<Response>,
   request: CredentialRequest,
 ): Promise<Response> {
   const sent = await context.credential.headers(request);
   const response = await ask(sent);
-  return isRefusal(response.status) ? askAgain(context, ask, request, { sent, response }) : response;
+  return isRefusal(response.status) ? retryRefused(context, ask, request, { sent, response }) : response;
 }
 
-/** Asks again after a refusal, as `askWithCredential` does. */
-export async function askAgain<Response extends ResponseHead>(
+/** Asks again after a refusal, as `sendWithCredential` does. */
+export async function retryRefused<Response extends ResponseHead>(
   context: NetworkContext,
   ask: (headers: HeaderFields) => Promise<Response>,
   request: CredentialRequest,
@@ -97,7 +97,7 @@ export async function askAgain<Response extends ResponseHead>(
   let { sent, response } = first;
   for (let attempt = 1; isRefusal(response.status); attempt += 1) {
     response.discard?.();
-    await settleRefusal(context, { status: response.status, sent, attempt, answered: response.headers, signal });
+    await handleRefusal(context, { status: response.status, sent, attempt, received: response.headers, signal });
     sent = await context.credential.headers(request);
     response = await ask(sent);
   }

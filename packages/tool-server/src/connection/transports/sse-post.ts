@@ -4,30 +4,36 @@ import type { HttpResponse } from "../../http/http-client.js";
 import { sendWithinOrigin } from "../../http/redirects.js";
 import { printableText } from "../../printable-text.js";
 import { parseUrl } from "../../url.js";
-import { askWithCredential } from "./refusal.js";
+import { sendWithCredential } from "./refusal.js";
 import type { NetworkContext } from "./transport.js";
 
 interface SsePost {
   readonly endpoint: URL;
   /** The message, as JSON. */
   readonly body: string;
-  /** Headers of the protocol. */
+  /** The protocol's headers. */
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** How long the server may take to say that it took it, in milliseconds. Default: for ever. */
+  /** The time limit for the server to accept the message, in milliseconds. Default: none. */
   readonly headersTimeoutMs?: number | undefined;
 }
 
-/** How much is read of what a server says to a message that it does not take. */
+/**
+ * The plain-text body with which servers made from the SDK's example reject an unknown session with 400. This transport has no
+ * code for it.
+ */
+const unknownSession = "No transport found for sessionId";
+
+/** How much of the response to a rejected message is read, in bytes. */
 const readBytes = 4096;
 
 /**
- * Posts a message; resolves when the server took it. Rejects with SESSION_LOST where the server does not know the session,
- * with SERVER_FAILED for another failure, with a refusal, and as the client of HTTP does.
+ * Posts a message; resolves when the server accepted it. Rejects with SESSION_LOST if the server does not know the session, with
+ * SERVER_FAILED for another failure, with UNAUTHORIZED or FORBIDDEN, and as the HTTP client does.
  */
 export async function postMessage(context: NetworkContext, post: SsePost): Promise<void> {
   const { endpoint, body, signal, headersTimeoutMs } = post;
-  const response = await askWithCredential(
+  const response = await sendWithCredential(
     context,
     (headers) =>
       sendWithinOrigin(
@@ -57,9 +63,8 @@ async function postFailure({ server, secrets }: NetworkContext, response: HttpRe
   const { status } = response;
   const text = await response.text(readBytes).catch(() => "");
   const subject = `The server ${JSON.stringify(server)}`;
-  // The examples of the SDK response 400 to a session that they do not know.
-  if (status === 404 || status === 410 || (status === 400 && /no transport found|\bsession/i.test(text))) {
-    const problem = `${subject} does not know the session any more (HTTP ${status}).`;
+  if (status === 404 || status === 410 || (status === 400 && text.startsWith(unknownSession))) {
+    const problem = `${subject} no longer knows the session (HTTP ${status}).`;
     return new ToolServerError(
       "SESSION_LOST",
       { problem, advice: "Connect again." },
@@ -69,7 +74,7 @@ async function postFailure({ server, secrets }: NetworkContext, response: HttpRe
   const words = printableText(secrets.redact(text).trim(), 200);
   const said = words === "" ? "" : `, saying: "${words}"`;
   const problem = `${subject} did not accept the message: it responded with ${status}${said}.`;
-  const parts = { problem, advice: "Look into the log of the server." };
+  const parts = { problem, advice: "Check the log of the server." };
   return new ToolServerError(status === 413 ? "MESSAGE_TOO_LARGE" : "SERVER_FAILED", parts, { details: { status } });
 }
 
@@ -82,7 +87,7 @@ export function parseEndpoint({ server, url, secrets }: NetworkContext, text: st
   const endpoint = parseUrl(text, url);
   if (endpoint === undefined) {
     const problem = `${subject} wants messages to be posted to what is not a url.`;
-    throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice: "Look into the server." });
+    throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice: "Check the server." });
   }
   if (endpoint.origin !== url.origin || endpoint.username !== "" || endpoint.password !== "") {
     const origin = endpoint.origin === "null" ? endpoint.protocol : endpoint.origin;

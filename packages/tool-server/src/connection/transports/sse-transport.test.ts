@@ -135,7 +135,7 @@ describe("the stream of events", () => {
     [405, "NOT_A_TOOL_SERVER"],
     [204, "NOT_A_TOOL_SERVER"],
     [502, "SERVER_FAILED"],
-  ])("that is answered with %i is %s", async (status, code) => {
+  ])("that gets the response %i is %s", async (status, code) => {
     const server = await serve((_, response) => response.writeHead(status).end());
     expect(await failedStart(prepare(server))).toMatchObject({ code, details: { status } });
   });
@@ -146,7 +146,7 @@ describe("the stream of events", () => {
     });
     const error = await failedStart(prepare(server));
     expect(error).toMatchObject({ code: "NOT_A_TOOL_SERVER" });
-    expect(error.message).toContain("has the type http");
+    expect(error.message).toContain("use the type http");
   });
 
   test("that leads elsewhere is not followed, and neither are messages", async () => {
@@ -176,11 +176,11 @@ describe("the stream of events", () => {
     });
     const subject = prepare(server, { clock });
     const starting = failedStart(subject);
-    await vi.waitFor(() => expect(subject.published.stories).toHaveLength(1), waiting);
+    await vi.waitFor(() => expect(subject.published.traceEvents).toHaveLength(1), waiting);
     clock.advance(defaultLimits.connectMs);
     const error = await starting;
     expect(error).toMatchObject({ code: "NOT_A_TOOL_SERVER" });
-    expect(error.message).toContain("within 10000 ms where to post messages. It never answered, but wrote text");
+    expect(error.message).toContain("endpoint for messages within 10000 ms. It never responded, but wrote text");
     await vi.waitFor(() => expect(server.sockets.size).toBe(0), waiting);
     const prompt = prepare(await serveSse(() => {}), { clock });
     await prompt.transport.start();
@@ -223,7 +223,7 @@ describe("the stream of events", () => {
       ': ping\n\nevent: ping\ndata: 1\n\nid: 7\n\ndata: {"jsonrpc":"2.0",\ndata: "method":"test/noted"}\r\n\r\n',
     );
     await vi.waitFor(() => expect(messages).toEqual([{ jsonrpc: "2.0", method: "test/noted" }]), waiting);
-    expect(published.stories).toEqual([]);
+    expect(published.traceEvents).toEqual([]);
   });
 
   test("that is closed while it is waited for leaves nothing behind", async () => {
@@ -303,7 +303,7 @@ describe("a message that is posted", () => {
     [400, "SERVER_FAILED"],
     [413, "MESSAGE_TOO_LARGE"],
     [500, "SERVER_FAILED"],
-  ])("and answered with %i is %s, without what is secret, and the stream stays", async (status, code) => {
+  ])("and gets the response %i is %s, without what is secret, and the stream stays", async (status, code) => {
     const secret = "s3cr3t-t0ken";
     const server = await serveSse((_, response) => response.writeHead(status).end(`bad \u001b[1m ${secret}`));
     const { transport } = prepare(server, { secret });

@@ -9,45 +9,45 @@ import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../
 import { fixResponse, parseMessages } from "../rpc/message.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createDelivery } from "./message-delivery.js";
-import { askWithCredential } from "./refusal.js";
+import { sendWithCredential } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
-import { answerFailure } from "./response-failure.js";
+import { responseFailure } from "./response-failure.js";
 import { parseEndpoint, postMessage } from "./sse-post.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
 import { connectionOver, createTransportLife } from "./transport-life.js";
 
 const eventStream = "text/event-stream";
-/** How many responses to requests of the server are posted at the same time, each over its own socket. */
+/** How many responses to the server's requests are posted concurrently, each on its own socket. */
 const maxConcurrentReplies = 4;
-const advice = "Check that the url is one of HTTP with SSE, as in /sse; a server of Streamable HTTP has the type http.";
+const advice = "Check that the URL is an SSE endpoint, such as /sse; for a Streamable HTTP server, use the type http.";
 const again = "Connect again.";
 
-/** How long notifications that are on their way may delay the close, in milliseconds. */
-const farewellMs = 1000;
+/** How long pending notifications may delay the close, in milliseconds. */
+const closeDelayMs = 1000;
 
-/** A message on its way; that of a request has an id. */
+/** A message that is being posted; that of a request has an id. */
 interface Post {
   readonly id: RequestId | undefined;
   readonly controller: AbortController;
-  /** Resolves when the server took it. */
+  /** Resolves when the server accepted it. */
   readonly taken: Promise<void>;
 }
 
 /**
- * A transport over HTTP with SSE, as servers spoke before Streamable HTTP: one stream of events from the server, whose first
- * says where messages are posted to. `start` resolves with that event, and rejects as the client of HTTP does, with
- * UNAUTHORIZED, FORBIDDEN, REDIRECT_REFUSED, SERVER_FAILED or NOT_A_TOOL_SERVER. `send` resolves when the server took the message.
+ * Creates a transport for HTTP with SSE, the predecessor of Streamable HTTP: one event stream from the server, whose first event
+ * names the endpoint for messages. `start` resolves with that event, and rejects as the HTTP client does, and with UNAUTHORIZED,
+ * FORBIDDEN, REDIRECT_REFUSED, SERVER_FAILED or NOT_A_TOOL_SERVER. `send` resolves when the server accepted the message.
  *
- * It fails with CONNECTION_LOST when the stream ends, and with SESSION_LOST when the server does not know it any more.
+ * It fails with CONNECTION_LOST when the stream ends, and with SESSION_LOST when the server no longer knows the session.
  */
 export function createSseTransport(context: NetworkContext): ToolTransport {
   const { server, url, http, clock, limits, secrets } = context;
   const subject = `The server ${JSON.stringify(server)} (${printableText(secrets.redact(url.origin), 200)})`;
   const life = createTransportLife(server);
   const cancelled = new AbortController();
-  /** The messages on their way, those of requests with their ids. */
+  /** The messages that are being posted. */
   const posts = new Set<Post>();
-  const strays = createJsonRpcStrays(context, "its stream of events", "A tool server sends JSON-RPC there.");
+  const strays = createJsonRpcStrays(context, "its event stream", "A tool server sends JSON-RPC there.");
   const replies = createReplyQueue({
     clock,
     stallMs: limits.stallMs,
@@ -79,11 +79,11 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       deliver(fixResponse(message));
     }
   };
-  /** Reads the stream to its end, which is that of the transport. Resolves with the first event that says where to post. */
-  const follow = (response: HttpResponse): Promise<void> =>
+  /** Reads the stream to its end, which ends the transport. Resolves with the event that names the endpoint. */
+  const readEvents = (response: HttpResponse): Promise<void> =>
     new Promise((resolve) => {
       const cancel = clock.after(limits.connectMs, () => {
-        const problem = `${subject} opened a stream, but did not say within ${limits.connectMs} ms where to post messages.`;
+        const problem = `${subject} opened an event stream, but did not send the endpoint for messages within ${limits.connectMs} ms.`;
         end(new ToolServerError("NOT_A_TOOL_SERVER", { problem, evidence: strays.describe(), advice }));
       });
       const settle = (): void => {
@@ -107,12 +107,15 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
           return replies.room();
         })
         .then(
-          () => end(new ToolServerError("CONNECTION_LOST", { problem: `${subject} ended its stream.`, advice: again })),
+          () =>
+            end(
+              new ToolServerError("CONNECTION_LOST", { problem: `${subject} ended its event stream.`, advice: again }),
+            ),
           (error: unknown) => end(failureOf(error)),
         )
         .then(settle);
     });
-  /** Ends the way of a request that was cancelled: a server that hangs never takes it. */
+  /** Aborts the post of a cancelled request: a server that hangs never accepts it. */
   const cancel = (cancelled: RequestId | undefined): void => {
     if (cancelled === undefined) return;
     for (const { id, controller } of posts) {
@@ -142,14 +145,15 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
         },
         (text) => secrets.redact(text),
       );
-    const response = await askWithCredential(context, ask, { method: "GET", url, signal: cancelled.signal });
+    const response = await sendWithCredential(context, ask, { method: "GET", url, signal: cancelled.signal });
     const { status, headers } = response;
     const [type = ""] = (headers["content-type"] ?? "").split(";");
-    if (status === 200 && type.trim().toLowerCase() === eventStream) return follow(response);
+    if (status === 200 && type.trim().toLowerCase() === eventStream) return readEvents(response);
     response.discard();
-    if (status !== 200) throw answerFailure(context, { status, headers, asked: "the request for its events", advice });
-    const what = type === "" ? "without a content type" : `of the type ${printableText(secrets.redact(type), 100)}`;
-    const problem = `${subject} responded with a page ${what}, not with events.`;
+    if (status !== 200)
+      throw responseFailure(context, { status, headers, asked: "the request for its event stream", advice });
+    const what = type === "" ? "without a content type" : `of type ${printableText(secrets.redact(type), 100)}`;
+    const problem = `${subject} responded with a body ${what}, not with an event stream.`;
     throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice });
   };
   const post = async (message: RpcMessage): Promise<void> => {
@@ -163,7 +167,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       body: JSON.stringify(message),
       headers: protocolHeaders,
       signal: controller.signal,
-      // Nothing else limits the time of a message without a response.
+      // No other time limit applies to a message without a response.
       headersTimeoutMs: id === undefined ? limits.connectMs : undefined,
     });
     const sent: Post = { id, controller, taken };
@@ -171,8 +175,8 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     try {
       await taken;
     } catch (error) {
-      // A server that lost the session does not get it back, and responses would arrive on its stream. The caller gets this
-      // error first: its call was not accepted, while others may have been.
+      // A lost session does not come back, and responses would arrive on its stream. The caller gets this error first: its
+      // call was not accepted, while others may have been.
       if (ToolServerError.is(error, "SESSION_LOST")) setImmediate(() => end(error));
       throw error;
     } finally {
@@ -199,9 +203,9 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       return "method" in message ? post(message) : replies.send(JSON.stringify(message).length, () => post(message));
     },
     async close() {
-      // A notification that is on its way still arrives, such as that a call was cancelled.
+      // Lets pending notifications arrive, such as the cancellation of a call.
       const notices = [...posts].filter(({ id }) => id === undefined).map(({ taken }) => taken);
-      if (!life.isOver && notices.length > 0) await waitAtMost(clock, farewellMs, Promise.allSettled(notices));
+      if (!life.isOver && notices.length > 0) await waitAtMost(clock, closeDelayMs, Promise.allSettled(notices));
       end();
       await reading;
     },

@@ -44,9 +44,9 @@ describe("what a child writes", () => {
     );
     await transport.send(requestOf(1));
     await vi.waitFor(() => expect(messages).toHaveLength(1), waiting);
-    const warnings = published.stories.filter(({ severity }) => severity === "warning");
+    const warnings = published.traceEvents.filter(({ severity }) => severity === "warning");
     expect(warnings.map(({ text }) => text)).toEqual([
-      'The server wrote to its standard output what is no message of the protocol: "Listening \\x1b[1mnow". A server writes its log to standard error.',
+      'The server wrote text to its standard output that is not a protocol message: "Listening \\x1b[1mnow". A server writes its log to standard error.',
     ]);
     expect(transport.failure).toBeUndefined();
     expect(transport.strays()).toBe("");
@@ -57,9 +57,9 @@ describe("what a child writes", () => {
       'echo "usage: server [--port n]"; echo "  --port"; read line; exit 2',
     );
     await vi.waitFor(() => expect(transport.strays()).toContain("2 texts"), waiting);
-    expect(transport.strays()).toContain('beginning with "usage: server [--port n]". A server');
+    expect(transport.strays()).toContain('starting with "usage: server [--port n]". A server');
     await transport.send(requestOf(1));
-    expect((await failure()).message).toContain("It never answered, but wrote 2 texts that are no message");
+    expect((await failure()).message).toContain("It never responded, but wrote 2 texts that are not protocol messages");
   });
 
   test("after a message counts from that one on", async () => {
@@ -73,7 +73,7 @@ describe("what a child writes", () => {
     await transport.send(requestOf(2));
     await vi.waitFor(() => expect(transport.strays()).not.toBe(""), waiting);
     expect(transport.strays()).toBe(
-      'Since its last message it wrote text that is no message of the protocol to its standard output, beginning with "TypeError: x". A server writes its log to standard error.',
+      'Since its last message it wrote text that is not a protocol message to its standard output, starting with "TypeError: x". A server writes its log to standard error.',
     );
   });
 
@@ -81,7 +81,7 @@ describe("what a child writes", () => {
     const { failure, transport } = await startShell("exec yes 'not a message'", { ...small, ...hasty });
     expect(await failure()).toMatchObject({
       code: "NOT_A_TOOL_SERVER",
-      message: expect.stringContaining('beginning with "not a message'),
+      message: expect.stringContaining('starting with "not a message'),
     });
     await transport.close();
     expect(isRunning(transport.pid ?? 0)).toBe(false);

@@ -58,7 +58,7 @@ describe("a stdio server is started", () => {
     const error = await transport.start().catch((reason: unknown) => reason);
     expect(error).toMatchObject({ name: "ToolServerError", code: "CHILD_NOT_RUNNABLE" });
     expect(String(error)).toContain(
-      'The server "notes" cannot be started: npx-that-is-nowhere was not found. PATH searched: /usr/gui/bin:/opt/gui. Install it, or write its full path',
+      'The server "notes" cannot be started: npx-that-is-nowhere was not found. PATH searched: /usr/gui/bin:/opt/gui. Install it, or use its full path',
     );
     expect(transport.failure).toBe(error);
     expect(closings()).toBe(1);
@@ -121,11 +121,11 @@ describe("a child that ends", () => {
     await hanging;
     expect(error).toMatchObject({ code: "CHILD_EXITED", details: { exit: { kind: "exited", code: 3 } } });
     expect(error.message).toBe(
-      `The server "notes" (process ${transport.pid}) exited with code 3 before it answered. The last of its standard error: "line 5 | line 6 | line 7 | line 8 | Error: no \\x1b[31mDATABASE_URL". Run the command by hand to see why.`,
+      `The server "notes" (process ${transport.pid}) exited with code 3 before it responded. Last lines of its standard error: "line 5 | line 6 | line 7 | line 8 | Error: no \\x1b[31mDATABASE_URL". Run the command in a terminal to see why.`,
     );
     expect(error.details.stderr).toHaveLength(9);
     await vi.waitFor(() => {
-      expect(published.stories.at(-1)).toMatchObject({
+      expect(published.traceEvents.at(-1)).toMatchObject({
         severity: "error",
         text: `Process ${transport.pid} exited with code 3. Its last line: "Error: no \\x1b[31mDATABASE_URL".`,
       });
@@ -135,7 +135,7 @@ describe("a child that ends", () => {
 
   test("with code 0 and without a word, is told what a server does", async () => {
     const { failure } = await startShell("exit 0");
-    expect((await failure()).message).toContain("exited with code 0 before it answered. It wrote nothing");
+    expect((await failure()).message).toContain("exited with code 0 before it responded. It wrote nothing");
     expect((await failure()).message).toContain("check that command and args start one");
   });
 
@@ -160,7 +160,7 @@ describe("a child that ends", () => {
     while (isRunning(transport.pid ?? 0));
     const error = await failure();
     expect(messages).toHaveLength(50);
-    expect(error.message).toContain('exited with code 1. The last of its standard error: "last words".');
+    expect(error.message).toContain('exited with code 1. Last lines of its standard error: "last words".');
   });
 
   test("and leaves a child behind that holds its pipes, does not keep its callers waiting, and the child is ended", async () => {
@@ -201,7 +201,7 @@ describe("a child that is closed", () => {
     );
     await transport.close();
     expect(await wordsOf(join(folder, "done"))).toEqual(["done"]);
-    expect(published.stories.at(-1)).toMatchObject({
+    expect(published.traceEvents.at(-1)).toMatchObject({
       severity: "info",
       text: `Process ${transport.pid} exited with code 0. Its last line: "bye".`,
     });
@@ -224,7 +224,7 @@ describe("a child that goes on without us", () => {
     );
     expect(await failure()).toMatchObject({
       code: "CONNECTION_LOST",
-      message: expect.stringContaining("closed its standard output, went on running, and was ended"),
+      message: expect.stringContaining("closed its standard output, went on running, and was terminated"),
     });
     await transport.close();
     expect((await wordsOf(join(folder, "pid"))).map(isRunning)).toEqual([false]);

@@ -1,29 +1,29 @@
 import type { Writable } from "node:stream";
 import type { TransportLife } from "./transport-life.js";
 
-/** Writes messages to a child, a line each. */
+/** Writes messages to a child process, one per line. */
 export interface LineWriter {
-  /** Resolves when it is written. Rejects where the transport ends before that. */
+  /** Resolves when the line is written. Rejects if the transport ends first. */
   write(line: string): Promise<void>;
-  /** Writes now what waits. */
+  /** Writes the waiting lines now. */
   flush(): void;
 }
 
 export interface LineWriterOptions {
   readonly stdin: Writable;
   readonly life: Pick<TransportLife, "whileOpen" | "isOver">;
-  /** So many were written. */
+  /** Called with the number of lines that were written. */
   readonly onWritten: (lines: number) => void;
-  /** The child does not read any more. */
+  /** The child no longer reads. */
   readonly onBroken: () => void;
 }
 
-/** What waits no longer than that it is so much, in characters. */
+/** The number of waiting characters above which they are written at once. */
 const maxWaiting = 64 * 1024;
 
 /**
- * Writes the lines of one turn of the event loop together, for to write and to be waked by it costs both sides more than the rest
- * of a small message does. Where there is but one, it waits for the end of the turn, which is a few microseconds away.
+ * Writes all lines of one turn of the event loop together, because a write and the wake-up of the reader cost more than the rest
+ * of a small message. A single line waits for the end of the turn, a few microseconds.
  */
 export function createLineWriter({ stdin, life, onWritten, onBroken }: LineWriterOptions): LineWriter {
   let waiting = "";
@@ -42,9 +42,9 @@ export function createLineWriter({ stdin, life, onWritten, onBroken }: LineWrite
     written = undefined;
     stdin.write(text, (error) => {
       if (life.isOver) return;
-      // Whoever waits is rejected with the end of the transport, which knows why.
+      // Callers are rejected when the transport ends, with its reason.
       if (error != null) onBroken();
-      // Where the child ended meanwhile, Node destroys the pipe and tells no error.
+      // If the child has exited meanwhile, Node destroys the pipe and reports no error.
       else if (!stdin.destroyed) {
         onWritten(count);
         done();

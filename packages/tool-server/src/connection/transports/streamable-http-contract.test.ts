@@ -21,9 +21,9 @@ async function open(context: TransportContext, serve: ContractServer, isStream: 
       return;
     }
     const write = isStream ? writeEvents(response) : writeJson(response);
-    const isAnswer = (sent: JSONRPCMessage): boolean => !("method" in sent) && sent.id === message.id;
+    const isValidResponse = (sent: JSONRPCMessage): boolean => !("method" in sent) && sent.id === message.id;
     serve(message, {
-      send: (sent) => write(JSON.stringify(sent), isAnswer(sent)),
+      send: (sent) => write(JSON.stringify(sent), isValidResponse(sent)),
       sendGarbage: (text) => write(text, false),
     });
   });

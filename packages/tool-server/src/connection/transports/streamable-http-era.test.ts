@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { Client } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ToolServerError } from "../../errors.js";
-import { answerJson, initializeResult, resultOf, serveWell, startTransport } from "./streamable-http.test.helper.js";
+import { initializeResult, respondJson, resultOf, serveWell, startTransport } from "./streamable-http.test.helper.js";
 import { createStreamableHttpTransport } from "./streamable-http-transport.js";
 
 describe("the question for the newer era", () => {
@@ -12,7 +12,7 @@ describe("the question for the newer era", () => {
     const started = await startTransport(
       serveWell(({ message }, response) => {
         if (message.method === "server/discover") respond(response, message.id);
-        if (message.method === "initialize") answerJson(response, resultOf(message, initializeResult));
+        if (message.method === "initialize") respondJson(response, resultOf(message, initializeResult));
       }),
     );
     const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "auto" } });
@@ -38,8 +38,8 @@ describe("the question for the newer era", () => {
     ["404", (response) => response.writeHead(404).end()],
     ["405", (response) => response.writeHead(405).end()],
     ["422", (response) => response.writeHead(422).end("{}")],
-    ["that the method is not known", (response, id) => answerJson(response, rpcError(id, -32601))],
-  ])("answered with %s shows a server of the older era", async (_, response) => {
+    ["that the method is not known", (response, id) => respondJson(response, rpcError(id, -32601))],
+  ])("that gets %s shows a server of the older era", async (_, response) => {
     expect((await connect(response)).getProtocolEra()).toBe("legacy");
   });
 
@@ -55,7 +55,7 @@ describe("the question for the newer era", () => {
     ],
     ["a redirect", (response) => response.writeHead(302, { location: "https://x.example" }).end(), "REDIRECT_REFUSED"],
     ["the end of the connection", (response) => response.socket?.destroy(), "CONNECTION_LOST"],
-  ])("answered with %s fails, and the failure is ours", async (_, response, code) => {
+  ])("that gets %s fails, and the failure is ours", async (_, response, code) => {
     const error = await connect(response).then(
       () => undefined,
       (reason: unknown) => reason,

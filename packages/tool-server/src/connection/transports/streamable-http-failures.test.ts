@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { startRawServer } from "../../http/hostile-http-server.test.helper.js";
 import { waiting } from "../../waiting.test.helper.js";
-import { answerJson, resultOf, serveWell, startTransport } from "./streamable-http.test.helper.js";
+import { respondJson, resultOf, serveWell, startTransport } from "./streamable-http.test.helper.js";
 import { createStreamableHttpTransport } from "./streamable-http-transport.js";
 import { createNetworkContext } from "./transport-context.test.helper.js";
 
@@ -16,9 +16,9 @@ describe("a status that is a failure", () => {
       "application/json",
       '{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"broken inside"}}',
       {},
-      'It says: "broken inside". Look into the log of the server.',
+      'It says: "broken inside". Check the log of the server.',
     ],
-    [502, "text/html", "<html><head><title>502 Bad\n Gateway</title></head>", {}, 'It says: "502 Bad Gateway". Look'],
+    [502, "text/html", "<html><head><title>502 Bad\n Gateway</title></head>", {}, 'It says: "502 Bad Gateway". Check'],
     [503, "text/plain", "busy", { "retry-after": "30" }, 'It says: "busy". Try again after 30 s.'],
     [
       429,
@@ -33,10 +33,10 @@ describe("a status that is a failure", () => {
       "text/plain",
       "Cannot POST /mcp",
       {},
-      'answered 404 to POST /mcp. It says: "Cannot POST /mcp". Check the path of the url: many servers have /mcp.',
+      'returned 404 to POST /mcp. It says: "Cannot POST /mcp". Check the path of the URL: many servers use /mcp.',
     ],
-    [405, "", "", {}, "has the type sse"],
-    [400, "image/png", "\x89PNG", {}, "Check what was asked"],
+    [405, "", "", {}, "use the type sse"],
+    [400, "image/png", "\x89PNG", {}, "Check the request"],
     [406, "text/plain", `red \x1b[31m and ${secret} ${"x".repeat(1000)}`, {}, "red \\x1b[31m and [redacted] xxx"],
   ])("%s of %j is SERVER_FAILED, with what the server says", async (status, type, body, headers, words) => {
     const started = await startTransport((_, response) =>
@@ -46,7 +46,7 @@ describe("a status that is a failure", () => {
     const failure = await started.fail();
     expect(failure).toMatchObject({ code: "SERVER_FAILED", details: { status, wasSent: true } });
     expect(failure.message).toContain(words);
-    expect(failure.message).toMatch(/^The server "notes" \(http:\/\/localhost:\d+\) answered/);
+    expect(failure.message).toMatch(/^The server "notes" \(http:\/\/localhost:\d+\) returned/);
     expect(failure.message.length).toBeLessThan(700);
     expect(failure.message).not.toContain(secret);
   });
@@ -85,14 +85,19 @@ describe("a status that is a failure", () => {
     const failures = await Promise.all(Array.from({ length: 5 }, () => started.fail()));
     for (const failure of failures)
       expect(failure).toMatchObject({ code: "SESSION_LOST", details: { status: 404, wasSent: false } });
-    respond = (response) => response.writeHead(400).end("Bad Request: No valid session ID provided");
+    const fail400 = (code: number, message: string) => (response: ServerResponse) =>
+      response.writeHead(400).end(JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } }));
+    // As server-everything and other servers made from the SDK's examples respond.
+    respond = fail400(-32_000, "Bad Request: No valid session ID provided");
     expect(await started.fail()).toMatchObject({ code: "SESSION_LOST", details: { status: 400, wasSent: false } });
-    respond = (response) => response.writeHead(400).end("Bad Request: wrong arguments");
+    respond = fail400(-32_602, "Invalid params: the session of the user is closed");
+    expect(await started.fail()).toMatchObject({ code: "SERVER_FAILED" });
+    respond = (response) => response.writeHead(400).end("Bad Request: the session of the user is closed");
     expect(await started.fail()).toMatchObject({ code: "SERVER_FAILED" });
     await started.transport.close();
     expect(started.server.requests.some(({ method }) => method === "DELETE")).toBe(false);
     for (const failure of failures) expect(failure.message).not.toContain("session-0123456789");
-    expect(started.published.words()).toContain("does not know the session any more");
+    expect(started.published.words()).toContain("no longer knows the session");
   });
 
   test("[TS-D-HTTP-1] that sends the request to another origin is REDIRECT_REFUSED, and no header leaves", async () => {
@@ -111,7 +116,7 @@ describe("a status that is a failure", () => {
   test("[TS-D-HTTP-1] that sends the request to another path is followed", async () => {
     const started = await startTransport(({ url, message }, response) => {
       if (url === "/mcp") response.writeHead(307, { location: "/mcp/" }).end();
-      else answerJson(response, resultOf(message));
+      else respondJson(response, resultOf(message));
     });
     await started.send("tools/list");
     expect(started.messages).toHaveLength(1);
@@ -124,30 +129,20 @@ describe("what is no tool server", () => {
       "a sign-in page",
       "text/html; charset=utf-8",
       "<!DOCTYPE html><html><head><title>\nSign in – Example </title></head>",
-      'a page in HTML, titled "Sign in – Example"',
+      'an HTML page, titled "Sign in – Example"',
     ],
-    ["a page that claims to be JSON", "text/plain", "<html>hi</html>", "a page in HTML, not with"],
-    [
-      "text",
-      "text/plain",
-      `Hello \u202e${secret}`,
-      'of the type text/plain that begins with "Hello \\u{202e}[redacted]".',
-    ],
-    ["nothing", "", "", "without a content type that is empty"],
-    ["an odd type", "application/octet-stream", "x", "of the type application/octet-stream"],
+    ["a page that claims to be JSON", "text/plain", "<html>hi</html>", "an HTML page, not with"],
+    ["text", "text/plain", `Hello \u202e${secret}`, 'of type text/plain that starts with "Hello \\u{202e}[redacted]".'],
+    ["nothing", "", "", "an empty body without a content type"],
+    ["an odd type", "application/octet-stream", "x", "of type application/octet-stream"],
     [
       "what only claims to be JSON",
       "application/json",
       "{nope",
-      'holds no message of JSON-RPC, but one that begins with "{nope".',
+      'responded with a body that starts with "{nope", which is not a JSON-RPC message.',
     ],
-    [
-      "JSON of another kind",
-      "application/json; charset=utf-8",
-      '{"hello":"world"}',
-      'begins with "{"hello":"world"}".',
-    ],
-    ["an empty JSON body", "application/json", "", "one that is empty"],
+    ["JSON of another kind", "application/json; charset=utf-8", '{"hello":"world"}', 'starts with "{"hello":"world"}"'],
+    ["an empty JSON body", "application/json", "", "an empty body, which"],
   ])("%s", async (_, type, body, words) => {
     const started = await startTransport((_request, response) => {
       if (type !== "") response.setHeader("content-type", type);

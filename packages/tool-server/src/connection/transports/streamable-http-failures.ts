@@ -7,28 +7,28 @@ import {
 } from "../../errors.js";
 import type { HttpResponse } from "../../http/http-client.js";
 import { printableText } from "../../printable-text.js";
-import type { RpcFault } from "../rpc/json-rpc.js";
+import { type RpcFault, rpcCodes } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
 import { eventStream, type HttpSession, json, mediaTypeOf } from "./streamable-http-session.js";
 import type { NetworkContext } from "./transport.js";
 
-/** How much of a response is read that is none, and for how long. */
+/** How much of an unexpected response is read, and for how long. */
 const readBytes = 16 * 1024;
 const readMs = 2000;
-/** How much of it is told, in characters. */
-const toldLength = 300;
+/** The maximum length of a quote from the server, in characters. */
+const maxQuoted = 300;
 
-/** What a response said that is none of the protocol. */
-export interface ForeignAnswer {
+/** A response that is not one of the protocol. */
+export interface UnexpectedResponse {
   readonly status: number;
   readonly mediaType: string;
-  /** The start of its body. */
+  /** The start of the body. */
   readonly text: string;
   readonly retryAfter: string | undefined;
 }
 
-/** Reads the start of a response that is none of the protocol. Never rejects. */
-export async function readForeign(response: HttpResponse, clock: Clock): Promise<ForeignAnswer> {
+/** Reads the start of an unexpected response. Never rejects. */
+export async function readUnexpected(response: HttpResponse, clock: Clock): Promise<UnexpectedResponse> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   await new Promise<void>((resolve) => {
@@ -53,13 +53,17 @@ export async function readForeign(response: HttpResponse, clock: Clock): Promise
   };
 }
 
-/** What a status means that is no success and not about the credential: SESSION_LOST, which the session notes, or SERVER_FAILED. */
-export function statusFailure(session: HttpSession, response: ForeignAnswer, method: "GET" | "POST"): ToolServerError {
+/** Converts a status that is neither a success nor about the credential: SESSION_LOST, which is recorded in the session, or SERVER_FAILED. */
+export function statusFailure(
+  session: HttpSession,
+  response: UnexpectedResponse,
+  method: "GET" | "POST",
+): ToolServerError {
   const { context, id } = session;
   const { status } = response;
   if (id !== undefined && isForgotten(response)) {
     session.isForgotten = true;
-    const problem = `${subjectOf(context)} does not know the session any more: it responded with ${status}.`;
+    const problem = `${subjectOf(context)} no longer knows the session (HTTP ${status}).`;
     return new ToolServerError(
       "SESSION_LOST",
       { problem, advice: "Connect again." },
@@ -68,91 +72,102 @@ export function statusFailure(session: HttpSession, response: ForeignAnswer, met
   }
   const said = excerptOf(context, response);
   const words = said === "" ? "" : ` It says: "${said}".`;
-  const problem = `${subjectOf(context)} answered ${status} to ${method} ${pathOf(context)}.${words}`;
+  const problem = `${subjectOf(context)} returned ${status} to ${method} ${pathOf(context)}.${words}`;
   const parts = { problem, advice: adviceFor(response) };
   return failure(status === 413 ? "MESSAGE_TOO_LARGE" : "SERVER_FAILED", parts, { status, ...rpcErrorOf(response) });
 }
 
-/** Whether a response says that the server does not know the session. Where 404 is due, some servers response 400. */
-function isForgotten({ status, text }: ForeignAnswer): boolean {
+/** The JSON-RPC codes with which the SDK's servers and its published examples reject a session, the first with status 400. */
+const sessionCodes: ReadonlySet<number> = new Set([-32_000, rpcCodes.sessionNotFound]);
+
+/**
+ * Whether the server no longer knows the session. The specification requires 404; servers made from the SDK's examples, such as
+ * server-everything, return 400 with a JSON-RPC error.
+ */
+function isForgotten(response: UnexpectedResponse): boolean {
+  const { status, text } = response;
   if (status === 404 || status === 410) return true;
-  return status === 400 && /\bsession\b|server not initialized/i.test(text);
+  return status === 400 && sessionCodes.has(errorIn(text)?.code ?? 0);
 }
 
-function adviceFor({ status, retryAfter }: ForeignAnswer): string {
-  if (status === 404) return "Check the path of the url: many servers have /mcp.";
-  if (status === 405) return "Check the path of the url; a server of the older kind, with /sse, has the type sse.";
+function adviceFor({ status, retryAfter }: UnexpectedResponse): string {
+  if (status === 404) return "Check the path of the URL: many servers use /mcp.";
+  if (status === 405) return "Check the path of the URL; for a server with the older /sse endpoint, use the type sse.";
   if (status === 429 || status === 503) {
     return retryAfter === undefined ? "Try again later." : `Try again after ${waitOf(retryAfter)}.`;
   }
-  return status >= 500 ? "Look into the log of the server." : "Check what was asked, and the url.";
+  return status >= 500 ? "Check the log of the server." : "Check the request and the URL.";
 }
 
 function waitOf(retryAfter: string): string {
   return /^\d{1,9}$/.test(retryAfter) ? `${Number(retryAfter)} s` : printableText(retryAfter, 50);
 }
 
-/** That a response with a good status is none of the protocol: NOT_A_TOOL_SERVER, which says what came. */
-export function notAToolServer(context: NetworkContext, response: ForeignAnswer): ToolServerError {
+/** Creates NOT_A_TOOL_SERVER for a successful response that is not one of the protocol, and describes it. */
+export function notAToolServer(context: NetworkContext, response: UnexpectedResponse): ToolServerError {
   const { status, mediaType, text } = response;
   const subject = subjectOf(context);
   const details = { status };
   if (status === 202 || status === 204) {
-    const problem = `${subject} accepted the request, and responded with ${status}, which has no result in it.`;
-    return failure("NOT_A_TOOL_SERVER", { problem, advice: "Check that the url is one of Streamable HTTP." }, details);
+    const problem = `${subject} accepted the request with ${status}, which contains no result.`;
+    return failure(
+      "NOT_A_TOOL_SERVER",
+      { problem, advice: "Check that the URL is a Streamable HTTP endpoint." },
+      details,
+    );
   }
   const title = titleOf(text);
   if (title !== undefined || mediaType === "text/html") {
-    const name = title === undefined || title === "" ? "" : `, titled ${JSON.stringify(told(context, title))}`;
-    const problem = `${subject} responded with a page in HTML${name}, not with ${json} or ${eventStream}. A sign-in page or a proxy may be in front of it.`;
-    const advice = "Open the url in a browser, and check its path.";
+    const name = title === undefined || title === "" ? "" : `, titled ${JSON.stringify(quoteOf(context, title))}`;
+    const problem = `${subject} responded with an HTML page${name}, not with ${json} or ${eventStream}. A sign-in page or a proxy may be in front of it.`;
+    const advice = "Open the URL in a browser, and check its path.";
     return failure("NOT_A_TOOL_SERVER", { problem, advice }, details);
   }
-  const what = mediaType === "" ? "without a content type" : `of the type ${told(context, mediaType)}`;
-  const words = text.trim() === "" ? "that is empty." : `that begins with "${told(context, text.trim())}".`;
-  const problem = `${subject} responded with a body ${what} ${words} A tool server responds with ${json} or ${eventStream}.`;
-  return failure("NOT_A_TOOL_SERVER", { problem, advice: "Check the url." }, details);
+  const what = mediaType === "" ? "without a content type" : `of type ${quoteOf(context, mediaType)}`;
+  const problem = `${subject} responded with ${startOf(context, text, ` ${what}`)}. A tool server responds with ${json} or ${eventStream}.`;
+  return failure("NOT_A_TOOL_SERVER", { problem, advice: "Check the URL." }, details);
 }
 
-/** That the body of a response, of a good type, holds no message of the protocol. */
+/** Creates NOT_A_TOOL_SERVER for a body of the right type that contains no JSON-RPC message. */
 export function notAMessage(context: NetworkContext, text: string): ToolServerError {
-  const words = text.trim() === "" ? "that is empty." : `that begins with "${told(context, text.trim())}".`;
-  const problem = `${subjectOf(context)} responded with a body that holds no message of JSON-RPC, but one ${words}`;
-  return failure("NOT_A_TOOL_SERVER", { problem, advice: "Check the url, and the server." }, {});
+  const problem = `${subjectOf(context)} responded with ${startOf(context, text)}, which is not a JSON-RPC message.`;
+  return failure("NOT_A_TOOL_SERVER", { problem, advice: "Check the URL and the server." }, {});
 }
 
-/** That what responds a request is not what the protocol allows. */
+function startOf(context: NetworkContext, text: string, what = ""): string {
+  return text.trim() === ""
+    ? `an empty body${what}`
+    : `a body${what} that starts with "${quoteOf(context, text.trim())}"`;
+}
+
+/** Creates RESPONSE_INVALID for a response that the protocol does not allow. */
 export function responseInvalid(context: NetworkContext, what: string): ToolServerError {
-  return failure(
-    "RESPONSE_INVALID",
-    { problem: `${subjectOf(context)} ${what}.`, advice: "Look into the server." },
-    {},
-  );
+  return failure("RESPONSE_INVALID", { problem: `${subjectOf(context)} ${what}.`, advice: "Check the server." }, {});
 }
 
-/** That the response of a request never came. */
-export function answerLost(context: NetworkContext, what: string, cause?: unknown): ToolServerError {
-  const problem = `${subjectOf(context)} ${what}. Whether it did what was asked is not known.`;
+/** Creates CONNECTION_LOST for a response that was never received. */
+export function responseLost(context: NetworkContext, what: string, cause?: unknown): ToolServerError {
+  const problem = `${subjectOf(context)} ${what}. It is unknown whether the request was carried out.`;
   return new ToolServerError("CONNECTION_LOST", { problem, advice: "" }, { cause, details: { wasSent: true } });
 }
 
-/** The server, as messages begin with it. */
+/** The server, as the subject of messages. */
 export function subjectOf({ server, url, secrets }: NetworkContext): string {
   return `The server ${JSON.stringify(server)} (${printableText(secrets.redact(url.origin), 200)})`;
 }
 
-/** What the body of a response says, for people: the message of an error of JSON-RPC, else the start of the text. */
-function excerptOf(context: NetworkContext, response: ForeignAnswer): string {
+/** The message of a JSON-RPC error in a body, else the start of its text. */
+function excerptOf(context: NetworkContext, response: UnexpectedResponse): string {
   const { mediaType, text } = response;
   const error = errorIn(text);
-  if (error !== undefined) return told(context, error.message);
+  if (error !== undefined) return quoteOf(context, error.message);
   const title = titleOf(text);
-  if (title !== undefined) return told(context, title);
+  if (title !== undefined) return quoteOf(context, title);
   const isText = mediaType === "" || mediaType.startsWith("text/") || mediaType.endsWith("json");
-  return isText ? told(context, text.trim()) : "";
+  return isText ? quoteOf(context, text.trim()) : "";
 }
 
-function rpcErrorOf({ text }: ForeignAnswer): ToolServerErrorDetails {
+function rpcErrorOf({ text }: UnexpectedResponse): ToolServerErrorDetails {
   const error = errorIn(text);
   return error === undefined ? {} : { rpcCode: error.code };
 }
@@ -162,16 +177,16 @@ function errorIn(text: string): RpcFault | undefined {
   return message === undefined || "method" in message ? undefined : message.error;
 }
 
-/** The title of a page in HTML; undefined where it is none. */
+/** The title of an HTML page; undefined for anything else. */
 function titleOf(text: string): string | undefined {
   if (!/^\s*(?:<!doctype html|<html|<head|<body)/i.test(text)) return undefined;
   return /<title[^>]*>([^<]*)/i.exec(text)?.[1]?.trim().replace(/\s+/g, " ") ?? "";
 }
 
-/** Text of the server, without secrets, on one line, and cut; with a full stop where it has none. */
-function told({ secrets }: NetworkContext, text: string): string {
-  // Cut only after secrets are taken out, so that no part of one stays.
-  return printableText(secrets.redact(text).replace(/\s+/g, " "), toldLength);
+/** Quotes text of the server: redacted, on one line and truncated. */
+function quoteOf({ secrets }: NetworkContext, text: string): string {
+  // Truncated after redaction, so that no part of a secret remains.
+  return printableText(secrets.redact(text).replace(/\s+/g, " "), maxQuoted);
 }
 
 function pathOf({ url, secrets }: NetworkContext): string {

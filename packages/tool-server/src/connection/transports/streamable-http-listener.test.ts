@@ -75,7 +75,7 @@ describe("the stream of what a server says unasked", () => {
     );
     await started.send("initialize");
     await started.notify("notifications/initialized");
-    await vi.waitFor(() => expect(started.published.words()).toContain("offers no stream"), waiting);
+    await vi.waitFor(() => expect(started.published.words()).toContain("offers no event stream"), waiting);
     await started.send("tools/list");
     expect([started.transport.failure, started.errors]).toEqual([undefined, []]);
   });

@@ -3,24 +3,24 @@ import { ToolServerError } from "../../errors.js";
 import { createEventStreamParser } from "../../http/event-stream.js";
 import type { HttpResponse } from "../../http/http-client.js";
 import { parseMessages } from "../rpc/message.js";
-import { readForeign, statusFailure, subjectOf } from "./streamable-http-failures.js";
-import { isPassing, pause, retryDelayMs, streamBackOff } from "./streamable-http-resumption.js";
+import { readUnexpected, statusFailure, subjectOf } from "./streamable-http-failures.js";
+import { isTemporary, pause, retryDelayMs, streamBackOff } from "./streamable-http-resumption.js";
 import { askForEvents, eventStream, type HttpSession, mediaTypeOf } from "./streamable-http-session.js";
 
-/** How often in a row the stream may fail to open, before the server counts as gone. */
+/** The number of consecutive failures to open the stream after which the server is considered lost. */
 const maxFailures = 5;
 
 export interface Listener {
-  /** What concerns no request and ends the listening: the server is gone, or does not know the session. */
+  /** A failure that ends the stream for good: the server is gone, or does not know the session. */
   readonly onLost: (failure: ToolServerError) => void;
-  /** What concerns no request and ends nothing. */
+  /** Another failure, which does not end the session. */
   readonly onFailure: (failure: ToolServerError) => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Listens to what a server of the older era says on its own, by a stream of events that is opened again when it ends.
- * Resolves where there is nothing to listen to any more: the server has no such stream, which is fine, or is lost. Never rejects.
+ * Receives the messages that a server of the older era sends outside of requests, on an event stream that is reopened when it
+ * ends. Resolves when the server offers no such stream, which is allowed, or is lost. Never rejects.
  */
 export async function listenToServer(session: HttpSession, listener: Listener): Promise<void> {
   const { context } = session;
@@ -31,10 +31,10 @@ export async function listenToServer(session: HttpSession, listener: Listener): 
   let failures = 0;
   try {
     for (;;) {
-      const failure = await hearStream(session, state, signal, backOff.opened);
+      const failure = await readStream(session, state, signal, backOff.opened);
       signal.throwIfAborted();
       if (failure === "none") {
-        report(info, "info", "The server offers no stream of its own; it speaks only when it is asked.");
+        report(info, "info", "The server offers no event stream of its own; it sends messages only in responses.");
         return;
       }
       if (failure === undefined) {
@@ -42,7 +42,7 @@ export async function listenToServer(session: HttpSession, listener: Listener): 
       } else {
         failures += 1;
         if (failure.code === "SESSION_LOST") return onLost(failure);
-        if (!isPassing(failure)) return onFailure(failure);
+        if (!isTemporary(failure)) return onFailure(failure);
         if (failures === maxFailures) return failure.code === "SERVER_FAILED" ? onFailure(failure) : onLost(failure);
       }
       await pause(clock, retryDelayMs(state.retryMs, backOff.ended()), signal);
@@ -53,14 +53,14 @@ export async function listenToServer(session: HttpSession, listener: Listener): 
 }
 
 interface ListenerState {
-  /** Whether the stream opened before, in this session. */
+  /** Whether the stream was open before in this session. */
   hasOpened: boolean;
   lastEventId: string | undefined;
   retryMs: number | undefined;
 }
 
-/** Opens the stream, and hears it to its end. Resolves with why it could not be opened; `none` where the server has none. */
-async function hearStream(
+/** Opens the stream and reads it to its end. Resolves with the reason why it could not be opened; `none` if the server has none. */
+async function readStream(
   session: HttpSession,
   state: ListenerState,
   signal: AbortSignal,
@@ -75,14 +75,14 @@ async function hearStream(
     throw error;
   }
   const { status, socketInfo } = response;
-  // Many servers route only POST and response 404 in place of 405. A session that has just begun is not lost by that: if it is,
-  // the next POST says so.
+  // Many servers route only POST and return 404 instead of 405. That does not mean that a new session is lost: if it is, the
+  // next POST reports it.
   if (status === 405 || status === 501 || (status === 404 && (session.id === undefined || !state.hasOpened))) {
     response.discard();
     return "none";
   }
   if (status !== 200 || mediaTypeOf(response) !== eventStream) {
-    return statusFailure(session, await readForeign(response, context.clock), "GET");
+    return statusFailure(session, await readUnexpected(response, context.clock), "GET");
   }
   state.hasOpened = true;
   onOpened();
@@ -104,7 +104,7 @@ async function hearStream(
       return session.room();
     });
   } catch (error) {
-    // How it ended does not matter: it is opened again.
+    // The reason does not matter: the stream is reopened.
     if (!ToolServerError.is(error, "CONNECTION_LOST")) throw error;
   }
   return undefined;

@@ -3,9 +3,9 @@ import { ToolServerError } from "../../errors.js";
 import type { RequestId } from "../rpc/json-rpc.js";
 import { connectionOver } from "./transport-life.js";
 
-/** A message on its way, or a stream that is open, until its response has been read. */
+/** A posted message or an open stream, until its response has been read. */
 export class Post extends Canceller {
-  /** That of the request; undefined for a notification or a response. */
+  /** The id of the request; undefined for a notification or a response. */
   readonly id: RequestId | undefined;
   /** Whether it may have arrived. */
   wasWritten = false;
@@ -17,7 +17,7 @@ export class Post extends Canceller {
     this.#server = server;
   }
 
-  /** Gives up what is left of it. */
+  /** Cancels the rest. */
   giveUp(reason: string): void {
     if (this.aborted) return;
     const problem = `The request to the server ${JSON.stringify(this.#server)} has ended. ${reason}`;
@@ -26,7 +26,7 @@ export class Post extends Canceller {
     );
   }
 
-  /** Why it failed: the reason that it was cancelled for, else the error. Nobody reads what is left of the response. */
+  /** The reason of the failure: that of the cancellation, else the error. The rest of the response is not read. */
   failureOf(error: unknown): unknown {
     if (this.aborted) return this.reason;
     this.giveUp("It failed.");
@@ -36,14 +36,14 @@ export class Post extends Canceller {
 
 /** All posts of one transport. */
 export interface Posts {
-  /** Begins one, for a request of this id, which its sender may cancel. */
+  /** Starts a post, for a request with this id, which its sender may cancel. */
   begin(id: RequestId | undefined, cancellation: Cancellation | undefined): Post;
   end(post: Post): void;
-  /** Cancels that of a request. */
+  /** Cancels the post of a request. */
   cancel(id: RequestId): void;
-  /** Resolves once none of these is left. */
+  /** Resolves when no matching post is left. */
   idle(isAwaited: (post: Post) => boolean): Promise<void>;
-  /** Cancels all, because the transport failed or is closed; resolves once those who wait for them have heard it. */
+  /** Cancels all because the transport failed or is closed; resolves after their callers were rejected. */
   cancelAll(failure: ToolServerError | undefined): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ const cancelled = "It was cancelled.";
 export function createPosts(server: string): Posts {
   const posts = new Set<Post>();
   const waiting = new Set<() => void>();
-  /** Stops listening to the sender, for the few that have one. */
+  /** Removes the listener for the sender's cancellation, for the few posts that have one. */
   const stops = new WeakMap<Post, () => void>();
 
   return {
@@ -89,7 +89,7 @@ export function createPosts(server: string): Posts {
     async cancelAll(failure) {
       if (posts.size === 0) return;
       for (const post of posts) post.cancel(connectionOver(server, failure, post.wasWritten));
-      // A rejection passes a few hands before it is heard.
+      // A rejection passes through several promises before the caller gets it.
       await new Promise((resolve) => setImmediate(resolve));
     },
   };

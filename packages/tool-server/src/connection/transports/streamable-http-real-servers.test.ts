@@ -103,7 +103,7 @@ describe("server-everything", () => {
     expect(progress).toEqual([1, 2, 3]);
 
     expect(await callTool(client, "trigger-sampling-request", { prompt: "p", maxTokens: 5 })).toContain("sampled");
-    expect(published.words()).toContain("The server began a session.");
+    expect(published.words()).toContain("The server started a session.");
     await end();
     expect(published.totals()["message-received"]).toBeGreaterThan(55);
   });
@@ -236,7 +236,7 @@ describe("a server of the SDK, in the older era", () => {
     expect(result.content).toEqual([{ type: "text", text: "after the break" }]);
     expect(progress).toEqual([1, 2, 3]);
     expect(requests.some(({ headers }) => headers["last-event-id"] !== undefined)).toBe(true);
-    expect(published.words()).toContain("A response broke off");
+    expect(published.words()).toContain("A response was cut off");
 
     for (const { headers } of requests.slice(2))
       expect(headers).toMatchObject({ "mcp-session-id": entry?.transport.sessionId, "x-api-key": "k3y-of-the-test" });
@@ -269,7 +269,7 @@ describe("a server of the SDK, in the older era", () => {
     const { client, published, end } = await connectTo(url, { versionNegotiation: { mode: "legacy" } });
     client.onerror = (error) => errors.push(error);
     expect(await callTool(client, "echo", { text: "x" })).toBe("x");
-    await vi.waitFor(() => expect(published.words()).toContain("offers no stream of its own"), waiting);
+    await vi.waitFor(() => expect(published.words()).toContain("offers no event stream of its own"), waiting);
     expect(requests.some(({ method }) => method === "GET")).toBe(true);
     expect(errors).toEqual([]);
     await end();

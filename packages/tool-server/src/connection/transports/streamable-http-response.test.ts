@@ -2,7 +2,7 @@ import { PROTOCOL_VERSION_META_KEY } from "@modelcontextprotocol/client";
 import { describe, expect, test, vi } from "vitest";
 import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { waiting } from "../../waiting.test.helper.js";
-import { answerEvents, answerJson, resultOf, startTransport } from "./streamable-http.test.helper.js";
+import { answerEvents, respondJson, resultOf, startTransport } from "./streamable-http.test.helper.js";
 import { defaultLimits } from "./transport.js";
 
 const modern = { _meta: { [PROTOCOL_VERSION_META_KEY]: "2026-07-28" } };
@@ -117,7 +117,7 @@ describe("a response", () => {
       () => ({ jsonrpc: "2.0", error: { code: -32600, message: "invalid", data: 1 } }),
     ];
     const { messages, send } = await startTransport(({ message }, response, index) =>
-      answerJson(response, JSON.stringify(bodies[index]?.(message.id))),
+      respondJson(response, JSON.stringify(bodies[index]?.(message.id))),
     );
     for (const _ of bodies) await send("tools/call");
     expect(messages).toEqual([
@@ -149,7 +149,7 @@ describe("a response that is none", () => {
       '{"jsonrpc":"2.0","method":"notifications/x"}',
       '[{"jsonrpc":"2.0","id":99,"result":{}}]',
     ];
-    const started = await startTransport((_, response, index) => answerJson(response, bodies[index] ?? ""));
+    const started = await startTransport((_, response, index) => respondJson(response, bodies[index] ?? ""));
     for (const _ of bodies)
       expect(await started.fail()).toMatchObject({ code: "RESPONSE_INVALID", details: { wasSent: true } });
     expect(started.messages).toHaveLength(3);
@@ -157,7 +157,7 @@ describe("a response that is none", () => {
 
   test("because the SDK would pass over it", async () => {
     const started = await startTransport(({ message }, response) =>
-      answerJson(response, JSON.stringify({ jsonrpc: "2.0", id: message.id, result: { _meta: 7 } })),
+      respondJson(response, JSON.stringify({ jsonrpc: "2.0", id: message.id, result: { _meta: 7 } })),
     );
     expect(await started.fail()).toMatchObject({ code: "RESPONSE_INVALID" });
     expect(started.messages).toEqual([]);
@@ -177,7 +177,7 @@ describe("a response that is none", () => {
     const ended = await started.fail("ends");
     expect(ended).toMatchObject({ code: "CONNECTION_LOST", details: { wasSent: true } });
     expect(ended.message).toContain(
-      "ended the stream of its response before the response came, and sent 1 events that are no messages",
+      "ended the event stream before the response, and sent 1 events that are not JSON-RPC messages",
     );
     expect(await started.fail("breaks")).toMatchObject({ code: "CONNECTION_LOST", details: { wasSent: true } });
     expect(started.messages).toEqual([]);
@@ -205,7 +205,7 @@ describe("a response that is none", () => {
     const line = "x".repeat(10 * 1024 * 1024);
     const started = await startTransport(
       ({ message }, response) => {
-        if (message.method === "json") answerJson(response, resultOf(message, { line }));
+        if (message.method === "json") respondJson(response, resultOf(message, { line }));
         else answerEvents(response, `data: ${resultOf(message, { line })}\n\n`).end();
       },
       { limits },

@@ -5,26 +5,31 @@ import { createEventStreamParser } from "../../http/event-stream.js";
 import type { HttpResponse } from "../../http/http-client.js";
 import { type RequestId, type RpcMessage, responseIdOf } from "../rpc/json-rpc.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
-import { answerLost, notAMessage, responseInvalid, subjectOf } from "./streamable-http-failures.js";
+import { notAMessage, responseInvalid, responseLost, subjectOf } from "./streamable-http-failures.js";
 import type { Post } from "./streamable-http-posts.js";
 import { resumeEvents, streamBackOff } from "./streamable-http-resumption.js";
 import type { HttpSession } from "./streamable-http-session.js";
 
-/** A request whose response is read. */
+/** A request whose response is being read. */
 export interface OpenRequest {
   readonly id: RequestId;
-  /** Aborted where nobody waits for the response any more; cancelled once the response has come and the server does not end it. */
+  /** Aborted by the caller; cancelled after the response was received if the server does not end the stream. */
   readonly post: Pick<Post, "signal" | "throwIfAborted" | "giveUp">;
-  /** Whether any response is the one to this request, under another id: it is heard again after an earlier session. */
+  /** Whether a response with any id belongs to this request, because it resumes a request of an earlier session. */
   readonly isReplayed?: boolean | undefined;
   readonly onEventId?: ((id: string) => void) | undefined;
 }
 
-/** How long a stream may stay open after it has brought the response, in milliseconds. */
+/** How long a stream may stay open after the response, in milliseconds. */
 const afterResponseMs = 5000;
 
-/** Reads the response of a request in a text of JSON. Throws where it is not there. */
-export function readJsonAnswer(session: HttpSession, response: HttpResponse, request: OpenRequest, text: string): void {
+/** Reads the response to a request from a JSON body. Throws if it is missing. */
+export function readJsonResponse(
+  session: HttpSession,
+  response: HttpResponse,
+  request: OpenRequest,
+  text: string,
+): void {
   const { context } = session;
   const messages = parseMessages(text);
   if (messages === undefined) throw notAMessage(context, text);
@@ -33,14 +38,18 @@ export function readJsonAnswer(session: HttpSession, response: HttpResponse, req
     if (take(session, response, request, message)) hasResponse = true;
   }
   if (!hasResponse)
-    throw responseInvalid(context, "answered a request with messages of which none is the response to it");
+    throw responseInvalid(context, "responded with messages that do not include the response to the request");
 }
 
 /**
- * Reads the response of a request as events; where the stream breaks off before it came, and its events have ids, comes back
- * for the rest. Rejects with CONNECTION_LOST where the response never comes.
+ * Reads the response to a request from an event stream. If the stream is cut off before the response and its events have ids,
+ * it is resumed. Rejects with CONNECTION_LOST if the response is never received.
  */
-export async function readEventAnswer(session: HttpSession, first: HttpResponse, request: OpenRequest): Promise<void> {
+export async function readEventResponse(
+  session: HttpSession,
+  first: HttpResponse,
+  request: OpenRequest,
+): Promise<void> {
   const { context } = session;
   const { clock, limits } = context;
   let hasResponse = false;
@@ -71,7 +80,7 @@ export async function readEventAnswer(session: HttpSession, first: HttpResponse,
         for (const message of messages) {
           if (!take(session, response, request, message)) continue;
           hasResponse = true;
-          cancel ??= clock.after(afterResponseMs, () => request.post.giveUp("The response has come."));
+          cancel ??= clock.after(afterResponseMs, () => request.post.giveUp("The response was received."));
         }
       },
     });
@@ -89,12 +98,11 @@ export async function readEventAnswer(session: HttpSession, first: HttpResponse,
         );
       if (hasResponse) return;
       request.post.throwIfAborted();
-      // What cannot be read will not be read better the next time.
+      // A response that cannot be parsed would not improve by resuming.
       if (broken !== undefined && !ToolServerError.is(broken, "CONNECTION_LOST")) throw broken;
-      const why =
-        broken === undefined ? "ended the stream of its response before the response came" : "broke off its response";
-      const odd = strays === 0 ? "" : `, and sent ${strays} events that are no messages of JSON-RPC`;
-      if (lastEventId === undefined) throw answerLost(context, `${why}${odd}`, broken);
+      const why = broken === undefined ? "ended the event stream before the response" : "cut off its response";
+      const odd = strays === 0 ? "" : `, and sent ${strays} events that are not JSON-RPC messages`;
+      if (lastEventId === undefined) throw responseLost(context, `${why}${odd}`, broken);
       backOff ??= createBackOff(streamBackOff, clock);
       response = await resumeEvents(session, { lastEventId, retryMs, backOff, signal: request.post.signal, why });
     }
@@ -103,26 +111,26 @@ export async function readEventAnswer(session: HttpSession, first: HttpResponse,
   }
 }
 
-/** Hands a message on. True where it is the response to the request. */
+/** Delivers a message. True if it is the response to the request. */
 function take(session: HttpSession, { socketInfo }: HttpResponse, request: OpenRequest, message: RpcMessage): boolean {
   if ("method" in message) {
     session.receive(message, socketInfo, request.id);
     return false;
   }
   const id = responseIdOf(message);
-  // An error without an id is that of a server which could not read the request; here it can be of no other.
+  // An error without an id comes from a server that could not parse the request, and can only belong to this one.
   const isOurs = id === request.id || request.isReplayed === true || (id == null && "error" in message);
   const response = fixResponse(isOurs && id !== request.id ? { ...message, id: request.id } : message);
-  if (isOurs && !isAnswer(response)) {
-    throw responseInvalid(session.context, "answered a request with a message that is not one of JSON-RPC");
+  if (isOurs && !isValidResponse(response)) {
+    throw responseInvalid(session.context, "responded to a request with an invalid JSON-RPC message");
   }
   session.receive(response, socketInfo);
   return isOurs;
 }
 
-/** Whether the SDK takes a message as a response. */
-function isAnswer(message: RpcMessage): boolean {
-  // Where there is no _meta the form is all that it looks at, and that was seen to; its schema costs more than the parsing did.
+/** Whether the SDK accepts a message as a response. */
+function isValidResponse(message: RpcMessage): boolean {
+  // Without _meta the SDK checks only the shape, which is already known; its schema would cost more than the parsing.
   if (!("method" in message) && message.result !== undefined && message.result._meta === undefined) return true;
   return isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
 }

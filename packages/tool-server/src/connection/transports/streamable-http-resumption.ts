@@ -2,35 +2,35 @@ import type { BackOff, BackOffLimits } from "../../back-off.js";
 import type { Clock } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpResponse } from "../../http/http-client.js";
-import { answerLost, readForeign, statusFailure } from "./streamable-http-failures.js";
+import { readUnexpected, responseLost, statusFailure } from "./streamable-http-failures.js";
 import { askForEvents, eventStream, type HttpSession, mediaTypeOf } from "./streamable-http-session.js";
 
-/** A stream of events that ended before it had brought all. */
+/** An event stream that ended too early. */
 export interface BrokenStream {
   readonly lastEventId: string;
-  /** How long the server asks to wait, in milliseconds. */
+  /** The delay that the server requests, in milliseconds. */
   readonly retryMs: number | undefined;
-  /** That of the request: a stream that opens and breaks at once does not reset it. */
+  /** The back-off of the request: a stream that opens and breaks at once does not reset it. */
   readonly backOff: BackOff;
   /** Whether the first attempt needs no delay. Default false. */
   readonly isImmediate?: boolean | undefined;
   readonly signal: AbortSignal;
-  /** How it ended, as a clause. */
+  /** How the stream ended, as a clause. */
   readonly why: string;
 }
 
-/** How often in a row it may fail to come back. */
+/** The maximum number of consecutive failures. */
 const maxFailures = 3;
-/** The delays between attempts to open a stream of events again. */
+/** The delays between attempts to reopen an event stream. */
 export const streamBackOff: BackOffLimits = { firstMs: 500, maxMs: 10_000 };
-/** The longest that a server may ask to wait, in milliseconds. */
+/** The maximum delay that a server can request, in milliseconds. */
 const maxRetryMs = 300_000;
 
-/** The rest of a stream of events. Waits, asks, and tries again a few times; rejects with CONNECTION_LOST, or the signal's reason. */
+/** Resumes an event stream after a delay, with a few retries. Rejects with CONNECTION_LOST, or the signal's reason. */
 export async function resumeEvents(session: HttpSession, broken: BrokenStream): Promise<HttpResponse> {
   const { context } = session;
   const { lastEventId, retryMs, backOff, isImmediate = false, signal, why } = broken;
-  context.report(context.info, "info", "A response broke off; it is asked for again, from the last event that came.");
+  context.report(context.info, "info", "A response was cut off; resuming after the last event that was received.");
   for (let failures = 0; ; ) {
     const delayMs = isImmediate && failures === 0 ? 0 : retryDelayMs(retryMs, backOff.ended());
     await pause(context.clock, delayMs, signal);
@@ -40,15 +40,15 @@ export async function resumeEvents(session: HttpSession, broken: BrokenStream): 
       return response;
     }
     failures += 1;
-    if (failures === maxFailures || !isPassing(failure)) {
-      throw answerLost(context, `${why}, and the rest of it could not be had (${failure.message})`, failure);
+    if (failures === maxFailures || !isTemporary(failure)) {
+      throw responseLost(context, `${why}, and it could not be resumed (${failure.message})`, failure);
     }
   }
 }
 
 /**
- * How long to wait before a stream is opened again: as long as the server says, unless that is less than the first delay of
- * the backoff. `retry: 0` does not make a stream that breaks at once a loop.
+ * The delay before a stream is reopened: the one that the server requests, unless it is less than the first delay of the
+ * back-off, so that `retry: 0` with a stream that breaks at once does not cause a busy loop.
  */
 export function retryDelayMs(retryMs: number | undefined, backOffDelayMs: number): number {
   if (retryMs === undefined || retryMs < streamBackOff.firstMs) return backOffDelayMs;
@@ -71,8 +71,8 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   });
 }
 
-/** Whether a failure may be gone the next time. */
-export function isPassing({ code, details: { status = 0 } }: ToolServerError): boolean {
+/** Whether a failure may be temporary. */
+export function isTemporary({ code, details: { status = 0 } }: ToolServerError): boolean {
   if (code === "SERVER_FAILED") return status === 429 || status >= 500;
   return code === "CONNECTION_LOST" || code === "SERVER_UNREACHABLE" || code === "CALL_TIMEOUT";
 }
@@ -85,7 +85,7 @@ async function ask(session: HttpSession, lastEventId: string, signal: AbortSigna
   try {
     const response = await askForEvents(session, lastEventId, signal);
     if (response.status === 200 && mediaTypeOf(response) === eventStream) return { response };
-    return { failure: statusFailure(session, await readForeign(response, session.context.clock), "GET") };
+    return { failure: statusFailure(session, await readUnexpected(response, session.context.clock), "GET") };
   } catch (error) {
     signal.throwIfAborted();
     if (!ToolServerError.is(error)) throw error;

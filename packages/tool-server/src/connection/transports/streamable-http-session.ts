@@ -5,23 +5,23 @@ import type { HttpRequest, HttpResponse } from "../../http/http-client.js";
 import { sendWithinOrigin } from "../../http/redirects.js";
 import { metaOf, type RequestId, type RpcMessage, type RpcRequest } from "../rpc/json-rpc.js";
 import { isModernVersion, metaKeys } from "../rpc/protocol.js";
-import { askWithCredential } from "./refusal.js";
+import { sendWithCredential } from "./refusal.js";
 import type { NetworkContext } from "./transport.js";
 
-/** What the parts of a transport over Streamable HTTP share. */
+/** The state that the parts of a Streamable HTTP transport share. */
 export interface HttpSession {
   readonly context: NetworkContext;
-  /** The id that the server gave; undefined where it has no sessions. */
+  /** The id assigned by the server; undefined if it has no sessions. */
   id: string | undefined;
-  /** Whether the server said that it does not know the session any more. */
+  /** Whether the server reported that it no longer knows the session. */
   isForgotten: boolean;
-  /** The version of the protocol that was agreed on. */
+  /** The negotiated protocol version. */
   protocolVersion: string | undefined;
-  /** The headers of the message before, where those of the next may be the same. */
+  /** The headers of the previous message, which the next one can often reuse. */
   lastHeaders?: KeptHeaders | undefined;
-  /** Hands a message of the server on; with the request on whose stream it came, where it did on one. */
+  /** Delivers a message of the server, with the request on whose stream it arrived, if any. */
   receive(message: RpcMessage, socketInfo: SocketInfo | undefined, relatedRequestId?: RequestId): void;
-  /** Undefined while more may be read from the server; else resolves when it may: see ReplyQueue. */
+  /** Undefined while reading may continue; else resolves when it may: see ReplyQueue. */
   room(): Promise<void> | undefined;
 }
 
@@ -41,12 +41,12 @@ export function mediaTypeOf(response: HttpResponse): string {
   return (end === -1 ? value : value.slice(0, end)).trim().toLowerCase();
 }
 
-/** Sends a request of the session, and follows it within its origin. */
+/** Sends a request and follows redirects within its origin. */
 export function send({ http, secrets }: NetworkContext, request: HttpRequest): Promise<HttpResponse> {
   return sendWithinOrigin(http, request, (text) => secrets.redact(text));
 }
 
-/** Asks for events by GET: those after `lastEventId`, or all that concern no request. Rejects as `askWithCredential` does. */
+/** Requests events with GET: those after `lastEventId`, or all that belong to no request. Rejects as `sendWithCredential` does. */
 export function askForEvents(
   session: HttpSession,
   lastEventId: string | undefined,
@@ -59,10 +59,10 @@ export function askForEvents(
     if (lastEventId !== undefined) headers["last-event-id"] = lastEventId;
     return send(context, { method: "GET", url: context.url, headers, signal, isSafe: true });
   };
-  return askWithCredential(context, ask, { method: "GET", url: context.url, signal });
+  return sendWithCredential(context, ask, { method: "GET", url: context.url, signal });
 }
 
-/** The headers that every request of a session carries. Those of the credential come first, and override none. */
+/** The headers of every request of a session. Headers of the credential override none of them. */
 export function sessionHeaders({ id, protocolVersion }: HttpSession, fields: HeaderFields): Record<string, string> {
   const headers: Record<string, string> = { ...fields };
   if (id !== undefined) headers["mcp-session-id"] = id;
@@ -70,7 +70,7 @@ export function sessionHeaders({ id, protocolVersion }: HttpSession, fields: Hea
   return headers;
 }
 
-/** The headers of a message that is posted. `more` are those that its sender wants, besides ours and the credential's. */
+/** The headers of a posted message. `more` are the sender's, in addition to ours and the credential's. */
 export function messageHeaders(
   session: HttpSession,
   fields: HeaderFields,
@@ -80,7 +80,7 @@ export function messageHeaders(
   const isRequest = "method" in message && "id" in message;
   const version = isRequest ? envelopeVersionOf(message) : undefined;
   const isHandshake = isRequest && message.method === "initialize";
-  // In the older era all messages of a session carry the same, so that they are put together once.
+  // In the older era all messages of a session have the same headers, which are built once.
   if (version === undefined && more === undefined && !isHandshake) return commonHeaders(session, fields);
   const headers = { ...commonHeaders(session, fields) };
   if (isHandshake) delete headers["mcp-session-id"];
@@ -104,14 +104,14 @@ function commonHeaders(session: HttpSession, fields: HeaderFields): Readonly<Rec
   return headers;
 }
 
-/** The version of the protocol that a request names in itself, as those of the newer era do. */
+/** The protocol version in the request itself, as in the newer era. */
 function envelopeVersionOf(message: RpcMessage): string | undefined {
   if (!("method" in message)) return undefined;
   const version = metaOf(message.params)?.[metaKeys.protocolVersion];
   return typeof version === "string" ? version : undefined;
 }
 
-/** Whether a request is one of the newer era. */
+/** Whether a request is of the newer era. */
 export function isModernRequest(message: RpcMessage): boolean {
   return isModernVersion(envelopeVersionOf(message) ?? "");
 }
@@ -125,7 +125,7 @@ const nameFields: Readonly<Record<string, string>> = {
   "tasks/cancel": "taskId",
 };
 
-/** What a request is about, for whoever routes it by its headers. */
+/** The name that a request is about, for intermediaries that route by headers. */
 function nameOf(message: RpcRequest): string | undefined {
   if (!Object.hasOwn(nameFields, message.method)) return undefined;
   const value = message.params?.[nameFields[message.method] ?? ""];

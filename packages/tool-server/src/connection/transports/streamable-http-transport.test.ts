@@ -8,9 +8,9 @@ import { createSecretRegistry } from "../../secrets/redactor.js";
 import { waiting } from "../../waiting.test.helper.js";
 import {
   answerEvents,
-  answerJson,
   hold,
   initializeResult,
+  respondJson,
   resultOf,
   serveWell,
   startTransport,
@@ -127,14 +127,14 @@ describe("a refusal", () => {
   test("is tried once more where the credential has other headers by then", async () => {
     const { server, published, send } = await startTransport(
       ({ headers, message }, response) => {
-        if (headers.authorization === "Bearer new-token") answerJson(response, resultOf(message));
+        if (headers.authorization === "Bearer new-token") respondJson(response, resultOf(message));
         else response.writeHead(401).end("no");
       },
       { headers: [{ Authorization: "Bearer old-token" }, { Authorization: "Bearer new-token" }] },
     );
     await send("tools/list");
     expect(server.requests).toHaveLength(2);
-    expect(published.words()).toContain("The server answered 401; asking once more");
+    expect(published.words()).toContain("The server returned 401; retrying");
     await send("tools/list");
     expect(server.requests).toHaveLength(3);
   });
@@ -157,7 +157,7 @@ describe("a refusal", () => {
     let accepted = "Bearer helper-token-1";
     const started = await startTransport(
       ({ headers, message }, response) => {
-        if (headers.authorization === accepted) answerJson(response, resultOf(message));
+        if (headers.authorization === accepted) respondJson(response, resultOf(message));
         else response.writeHead(401, { "www-authenticate": challenge }).end();
       },
       {},
@@ -229,7 +229,8 @@ describe("close", () => {
       const started = await startTransport(
         serveWell(({ message }, response) => {
           if (message.method === "tools/call") hold(response);
-          if (message.method === "initialize" && !hasSession) answerJson(response, resultOf(message, initializeResult));
+          if (message.method === "initialize" && !hasSession)
+            respondJson(response, resultOf(message, initializeResult));
         }),
       );
       const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "legacy" } });

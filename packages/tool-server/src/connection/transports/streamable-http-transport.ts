@@ -10,12 +10,12 @@ import { followWithinOrigin, isRedirect } from "../../http/redirects.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
 import { createDelivery } from "./message-delivery.js";
-import { askAgain } from "./refusal.js";
+import { retryRefused } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
-import { notAToolServer, readForeign, statusFailure } from "./streamable-http-failures.js";
+import { notAToolServer, readUnexpected, statusFailure } from "./streamable-http-failures.js";
 import { listenToServer } from "./streamable-http-listener.js";
 import { createPosts, type Post } from "./streamable-http-posts.js";
-import { type OpenRequest, readEventAnswer, readJsonAnswer } from "./streamable-http-response.js";
+import { type OpenRequest, readEventResponse, readJsonResponse } from "./streamable-http-response.js";
 import { resumeEvents, streamBackOff } from "./streamable-http-resumption.js";
 import {
   eventStream,
@@ -32,19 +32,19 @@ import { createTransportLife } from "./transport-life.js";
 
 const [messageSent, messageReceived] = [publisherOf("socket:message-sent"), publisherOf("socket:message-received")];
 
-/** How long the end of a session may take, in milliseconds. */
-const farewellMs = 1000;
-/** How many responses to requests of the server are posted at the same time, each over its own socket. */
+/** The time limit for ending a session, in milliseconds. */
+const endSessionMs = 1000;
+/** How many responses to the server's requests are posted concurrently, each on its own socket. */
 const maxConcurrentReplies = 4;
 
 /**
- * A transport over Streamable HTTP, of both eras: each message is posted, and each request is answered in the body of its
- * post. `send` of a request resolves at the end of that body, and rejects with UNAUTHORIZED, FORBIDDEN, SESSION_LOST,
- * REDIRECT_REFUSED, SERVER_FAILED, NOT_A_TOOL_SERVER, RESPONSE_INVALID, MESSAGE_TOO_LARGE, CONNECTION_LOST, and as the client of
- * HTTP and the credential do.
+ * Creates a Streamable HTTP transport for both eras: each message is posted, and the response to a request is in the body of
+ * its HTTP response. `send` of a request resolves at the end of that body, and rejects with UNAUTHORIZED, FORBIDDEN, SESSION_LOST,
+ * REDIRECT_REFUSED, SERVER_FAILED, NOT_A_TOOL_SERVER, RESPONSE_INVALID, MESSAGE_TOO_LARGE, CONNECTION_LOST, and as the HTTP
+ * client and the credential do.
  *
- * One thing is as the SDK wants it: a refusal of `server/discover`, which tells the era of a server, is an SdkHttpError
- * with the ToolServerError as its cause.
+ * One exception, which the SDK requires: a rejected `server/discover`, from which it infers the era, is an SdkHttpError with the
+ * ToolServerError as its cause.
  */
 export function createStreamableHttpTransport(context: NetworkContext): ToolTransport {
   const { server, url, http, info, report, clock, secrets, limits, credential } = context;
@@ -86,14 +86,14 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       post.wasWritten = true;
       messageSent(socketInfo);
     },
-    // Nothing else limits the time of a message without a response.
+    // No other time limit applies to a message without a response.
     headersTimeoutMs: requestIdOf(message) === undefined ? limits.connectMs : undefined,
-    // A call may wait for the response to a request of the server, and a cancellation must not wait for the call.
+    // A call may wait for our response to a request from the server, and a cancellation must not wait for its call.
     usesReserve: requestIdOf(message) === undefined,
   });
 
-  /** What comes after a response that is none yet: it sends the request elsewhere, or refuses the credential. */
-  const goOn = async (
+  /** Handles a first response that is a redirect or a rejection of the credential. */
+  const followRedirectOrRetry = async (
     first: HttpResponse,
     request: HttpRequest,
     post: Post,
@@ -105,18 +105,18 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       : first;
     if (!isRefusal(response.status)) return response;
     const ask = (fields: HeaderFields): Promise<HttpResponse> => send(context, again(fields));
-    return askAgain(context, ask, { method: "POST", url, signal: post.signal }, { sent, response });
+    return retryRefused(context, ask, { method: "POST", url, signal: post.signal }, { sent, response });
   };
 
-  /** What the response to a message means that is not 2xx. Where it is a response of the protocol after all, it is handed on. */
+  /** Handles a response with a status other than 2xx. An error response of the protocol is delivered. */
   const refuse = async (message: RpcMessage, response: HttpResponse): Promise<void> => {
-    const foreign = await readForeign(response, clock);
-    const [said] = isModernRequest(message) ? (parseMessages(foreign.text) ?? []) : [];
+    const unexpected = await readUnexpected(response, clock);
+    const [said] = isModernRequest(message) ? (parseMessages(unexpected.text) ?? []) : [];
     if (said !== undefined && "error" in said && said.id !== undefined && said.id === requestIdOf(message)) {
       session.receive(said, response.socketInfo);
       return;
     }
-    const failure = statusFailure(session, foreign, "POST");
+    const failure = statusFailure(session, unexpected, "POST");
     if (failure.code === "SESSION_LOST") report(info, "warning", failure.message);
     const { status } = response;
     const isProbe = "method" in message && message.method === "server/discover";
@@ -124,7 +124,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     throw new SdkHttpError(
       SdkErrorCode.ClientHttpNotImplemented,
       failure.message,
-      { status, text: foreign.text },
+      { status, text: unexpected.text },
       { cause: failure },
     );
   };
@@ -135,17 +135,17 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     listening = post;
     const lose = (failure: ToolServerError): void => {
       report(info, "warning", failure.message);
-      // Calls in post may still be answered.
+      // Calls in flight may still get their responses.
       void posts.idle((other) => other !== post).then(() => end(failure));
     };
     const onFailure = (failure: ToolServerError): void => {
-      report(info, "warning", `Listening to the server failed: ${failure.message}`);
+      report(info, "warning", `The event stream of the server failed: ${failure.message}`);
       transport.onerror?.(failure);
     };
     void listenToServer(session, { signal: post.signal, onLost: lose, onFailure }).then(() => posts.end(post));
   };
 
-  /** Takes a response in: at once where it has come whole, as nearly always; else once what is returned resolves. */
+  /** Reads a response: synchronously if it was received completely, as nearly always; else when the returned promise resolves. */
   const take = (
     message: RpcMessage,
     response: HttpResponse,
@@ -161,27 +161,27 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       return undefined;
     }
     const type = mediaTypeOf(response);
-    if (type === eventStream) return readEventAnswer(session, response, request);
-    if (type !== json || status === 202) return refuseForeign(response);
+    if (type === eventStream) return readEventResponse(session, response, request);
+    if (type !== json || status === 202) return rejectUnexpected(response);
     const text = response.textIfComplete?.(limits.messageBytes);
     if (text === undefined) {
-      return response.text(limits.messageBytes).then((late) => readJsonAnswer(session, response, request, late));
+      return response.text(limits.messageBytes).then((late) => readJsonResponse(session, response, request, late));
     }
-    readJsonAnswer(session, response, request, text);
+    readJsonResponse(session, response, request, text);
     return undefined;
   };
 
-  const refuseForeign = async (response: HttpResponse): Promise<never> => {
-    throw notAToolServer(context, await readForeign(response, clock));
+  const rejectUnexpected = async (response: HttpResponse): Promise<never> => {
+    throw notAToolServer(context, await readUnexpected(response, clock));
   };
 
-  /** Goes on with a response of which an earlier session heard a part. */
+  /** Resumes a response that an earlier session received in part. */
   const resume = async (request: OpenRequest, lastEventId: string): Promise<void> => {
     const { signal } = request.post;
     const backOff = createBackOff(streamBackOff, clock);
-    const why = "was to continue an earlier response";
+    const why = "did not continue an earlier response";
     const broken = { lastEventId, retryMs: undefined, backOff, isImmediate: true, signal, why };
-    return readEventAnswer(session, await resumeEvents(session, broken), request);
+    return readEventResponse(session, await resumeEvents(session, broken), request);
   };
 
   const begin = ({ headers }: HttpResponse): void => {
@@ -189,21 +189,21 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     session.id = id === "" ? undefined : id;
     if (session.id === undefined) return;
     secrets.add(session.id);
-    report(info, "info", "The server began a session.");
+    report(info, "info", "The server started a session.");
   };
 
-  const farewell = async (): Promise<void> => {
-    // Whoever is gone, or does not know it any more, need not be told.
+  const endSession = async (): Promise<void> => {
+    // A server that is gone or has forgotten the session needs no DELETE.
     if (session.id === undefined || session.isForgotten || life.failure !== undefined) return;
     const limit = new AbortController();
-    const cancel = clock.after(farewellMs, () => limit.abort());
+    const cancel = clock.after(endSessionMs, () => limit.abort());
     try {
       const fields = await context.credential.headers({ method: "DELETE", url, signal: limit.signal });
       const headers = sessionHeaders(session, fields);
       const response = await http.send({ method: "DELETE", url, headers, signal: limit.signal, isSafe: true });
       response.discard();
     } catch {
-      // The server forgets the session by itself in time.
+      // The server expires the session eventually.
     } finally {
       cancel();
     }
@@ -213,23 +213,23 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     if (life.end(failure)) {
       replies.end();
       closing = (async () => {
-        // A notification that is on its way still arrives, such as that a call was cancelled.
+        // Lets pending notifications arrive, such as the cancellation of a call.
         const notices = posts.idle((post) => post.id === undefined && post !== listening);
-        if (failure === undefined) await waitAtMost(clock, farewellMs, notices);
-        // Each hears of its own end before the SDK ends them all alike.
+        if (failure === undefined) await waitAtMost(clock, endSessionMs, notices);
+        // Each call is rejected with its own reason before the SDK rejects all with the same.
         await posts.cancelAll(life.failure);
-        await farewell();
+        await endSession();
         transport.onclose?.();
       })();
     }
     return closing ?? Promise.resolve();
   };
 
-  // All in one function, which waits for the response and for nothing else: each promise is paid by every call.
+  // One function that awaits nothing but the response: every call would pay for each additional promise.
   const postMessage = async (message: RpcMessage, options: ToolSendOptions | undefined): Promise<void> => {
     life.assertOpen();
     const cancelled = cancelledIdOf(message);
-    // At once: a server that hangs does not read the cancellation either.
+    // At once: a server that hangs would not read the cancellation either.
     if (cancelled !== undefined) posts.cancel(cancelled);
     const id = requestIdOf(message);
     const post = posts.begin(id, options?.requestSignal);
@@ -244,7 +244,9 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       const asked = requestOf(message, options, post, sent);
       let response = await http.send(asked);
       if (isRedirect(response.status) || isRefusal(response.status)) {
-        response = await goOn(response, asked, post, sent, (fields) => requestOf(message, options, post, fields));
+        response = await followRedirectOrRetry(response, asked, post, sent, (fields) =>
+          requestOf(message, options, post, fields),
+        );
       }
       const rest = take(message, response, request);
       if (rest !== undefined) await rest;
@@ -253,7 +255,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     } finally {
       posts.end(post);
       const onRequestStreamEnd = options?.onRequestStreamEnd;
-      // After the caller of this request was notified, because it knows more.
+      // After the caller of this request was settled with a more specific reason.
       if (onRequestStreamEnd !== undefined && !options?.requestSignal?.aborted) setImmediate(onRequestStreamEnd);
     }
   };

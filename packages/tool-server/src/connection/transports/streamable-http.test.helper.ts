@@ -76,7 +76,7 @@ export function resultOf({ id }: JSONRPCRequest, result: Record<string, unknown>
   return JSON.stringify({ jsonrpc: "2.0", id, result });
 }
 
-export function answerJson(response: ServerResponse, body: string, headers: Record<string, string> = {}): void {
+export function respondJson(response: ServerResponse, body: string, headers: Record<string, string> = {}): void {
   response.writeHead(200, { "content-type": "application/json", ...headers }).end(body);
 }
 
@@ -99,12 +99,12 @@ export function serveWell(over: McpHandler = () => {}): McpHandler {
     else if (method === "DELETE" || message.id === undefined) response.writeHead(202).end();
     else if (message.method === "server/discover") response.writeHead(400).end("Bad Request: no session");
     else if (message.method === "initialize")
-      answerJson(response, resultOf(message, initializeResult), { "mcp-session-id": "session-0123456789" });
-    else answerJson(response, resultOf(message));
+      respondJson(response, resultOf(message, initializeResult), { "mcp-session-id": "session-0123456789" });
+    else respondJson(response, resultOf(message));
   };
 }
 
-/** Says that a response is answered later, or never. */
+/** Marks a response that is sent later, or never. */
 export function hold(response: ServerResponse): void {
   response.on("held", () => {});
 }

@@ -61,7 +61,7 @@ export interface Published {
   totals(): SocketCounts;
   /** Why sockets closed. */
   readonly reasons: readonly string[];
-  readonly stories: readonly TraceEvent[];
+  readonly traceEvents: readonly TraceEvent[];
   /** Everything in words. */
   words(): string;
 }
@@ -81,7 +81,7 @@ const nothing: SocketCounts = {
 export function listenTo(info: TransportInfo): Published {
   const sockets = new Map<SocketInfo, SocketCounts>();
   const reasons: string[] = [];
-  const stories: TraceEvent[] = [];
+  const traceEvents: TraceEvent[] = [];
   const listen = (name: ToolServerChannelName, onMessage: (message: unknown) => void): void => {
     subscribe(`${channelPrefix}${name}`, onMessage);
     onTestFinished(() => void unsubscribe(`${channelPrefix}${name}`, onMessage));
@@ -103,19 +103,19 @@ export function listenTo(info: TransportInfo): Published {
     } else if (name.startsWith("socket:")) listen(name, (message) => count(message as SocketInfo, what));
   }
   listen("trace", (message) => {
-    if ((message as TraceEvent).subject === info) stories.push(message as TraceEvent);
+    if ((message as TraceEvent).subject === info) traceEvents.push(message as TraceEvent);
   });
   return {
     sockets,
     reasons,
-    stories,
+    traceEvents,
     totals() {
       const sum = { ...nothing };
       for (const counts of sockets.values())
         for (const what of Object.keys(sum) as (keyof SocketCounts)[]) sum[what] += counts[what];
       return sum;
     },
-    words: () => [...reasons, ...stories.map(({ text }) => text)].join("\n"),
+    words: () => [...reasons, ...traceEvents.map(({ text }) => text)].join("\n"),
   };
 }
 

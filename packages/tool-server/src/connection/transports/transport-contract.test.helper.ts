@@ -87,7 +87,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
   };
 
   describe(`${name} keeps the contract of a transport`, () => {
-    test("a request is answered, and a notification arrives", async () => {
+    test("a request gets its response, and a notification arrives", async () => {
       const { transport, call, toServer } = await begin();
       expect(await call("test/echo", { mark: "grüße 🌍 \u2028" })).toEqual({
         jsonrpc: "2.0",
@@ -109,7 +109,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
       expect(responses.map((response) => ("result" in response ? response.result.mark : response))).toEqual(marks);
     });
 
-    test("requests and notifications of the server arrive, and are answered", async () => {
+    test("requests and notifications of the server arrive, and get responses", async () => {
       const { transport, call, toClient, toServer } = await begin();
       await call("test/stir", { mark: "m" });
       await vi.waitFor(() => {

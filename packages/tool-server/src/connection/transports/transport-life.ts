@@ -2,25 +2,24 @@ import { describeProblem, ToolServerError } from "../../errors.js";
 import type { RpcMessage } from "../rpc/json-rpc.js";
 import type { ToolMessageExtra, ToolTransport } from "./transport.js";
 
-/** The life of a transport over one socket: it begins once and ends once, and nobody is left waiting. */
+/** The lifecycle of a transport: it starts once and ends once, and no caller is left waiting. */
 export interface TransportLife {
-  /** Why it ended, where it was not this side that ended it. */
+  /** Why it ended, if it was not ended by this side. */
   readonly failure: ToolServerError | undefined;
   readonly isOver: boolean;
-  /** Notes the start. Throws a TypeError at the second, and CONNECTION_CLOSED or CONNECTION_LOST where it is over. */
+  /** Records the start. Throws a TypeError the second time, and CONNECTION_CLOSED or CONNECTION_LOST if it has ended. */
   begin(): void;
-  /** Throws where nothing can be sent: a TypeError before the start, CONNECTION_CLOSED or CONNECTION_LOST after the end. */
+  /** Throws if nothing can be sent: a TypeError before the start, CONNECTION_CLOSED or CONNECTION_LOST after the end. */
   assertOpen(): void;
   /**
-   * Does what `work` does, until the end at the latest: then it rejects with CONNECTION_CLOSED or CONNECTION_LOST. `work`
-   * gets what resolves it.
+   * Runs `work`, which settles the promise; if the transport ends first, rejects with CONNECTION_CLOSED or CONNECTION_LOST.
    */
   whileOpen(work: (resolve: () => void, reject: (error: unknown) => void) => void): Promise<void>;
-  /** Ends it, for a failure or because this side wants to. False where it had ended before. */
+  /** Ends it, with a failure or because this side closes it. False if it had ended before. */
   end(failure?: ToolServerError): boolean;
 }
 
-/** A life of a transport to the named server. */
+/** Creates the lifecycle of a transport to the named server. */
 export function createTransportLife(server: string): TransportLife {
   const waiting = new Set<(error: ToolServerError) => void>();
   let hasBegun = false;
@@ -34,8 +33,7 @@ export function createTransportLife(server: string): TransportLife {
       return isOver;
     },
     begin() {
-      if (hasBegun)
-        throw new TypeError("The transport was started before. A client that connects starts it by itself.");
+      if (hasBegun) throw new TypeError("The transport was already started. A client starts it when it connects.");
       hasBegun = true;
       if (isOver) throw connectionOver(server, failure, false);
     },
@@ -65,7 +63,7 @@ export function createTransportLife(server: string): TransportLife {
       isOver = true;
       failure = reason;
       if (waiting.size > 0) {
-        // What was being written may have arrived.
+        // A message that was being written may have arrived.
         const error = connectionOver(server, failure, true);
         for (const reject of waiting) reject(error);
         waiting.clear();
@@ -75,7 +73,7 @@ export function createTransportLife(server: string): TransportLife {
   };
 }
 
-/** That a connection is over: CONNECTION_CLOSED where this side closed it, else CONNECTION_LOST with the failure as its cause. */
+/** Creates CONNECTION_CLOSED if this side closed the connection, else CONNECTION_LOST with the failure as its cause. */
 export function connectionOver(
   server: string,
   failure: ToolServerError | undefined,
@@ -97,7 +95,7 @@ export function connectionOver(
   });
 }
 
-/** Hands a message to whoever listens. What they throw is theirs, and must not end the reading. */
+/** Delivers a message. An exception of the listener is reported, and does not stop the reading. */
 export function deliver(transport: ToolTransport, message: RpcMessage, extra?: ToolMessageExtra): void {
   try {
     transport.onmessage?.(message, extra);

@@ -9,39 +9,39 @@ import type { SecretRegistry } from "../../secrets/redactor.js";
 import type { RequestId, RpcMessage } from "../rpc/json-rpc.js";
 import type { SendOptions } from "../rpc/peer.js";
 
-/** What is known of a message besides itself. */
+/** Additional information about a received message. */
 export interface ToolMessageExtra extends MessageExtraInfo {
-  /** The request of ours on whose stream it came, where each has a stream of its own. */
+  /** The request of ours on whose stream it arrived, if each request has its own stream. */
   readonly relatedRequestId?: RequestId | undefined;
 }
 
-/** Options of the SDK, whose signal may be a call. */
+/** The SDK's options, whose signal may be a call. */
 export type ToolSendOptions = Omit<TransportSendOptions, "requestSignal"> & SendOptions;
 
 /**
- * A transport of the SDK that fails in our words.
+ * A transport for the SDK that fails with a ToolServerError.
  *
- * `send` of a request rejects with a ToolServerError where it cannot be answered any more; where each request has a stream
- * of its own (HTTP), it resolves only once that stream has ended, so that a response which never comes is a rejection and
- * not a silence. `details.wasSent` says whether the request may have reached the server.
+ * `send` of a request rejects if it can no longer get a response. If each request has its own stream (HTTP), `send` resolves
+ * only when that stream has ended, so that a missing response is a rejection and not silence. `details.wasSent` says whether
+ * the request may have reached the server.
  *
- * `onclose` is called once, however it ends. `onerror` is for what concerns no single request, and is never fatal.
+ * `onclose` is called exactly once. `onerror` reports what concerns no single request, and is never fatal.
  */
 export interface ToolTransport extends Omit<Transport, "send" | "onmessage"> {
   readonly kind: TransportKind;
-  /** Why it closed, where it was not this side that closed it. */
+  /** Why it closed, if it was not closed by this side. */
   readonly failure: ToolServerError | undefined;
-  /** What came in place of responses, as a sentence for a time-out; empty where nothing did. Over HTTP it is part of the failure. */
+  /** Text that was received instead of responses, as a sentence for a time-out; empty if there was none. Over HTTP it is part of the failure. */
   strays?(): string;
   send(message: RpcMessage, options?: ToolSendOptions): Promise<void>;
   onmessage?: ((message: RpcMessage, extra?: ToolMessageExtra) => void) | undefined;
 }
 
-/** What every transport gets. */
+/** The dependencies of every transport. */
 export interface TransportContext {
   /** The name of the server, for messages. */
   readonly server: string;
-  /** Itself, for those who watch: the first thing that it publishes is `transport:opened`, by who creates it. */
+  /** Identifies it to observers. Its creator publishes `transport:opened` first. */
   readonly info: TransportInfo;
   readonly credential: Credential;
   readonly secrets: Pick<SecretRegistry, "add" | "redact">;
@@ -50,19 +50,19 @@ export interface TransportContext {
   readonly limits: TransportLimits;
 }
 
-/** What every transport over the network gets. */
+/** The dependencies of every network transport. */
 export interface NetworkContext extends TransportContext {
   readonly url: URL;
   readonly http: HttpClient;
 }
 
 export interface TransportLimits {
-  /** The largest message that is read, in bytes. Default 16 MiB. */
+  /** The maximum size of a received message, in bytes. Default 16 MiB. */
   readonly messageBytes: number;
-  /** How long to wait for a connection, in milliseconds. Default 10,000. */
+  /** The time limit for connecting, in milliseconds. Default 10,000. */
   readonly connectMs: number;
   /**
-   * How long a server that sends requests may leave a full queue of responses untouched, in milliseconds. Then the connection
+   * How long a server that sends requests may leave a full queue of our responses unread, in milliseconds, before the connection
    * fails. Default 30,000.
    */
   readonly stallMs: number;

@@ -37,21 +37,21 @@ describe("what comes through a WebSocket", () => {
     await startAnyhow(transport);
     expect(await failure()).toMatchObject({
       code: "NOT_A_TOOL_SERVER",
-      message: expect.stringContaining("broke the rules"),
+      message: expect.stringContaining("violated the WebSocket protocol"),
     });
   });
 });
 
 describe("the end of a WebSocket", () => {
   test.each([
-    [1000, "CONNECTION_LOST", 'said that it is done (1000: "bye")'],
+    [1000, "CONNECTION_LOST", 'closed the connection normally (1000: "bye")'],
     [1001, "CONNECTION_LOST", 'is going away (1001: "bye")'],
-    [1008, "CONNECTION_LOST", 'its policy does not allow it (1008: "bye")'],
-    [1009, "MESSAGE_TOO_LARGE", 'too large for it (1009: "bye")'],
+    [1008, "CONNECTION_LOST", 'reports a policy violation (1008: "bye")'],
+    [1009, "MESSAGE_TOO_LARGE", 'is too large (1009: "bye")'],
     [1011, "CONNECTION_LOST", 'failed (1011: "bye")'],
-    [3000, "UNAUTHORIZED", 'does not accept who asks (3000: "bye")'],
-    [3003, "FORBIDDEN", 'does not allow it (3003: "bye")'],
-    [4242, "CONNECTION_LOST", 'gave a reason of its own (4242: "bye")'],
+    [3000, "UNAUTHORIZED", 'rejects the credential (3000: "bye")'],
+    [3003, "FORBIDDEN", 'denies access (3003: "bye")'],
+    [4242, "CONNECTION_LOST", 'closed the connection with its own code (4242: "bye")'],
   ])("with %i is %s", async (closeCode, code, words) => {
     const server = await serveWebSockets((socket) => socket.close(closeCode, "bye"));
     const { transport, failure } = prepareWebSocket(server);
@@ -61,8 +61,8 @@ describe("the end of a WebSocket", () => {
 
   test("without a code, or without a word, is CONNECTION_LOST", async () => {
     for (const [end, words] of [
-      [(socket: WebSocket) => socket.close(), "gave no reason (1005)"],
-      [(socket: WebSocket) => socket.terminate(), "ended the connection without a word (1006)"],
+      [(socket: WebSocket) => socket.close(), "closed the connection without a status (1005)"],
+      [(socket: WebSocket) => socket.terminate(), "closed the connection without a close frame (1006)"],
     ] as const) {
       const { transport, failure } = prepareWebSocket(await serveWebSockets(end));
       await startAnyhow(transport);

@@ -8,9 +8,9 @@ import { fixResponse, parseMessages } from "../rpc/message.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
 import { createDelivery } from "./message-delivery.js";
-import { askWithCredential } from "./refusal.js";
+import { sendWithCredential } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
-import { answerFailure } from "./response-failure.js";
+import { responseFailure } from "./response-failure.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
 import { connectionOver, createTransportLife } from "./transport-life.js";
 import { brokenWebSocket, closedByServer, notTheProtocol, silentServer } from "./websocket-failures.js";
@@ -122,13 +122,13 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
   };
   const connect = async (): Promise<void> => {
     const { signal } = cancelled;
-    const response = await askWithCredential(
+    const response = await sendWithCredential(
       context,
       (headers) => upgrade(context, { headers, signal, onOpen: follow }),
       { method: "GET", url: context.url, signal },
     );
     if (response.status !== 101) {
-      throw answerFailure(context, { ...response, asked: "the upgrade to WebSocket", advice: upgradeAdvice });
+      throw responseFailure(context, { ...response, asked: "the upgrade to WebSocket", advice: upgradeAdvice });
     }
     if (response.headers["sec-websocket-protocol"] === undefined) {
       report(info, "warning", `The server does not say that it speaks the subprotocol ${subprotocol}; going on.`);

@@ -32,7 +32,7 @@ describe("the upgrade", () => {
       upgrade: "websocket",
     });
     expect(upgrade?.headers).not.toHaveProperty("sec-websocket-extensions");
-    expect(published.stories).toEqual([]);
+    expect(published.traceEvents).toEqual([]);
   });
 
   test("goes through the client's TLS, with its own authority", async () => {
@@ -58,7 +58,9 @@ describe("the upgrade", () => {
     await transport.start();
     expect(refusals).toEqual([401]);
     expect(server.requests).toHaveLength(2);
-    expect(published.stories).toMatchObject([{ severity: "warning", text: expect.stringContaining("answered 401") }]);
+    expect(published.traceEvents).toMatchObject([
+      { severity: "warning", text: expect.stringContaining("returned 401") },
+    ]);
   });
 
   test("that is refused for good is UNAUTHORIZED or FORBIDDEN, with a diagnosis and without the secret", async () => {
@@ -91,7 +93,7 @@ describe("the upgrade", () => {
     const server = await serveHttp((_, response) => response.writeHead(307, { Location: target }).end());
     const error = await failedUpgrade(prepareWebSocket(server, { headers: [{ "X-API-Key": "k3y-of-notes" }] }));
     expect(error).toMatchObject({ code: "REDIRECT_REFUSED", details: { status: 307 } });
-    expect(error.message).toContain(`sends it to ${new URL(target).origin}.`);
+    expect(error.message).toContain(`redirects it to ${new URL(target).origin}.`);
     expect(other.requests).toEqual([]);
   });
 
@@ -101,12 +103,12 @@ describe("the upgrade", () => {
     [426, "NOT_A_TOOL_SERVER"],
     [429, "SERVER_FAILED"],
     [503, "SERVER_FAILED"],
-  ])("that is answered with %i is %s", async (status, code) => {
+  ])("that gets the response %i is %s", async (status, code) => {
     const server = await serveHttp((_, response) => response.writeHead(status).end("<html>".repeat(100_000)));
     expect(await failedUpgrade(prepareWebSocket(server))).toMatchObject({ code, details: { status } });
   });
 
-  test("that is never answered fails in time", async () => {
+  test("that never gets a response fails in time", async () => {
     const server = await serveRaw(() => {});
     const subject = prepareWebSocket(server, { limits: { ...defaultLimits, connectMs: 50 } });
     expect(await failedUpgrade(subject)).toMatchObject({
@@ -116,7 +118,7 @@ describe("the upgrade", () => {
     await vi.waitFor(() => expect(server.sockets.size).toBe(0), waiting);
   });
 
-  test("that is answered by nobody, or with the end of the connection, is SERVER_UNREACHABLE", async () => {
+  test("that gets no response, or a closed connection, is SERVER_UNREACHABLE", async () => {
     expect(await failedUpgrade(prepareWebSocket({ url: "ws://127.0.0.1:1/" }))).toMatchObject({
       code: "SERVER_UNREACHABLE",
     });
@@ -132,7 +134,7 @@ describe("the upgrade", () => {
       "an extension that nobody asked for",
       (upgrade: IncomingMessage) => granted(upgrade, "Sec-WebSocket-Extensions: permessage-deflate"),
     ],
-  ])("that is answered with %s is NOT_A_TOOL_SERVER", async (_, response) => {
+  ])("that gets %s is NOT_A_TOOL_SERVER", async (_, response) => {
     const server = await serveRaw((upgrade, socket) => socket.write(response(upgrade)));
     expect(await failedUpgrade(prepareWebSocket(server))).toMatchObject({ code: "NOT_A_TOOL_SERVER" });
   });
@@ -145,7 +147,7 @@ describe("the upgrade", () => {
     await transport.start();
     await transport.send(requestOf(1));
     await vi.waitFor(() => expect(messages).toHaveLength(1), waiting);
-    expect(published.stories).toMatchObject([
+    expect(published.traceEvents).toMatchObject([
       { severity: "warning", text: expect.stringContaining("subprotocol mcp") },
     ]);
   });

@@ -2,7 +2,7 @@ import type { Cause, Fix } from "../../causes/cause.js";
 import { fixField, fixVariable } from "../../causes/fixes.js";
 import { credentialHint, versionHint } from "../../causes/hints.js";
 import { shellWord } from "../../command-line.js";
-import { tellingLines } from "../../process/process-output.js";
+import { significantLines } from "../../process/process-output.js";
 import type { ChildEvidence, FailureEvidence, WalkEvidence } from "../evidence.js";
 
 /** Why the process of a stdio server cannot be used. */
@@ -133,7 +133,7 @@ function passOn(seen: WalkEvidence, variable: string, advice: string): Fix {
 }
 
 function lastOutput({ stderr, exit, path, command }: ChildEvidence): string[] {
-  const lines = tellingLines(stderr, 5).map((line) => `stderr: ${line}`);
+  const lines = significantLines(stderr, 5).map((line) => `stderr: ${line}`);
   return [
     `The command is ${path ?? command}.`,
     ...(exit === undefined

@@ -5,69 +5,69 @@ import { isRepeatable } from "../connection-failures.js";
 import { type RequestId, type RpcMessage, type RpcRequest, requestIdOf, responseIdOf } from "../rpc/json-rpc.js";
 import type { ToolTransport } from "../transports/transport.js";
 
-export interface UpstreamOptions {
+export interface RemoteOptions {
   /** A new transport to the server, not yet started. */
   readonly openTransport: () => ToolTransport;
   readonly onMessage: (message: RpcMessage) => void;
-  /** No response comes to these requests any more. */
+  /** These requests will get no response. */
   readonly onLost: (requests: Iterable<RequestId>, failure: ToolServerError) => void;
-  /** What went wrong and concerns no request. */
+  /** Reports a problem that concerns no request. */
   readonly onProblem: (text: string) => void;
   /**
-   * Whether a session of the client is begun again as soon as its transport has ended, and not only with the next message, so
-   * that the client hears what the server says by itself. Default false.
+   * Whether the client's session is reopened as soon as its transport has ended instead of with the next message, so that the
+   * client gets the server's notifications. Default false.
    */
   readonly isEager?: boolean | undefined;
-  /** The session of the client goes on over another transport: what it knows of the server may have changed. */
+  /** The client's session continues over another transport: what it knows about the server may have changed. */
   readonly onReopened?: (() => void) | undefined;
 }
 
-/** The way to a server, over one transport after the other. */
-export interface Upstream {
-  /** Sends a message of the client on, over a new transport where there is none. Rejects with a ToolServerError. */
+/** The remote server, over one transport after the other. */
+export interface Remote {
+  /** Forwards a message of the client, over a new transport if none is open. Rejects with a ToolServerError. */
   send(message: RpcMessage, signal?: AbortSignal): Promise<void>;
-  /** Opens another transport now. Requests in flight end over the one before. */
+  /** Opens another transport now. Requests in flight finish on the previous one. */
   reopen(): void;
   close(): Promise<void>;
 }
 
-/** A transport, and what goes on over it. */
+/** A transport and its state. */
 interface Link {
   readonly transport: ToolTransport;
-  /** The requests of the client that are not answered. */
+  /** The client's requests without a response. */
   readonly open: Set<RequestId>;
-  /** Gets the response to the handshake that is repeated. */
+  /** Receives the response to the repeated handshake. */
   onHandshake: ((response: RpcMessage) => void) | undefined;
   /** Resolves when it has ended. */
   readonly over: Promise<ToolServerError>;
-  /** Whether another has taken its place: it ends with its last request. */
+  /** Whether another one has replaced it: it ends with its last request. */
   isRetired: boolean;
 }
 
-/** How the client of the older era began. */
+/** The handshake of a client of the older era. */
 interface Handshake {
   readonly request: RpcRequest;
-  /** What said that it is done. */
+  /** The notification that completed it. */
   readonly done: RpcMessage | undefined;
 }
 
-/** The delays before a session is begun again by itself, in milliseconds. */
+/** The delays before a session is reopened automatically, in milliseconds. */
 const reopening = { firstMs: 200, maxMs: 10_000 };
 
-/** The id of a handshake that is repeated. No client has it. */
+/** The id of a repeated handshake, which no client uses. */
 const ownId = "wirescope-bridge-handshake";
 
 /**
- * The way to a server. Where it was lost, the next message opens it again. Where the server forgot the session, the message
- * is sent once more over a new one, for it was not taken. A session of the older era begins as the client began it; what else
- * the client had told the old one, such as its subscriptions, is not repeated.
+ * Creates the connection to a remote server. After a loss, the next message opens it again. If the server forgot the session, the
+ * message was not accepted and is sent again in a new one. A session of the older era repeats the client's handshake, but nothing
+ * else, such as its subscriptions.
  */
-export function createUpstream(options: UpstreamOptions): Upstream {
+export function createRemote(options: RemoteOptions): Remote {
   const { openTransport, onMessage, onLost, onProblem, onReopened, isEager = false } = options;
   const links = new Set<Link>();
   const backOff = createBackOff(reopening, systemClock);
   let cancelReopening = (): void => {};
-  /** The link that is there, or comes. */
+  /** The current link, or the one that is being opened. */
   let current: Promise<Link> | undefined;
   let live: Link | undefined;
   let handshake: Handshake | undefined;
@@ -86,7 +86,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     }
     onMessage(message);
   };
-  /** The next message goes over another. */
+  /** The next message uses another link. */
   const retire = (link: Link): void => {
     link.isRetired = true;
     if (live !== link) return;
@@ -138,7 +138,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     cancelReopening();
     cancelReopening = systemClock.after(backOff.ended(), () => void ensure().catch(() => {}));
   };
-  /** The link to use, which is opened where there is none. */
+  /** The current link, which is opened if necessary. */
   const ensure = async (): Promise<Link> => {
     if (isClosed) throw new ToolServerError("CONNECTION_CLOSED", { problem: "The bridge has ended.", advice: "" });
     current ??= begin();
@@ -162,7 +162,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
           if (failure?.code === "SESSION_LOST" || failure?.code === "SERVER_UNREACHABLE") retire(link);
           endIfDone(link);
           const method = "method" in message ? message.method : "";
-          // In the middle of a handshake only its beginning can be repeated.
+          // During a handshake only its first message can be repeated.
           const canBegin = handshake?.done !== undefined || handshake === undefined || message === handshake.request;
           if (!isRepeated && canBegin && failure !== undefined && isRepeatable(failure, method)) continue;
           if (link.isRetired) reopenLater();
@@ -185,17 +185,17 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   };
 }
 
-/** Begins a session as the client began it. */
+/** Repeats the client's handshake. */
 async function repeatHandshake(link: Link, request: RpcRequest, done: RpcMessage): Promise<void> {
   const { transport } = link;
-  const answered = new Promise<RpcMessage>((resolve) => {
+  const responded = new Promise<RpcMessage>((resolve) => {
     link.onHandshake = resolve;
   });
   await transport.send({ ...request, id: ownId });
-  const response = await Promise.race([answered, link.over]);
+  const response = await Promise.race([responded, link.over]);
   if (response instanceof Error) throw response;
   if (!("method" in response) && response.error !== undefined) {
-    const problem = `The server started no new session: ${response.error.message}`;
+    const problem = `The server did not start a new session: ${response.error.message}`;
     throw new ToolServerError("CALL_REFUSED", { problem, advice: "Check the log of the server." });
   }
   adoptVersion(response, transport);
@@ -209,7 +209,7 @@ function handshakeAfter(before: Handshake | undefined, message: RpcMessage): Han
   return before;
 }
 
-/** From the handshake of the older era on, the transport names the version that was agreed on. */
+/** After a handshake of the older era, the transport sends the negotiated version. */
 function adoptVersion(message: RpcMessage, transport: ToolTransport): void {
   const version = "method" in message ? undefined : message.result?.protocolVersion;
   if (typeof version === "string") transport.setProtocolVersion?.(version);

@@ -3,21 +3,21 @@ import { createSecretRegistry } from "../../secrets/redactor.js";
 import { waiting } from "../../waiting.test.helper.js";
 import { clientTls } from "./bridge.test.helper.js";
 import { createNetworkLink } from "./network-link.js";
+import { createRemote, type Remote } from "./remote.js";
 import { startToolServer, type ToolServer } from "./tool-server.test.helper.js";
-import { createUpstream, type Upstream } from "./upstream.js";
 
 interface Setting {
-  readonly upstream: Upstream;
+  readonly remote: Remote;
   /** From now on transports are opened to this server. */
   use(server: ToolServer): void;
   readonly reopened: () => number;
 }
 
-/** An upstream to the first server, with a session of a client. */
+/** An remote to the first server, with a session of a client. */
 async function setUp(first: ToolServer): Promise<Setting> {
   let current = first;
   let reopened = 0;
-  const upstream = createUpstream({
+  const remote = createRemote({
     openTransport() {
       const link = createNetworkLink({
         url: current.url,
@@ -37,12 +37,12 @@ async function setUp(first: ToolServer): Promise<Setting> {
       reopened += 1;
     },
   });
-  onTestFinished(() => upstream.close());
+  onTestFinished(() => remote.close());
   const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } };
-  await upstream.send({ jsonrpc: "2.0", id: 1, method: "initialize", params });
-  await upstream.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  await remote.send({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+  await remote.send({ jsonrpc: "2.0", method: "notifications/initialized" });
   return {
-    upstream,
+    remote,
     use(server) {
       current = server;
     },
@@ -52,10 +52,10 @@ async function setUp(first: ToolServer): Promise<Setting> {
 
 test("a request to a server that is gone is sent to the server that took its place, in a session like the one before", async () => {
   const [first, second] = [await startToolServer(), await startToolServer()];
-  const { upstream, use, reopened } = await setUp(first);
+  const { remote, use, reopened } = await setUp(first);
   use(second);
   first.kill();
-  await upstream.send({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "x" } });
+  await remote.send({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "x" } });
   expect([second.asked("initialize").length, second.asked("notifications/initialized").length]).toEqual([1, 1]);
   expect(second.asked("tools/call")).toHaveLength(1);
   expect(reopened()).toBe(1);
@@ -63,11 +63,11 @@ test("a request to a server that is gone is sent to the server that took its pla
 
 test("reopening moves the session at once, and lets what is in flight end where it began", async () => {
   const [first, second] = [await startToolServer(), await startToolServer()];
-  const { upstream, use, reopened } = await setUp(first);
-  const hanging = upstream.send({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "wait" } });
+  const { remote, use, reopened } = await setUp(first);
+  const hanging = remote.send({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "wait" } });
   await vi.waitFor(() => expect(first.waiting).toHaveLength(1), waiting);
   use(second);
-  upstream.reopen();
+  remote.reopen();
   await vi.waitFor(() => expect(reopened()).toBe(1), waiting);
   expect(second.asked("initialize")).toHaveLength(1);
   first.waiting[0]

@@ -5,45 +5,45 @@ import { createLineReader } from "../rpc/lines.js";
 import { parseMessages } from "../rpc/message.js";
 import { isModernRequest } from "../transports/streamable-http-session.js";
 import type { ToolTransport } from "../transports/transport.js";
-import { createUpstream } from "./upstream.js";
+import { createRemote } from "./remote.js";
 
-export interface RelayOptions {
+export interface PumpOptions {
   /** A new transport to the server, not yet started. */
   readonly openTransport: () => ToolTransport;
-  /** Where the client's messages come from, one a line, and where those of the server go. */
+  /** The client's messages, one per line, and the destination of the server's messages. */
   readonly input: Readable;
   readonly output: Writable;
-  /** The largest message that is read from the client, in bytes. */
+  /** The maximum size of a message from the client, in bytes. */
   readonly messageBytes: number;
   readonly redact: (text: string) => string;
-  /** What may be behind it where the server ends the connection and was never heard, as a sentence. */
+  /** A likely reason, as a sentence, for a connection that the server closes before it sent anything. */
   readonly hint: string;
   readonly onProblem: (text: string) => void;
-  /** Whether the server may be replaced by another: its session is begun again at once, and the client asks for all lists again. */
+  /** Whether the server may be replaced: then a new session starts at once, and the client is asked to refresh all lists. */
   readonly isReplaceable?: boolean | undefined;
-  /** Gets how to open another transport now. */
+  /** Called with a function that opens another transport now. */
   readonly onStarted?: ((reopen: () => void) => void) | undefined;
 }
 
-/** How much may wait for a client that does not read before nothing more is read from it, in bytes. */
+/** How much may be buffered for a client that does not read, in bytes, before reading from it is paused. */
 const maxUnreadBytes = 8 * 1024 * 1024;
 
-/** What a request of JSON-RPC is answered with that failed on the way, by convention. */
-const failedOnTheWay = -32_000;
+/** The conventional JSON-RPC code for a request that could not be forwarded. */
+const forwardingFailed = -32_000;
 const parseError = -32_700;
 
-/** A request of the client on its way. */
+/** A request of the client in flight. */
 interface OpenRequest {
   readonly controller: AbortController;
   readonly isModern: boolean;
 }
 
 /**
- * Carries messages between a client that speaks over pipes and a server behind a transport, without looking into them more
- * than that takes. Every request of the client is answered: by the server, or with an error that says why not. Resolves when
- * the client is gone, and then `input` is destroyed. Rejects with MESSAGE_TOO_LARGE where the client sends a message past the limit.
+ * Forwards messages between a client on pipes and a server behind a transport. Every request of the client gets a response: from
+ * the server, or an error with the reason. Resolves when the client is gone, and destroys `input`. Rejects with
+ * MESSAGE_TOO_LARGE if the client sends a message above the limit.
  */
-export async function relay(options: RelayOptions): Promise<void> {
+export async function pumpMessages(options: PumpOptions): Promise<void> {
   const { openTransport, input, output, messageBytes, redact, hint, onProblem } = options;
   const open = new Map<RequestId, OpenRequest>();
   let transport: ToolTransport | undefined;
@@ -51,7 +51,7 @@ export async function relay(options: RelayOptions): Promise<void> {
 
   const write = (message: object): void => {
     output.write(`${JSON.stringify(message)}\n`);
-    // A client that does not read is not read either, so that responses do not pile up here.
+    // Stops reading from a client that does not read, so that responses do not accumulate.
     if (output.writableLength < maxUnreadBytes || input.isPaused()) return;
     input.pause();
     output.once("drain", () => input.resume());
@@ -61,9 +61,9 @@ export async function relay(options: RelayOptions): Promise<void> {
     const isUnheard = !wasHeard && ToolServerError.is(error, "CONNECTION_LOST");
     const message = redact(isUnheard ? `${messageOf(error)} ${hint}`.trim() : messageOf(error));
     onProblem(message);
-    write({ jsonrpc: "2.0", id, error: { code: failedOnTheWay, message } });
+    write({ jsonrpc: "2.0", id, error: { code: forwardingFailed, message } });
   };
-  const upstream = createUpstream({
+  const remote = createRemote({
     openTransport() {
       transport = openTransport();
       return transport;
@@ -86,17 +86,17 @@ export async function relay(options: RelayOptions): Promise<void> {
       }
     },
   });
-  options.onStarted?.(upstream.reopen);
+  options.onStarted?.(remote.reopen);
 
   const cancel = (id: RequestId, message: RpcMessage): void => {
     const request = open.get(id);
     open.delete(id);
     request?.controller.abort();
-    // Where each request has a stream of its own, the newer era calls it off by the end of that; the older one is told.
-    if (transport?.hasPerRequestStream !== true || request?.isModern !== true) tell(message);
+    // If each request has its own stream, the newer era cancels it by closing the stream; the older era sends a message.
+    if (transport?.hasPerRequestStream !== true || request?.isModern !== true) notify(message);
   };
-  const tell = (message: RpcMessage): void => {
-    upstream.send(message).catch((error: unknown) => onProblem(messageOf(error)));
+  const notify = (message: RpcMessage): void => {
+    remote.send(message).catch((error: unknown) => onProblem(messageOf(error)));
   };
   const forward = (message: RpcMessage): void => {
     const cancelled = cancelledIdOf(message);
@@ -104,11 +104,11 @@ export async function relay(options: RelayOptions): Promise<void> {
     if (cancelled !== undefined) {
       cancel(cancelled, message);
     } else if (id === undefined) {
-      tell(message);
+      notify(message);
     } else {
       const controller = new AbortController();
       open.set(id, { controller, isModern: isModernRequest(message) });
-      upstream.send(message, controller.signal).catch((error: unknown) => refuse(id, error));
+      remote.send(message, controller.signal).catch((error: unknown) => refuse(id, error));
     }
   };
 
@@ -134,14 +134,14 @@ export async function relay(options: RelayOptions): Promise<void> {
       output.on("error", () => resolve());
     });
   } finally {
-    // Nobody is there to be answered.
+    // The client is gone, so no response is needed.
     open.clear();
     input.destroy();
-    await upstream.close();
+    await remote.close();
   }
 }
 
-const notJson = "The line is no message of JSON-RPC.";
+const notJson = "The line is not a JSON-RPC message.";
 
 function tooLarge(limitBytes: number): ToolServerError {
   const problem = `The client sent a message of more than ${limitBytes} bytes, so nothing more is read from it.`;
