@@ -14,7 +14,7 @@ import { parseDuration } from "./option-values.js";
 import type { OptionValues } from "./options.js";
 import { UsageError } from "./usage-error.js";
 
-/** The peer to read unless told: where `npm start` listens. */
+/** The default target: where `npm start` listens. */
 const defaultTarget = "127.0.0.1:4690";
 
 /**

@@ -17,7 +17,7 @@ const usageCodes: readonly Code[] = [
   "SERVER_UNKNOWN",
 ];
 
-// What the library can only say in general, the command line can say in its options.
+// The command line can name the option that helps.
 const inTheShell: Partial<Record<Code, string>> = {
   LIMIT_REACHED: "Option: --limit 1000000.",
   PEER_REFUSED: "Options: --token-file <file> or WIRESCOPE_TOKEN; --cert <file> --key <file>.",
@@ -26,7 +26,7 @@ const inTheShell: Partial<Record<Code, string>> = {
   TOKEN_EXPOSED: "Options: --tls; --allow-insecure-token if the network is trusted.",
 };
 
-/** Says on standard error what went wrong and what to do next, and gives the exit code for it. */
+/** Prints an error and the next step to standard error. Returns the exit code. */
 export function reportFailure(error: unknown, io: Io, verb: string | undefined): number {
   const say = (text: string): void => {
     io.stderr.write(`wirescope: ${printableText(text)}\n`);
@@ -45,7 +45,7 @@ export function reportFailure(error: unknown, io: Io, verb: string | undefined):
   return exitCode.failure;
 }
 
-/** Told by its name, so that commands which have nothing to do with tool servers need not load them. */
+/** Detected by its name, so that commands that do not use tool servers need not load them. */
 function isToolServerError(error: unknown): error is ToolServerError {
   return error instanceof Error && error.name === "ToolServerError" && "code" in error;
 }

@@ -27,19 +27,19 @@ afterAll(() => gateway[Symbol.asyncDispose]());
 test("a gateway is found while it runs, by its own user alone", async () => {
   const env = { HOME: home };
   expect(await findGateway(env)).toBeUndefined();
-  const takeBack = announceGateway(env, running);
+  const withdraw = announceGateway(env, running);
   expect(await findGateway(env)).toEqual(running);
   expect(statSync(gatewayFile(env)).mode & 0o777).toBe(0o600);
-  takeBack();
+  withdraw();
   expect(await findGateway(env)).toBeUndefined();
 });
 
 test("the file of a gateway that has ended is ignored, and that of a newer gateway is not removed", async () => {
   const env = { HOME: home };
-  const takeBack = announceGateway(env, { ...running, pid: 2 ** 22 + 1 });
+  const withdraw = announceGateway(env, { ...running, pid: 2 ** 22 + 1 });
   expect(await findGateway(env)).toBeUndefined();
   announceGateway(env, running);
-  takeBack();
+  withdraw();
   expect(await findGateway(env)).toEqual(running);
 });
 
@@ -47,9 +47,9 @@ test("of two gateways the last is found, and the first again once the last has e
   const env = { HOME: home };
   const first = { ...running, pid: process.ppid, profile: "first" };
   const takeFirstBack = announceGateway(env, first);
-  const takeBack = announceGateway(env, running);
+  const withdraw = announceGateway(env, running);
   expect(await findGateway(env)).toEqual(running);
-  takeBack();
+  withdraw();
   expect(await findGateway(env)).toEqual(first);
   expect(statSync(gatewayFile(env)).mode & 0o777).toBe(0o600);
   takeFirstBack();

@@ -17,7 +17,7 @@ export interface RunningGateway {
   readonly tokenFile?: string | undefined;
   /** By this key it proves that it wrote the file; see `gateway-proof.ts`. It is never sent. */
   readonly proofKey?: string | undefined;
-  /** What it takes to change something through its administration. */
+  /** The token that is required to change something through its administration. */
   readonly adminToken?: string | undefined;
   /** The configurations that it serves, as absolute paths without links. */
   readonly configurations?: readonly string[] | undefined;
@@ -25,7 +25,7 @@ export interface RunningGateway {
   readonly profile?: string | undefined;
 }
 
-/** Where a gateway leaves word of itself, for this user's other commands. */
+/** The file in which a running gateway announces itself to other commands of this user. */
 export function gatewayFile(env: Io["env"]): string {
   const runtime = env.XDG_RUNTIME_DIR ?? "";
   const base = isAbsolute(runtime) ? runtime : join(env.HOME || homedir(), ".local", "state");
@@ -33,8 +33,8 @@ export function gatewayFile(env: Io["env"]): string {
 }
 
 /**
- * Leaves word; returns how to take it back. Only this user may read it. Of several gateways the last counts, and the one before it again
- * once the last has ended. Where it cannot be written, others need options.
+ * Writes the gateway file; returns how to remove it. Only this user can read it. The last of several gateways is used, and the one before it again
+ * once the last has ended. If it cannot be written, other commands need options.
  */
 export function announceGateway(env: Io["env"], gateway: RunningGateway): () => void {
   const path = gatewayFile(env);
@@ -56,7 +56,7 @@ export function announceGateway(env: Io["env"], gateway: RunningGateway): () => 
       if (before !== undefined && isAlive(JSON.parse(before).pid)) write(before);
       else rmSync(path, { force: true });
     } catch {
-      // Who looks for it finds that its process is gone.
+      // A command that reads it notices that the process has ended.
     }
   };
 }

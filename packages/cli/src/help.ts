@@ -74,7 +74,7 @@ export function commandText(command: Command, width?: number): string {
   );
 }
 
-/** Notes are written in lines already: those that are too long are broken anew, with what they run on into. */
+/** Notes are written as lines. If one exceeds the width, its paragraph is wrapped again. */
 function notesIn(notes: readonly string[], width: number | undefined): string[] {
   if (width === undefined || notes.every((line) => line.length <= width)) return [...notes];
   const paragraphs: string[] = [];

@@ -9,7 +9,7 @@ export interface Output {
   readonly columns?: number | undefined;
 }
 
-/** All that the command line touches of its process. */
+/** The parts of the process that the command line uses. */
 export interface Io {
   readonly stdout: Output;
   readonly stderr: Output;
@@ -19,7 +19,7 @@ export interface Io {
   readonly program?: string | undefined;
   /** Closes this process to the other programs of its user; gives the reason if that is not possible. */
   readonly protect?: (() => string | undefined) | undefined;
-  /** Asks the person at the terminal a question and gives the answer, until the signal aborts; undefined where nobody is there. */
+  /** Asks the person at the terminal a question and returns the reply, until the signal aborts; undefined if nobody is there. */
   readonly ask?: ((question: string, signal?: AbortSignal) => Promise<string>) | undefined;
 }
 
@@ -35,11 +35,11 @@ export function processIo(): Io {
 
 let lastQuestion: Promise<unknown> = Promise.resolve();
 
-/** Asks on standard error, so that the answer of the command stays alone on standard output. One question at a time. */
+/** Asks on standard error, so that standard output contains only the result of the command. One question at a time. */
 function askTerminal(question: string, signal?: AbortSignal): Promise<string> {
-  const answer = lastQuestion.then(() => askNow(question, signal));
-  lastQuestion = answer.catch(() => {});
-  return answer;
+  const reply = lastQuestion.then(() => askNow(question, signal));
+  lastQuestion = reply.catch(() => {});
+  return reply;
 }
 
 async function askNow(question: string, signal: AbortSignal | undefined): Promise<string> {
@@ -47,16 +47,16 @@ async function askNow(question: string, signal: AbortSignal | undefined): Promis
   const reader = createInterface({ input: process.stdin, output: process.stderr });
   // While a line is read, the terminal sends keys and no signals.
   reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
-  let isAnswered = false;
-  // The end of the input is no answer, and the reader would wait on.
+  let hasReply = false;
+  // At the end of the input the reader would wait forever.
   const ended = new Promise<string>((resolve) => reader.once("close", () => resolve("")));
   try {
     const line = await Promise.race([reader.question(question, signal === undefined ? {} : { signal }), ended]);
-    isAnswered = line !== "";
+    hasReply = line !== "";
     return line;
   } finally {
     reader.close();
-    // The cursor still stands behind the question.
-    if (!isAnswered) process.stderr.write("\n");
+    // The cursor is still behind the question.
+    if (!hasReply) process.stderr.write("\n");
   }
 }

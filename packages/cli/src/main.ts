@@ -11,13 +11,13 @@ import { widthOf } from "./output/screen.js";
 import { UsageError } from "./usage-error.js";
 import { version } from "./version.js";
 
-/** Runs the command line on these arguments, without the name of the program, and gives the exit code. Never rejects. */
+/** Runs the command line on these arguments, without the name of the program, and returns the exit code. Never rejects. */
 export async function main(argv: readonly string[], io: Io = processIo()): Promise<number> {
   let verb: string | undefined;
   setProgram(io.program ?? "wirescope");
   try {
-    const call = splitVerb(argv);
-    if (call.verb === undefined) return answerWithoutVerb(call.args, io);
+    const call = splitCommand(argv);
+    if (call.verb === undefined) return runWithoutCommand(call.args, io);
     if (call.verb === "help") return showHelp(call.args[0], io);
     if (call.verb === "version") return showVersion(io);
     const command = findCommand(call.verb);
@@ -32,21 +32,24 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
   }
 }
 
-/** Runs the command line on the arguments of this process, and leaves its exit code there. */
+/** Runs the command line on the arguments of this process and sets its exit code. */
 export async function runProcess(): Promise<void> {
-  // Who reads our output may stop early, as `head` does. That is no failure, but there is nobody left to write for.
+  // A reader of our output may stop early, as `head` does. That is not a failure, but nothing more can be written.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(exitCode.ok);
     process.stderr.write(`wirescope: Cannot write to standard output (${error.code}).\n`);
     process.exit(exitCode.failure);
   });
-  // What is said to nobody is not worth ending for: a gateway goes on without its log.
+  // A closed standard error is no reason to stop: a gateway continues without its log.
   process.stderr.on("error", () => {});
   process.exitCode = await main(process.argv.slice(2));
 }
 
 /** The first argument that is neither an option nor the value of one, and all the others. */
-function splitVerb(argv: readonly string[]): { readonly verb: string | undefined; readonly args: readonly string[] } {
+function splitCommand(argv: readonly string[]): {
+  readonly verb: string | undefined;
+  readonly args: readonly string[];
+} {
   const options = Object.assign({}, ...commands.map((command) => toParseArgs(command.options)));
   const { tokens } = parseArgs({ args: [...argv], options, strict: false, allowPositionals: true, tokens: true });
   const first = tokens.find((token) => token.kind === "positional");
@@ -54,7 +57,7 @@ function splitVerb(argv: readonly string[]): { readonly verb: string | undefined
   return { verb: first.value, args: argv.filter((_, index) => index !== first.index) };
 }
 
-function answerWithoutVerb(args: readonly string[], io: Io): number {
+function runWithoutCommand(args: readonly string[], io: Io): number {
   if (["--version", "-V", "-v"].some((each) => args.includes(each))) return showVersion(io);
   if (args.includes("--help") || args.includes("-h")) return showHelp(undefined, io);
   if (args.length > 0) throw new UsageError(`A command is missing before ${args[0]}.`);

@@ -9,7 +9,7 @@ export interface OptionSpec {
   /** May be given several times. */
   readonly multiple?: true;
   readonly short?: string;
-  /** What stands for the value in the help, such as `file`. */
+  /** The placeholder of the value in the help, such as `file`. */
   readonly placeholder?: string;
   /** The only values that it takes. */
   readonly choices?: readonly string[];
@@ -40,7 +40,7 @@ export function parseOptions<T extends OptionTable>(
   args: readonly string[],
 ): { readonly values: OptionValues<T>; readonly positionals: readonly string[] } {
   const options = toParseArgs(table);
-  // Not strict: what Node would reject, the tokens show, without a message to take apart.
+  // Not strict: tokens show what Node would reject, without parsing its messages.
   const parsed = parseArgs({ args: [...args], options, allowPositionals: true, strict: false, tokens: true });
   const given = parsed.tokens.filter((token) => token.kind === "option");
   for (const token of given) assertUsable(table, token);
@@ -59,7 +59,7 @@ export function parseOptions<T extends OptionTable>(
   return { values: values as OptionValues<T>, positionals: parsed.positionals };
 }
 
-/** Of two values one would be passed over in silence. */
+/** Otherwise one of the two values would be ignored silently. */
 function assertGivenOnce(table: OptionTable, given: readonly string[]): void {
   const twice = given.find((name, at) => {
     const spec = table[name];
@@ -87,7 +87,7 @@ export function describeOptions(table: OptionTable, width?: number): string[] {
   return twoColumns(rows, width);
 }
 
-/** An option as it is written, with what stands for its value. */
+/** An option as it is written, with the placeholder of its value. */
 function written(name: string, { type, placeholder, choices }: OptionSpec): string {
   return type === "string" ? `--${name} <${placeholder ?? choices?.join("|") ?? name}>` : `--${name}`;
 }

@@ -44,7 +44,7 @@ export function closeToKernel(require: (name: string) => unknown): string | unde
     const getenv = library.func("void *getenv(const char *)");
     const strlen = library.func("size_t strlen(void *)");
     const memset = library.func("void *memset(void *, int, size_t)");
-    // The environment that a process was started with stays in its memory, and in /proc, whatever is unset later.
+    // The environment that a process was started with stays in its memory, and in /proc, even if a variable is unset later.
     for (const name of keyVariables()) {
       const value = getenv(name);
       if (value !== null) memset(value, 0, strlen(value));

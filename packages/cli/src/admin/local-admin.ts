@@ -14,12 +14,7 @@ import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
 import { type ConfiguredServers, openConfiguredServers } from "../tool-server/configured-servers.js";
-import {
-  readable,
-  readConfigurationAtHand,
-  readVariables,
-  tellEnvFindings,
-} from "../tool-server/loaded-configuration.js";
+import { loadConfiguration, readable, readVariables, reportEnvFindings } from "../tool-server/loaded-configuration.js";
 import type { KeyCreation } from "../tool-server/open-vault.js";
 import { redactingIo } from "../tool-server/redaction.js";
 import type { serverOptions } from "../tool-server/server-options.js";
@@ -100,7 +95,7 @@ export function createLocalAdmin(
     async approvals() {
       const { entries, judge } = await judgments();
       const rows: TrustRow[] = [];
-      for (const entry of entries) rows.push({ name: entry.name, type: entry.type, ...wordsOf(await judge(entry)) });
+      for (const entry of entries) rows.push({ name: entry.name, type: entry.type, ...trustOf(await judge(entry)) });
       return rows;
     },
     async approval(server): Promise<Approval> {
@@ -113,7 +108,7 @@ export function createLocalAdmin(
       const judgement = await judge(entry);
       return {
         name: server,
-        ...wordsOf(judgement),
+        ...trustOf(judgement),
         lines: judgement.state === "trusted" ? [] : renderDistrust(server, judgement),
         isForRun: false,
         async approve() {
@@ -151,7 +146,7 @@ function notWithoutGateway(...start: readonly string[]): never {
   );
 }
 
-/** How a server is signed in to. Nothing is connected to. */
+/** The sign-in status of a server, without connecting to it. */
 async function reportOf(servers: ConfiguredServers, name: string): Promise<ServerReport> {
   const { info } = await servers.open(name);
   const oauth = await (await servers.oauth(name))?.status();
@@ -179,9 +174,9 @@ interface Judging {
 }
 
 async function openJudging(values: OptionValues<typeof serverOptions>, io: Io): Promise<Judging> {
-  const { file, pluginRoot, configuration } = await readConfigurationAtHand(values);
+  const { file, pluginRoot, configuration } = await loadConfiguration(values);
   const { variables, findings } = await readable(() => readVariables(values["env-file"], io.env));
-  tellEnvFindings(findings, io);
+  reportEnvFindings(findings, io);
   return {
     file,
     entries: configuration.entries,
@@ -201,7 +196,7 @@ const reasons = {
   denied: "denied by the policy",
 } as const;
 
-function wordsOf(judgement: TrustJudgement): Pick<TrustRow, "state" | "reason"> {
+function trustOf(judgement: TrustJudgement): Pick<TrustRow, "state" | "reason"> {
   return {
     state: judgement.state,
     reason: reasons[judgement.state === "trusted" ? judgement.by : judgement.state],

@@ -36,8 +36,8 @@ export async function openAdmin(
     }
   }
   if (running !== undefined && (values.endpoint || (await isMeant(running, values, io, isChange)))) {
-    const { askGateway } = await import("./ask-gateway.js");
-    const gateway = await askGateway(running, values, io);
+    const { connectToGateway } = await import("./connect-to-gateway.js");
+    const gateway = await connectToGateway(running, values, io);
     if (gateway !== undefined) {
       const { createRemoteAdmin } = await import("./remote-admin.js");
       return createRemoteAdmin(gateway, io);

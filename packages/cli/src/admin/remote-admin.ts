@@ -11,11 +11,11 @@ import {
 import { ToolServerError } from "@wirescope/tool-server";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
-import { type AdminAtHand, failureFrom } from "./ask-gateway.js";
-import type { ServerAdmin, SignedIn, SignInWish } from "./server-admin.js";
+import { failureFrom, type GatewayAdmin } from "./connect-to-gateway.js";
+import type { ServerAdmin, SignedIn, SignInOptions } from "./server-admin.js";
 
 /** The servers of the gateway that runs, which does what is asked. It has redacted what it sends. */
-export function createRemoteAdmin({ client, url, close }: AdminAtHand, io: Io): ServerAdmin {
+export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io): ServerAdmin {
   const ask = async <T>(task: () => Promise<T>): Promise<T> => {
     try {
       return await task();
@@ -46,8 +46,8 @@ export function createRemoteAdmin({ client, url, close }: AdminAtHand, io: Io): 
     io,
     list,
     describe: async () => ({ gateway: url }),
-    async signIn(server, wish) {
-      const done = await signIn({ client, url }, io, server, wish);
+    async signIn(server, options) {
+      const done = await signIn({ client, url }, io, server, options);
       return signedIn(serverFromMessage(done));
     },
     signOut: (server) => ask(async () => signOutFromMessage(server, await client.signOut({ server }))),
@@ -105,16 +105,16 @@ function signedIn({ name, isConnected, description, credential, failure }: Serve
 
 /** Lets the person sign in the gateway, and again if they agree to what it asks about. */
 async function signIn(
-  { client, url }: Pick<AdminAtHand, "client" | "url">,
+  { client, url }: Pick<GatewayAdmin, "client" | "url">,
   io: Io,
   server: string,
-  wish: SignInWish,
+  options: SignInOptions,
 ): Promise<Server> {
-  const { person, signal } = wish;
-  let confirmed: Confirmed = { confirmedIssuer: "", confirmedOrigin: wish.confirmedOrigin ?? "" };
+  const { person, signal } = options;
+  let confirmed: Confirmed = { confirmedIssuer: "", confirmedOrigin: options.confirmedOrigin ?? "" };
   for (;;) {
     try {
-      return await attempt(client, io, server, wish, confirmed);
+      return await attempt(client, io, server, options, confirmed);
     } catch (error) {
       const failure = failureFrom(error, url);
       const { issuerChange, foreignOrigin } = ToolServerError.is(failure) ? failure.details : {};
@@ -140,7 +140,7 @@ async function attempt(
   client: AdminClient,
   io: Io,
   server: string,
-  { person, isByDevice, scopes, signal }: SignInWish,
+  { person, isByDevice, scopes, signal }: SignInOptions,
   confirmed: Confirmed,
 ): Promise<Server> {
   const over = new AbortController();

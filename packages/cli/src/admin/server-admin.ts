@@ -13,13 +13,13 @@ export interface ServerAdmin extends AsyncDisposable {
   readonly gateway: string | undefined;
   /** Where to print: secrets that are known by then are redacted. */
   readonly io: Io;
-  /** How a server, or each of them, is signed in to. */
+  /** The sign-in status of a server, or of all. */
   list(name?: string): Promise<readonly ServerReport[]>;
   /** Whose sign-ins `list` shows: those of a gateway, or those of a vault. */
   describe(): Promise<{ readonly gateway: string } | { readonly vault: ReturnType<Vault["describe"]> }>;
-  signIn(server: string, wish: SignInWish): Promise<SignedIn>;
+  signIn(server: string, options: SignInOptions): Promise<SignedIn>;
   signOut(server: string): Promise<SignOutReport>;
-  /** Which servers may act. */
+  /** Which servers are trusted. */
   approvals(): Promise<readonly TrustRow[]>;
   /** What there is to approve of one. */
   approval(server: string): Promise<Approval>;
@@ -34,7 +34,7 @@ export interface ServerAdmin extends AsyncDisposable {
 }
 
 /** How a person signs in. */
-export interface SignInWish {
+export interface SignInOptions {
   readonly person: SignIn;
   readonly isByDevice: boolean;
   readonly scopes: readonly string[];
@@ -50,7 +50,7 @@ export interface SignedIn {
   connect(): Promise<{ readonly name?: string | undefined; readonly version?: string | undefined }>;
 }
 
-/** Whether an entry may act, in a few words. */
+/** Whether a server is trusted, and why. */
 export interface TrustRow {
   readonly name: string;
   readonly type: string;

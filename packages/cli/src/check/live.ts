@@ -14,7 +14,7 @@ import type { ExplainableServers } from "../why/explain-configured.js";
 import { markOf } from "../why/mark.js";
 
 /** Diagnoses all servers of a configuration in parallel. A server that is no longer in it is left out. */
-export async function walkAll(servers: ExplainableServers): Promise<Explanation[]> {
+export async function explainAll(servers: ExplainableServers): Promise<Explanation[]> {
   const names = servers.configuration.entries.map(({ name }) => name);
   const walks = await Promise.allSettled(names.map((name) => servers.explain(name)));
   return walks.flatMap((walk) => {
@@ -88,7 +88,7 @@ export function withScopes(
   }));
 }
 
-/** What a README does not name of them; nothing where there is none, and where the report has found that it names none at all. */
+/** The scopes that the README does not mention; none if there is no README, or if the report says that it mentions none at all. */
 export function judgeScopes(
   report: CheckReport,
   permissions: readonly NeededPermissions[],

@@ -61,12 +61,12 @@ async function checkLive(
   io: Io,
 ): Promise<LiveCheck> {
   const { openExplainableServers } = await import("../why/explain-configured.js");
-  const { isMet, judgeNotes, renderLive, walkAll } = await import("./live.js");
+  const { isMet, judgeNotes, renderLive, explainAll } = await import("./live.js");
   const { judgeScopes, withScopes } = await import("./live.js");
   const servers = await openExplainableServers({ ...values, config: file }, io);
   const screen = createScreen(servers.io, values["no-color"]);
   try {
-    const explanations = await walkAll(servers);
+    const explanations = await explainAll(servers);
     const permissions = withScopes(report.permissions, explanations);
     const readme = await readReadme(resolve(values["plugin-root"] ?? dirname(file)));
     const { entries } = servers.configuration;

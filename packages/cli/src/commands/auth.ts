@@ -10,7 +10,7 @@ import { adminOptions, serverOptions } from "../tool-server/server-options.js";
 import type { Command } from "./command.js";
 import { defineAdminCommand } from "./define-admin-command.js";
 
-/** Shows how servers are signed in to. */
+/** Shows the sign-in status of servers. */
 export const authCommand: Command = defineAdminCommand({
   name: "auth",
   summary: "show the sign-in status of the servers: account, scopes, expiry",
@@ -45,7 +45,7 @@ export const authCommand: Command = defineAdminCommand({
   },
 });
 
-/** How one server is signed in to. */
+/** The sign-in status of one server. */
 interface AuthRow {
   readonly name: string;
   readonly credential?: Pick<CredentialDescription, "kind" | "summary"> | undefined;
@@ -63,20 +63,20 @@ function rowOf({ name, credential, failure }: ServerReport): AuthRow {
 function columns({ palette, now }: Screen): Column<AuthRow>[] {
   const ago = (ms: number | undefined): string => (ms === undefined ? "-" : formatRelative(new Date(ms), now));
   const isWell = ({ problem, oauth }: AuthRow): boolean =>
-    problem === undefined && oauth?.isSignedIn !== false && !hasEnded(oauth, now);
+    problem === undefined && oauth?.isSignedIn !== false && !isExpired(oauth, now);
   return [
-    { title: "SERVER", least: 8, text: ({ name }) => name, paint: () => palette.strong },
+    { title: "SERVER", minWidth: 8, text: ({ name }) => name, paint: () => palette.strong },
     {
       title: "SIGN-IN",
-      least: 14,
+      minWidth: 14,
       text: (row) => signInText(row, now),
       paint: (row) => (isWell(row) ? palette.good : palette.warning),
     },
-    { title: "ACCOUNT", least: 8, text: ({ oauth }) => oauth?.account ?? "-" },
+    { title: "ACCOUNT", minWidth: 8, text: ({ oauth }) => oauth?.account ?? "-" },
     { title: "EXPIRES", text: ({ oauth }) => ago(oauth?.expiresAt) },
     { title: "OBTAINED", text: ({ oauth }) => ago(oauth?.obtainedAt) },
-    { title: "SCOPES", least: 10, text: ({ oauth }) => oauth?.scopes?.join(" ") || "-" },
-    { title: "ISSUER", least: 12, text: ({ oauth }) => oauth?.issuer ?? "-" },
+    { title: "SCOPES", minWidth: 10, text: ({ oauth }) => oauth?.scopes?.join(" ") || "-" },
+    { title: "ISSUER", minWidth: 12, text: ({ oauth }) => oauth?.issuer ?? "-" },
   ];
 }
 
@@ -107,10 +107,10 @@ function signInText({ credential, oauth, problem }: AuthRow, now: Date): string 
   if (problem !== undefined) return problem.code === undefined ? "not connected" : reasonText(problem);
   if (oauth === undefined) return credential?.summary ?? "-";
   if (!oauth.isSignedIn) return "not signed in";
-  return hasEnded(oauth, now) ? "expired" : "signed in";
+  return isExpired(oauth, now) ? "expired" : "signed in";
 }
 
-/** Whether a token is over that cannot be renewed. It is sent all the same: the server has the last word. */
-function hasEnded(oauth: OAuthDescription | undefined, now: Date): boolean {
+/** Whether a token has expired and cannot be refreshed. It is still sent: the server decides. */
+function isExpired(oauth: OAuthDescription | undefined, now: Date): boolean {
   return oauth?.expiresAt !== undefined && oauth.expiresAt <= now.getTime() && !oauth.canRefresh;
 }

@@ -24,7 +24,7 @@ const options = {
   ...commonOptions,
 } as const;
 
-/** Is a stdio server that leads to one behind mutual TLS. */
+/** Runs a stdio server that proxies to a remote server, with a client certificate. */
 export const bridgeCommand: Command = {
   name: "bridge",
   summary: "run a stdio server that proxies to a remote server using a client certificate",

@@ -1,7 +1,7 @@
 import { checkOptions } from "../check/check-options.js";
 import { type Command, defineCommand } from "./command.js";
 
-/** Reads a configuration of tool servers and says all that is wrong with it. */
+/** Validates a configuration file. */
 export const checkCommand: Command = defineCommand(
   {
     name: "check",

@@ -10,7 +10,7 @@ const options = {
   ...commonOptions,
 } as const;
 
-/** Prints a fresh link to the page of the running gateway. */
+/** Prints a new link to the status page of the running gateway. */
 export const pageCommand: Command = defineCommand(
   {
     name: "page",

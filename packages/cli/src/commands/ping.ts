@@ -41,13 +41,13 @@ export const pingCommand: Command = defineServerCommand({
 function columns({ palette }: Screen): Column<Pong & { readonly name: string }>[] {
   const ms = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
   return [
-    { title: "SERVER", least: 8, text: ({ name }) => name, paint: () => palette.strong },
+    { title: "SERVER", minWidth: 8, text: ({ name }) => name, paint: () => palette.strong },
     { title: "PING", align: "right", text: ({ pingMs }) => ms(pingMs), paint: () => palette.good },
     { title: "CONNECT", align: "right", text: ({ connectMs }) => ms(connectMs) },
-    { title: "PROTOCOL", least: 10, text: ({ server }) => server.protocolVersion },
+    { title: "PROTOCOL", minWidth: 10, text: ({ server }) => server.protocolVersion },
     {
       title: "SOFTWARE",
-      least: 10,
+      minWidth: 10,
       text: ({ server }) => printableText([server.name ?? "-", server.version].filter(Boolean).join(" ")),
     },
   ];

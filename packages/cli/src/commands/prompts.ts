@@ -48,13 +48,13 @@ export const promptsCommand: Command = defineServerCommand({
 });
 
 const columns: Column<{ readonly server: string; readonly prompt: Prompt }>[] = [
-  { title: "SERVER", least: 8, text: ({ server }) => server },
-  { title: "PROMPT", least: 12, text: ({ prompt }) => prompt.name },
+  { title: "SERVER", minWidth: 8, text: ({ server }) => server },
+  { title: "PROMPT", minWidth: 12, text: ({ prompt }) => prompt.name },
   {
     title: "ARGUMENTS",
-    least: 10,
+    minWidth: 10,
     text: ({ prompt }) =>
       prompt.arguments?.map(({ name, required }) => (required ? name : `[${name}]`)).join(" ") || "-",
   },
-  { title: "DESCRIPTION", least: 12, text: ({ prompt }) => prompt.description?.trim().split("\n", 1)[0] ?? "-" },
+  { title: "DESCRIPTION", minWidth: 12, text: ({ prompt }) => prompt.description?.trim().split("\n", 1)[0] ?? "-" },
 ];

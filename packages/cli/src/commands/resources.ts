@@ -58,8 +58,8 @@ export const resourcesCommand: Command = defineServerCommand({
 });
 
 const columns: Column<Row>[] = [
-  { title: "SERVER", least: 8, text: ({ server }) => server },
-  { title: "URI", least: 24, text: ({ uri }) => uri },
-  { title: "TYPE", least: 8, text: ({ mimeType }) => mimeType ?? "-" },
-  { title: "NAME", least: 8, text: ({ name }) => name },
+  { title: "SERVER", minWidth: 8, text: ({ server }) => server },
+  { title: "URI", minWidth: 24, text: ({ uri }) => uri },
+  { title: "TYPE", minWidth: 8, text: ({ mimeType }) => mimeType ?? "-" },
+  { title: "NAME", minWidth: 8, text: ({ name }) => name },
 ];

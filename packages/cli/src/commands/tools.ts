@@ -52,9 +52,9 @@ export function findTool(tools: readonly Tool[], name: string): Tool {
 
 function columns({ palette }: Screen): Column<Row>[] {
   return [
-    { title: "SERVER", least: 8, text: ({ server }) => server, paint: () => palette.faint },
-    { title: "TOOL", least: 16, text: ({ tool }) => tool.name, paint: () => palette.strong },
-    { title: "DESCRIPTION", least: 16, text: ({ tool }) => firstLine(tool.description ?? tool.title ?? "") },
+    { title: "SERVER", minWidth: 8, text: ({ server }) => server, paint: () => palette.faint },
+    { title: "TOOL", minWidth: 16, text: ({ tool }) => tool.name, paint: () => palette.strong },
+    { title: "DESCRIPTION", minWidth: 16, text: ({ tool }) => firstLine(tool.description ?? tool.title ?? "") },
   ];
 }
 

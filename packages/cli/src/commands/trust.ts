@@ -20,7 +20,7 @@ const options = {
   ...commonOptions,
 } as const;
 
-/** Shows which entries may act, and approves one. */
+/** Lists which servers are approved, or approves one. */
 export const trustCommand: Command = defineAdminCommand({
   name: "trust",
   summary: "list which servers are approved, or approve one",
@@ -44,7 +44,7 @@ export const trustCommand: Command = defineAdminCommand({
   },
   async use({ admin, screen, values, positionals, local }) {
     const [name] = positionals;
-    if (name === undefined) return tell(await admin.approvals(), screen, values.json);
+    if (name === undefined) return printApprovals(await admin.approvals(), screen, values.json);
     if (values.revoke) {
       const had = await (await local()).revoke(name);
       const reason = had ? `${name} is no longer approved.` : `${name} was not approved.`;
@@ -58,7 +58,7 @@ export const trustCommand: Command = defineAdminCommand({
   },
 });
 
-function tell(rows: readonly TrustRow[], screen: Screen, isJson: boolean): number {
+function printApprovals(rows: readonly TrustRow[], screen: Screen, isJson: boolean): number {
   if (isJson) screen.print(formatJson(Object.fromEntries(rows.map(({ name, ...row }) => [name, row]))));
   else if (rows.length === 0) screen.print("No servers.");
   else screen.printAll(renderTable(columns(screen), rows, screen.width));
@@ -86,9 +86,9 @@ async function decide(
   }
   screen.printAll(lines);
   if (state === "denied") return 1;
-  const answer = isYes ? "y" : await io.ask?.("Approve this server? You are asked again only if it changes. [y/N] ");
-  if (answer === undefined || !/^y(?:es)?$/i.test(answer.trim())) {
-    screen.print(`${name} is not approved.${answer === undefined ? " Use --yes to approve without a prompt." : ""}`);
+  const reply = isYes ? "y" : await io.ask?.("Approve this server? You are asked again only if it changes. [y/N] ");
+  if (reply === undefined || !/^y(?:es)?$/i.test(reply.trim())) {
+    screen.print(`${name} is not approved.${reply === undefined ? " Use --yes to approve without a prompt." : ""}`);
     return 1;
   }
   const problem = await approval.approve();
@@ -99,13 +99,13 @@ async function decide(
 
 function columns({ palette }: Screen): Column<TrustRow>[] {
   return [
-    { title: "SERVER", least: 8, text: ({ name }) => name, paint: () => palette.strong },
+    { title: "SERVER", minWidth: 8, text: ({ name }) => name, paint: () => palette.strong },
     { title: "TYPE", text: ({ type }) => type },
     {
       title: "TRUST",
       text: ({ state }) => state,
       paint: ({ state }) => (state === "trusted" ? palette.good : palette.warning),
     },
-    { title: "WHY", least: 16, text: ({ reason }) => reason },
+    { title: "WHY", minWidth: 16, text: ({ reason }) => reason },
   ];
 }

@@ -4,7 +4,7 @@ import { adminOptions, serverOptions } from "../tool-server/server-options.js";
 import type { Command } from "./command.js";
 import { defineAdminCommand } from "./define-admin-command.js";
 
-/** Says why a server does not work, and how to fix it. */
+/** Diagnoses a failing server and suggests a fix. */
 export const whyCommand: Command = defineAdminCommand({
   name: "why",
   summary: "diagnose a failing server and suggest a fix",

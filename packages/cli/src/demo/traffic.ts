@@ -10,7 +10,7 @@ const calls = [
   { name: "notes__list", arguments: {} },
 ];
 
-/** A client of the gateway that calls a tool every now and then, until it is told to stop. What fails is part of the show. */
+/** A client of the gateway that calls a tool every two seconds until the signal aborts. Failed calls are part of the demonstration. */
 export async function keepCalling({ endpoint, token }: Gateway, stop: AbortSignal): Promise<void> {
   if (endpoint === undefined) return;
   const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };

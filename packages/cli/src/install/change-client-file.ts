@@ -21,7 +21,7 @@ interface Surroundings {
 }
 
 /** What is to be in the file, and what a person should know of it. */
-interface Wish {
+interface EntryChange {
   /** Undefined where it is to be taken out. */
   readonly entry: EntryFields | undefined;
   readonly hasToken: boolean;
@@ -29,7 +29,7 @@ interface Wish {
   readonly missing: readonly MissingVariable[];
 }
 
-const mostRounds = 10;
+const maxRounds = 10;
 
 /** Shows the change of a client's file, asks, and makes it. Gives the exit code. Rejects with a ClientFileError or a JsoncError. */
 export async function changeClientFile(
@@ -44,31 +44,31 @@ export async function changeClientFile(
   const path = [client.container, name];
   const project = scope === "project" ? place.directory : undefined;
   const { path: target } = await readClientFile(named, project);
-  const wish = values.remove ? removal : await wishOf(client, scope, values, { io, place, target });
+  const wanted = values.remove ? removal : await changeOf(client, scope, values, { io, place, target });
   const print = (line: string): unknown => (values.json ? io.stderr : io.stdout).write(`${line}\n`);
   const say = (line: string): unknown => print(printableText(line));
 
-  for (let round = 0; round < mostRounds; round += 1) {
+  for (let round = 0; round < maxRounds; round += 1) {
     const file = await readClientFile(named, project);
-    const after = wish.entry === undefined ? withoutEntry(file.text, path) : withEntry(file.text, path, wish.entry);
+    const after = wanted.entry === undefined ? withoutEntry(file.text, path) : withEntry(file.text, path, wanted.entry);
     const had = readJsoncMember(file.text, path) !== undefined;
-    const change = after === file.text ? "none" : wish.entry === undefined ? "removed" : had ? "changed" : "added";
+    const change = after === file.text ? "none" : wanted.entry === undefined ? "removed" : had ? "changed" : "added";
     const preview = previewChange(file.text, after, path);
     const finish = (isWritten: boolean): void => {
       if (!values.json) return;
       const diff = (change === "none" ? [] : preview.lines).map(({ sign, text }) => `${sign}${text}`);
-      const facts = { client: client.id, scope, file: file.path, name, change, isWritten, missing: wish.missing };
+      const facts = { client: client.id, scope, file: file.path, name, change, isWritten, missing: wanted.missing };
       screen.print(formatJson(jsonOf({ ...facts, line: change === "none" ? null : preview.line, diff })));
     };
 
     if (change === "none") {
       say(
-        wish.entry === undefined
+        wanted.entry === undefined
           ? `${name} is not in ${file.path}. Nothing to change.`
           : `${name} is already in ${file.path}. Nothing to change.`,
       );
-      for (const note of missingVariablesNotes(wish.missing)) say(note);
-      if (wish.hasToken && !values["dry-run"] && (await makePrivate(file.path))) {
+      for (const note of missingVariablesNotes(wanted.missing)) say(note);
+      if (wanted.hasToken && !values["dry-run"] && (await makePrivate(file.path))) {
         say("It contains a token, so its mode was changed: only you can read it now.");
       }
       finish(false);
@@ -80,16 +80,16 @@ export async function changeClientFile(
       finish(false);
       return 0;
     }
-    const answer = values.yes ? "y" : await io.ask?.("Write this change? [y/N] ");
-    if (answer === undefined || !/^y(?:es)?$/i.test(answer.trim())) {
-      say(`Nothing was written.${answer === undefined ? " Use --yes to write without a prompt." : ""}`);
+    const reply = values.yes ? "y" : await io.ask?.("Write this change? [y/N] ");
+    if (reply === undefined || !/^y(?:es)?$/i.test(reply.trim())) {
+      say(`Nothing was written.${reply === undefined ? " Use --yes to write without a prompt." : ""}`);
       finish(false);
       return 1;
     }
-    if (await replaceClientFile(file, after, wish.hasToken)) {
-      say(wish.entry === undefined ? `Removed ${name} from ${file.path}.` : `Wrote ${name} to ${file.path}.`);
-      for (const note of [...wish.notes, ...missingVariablesNotes(wish.missing)]) say(note);
-      say(wish.entry === undefined ? `Restart ${client.title} if it still shows the entry.` : client.next);
+    if (await replaceClientFile(file, after, wanted.hasToken)) {
+      say(wanted.entry === undefined ? `Removed ${name} from ${file.path}.` : `Wrote ${name} to ${file.path}.`);
+      for (const note of [...wanted.notes, ...missingVariablesNotes(wanted.missing)]) say(note);
+      say(wanted.entry === undefined ? `Restart ${client.title} if it still shows the entry.` : client.next);
       finish(true);
       return 0;
     }
@@ -99,14 +99,14 @@ export async function changeClientFile(
   return 1;
 }
 
-const removal: Wish = { entry: undefined, hasToken: false, notes: [], missing: [] };
+const removal: EntryChange = { entry: undefined, hasToken: false, notes: [], missing: [] };
 
-async function wishOf(
+async function changeOf(
   client: McpClient,
   scope: Scope,
   values: InstallValues,
   { io, place, target }: { readonly io: Io; readonly place: Place; readonly target: string },
-): Promise<Wish> {
+): Promise<EntryChange> {
   if (!values.http) {
     const gateway = await gatewayCommand(values, place);
     await assertNotItself(target, gateway.configurations);

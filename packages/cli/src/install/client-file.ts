@@ -19,7 +19,7 @@ export class ClientFileError extends Error {
 }
 
 const maxBytes = 64 * 1_048_576;
-const mostLinks = 40;
+const maxLinks = 40;
 
 /**
  * Reads the file of a client; a missing file is empty. Rejects with a ClientFileError. A file below `project` belongs to the
@@ -39,7 +39,7 @@ export async function readClientFile(named: string, project?: string): Promise<C
 }
 
 /**
- * Puts a text in the place of what was read, whole or not at all, and keeps the file's mode; `isPrivate` leaves it to its owner alone.
+ * Replaces the file that was read atomically and keeps its mode; `isPrivate` makes it readable for its owner only.
  * Resolves with false, and writes nothing, where the file is not what was read any more. Rejects with a ClientFileError.
  */
 export async function replaceClientFile(was: ClientFile, text: string, isPrivate: boolean): Promise<boolean> {
@@ -98,10 +98,10 @@ async function replaceLocked(
   return true;
 }
 
-/** The file that a path leads to, also where that is not there yet. */
+/** The file behind symbolic links, even if it does not exist yet. */
 async function behindLinks(named: string): Promise<string> {
   let path = resolve(named);
-  for (let count = 0; count < mostLinks; count += 1) {
+  for (let count = 0; count < maxLinks; count += 1) {
     const target = await readlink(path).catch(() => undefined);
     if (target === undefined) break;
     path = resolve(dirname(path), target);

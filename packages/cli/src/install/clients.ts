@@ -12,7 +12,7 @@ export interface Place {
 
 export type Scope = "user" | "project";
 
-/** A program that uses tool servers, and how it is told of one. */
+/** A program that uses tool servers, and how to configure one in it. */
 export interface McpClient {
   readonly id: string;
   readonly title: string;
@@ -26,7 +26,7 @@ export interface McpClient {
   readonly commands: readonly string[];
   /** Whether a stdio entry says its type. */
   readonly saysType?: true;
-  /** The fields of an entry for a url, besides `headers`; undefined where it takes no headers, or none that we know. */
+  /** The fields of an entry for a URL, in addition to `headers`; undefined if it takes no headers, or none that we know. */
   readonly http?: (url: string) => Readonly<Record<string, string>>;
   /** What makes it take up the change. */
   readonly next: string;

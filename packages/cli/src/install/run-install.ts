@@ -37,8 +37,8 @@ export async function runInstall(
     return await changeClientFile(client, name, values, { io, screen, place });
   } catch (error) {
     if (!(error instanceof JsoncError) && !(error instanceof ClientFileError)) throw error;
-    const told = error instanceof JsoncError ? brokenText(client, values, place, error) : error.message;
-    io.stderr.write(`wirescope: ${printableText(told)}\n`);
+    const message = error instanceof JsoncError ? brokenText(client, values, place, error) : error.message;
+    io.stderr.write(`wirescope: ${printableText(message)}\n`);
     return 1;
   }
 }
@@ -84,7 +84,7 @@ async function list(name: string, values: InstallValues, screen: Screen, place: 
                 ? "-"
                 : "file is invalid",
         },
-        { title: "FILE", least: 16, text: ({ client }) => client.files(place).user, paint: () => palette.faint },
+        { title: "FILE", minWidth: 16, text: ({ client }) => client.files(place).user, paint: () => palette.faint },
       ],
       rows,
       screen.width,
@@ -138,7 +138,7 @@ function known(): string {
 interface ClientRow {
   readonly client: McpClient;
   readonly isFound: boolean;
-  /** In which files the entry stands. */
+  /** Which files contain the entry. */
   readonly installed: readonly Scope[];
   /** Why its file could not be looked into. */
   readonly problem: string | undefined;

@@ -12,9 +12,9 @@ const options = { registry: payloadRegistry, alwaysEmitImplicit: true };
  * has no such form, as beyond the year 9999, is left out.
  */
 export function messageToJson<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): JsonObject {
-  const mended = clone(schema, message);
-  const payloads = mend(reflect(schema, mended), []);
-  const json = toJson(schema, mended, options) as JsonObject;
+  const converted = clone(schema, message);
+  const payloads = extractUnconvertible(reflect(schema, converted), []);
+  const json = toJson(schema, converted, options) as JsonObject;
   for (const { path, payload } of payloads) put(json, path, payload);
   return json;
 }
@@ -22,12 +22,17 @@ export function messageToJson<Desc extends DescMessage>(schema: Desc, message: M
 type Path = readonly (string | number)[];
 
 /** Takes out of a message what would end the conversion of all of it, and gives back what can be shown in another form. */
-function mend(message: ReflectMessage, path: Path): { readonly path: Path; readonly payload: JsonObject }[] {
+function extractUnconvertible(
+  message: ReflectMessage,
+  path: Path,
+): { readonly path: Path; readonly payload: JsonObject }[] {
   return message.fields.flatMap((field) => {
     if (!message.isSet(field)) return [];
     const here = [...path, field.jsonName];
     if (field.fieldKind === "list" && field.listKind === "message") {
-      return [...message.get(field)].flatMap((item, index) => mend(item as ReflectMessage, [...here, index]));
+      return [...message.get(field)].flatMap((item, index) =>
+        extractUnconvertible(item as ReflectMessage, [...here, index]),
+      );
     }
     if (field.fieldKind !== "message") return [];
     const child = message.get(field);
@@ -37,7 +42,7 @@ function mend(message: ReflectMessage, path: Path): { readonly path: Path; reado
       typeName !== "google.protobuf.Timestamp" &&
       typeName !== "google.protobuf.Duration"
     ) {
-      return mend(child, here);
+      return extractUnconvertible(child, here);
     }
     if (hasJson(child)) return [];
     message.clear(field);

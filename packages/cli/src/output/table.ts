@@ -5,11 +5,11 @@ import { displayWidth, truncateToWidth } from "./text-layout.js";
 /** A column of a table over rows of type `T`. */
 export interface Column<T> {
   readonly title: string;
-  /** What stands in the cell; text of a peer may be given as it is. */
+  /** The text of the cell; text of a peer needs no escaping. */
   readonly text: (row: T) => string;
   readonly align?: "left" | "right";
   /** The narrowest that it may be cut to, default 8; columns at the right are left out before that. Numbers are never cut. */
-  readonly least?: number;
+  readonly minWidth?: number;
   readonly paint?: (row: T) => Paint;
 }
 
@@ -57,7 +57,7 @@ function fit<T>(columns: readonly Column<T>[], natural: readonly number[], width
     let excess = widths.reduce((sum, each) => sum + each, 0) + gap.length * (count - 1) + mark - width;
     for (let index = count - 1; index >= 0 && excess > 0; index -= 1) {
       const room = widths[index] ?? 0;
-      const least = columns[index]?.align === "right" ? room : (columns[index]?.least ?? 8);
+      const least = columns[index]?.align === "right" ? room : (columns[index]?.minWidth ?? 8);
       const cut = Math.min(excess, Math.max(0, room - least));
       widths[index] = room - cut;
       excess -= cut;

@@ -28,7 +28,7 @@ function widthOf(character: string): number {
   return 1;
 }
 
-/** How many columns of a terminal a text takes. */
+/** How many columns of a terminal a string takes. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const character of text) width += widthOf(character);
@@ -72,7 +72,7 @@ const minMeaningWidth = 28;
 
 /**
  * The lines of a list of terms with their meanings, aligned. In a `width` the meanings are broken at spaces; where that leaves them
- * little room, each stands below its term.
+ * little room, each is below its term.
  */
 export function twoColumns(rows: readonly Meaning[], width?: number): string[] {
   const left = Math.max(0, ...rows.map(([term]) => term.length));

@@ -21,7 +21,7 @@ export function formatSpan(ms: number): string {
   return `${Math.floor(span / size)} ${name}`;
 }
 
-/** A time as seen from now, such as `3 s ago` or `in 2 d`; `never` where there is none. */
+/** A time as seen from now, such as `3 s ago` or `in 2 d`; `never` if it is undefined. */
 export function formatRelative(time: Date | undefined, now: Date): string {
   if (time === undefined) return "never";
   const ms = now.getTime() - time.getTime();

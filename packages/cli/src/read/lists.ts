@@ -34,8 +34,13 @@ export async function readChannels({ source, screen, values, signal }: ReadTask<
 function channelColumns({ now, palette }: Screen): Column<Channel>[] {
   return [
     { title: "ID", align: "right", text: ({ ref }) => String(ref?.channelId ?? 0n) },
-    { title: "STATE", least: 17, text: ({ data }) => stateName(data), paint: ({ data }) => statePaint(data, palette) },
-    { title: "TARGET", least: 16, text: ({ data }) => data?.target || "-" },
+    {
+      title: "STATE",
+      minWidth: 17,
+      text: ({ data }) => stateName(data),
+      paint: ({ data }) => statePaint(data, palette),
+    },
+    { title: "TARGET", minWidth: 16, text: ({ data }) => data?.target || "-" },
     { title: "NAME", text: ({ ref }) => ref?.name || "-" },
     { title: "CALLS", align: "right", text: ({ data }) => String(data?.callsStarted ?? 0n) },
     { title: "OK", align: "right", text: ({ data }) => String(data?.callsSucceeded ?? 0n) },
@@ -45,7 +50,11 @@ function channelColumns({ now, palette }: Screen): Column<Channel>[] {
       text: ({ data }) => String(data?.callsFailed ?? 0n),
       paint: ({ data }) => (data?.callsFailed ? palette.bad : palette.plain),
     },
-    { title: "LAST CALL", least: 9, text: ({ data }) => formatRelative(timeOf(data?.lastCallStartedTimestamp), now) },
+    {
+      title: "LAST CALL",
+      minWidth: 9,
+      text: ({ data }) => formatRelative(timeOf(data?.lastCallStartedTimestamp), now),
+    },
   ];
 }
 
@@ -95,7 +104,7 @@ async function listenAddresses(source: Source, server: Server, notes: string[], 
 function serverColumns({ now, palette }: Screen): Column<ServerRow>[] {
   return [
     { title: "ID", align: "right", text: ({ server }) => String(server.ref?.serverId ?? 0n) },
-    { title: "LISTENS ON", least: 15, text: ({ listensOn }) => listensOn },
+    { title: "LISTENS ON", minWidth: 15, text: ({ listensOn }) => listensOn },
     { title: "NAME", text: ({ server }) => server.ref?.name || "-" },
     { title: "CALLS", align: "right", text: ({ server }) => String(server.data?.callsStarted ?? 0n) },
     { title: "OK", align: "right", text: ({ server }) => String(server.data?.callsSucceeded ?? 0n) },
@@ -107,7 +116,7 @@ function serverColumns({ now, palette }: Screen): Column<ServerRow>[] {
     },
     {
       title: "LAST CALL",
-      least: 9,
+      minWidth: 9,
       text: ({ server }) => formatRelative(timeOf(server.data?.lastCallStartedTimestamp), now),
     },
   ];
@@ -147,14 +156,14 @@ function socketColumns({ palette }: Screen): Column<OwnedSocket>[] {
   return [
     { title: "ID", align: "right", text: ({ ref }) => String(ref.socketId) },
     { title: "ROLE", text: ({ owner }) => owner.role },
-    { title: "OF", least: 14, text: ({ owner }) => `${owner.kind} ${owner.id}` },
+    { title: "OF", minWidth: 14, text: ({ owner }) => `${owner.kind} ${owner.id}` },
     {
       title: "LOCAL",
-      least: 15,
+      minWidth: 15,
       text: ({ socket }) => (socket === undefined ? "unreadable" : formatAddress(socket.local)),
       paint: ({ socket }) => (socket === undefined ? palette.bad : palette.plain),
     },
-    { title: "REMOTE", least: 15, text: ({ socket }) => formatAddress(socket?.remote) },
+    { title: "REMOTE", minWidth: 15, text: ({ socket }) => formatAddress(socket?.remote) },
     { title: "STREAMS", align: "right", text: ({ socket }) => String(socket?.data?.streamsStarted ?? 0n) },
     {
       title: "FAILED",

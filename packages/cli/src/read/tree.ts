@@ -59,7 +59,7 @@ function drawLine(lead: string, parts: readonly Part[], { palette, width }: Scre
 
 function label(node: TreeNode, { palette }: Screen): Part[] {
   const head: Part = [`${node.kind} ${node.id}`, palette.strong];
-  if (node.cut !== undefined) return [head, [node.name], [cutWords[node.cut], palette.faint]];
+  if (node.cut !== undefined) return [head, [node.name], [cutTexts[node.cut], palette.faint]];
   if (node.unreadable !== undefined && node.object === undefined) {
     return [head, [node.name || "-"], [`unreadable: ${node.unreadable.message}`, palette.bad]];
   }
@@ -104,7 +104,7 @@ function label(node: TreeNode, { palette }: Screen): Part[] {
   }
 }
 
-const cutWords: Readonly<Record<NonNullable<TreeNode["cut"]>, string>> = {
+const cutTexts: Readonly<Record<NonNullable<TreeNode["cut"]>, string>> = {
   repeated: "(shown elsewhere)",
   depth: "(too deep to follow)",
   limit: "(not read)",

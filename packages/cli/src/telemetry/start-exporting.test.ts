@@ -1,12 +1,12 @@
 import { ExportResultCode } from "@opentelemetry/core";
 import { expect, test } from "vitest";
-import { createTroubleTeller, watchExports } from "./start-exporting.js";
+import { createExportFailureLog, watchExports } from "./start-exporting.js";
 
 const url = "https://user:passw0rd@collector:4318/v1/traces?key=s3cret";
 
 const tellWith = (error: Error | undefined): string => {
   const said: string[] = [];
-  const tell = createTroubleTeller((text) => void said.push(text));
+  const tell = createExportFailureLog((text) => void said.push(text));
   tell("traces", url, error);
   tell("metrics", url.replace("traces", "metrics"), error);
   expect(said).toHaveLength(1);

@@ -18,7 +18,7 @@ import { shownUrl, type TelemetrySettings } from "./telemetry-settings.js";
 interface Exporting {
   readonly tracerProvider: Tracers | false;
   readonly meterProvider: Meters | false;
-  /** Sends what is left, for two seconds at the most. Resolves with whether all was sent or given up by then. */
+  /** Sends what is left, for at most two seconds. Resolves with whether all was sent or given up by then. */
   stop(): Promise<boolean>;
 }
 
@@ -33,9 +33,9 @@ const stopMs = 2000;
 /** Begins to export. Headers, certificates, compression, limits and the sampler are read from the variables by the SDK itself. */
 export function startExporting(settings: TelemetrySettings, { version, log }: ExportingOptions): Exporting {
   const resource = resourceOf(version);
-  const tell = createTroubleTeller(log);
-  const tracerProvider = startTraces(settings, resource, tell);
-  const meterProvider = startMetrics(settings, resource, tell);
+  const logFailure = createExportFailureLog(log);
+  const tracerProvider = startTraces(settings, resource, logFailure);
+  const meterProvider = startMetrics(settings, resource, logFailure);
   return {
     tracerProvider: tracerProvider ?? false,
     meterProvider: meterProvider ?? false,
@@ -43,23 +43,31 @@ export function startExporting(settings: TelemetrySettings, { version, log }: Ex
   };
 }
 
-type TellTrouble = ReturnType<typeof createTroubleTeller>;
+type LogExportFailure = ReturnType<typeof createExportFailureLog>;
 
 function startTraces(
   settings: TelemetrySettings,
   resource: Resource,
-  tell: TellTrouble,
+  logFailure: LogExportFailure,
 ): BasicTracerProvider | undefined {
   const { tracesUrl: url, traceTimeoutMs: timeoutMillis } = settings;
   if (url === undefined) return undefined;
-  const exporter = watchExports(new OTLPTraceExporter({ url, timeoutMillis }), (error) => tell("traces", url, error));
+  const exporter = watchExports(new OTLPTraceExporter({ url, timeoutMillis }), (error) =>
+    logFailure("traces", url, error),
+  );
   return new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(exporter)] });
 }
 
-function startMetrics(settings: TelemetrySettings, resource: Resource, tell: TellTrouble): MeterProvider | undefined {
+function startMetrics(
+  settings: TelemetrySettings,
+  resource: Resource,
+  logFailure: LogExportFailure,
+): MeterProvider | undefined {
   const { metricsUrl: url, metricTimeoutMs: timeoutMillis, metricIntervalMs: exportIntervalMillis } = settings;
   if (url === undefined) return undefined;
-  const exporter = watchExports(new OTLPMetricExporter({ url, timeoutMillis }), (error) => tell("metrics", url, error));
+  const exporter = watchExports(new OTLPMetricExporter({ url, timeoutMillis }), (error) =>
+    logFailure("metrics", url, error),
+  );
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis });
   return new MeterProvider({ resource, readers: [reader] });
 }
@@ -99,14 +107,14 @@ export function watchExports<Items, Watched extends Exporter<Items>>(
 }
 
 /** Tells once for each collector that it cannot be exported to: exports are tried for as long as the process runs. */
-export function createTroubleTeller(
+export function createExportFailureLog(
   log: (text: string) => void,
 ): (signal: "traces" | "metrics", url: string, error: Error | undefined) => void {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return (signal, url, error) => {
     const { origin } = new URL(url);
-    if (told.has(origin)) return;
-    told.add(origin);
+    if (reported.has(origin)) return;
+    reported.add(origin);
     log(
       `Cannot export ${signal} to ${JSON.stringify(shownUrl(url))}: ${reasonOf(error)} Calls are not affected. ` +
         `${adviceFor(error)} Exports are retried; this is reported once.`,

@@ -155,7 +155,7 @@ function decoded(value: string): readonly string[] {
 }
 
 /**
- * The url that a signal goes to; undefined where it cannot be used, which is told. The one of a signal is used as it is, and
+ * The URL that a signal is sent to; undefined if it cannot be used, which is reported. The URL of a signal is used unchanged, and
  * that of all has the path of the signal added.
  */
 function readEndpoint(env: Env, signal: "TRACES" | "METRICS", problems: string[]): string | undefined {
@@ -174,7 +174,7 @@ function readEndpoint(env: Env, signal: "TRACES" | "METRICS", problems: string[]
   return url.href;
 }
 
-/** A url as it may be shown: without a password, and without what stands after the path. */
+/** A URL as it may be shown: without a password, and without query and fragment. */
 export function shownUrl(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;

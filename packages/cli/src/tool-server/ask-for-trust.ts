@@ -35,8 +35,8 @@ export function createTrustAsker({ file, pluginRoot, io, isFlagged }: TrustAsker
     if (judgement.state === "trusted") return;
     if (judgement.state !== "denied") {
       io.stderr.write(`${renderDistrust(entry.name, judgement).join("\n")}\n`);
-      const answer = await io.ask?.("Approve this server? You are asked again only if it changes. [y/N] ");
-      if (answer !== undefined && /^y(?:es)?$/i.test(answer.trim())) {
+      const reply = await io.ask?.("Approve this server? You are asked again only if it changes. [y/N] ");
+      if (reply !== undefined && /^y(?:es)?$/i.test(reply.trim())) {
         await store.approve(judgement.subject);
         return;
       }

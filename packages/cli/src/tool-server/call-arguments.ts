@@ -15,7 +15,7 @@ type Kind = "string" | "number" | "integer" | "boolean" | "array" | "object" | "
 
 /**
  * The arguments of a tool from the words of a command line: one JSON object, or words of `key=value`, which are read as
- * the tool's schema says. `key:=json` takes JSON as it is, `key=@file` the text of a file; a key that stands several times
+ * the tool's schema says. `key:=json` takes JSON as it is, `key=@file` the text of a file; a repeated key
  * makes a list. Throws a UsageError.
  */
 export function parseCallArguments(words: readonly string[], schema: unknown): Record<string, unknown> {

@@ -10,12 +10,12 @@ import { version } from "../version.js";
 import { createTrustAsker } from "./ask-for-trust.js";
 import { printDebug } from "./debug-printer.js";
 import {
-  gatewayAtHand,
+  gatewayConfiguration,
+  loadConfiguration,
   lostEntries,
   readable,
-  readConfigurationAtHand,
   readVariables,
-  tellEnvFindings,
+  reportEnvFindings,
 } from "./loaded-configuration.js";
 import { readOAuthFile } from "./oauth-file.js";
 import { type KeyCreation, openVault } from "./open-vault.js";
@@ -47,8 +47,8 @@ export async function openConfiguredServers(
   keyCreation: KeyCreation = "never",
 ): Promise<ConfiguredServers> {
   const asksPerson = io.ask !== undefined;
-  const gateway = values.endpoint ? await gatewayAtHand(io) : undefined;
-  const { file, pluginRoot, configuration, secrets } = gateway ?? (await readConfigurationAtHand(values));
+  const gateway = values.endpoint ? await gatewayConfiguration(io) : undefined;
+  const { file, pluginRoot, configuration, secrets } = gateway ?? (await loadConfiguration(values));
   const envFiles = values["env-file"].map((each) => resolve(each));
   const variables = gateway?.variables ?? (await variablesOf(envFiles, io));
   const safeIo = redactingIo(io, secrets);
@@ -80,7 +80,7 @@ export async function openConfiguredServers(
     ca,
     sandbox: sandboxSettings(io),
     idleTimeoutMs,
-    // Who gives a time means that of the whole silence, also before the first answer.
+    // A timeout that the user gives also applies before the first response.
     connectTimeoutMs: idleTimeoutMs,
   });
   // Entries that cannot be understood fail as the others do, and are not passed over.
@@ -113,6 +113,6 @@ function unneededVault(): Vault {
 
 async function variablesOf(envFiles: readonly string[], io: Io): Promise<Variables> {
   const { variables, findings } = await readable(() => readVariables(envFiles, io.env));
-  tellEnvFindings(findings, io);
+  reportEnvFindings(findings, io);
   return variables;
 }

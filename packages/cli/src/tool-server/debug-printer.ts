@@ -29,12 +29,12 @@ export function followDebug(prefix: string, onLine: (server: string, line: strin
   const say = (server: string, text: string): void => {
     for (const line of text.split("\n")) onLine(server, line);
   };
-  const toldHeaders = new WeakMap<ConnectionInfo, string>();
+  const loggedHeaders = new WeakMap<ConnectionInfo, string>();
   /** Tells the headers that are sent, where they are others than before: a helper gives them only when it has run. */
   const sayHeaders = (info: ConnectionInfo): void => {
     const headers = describeHeaders(info.credential());
-    if (headers === undefined || toldHeaders.get(info) === headers) return;
-    toldHeaders.set(info, headers);
+    if (headers === undefined || loggedHeaders.get(info) === headers) return;
+    loggedHeaders.set(info, headers);
     say(info.name, headers);
   };
   const handlers: Record<string, (message: unknown) => void> = {

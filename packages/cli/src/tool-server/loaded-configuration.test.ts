@@ -1,6 +1,6 @@
 import { parseConfiguration, parseEnvFile } from "@wirescope/tool-server/config";
 import { expect, test } from "vitest";
-import { lostEntries, tellEnvFindings } from "./loaded-configuration.js";
+import { lostEntries, reportEnvFindings } from "./loaded-configuration.js";
 
 test("entries that cannot be understood are not forgotten, and each is told of once", () => {
   const configuration = parseConfiguration(
@@ -15,7 +15,7 @@ test("entries that cannot be understood are not forgotten, and each is told of o
 test("a line of an environment file that is passed over is told, with its place and without what stands there", () => {
   const { findings } = parseEnvFile("GOOD=1\nexport hunter2 secret\n", "/etc/my.env");
   let stderr = "";
-  tellEnvFindings(findings, { stderr: { write: (text) => (stderr += text) } });
+  reportEnvFindings(findings, { stderr: { write: (text) => (stderr += text) } });
   expect(stderr).toMatch(/^wirescope: \/etc\/my\.env:2:\d+: The line is not NAME=value\. .* The line is ignored\.\n$/);
   expect(stderr).not.toContain("hunter2");
 });

@@ -21,17 +21,17 @@ import { UsageError } from "../usage-error.js";
 import type { configurationOptions } from "./server-options.js";
 
 /** A configuration that was read, and where. */
-interface ConfigurationAtHand {
+interface LoadedConfiguration {
   readonly file: string;
   readonly pluginRoot: string;
   readonly configuration: Configuration;
   readonly secrets: SecretRegistry;
 }
 
-/** Reads the configuration that the options name, or the usual one. Throws a UsageError where there is none, or it cannot be read. */
-export async function readConfigurationAtHand(
+/** Reads the configuration that the options name, or the default one. Throws a UsageError if it does not exist or cannot be read. */
+export async function loadConfiguration(
   values: OptionValues<typeof configurationOptions>,
-): Promise<ConfigurationAtHand> {
+): Promise<LoadedConfiguration> {
   const root = values["plugin-root"];
   const named = values.config;
   const next = "Options: --config <file>; --endpoint for the running gateway.";
@@ -46,7 +46,9 @@ export async function readConfigurationAtHand(
 }
 
 /** The gateway of this user that runs, as the one server `gateway` of a configuration. Throws a UsageError where none runs. */
-export async function gatewayAtHand({ env }: Io): Promise<ConfigurationAtHand & { readonly variables: Variables }> {
+export async function gatewayConfiguration({
+  env,
+}: Io): Promise<LoadedConfiguration & { readonly variables: Variables }> {
   const running = await requireGateway(env);
   const secrets = createSecretRegistry();
   const headers: Record<string, string> =
@@ -113,7 +115,7 @@ export function lostEntries({ entries, findings }: Configuration): readonly (Fin
 }
 
 /** Says which lines of environment files are passed over, and why: what they should have set is missing elsewhere. */
-export function tellEnvFindings(findings: readonly Finding[], { stderr }: Pick<Io, "stderr">): void {
+export function reportEnvFindings(findings: readonly Finding[], { stderr }: Pick<Io, "stderr">): void {
   for (const { severity, file = "", line, column, message, fix } of findings) {
     if (severity !== "error") continue;
     stderr.write(`wirescope: ${printableText(`${file}:${line}:${column}: ${message} ${fix} The line is ignored.`)}\n`);

@@ -29,7 +29,7 @@ export function readOAuthFile(io: Io, variables: Variables = io.env): (server: s
   if (text === undefined) return () => ({});
   const entries = parseEntries(text, path);
   assertPrivate(path, entries);
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return (server, url) => {
     const entry = entries.get(server);
     if (entry === undefined) return {};
@@ -38,8 +38,8 @@ export function readOAuthFile(io: Io, variables: Variables = io.env): (server: s
     if (meant === undefined || isSameUrl(meant, url)) return reader.overridesOf(entry);
     // Any project can give its server that name.
     const note = `${path} has an entry for ${server} with a different url, so it is not used here.`;
-    if (!told.has(note)) io.stderr.write(`wirescope: ${printableText(note)}\n`);
-    told.add(note);
+    if (!reported.has(note)) io.stderr.write(`wirescope: ${printableText(note)}\n`);
+    reported.add(note);
     return {};
   };
 }
@@ -89,7 +89,7 @@ function checkEntry(entry: unknown, server: string, path: string): OAuthEntry {
   return entry;
 }
 
-/** A secret that stands in the file itself is for its owner alone. */
+/** A file that contains a secret must be readable for its owner only. */
 function assertPrivate(path: string, entries: ReadonlyMap<string, OAuthEntry>): void {
   const holdsSecret = [...entries.values()].some(({ clientSecret }) => clientSecret && !clientSecret.includes("${"));
   if (!holdsSecret || process.platform === "win32" || (statSync(path).mode & 0o077) === 0) return;

@@ -22,7 +22,7 @@ export interface EntryReaderOptions {
   readonly where: string;
 }
 
-/** What proves who the client is, so that it must not go to whoever takes the name of the server. */
+/** Fields that authenticate the client. They must not be sent to another server that takes the same name. */
 const provingFields = ["clientSecret", "privateKeyFile", "grant"] as const;
 
 export function createEntryReader({ variables, folder, where }: EntryReaderOptions): EntryReader {

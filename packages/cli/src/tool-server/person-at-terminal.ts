@@ -21,8 +21,8 @@ export function personAtTerminal(io: Io, confirmedOrigin?: string): SignIn {
   let last: Promise<unknown> = Promise.resolve();
 
   const confirm = async (question: string, signal: AbortSignal): Promise<boolean> => {
-    const answer = await io.ask?.(question, signal);
-    return answer !== undefined && /^y(?:es)?$/i.test(answer.trim());
+    const reply = await io.ask?.(question, signal);
+    return reply !== undefined && /^y(?:es)?$/i.test(reply.trim());
   };
 
   const show = ({ server, issuer, reason, scopes, newScopes, vault, way }: SignInRequest): void => {
@@ -32,8 +32,8 @@ export function personAtTerminal(io: Io, confirmedOrigin?: string): SignIn {
     if (scopes.length > 0) {
       say("Requested scopes:");
       // At a first sign-in all of them are.
-      const isTold = reason === "step-up" || newScopes.length < scopes.length;
-      for (const scope of scopes) say(`  ${scope}${isTold && newScopes.includes(scope) ? "  (new)" : ""}`);
+      const marksNew = reason === "step-up" || newScopes.length < scopes.length;
+      for (const scope of scopes) say(`  ${scope}${marksNew && newScopes.includes(scope) ? "  (new)" : ""}`);
     } else say("The authorization server decides which scopes are granted.");
     say(vault.warning ?? vault.summary);
   };
@@ -55,7 +55,7 @@ export function personAtTerminal(io: Io, confirmedOrigin?: string): SignIn {
       }
       const isOpened = hasBrowser(io) && (await openBrowser(way.url, io));
       say(isOpened ? "A browser window opened. If not, open this URL:" : "Open this URL in a browser:");
-      // Not escaped by the terminal's rules for text: it is a url that was parsed and written anew.
+      // Not escaped for the terminal: it is a URL that was parsed and serialized again.
       io.stderr.write(`  ${way.url}\n`);
       if (io.ask === undefined) return undefined;
       const question = isOpened

@@ -28,8 +28,8 @@ function redactingOutput(output: Output, secrets: Pick<SecretRegistry, "redact">
  */
 export function redactingConnection(connection: Connection): Connection {
   const { redact } = connection;
-  const cleaned = async <T>(answer: Promise<T>): Promise<T> => redactValue(await answer, redact) as T;
-  const heard = (options: CallOptions = {}): CallOptions => {
+  const redacted = async <T>(result: Promise<T>): Promise<T> => redactValue(await result, redact) as T;
+  const withRedactedProgress = (options: CallOptions = {}): CallOptions => {
     const { onProgress } = options;
     if (onProgress === undefined) return options;
     return { ...options, onProgress: (step) => onProgress(redactValue(step, redact) as typeof step) };
@@ -38,15 +38,15 @@ export function redactingConnection(connection: Connection): Connection {
     get server() {
       return redactValue(connection.server, redact) as Connection["server"];
     },
-    connect: (options) => cleaned(connection.connect(options)),
-    listTools: (options) => cleaned(connection.listTools(heard(options))),
-    callTool: (params, options) => cleaned(connection.callTool(params, heard(options))),
-    listResources: (options) => cleaned(connection.listResources(heard(options))),
-    listResourceTemplates: (options) => cleaned(connection.listResourceTemplates(heard(options))),
-    readResource: (params, options) => cleaned(connection.readResource(params, heard(options))),
-    listPrompts: (options) => cleaned(connection.listPrompts(heard(options))),
-    getPrompt: (params, options) => cleaned(connection.getPrompt(params, heard(options))),
-    complete: (params, options) => cleaned(connection.complete(params, heard(options))),
+    connect: (options) => redacted(connection.connect(options)),
+    listTools: (options) => redacted(connection.listTools(withRedactedProgress(options))),
+    callTool: (params, options) => redacted(connection.callTool(params, withRedactedProgress(options))),
+    listResources: (options) => redacted(connection.listResources(withRedactedProgress(options))),
+    listResourceTemplates: (options) => redacted(connection.listResourceTemplates(withRedactedProgress(options))),
+    readResource: (params, options) => redacted(connection.readResource(params, withRedactedProgress(options))),
+    listPrompts: (options) => redacted(connection.listPrompts(withRedactedProgress(options))),
+    getPrompt: (params, options) => redacted(connection.getPrompt(params, withRedactedProgress(options))),
+    complete: (params, options) => redacted(connection.complete(params, withRedactedProgress(options))),
   };
   // All else is as it is.
   return Object.create(connection, Object.getOwnPropertyDescriptors(over)) as Connection;

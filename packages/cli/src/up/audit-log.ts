@@ -6,19 +6,19 @@ import type { OptionValues } from "../options.js";
 import { UsageError } from "../usage-error.js";
 import type { upOptions } from "./up-options.js";
 
-/** Who called what, and how it ended: one line of JSON a call, behind what is there. */
+/** Appends one JSON line per call to a file: the caller, the call and its outcome. */
 export interface AuditLog {
   readonly listener: GatewayListener;
   /** Resolves when all is written. */
   close(): Promise<void>;
 }
 
-/** How often it is looked whether the file was moved away, in milliseconds. */
-const lookEveryMs = 1000;
+/** How often to check whether the file was moved away, in milliseconds. */
+const checkEveryMs = 1000;
 
 /**
- * Opens the audit log that the options ask for, if they do. A new file is for its owner alone. Where the file is moved away, as rotation does, another is begun within a second.
- * What cannot be written is told on standard error, once until it works again, and calls go on. Throws a UsageError where it cannot be
+ * Opens the audit log if the options name one. A new file is readable for its owner only. If the file is moved away, as log rotation does, a new one is started within a second.
+ * A write error is reported on standard error, once until writing works again, and does not affect calls. Throws a UsageError if the file cannot be
  * opened.
  */
 export function openAuditLog(values: OptionValues<typeof upOptions>, io: Io): AuditLog | undefined {
@@ -30,14 +30,14 @@ export function openAuditLog(values: OptionValues<typeof upOptions>, io: Io): Au
 
 function openFile(path: string, io: Io): AuditLog {
   let hasFailed = false;
-  const tellFailure = (error: unknown): void => {
+  const logFailure = (error: unknown): void => {
     if (!hasFailed) io.stderr.write(`wirescope: Cannot write the audit log ${path} (${codeOf(error)}).\n`);
     hasFailed = true;
   };
   const open = (): { stream: WriteStream; inode: number } => {
     const fd = openSync(path, "a", 0o600);
     const stream = createWriteStream(path, { fd });
-    stream.on("error", tellFailure);
+    stream.on("error", logFailure);
     return { stream, inode: fstatSync(fd).ino };
   };
 
@@ -48,20 +48,20 @@ function openFile(path: string, io: Io): AuditLog {
     throw new UsageError(`Cannot write the file ${path} (--audit-file): ${codeOf(error)}.`);
   }
   const ended: Promise<void>[] = [];
-  let lookedAt = Date.now();
+  let checkedAt = Date.now();
 
   const renew = (): void => {
     const now = Date.now();
     const isBroken = current.stream.errored !== null;
-    if (!isBroken && now - lookedAt < lookEveryMs) return;
-    lookedAt = now;
+    if (!isBroken && now - checkedAt < checkEveryMs) return;
+    checkedAt = now;
     if (!isBroken && inodeOf(path) === current.inode) return;
     try {
       const next = open();
       ended.push(endOf(current.stream));
       current = next;
     } catch (error) {
-      tellFailure(error);
+      logFailure(error);
     }
   };
 

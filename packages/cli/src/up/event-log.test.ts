@@ -4,7 +4,7 @@ import { createSecretRegistry } from "@wirescope/tool-server";
 import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, test } from "vitest";
 import type { Io } from "../io.js";
-import { createEventLog, hearOfCertificates } from "./event-log.js";
+import { createEventLog, logCertificateChanges } from "./event-log.js";
 
 function createLog(form: "pretty" | "json") {
   let text = "";
@@ -101,7 +101,7 @@ function hear(hasLog: boolean): { logged: GatewayEvent[]; written: string } {
     heard.written += text;
   };
   const io = { stderr: { write } } as unknown as Io;
-  const listen = hearOfCertificates({ tls }, io, hasLog ? (event) => heard.logged.push(event) : undefined);
+  const listen = logCertificateChanges({ tls }, io, hasLog ? (event) => heard.logged.push(event) : undefined);
   expect(listen.tls).toMatchObject(tls);
   listen.tls?.onChange?.({ isUsable: true, files: ["/cert", "/key"], message: "It counts." });
   listen.tls?.onChange?.({ isUsable: false, files: ["/cert", "/key"], message: "It is \u001b[2Jempty." });
@@ -129,5 +129,5 @@ test("without a log, what cannot be used or runs out is told all the same", () =
 
 test("without TLS there is nothing to hear", () => {
   const listen = { port: 1 };
-  expect(hearOfCertificates(listen, {} as Io, undefined)).toBe(listen);
+  expect(logCertificateChanges(listen, {} as Io, undefined)).toBe(listen);
 });

@@ -95,16 +95,16 @@ function describe(event: LogEvent): string {
 }
 
 /**
- * Has it told what becomes of files with certificates that changed, and that a certificate runs out: in the log; where there is none, on
- * standard error if they cannot be used or run out, for sooner or later nobody could call any more.
+ * Logs changed certificate files and certificates that expire. Without a log, files that cannot be used and certificates that expire are reported on
+ * standard error, because sooner or later nobody could call any more.
  */
-export function hearOfCertificates(
+export function logCertificateChanges(
   listen: GatewayListenOptions,
   io: Io,
   log: GatewayListener | undefined,
 ): GatewayListenOptions {
   if (listen.tls === undefined) return listen;
-  const tellDefect = (reason: string): void => {
+  const logDefect = (reason: string): void => {
     if (log !== undefined) log({ kind: "defect", reason });
     else io.stderr.write(`wirescope: ${printableText(reason)}\n`);
   };
@@ -113,10 +113,10 @@ export function hearOfCertificates(
     tls: {
       ...listen.tls,
       onChange({ isUsable, files, message }) {
-        if (!isUsable) tellDefect(message);
+        if (!isUsable) logDefect(message);
         else log?.({ kind: "certificates", files, reason: message });
       },
-      onExpiring: ({ message }) => tellDefect(message),
+      onExpiring: ({ message }) => logDefect(message),
     },
   };
 }

@@ -11,14 +11,14 @@ import { UsageError } from "../usage-error.js";
 import { toolListsOf } from "./tool-lists.js";
 import type { upOptions } from "./up-options.js";
 
-/** What the user's file says of the gateway. */
+/** The settings file of the gateway. */
 interface GatewaySettings {
   /** Which tools are offered, by server. */
   readonly tools: Filters;
   readonly limits: Partial<GatewayLimits>;
 }
 
-/** Where nothing is said. */
+/** The defaults. */
 const noSettings: GatewaySettings = { tools: {}, limits: {} };
 
 /** Every limit of the gateway, with its line in docs/reference.md. */

@@ -9,7 +9,7 @@ import { serveProvingGateway } from "../gateway-file.test.helper.js";
 import type { Io } from "../io.js";
 import { parseOptions } from "../options.js";
 import { UsageError } from "../usage-error.js";
-import { assertNothingToListenTo, listenHint, listenOptionsOf } from "./listen-options.js";
+import { assertNoListenOptions, listenHint, listenOptionsOf } from "./listen-options.js";
 import { upOptions } from "./up-options.js";
 
 const pem = (name: string): string =>
@@ -51,7 +51,7 @@ test.each([
 });
 
 function check(...args: string[]): () => void {
-  return () => assertNothingToListenTo(parseOptions(upOptions, ["--stdio", ...args]).values);
+  return () => assertNoListenOptions(parseOptions(upOptions, ["--stdio", ...args]).values);
 }
 
 test("over pipes nothing is said of listening", () => {

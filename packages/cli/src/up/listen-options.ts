@@ -9,7 +9,7 @@ import { pemFileOf } from "../tool-server/read-pem.js";
 import { UsageError } from "../usage-error.js";
 import { defaultPort, type upOptions } from "./up-options.js";
 
-/** Where the gateway listens, and who may call, by its options. Throws a UsageError. */
+/** The listen address and access rules from the options. Throws a UsageError. */
 export function listenOptionsOf(values: OptionValues<typeof upOptions>): GatewayListenOptions {
   const { host, cert, key, port = String(defaultPort) } = values;
   if (!/^\d+$/.test(port) || Number(port) > 65_535)
@@ -52,8 +52,8 @@ const listening = [
   "allow-origin",
 ] as const;
 
-/** Throws a UsageError where `--stdio`, which listens nowhere, meets an option for listening: it would protect or open nothing. */
-export function assertNothingToListenTo(values: OptionValues<typeof upOptions>): void {
+/** Throws a UsageError if `--stdio`, which does not listen, is combined with an option for listening, which would have no effect. */
+export function assertNoListenOptions(values: OptionValues<typeof upOptions>): void {
   const given = listening.find((name) => {
     const value = values[name];
     return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
@@ -62,15 +62,15 @@ export function assertNothingToListenTo(values: OptionValues<typeof upOptions>):
   throw new UsageError(`--stdio does not listen, so --${given} has no effect. Remove one of them.`);
 }
 
-/** What the library can only say in general, in the options of the command. */
+/** The command line can name the option that helps. */
 const hints: Partial<Record<ChannelzErrorCode, string>> = {
   LISTEN_FAILED: "Use another port with --port <number>, or a free one with --port 0.",
   LISTEN_EXPOSED: "Options: --cert <file> --key <file> with --token-file <file>, or with --client-ca <file>.",
 };
 
 /**
- * What to do where the gateway cannot listen, in words that may be empty; undefined for any other failure. Another port helps where this
- * one is taken, and not where a certificate is wrong.
+ * What to do if the gateway cannot listen, which may be empty; undefined for any other failure. Another port helps if this
+ * one is in use, but not if a certificate is wrong.
  */
 export async function listenHint(error: unknown, { env }: Io): Promise<string | undefined> {
   if (!ChannelzError.is(error)) return undefined;

@@ -7,23 +7,24 @@ import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import { findConfigurationFile } from "@wirescope/tool-server/config";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
-import type { DemoPlugin } from "../demo/demo-plugin.js";
+import type { Demo } from "../demo/demo.js";
 import { announceGateway } from "../gateway-file.js";
 import { createProofPage, newProofKey, proofPath } from "../gateway-proof.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { createScreen } from "../output/screen.js";
-import { openTelemetry } from "../telemetry/open-telemetry.js";
+import { startTelemetry } from "../telemetry/telemetry.js";
 import { approvalsOf } from "../tool-server/ask-for-trust.js";
 import { fileOf } from "../tool-server/loaded-configuration.js";
 import { UsageError } from "../usage-error.js";
 import { version } from "../version.js";
 import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import { openAuditLog } from "./audit-log.js";
+import { createConfigurationReader } from "./configuration-reader.js";
 import { createDebugSwitch } from "./debug-switch.js";
-import { createEventLog, hearOfCertificates } from "./event-log.js";
+import { createEventLog, logCertificateChanges } from "./event-log.js";
 import { createSettingsReader } from "./gateway-settings.js";
-import { assertNothingToListenTo, listenHint, listenOptionsOf } from "./listen-options.js";
+import { assertNoListenOptions, listenHint, listenOptionsOf } from "./listen-options.js";
 import { createLinkPage, printedLinks } from "./pages/link-page.js";
 import { createPageAccess, entrancePath, type PageAccess } from "./pages/page-access.js";
 import { linkPath } from "./pages/request-link.js";
@@ -31,7 +32,6 @@ import { createEntrance } from "./pages/send-page.js";
 import { createSignInLinks, signInForCalls } from "./pages/sign-in-links.js";
 import { createSignInPage, signInPathOf } from "./pages/sign-in-page.js";
 import { createStatusPage } from "./pages/status-page.js";
-import { createPluginReader } from "./read-plugins.js";
 import type { StdioLog } from "./stdio/run-stdio.js";
 import { createServerCommands, type ServerCommands, type ToDo } from "./to-do.js";
 import { toolListsToDo } from "./tool-lists.js";
@@ -59,7 +59,7 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
     if (io.stderr.isTTY) io.stderr.write("\nStopping after calls in flight. Press Ctrl-C again to stop now.\n");
     stop.abort();
   };
-  // Once: who sends a second signal has lost patience, and gets the default.
+  // Once: a second signal has its default effect and ends the process.
   process.once("SIGTERM", onSignal).once("SIGINT", onSignal);
   const files = values.demo ? [] : await filesOf(values.config);
   const demo = files.length === 0 ? await openDemo() : undefined;
@@ -69,7 +69,7 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
     if (!values.stdio || demo !== undefined) {
       return await serve(demo === undefined ? files : [demo.file], demo, values, io, run);
     }
-    assertNothingToListenTo(values);
+    assertNoListenOptions(values);
     const { runStdio } = await import("./stdio/run-stdio.js");
     await runStdio({
       files,
@@ -92,10 +92,10 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
   }
 }
 
-/** The demonstration, which who has a configuration need not load. */
-async function openDemo(): Promise<DemoPlugin> {
-  const { openDemoPlugin } = await import("../demo/demo-plugin.js");
-  return openDemoPlugin();
+/** Loads the demonstration only if it is used. */
+async function openDemo(): Promise<Demo> {
+  const { startDemo } = await import("../demo/demo.js");
+  return startDemo();
 }
 
 interface Run {
@@ -107,24 +107,24 @@ interface Run {
 
 async function serve(
   files: readonly string[],
-  demo: DemoPlugin | undefined,
+  demo: Demo | undefined,
   given: OptionValues<typeof upOptions>,
   io: Io,
   { program, stop, pipes }: Run,
 ): Promise<number> {
-  // The demonstration is ours: it is trusted, on this machine, and its tokens are nobody's.
+  // The demonstration is trusted, runs on this machine, and its tokens need not be stored.
   const values =
     demo === undefined ? given : { ...given, trust: true, "allow-insecure-loopback": true, vault: "memory" };
   const secrets: SecretRegistry = createSecretRegistry();
-  const reader = createPluginReader(files, values, io, {
+  const reader = createConfigurationReader(files, values, io, {
     secrets,
     ...(demo && { extra: demo.variables }),
     loginCommand: (server) => commands.about("login", server),
     onNoSandbox: (reason, program) =>
-      tellDefect(`${program === "server" ? "Stdio servers" : "Headers helpers"} run without a sandbox. ${reason}`),
+      logDefect(`${program === "server" ? "Stdio servers" : "Headers helpers"} run without a sandbox. ${reason}`),
   });
   const isPiped = values.stdio;
-  if (isPiped) assertNothingToListenTo(values);
+  if (isPiped) assertNoListenOptions(values);
   const form = logForm(values, io);
   const settings = createSettingsReader(values, io, demo !== undefined);
   const { limits, ...read } = settings.read();
@@ -132,12 +132,12 @@ async function serve(
   const listen = isPiped ? false : listenOptionsOf(values);
   const audit = openAuditLog(values, io);
   const log = form === "off" ? undefined : createEventLog(io, form);
-  // A log for machines has nothing else in it.
-  const tellDefect = (reason: string): void => {
+  // A JSON log contains only JSON.
+  const logDefect = (reason: string): void => {
     if (log === undefined) io.stderr.write(`wirescope: ${reason}\n`);
     else log({ kind: "defect", reason });
   };
-  // What nobody hears is not put into words.
+  // Without a listener, no events are built.
   const onEvent: GatewayListener | undefined =
     log === undefined && audit === undefined
       ? undefined
@@ -153,7 +153,7 @@ async function serve(
     servers: () => started?.servers() ?? [],
   });
   debug.set(values.debug);
-  const telemetry = await openTelemetry({
+  const telemetry = await startTelemetry({
     env: io.env,
     version: version(),
     secrets,
@@ -171,7 +171,7 @@ async function serve(
   });
   const links = createSignInLinks(() => gateway);
   const gateway: Gateway = await runGateway({
-    // The traffic of the demonstration is no person's.
+    // The traffic of the demonstration has no user who could sign in.
     signIn: demo === undefined ? signInForCalls(values, io, links.linkTo) : undefined,
     pages: {
       [entrancePath]: createEntrance(access, () => gateway.url?.startsWith("https:") ?? false),
@@ -183,7 +183,7 @@ async function serve(
     plugins: await reader.read(),
     secrets,
     info: { name: "wirescope", version: version() },
-    listen: listen && hearOfCertificates(listen, io, log),
+    listen: listen && logCertificateChanges(listen, io, log),
     tools,
     limits,
     logsArguments: values["audit-arguments"],
@@ -194,15 +194,15 @@ async function serve(
   });
   started = gateway;
   postponeWasmTierUp();
-  const tellLost = (): void => {
-    for (const { server, problem } of reader.toDo(commands)) tellDefect(`${server}: ${problem}`);
+  const logConfigurationProblems = (): void => {
+    for (const { server, problem } of reader.toDo(commands)) logDefect(`${server}: ${problem}`);
   };
   const readAgain = async (): Promise<void> => {
     try {
       const next = settings.read().tools;
       await gateway.reload(await reader.read(), next);
       tools = next;
-      tellLost();
+      logConfigurationProblems();
     } catch (error) {
       if (!(error instanceof UsageError) && !ToolServerError.is(error)) throw error;
       const code = ToolServerError.is(error) ? error.code : "CONFIGURATION_UNREADABLE";
@@ -213,7 +213,7 @@ async function serve(
   const reload = async (): Promise<void> => {
     await readAgain().catch((error: unknown) => {
       if (!ToolServerError.is(error)) throw error;
-      tellDefect(error.message);
+      logDefect(error.message);
     });
   };
   const stopWatching = [
@@ -223,9 +223,9 @@ async function serve(
   // Earlier if a program starts or the vault is opened. Without either it would only delay the first responses.
   const protecting = setTimeout(() => {
     const exposure = io.protect?.();
-    if (exposure !== undefined) tellDefect(exposure);
+    if (exposure !== undefined) logDefect(exposure);
   }, protectMs);
-  const takeBack = announce(gateway, files, values, io, proofKey);
+  const withdraw = announce(gateway, files, values, io, proofKey);
   try {
     const ended = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
     // The instructions are sent once, at the handshake, and name the servers that failed by then.
@@ -235,14 +235,14 @@ async function serve(
       await Promise.race([settled(gateway, settleMs), ended]);
       const more = [...reader.toDo(commands), ...toolListsToDo(tools, gateway.servers(), commands)];
       if (!stop.aborted) report(gateway, demo !== undefined, values, io, { commands, access, more });
-    } else tellLost();
+    } else logConfigurationProblems();
     const traffic = demo === undefined ? undefined : (await import("../demo/traffic.js")).keepCalling(gateway, stop);
     if (!stop.aborted) await (client === undefined ? ended : Promise.race([client.closed, ended]));
     await traffic;
     return 0;
   } finally {
     clearTimeout(protecting);
-    takeBack();
+    withdraw();
     for (const stopOne of stopWatching) stopOne();
     links.close();
     await gateway.close();
@@ -303,7 +303,7 @@ function announce(
   });
 }
 
-/** Whose tokens are used unless an option says so. */
+/** The default profile. */
 function profileOf({ env }: Io): string {
   return env.WIRESCOPE_PROFILE || "default";
 }
@@ -344,7 +344,7 @@ async function settled(gateway: Gateway, maxMs: number): Promise<void> {
   while (isOpen() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** Tries those again that waited for an approval. */
+/** Reconnects the servers that were waiting for an approval. */
 async function reconnectUntrusted(gateway: Gateway): Promise<void> {
   const waiting = gateway.servers().filter(({ failure }) => failure?.code === "NOT_TRUSTED");
   await Promise.allSettled(waiting.map(({ name }) => gateway.reconnect(name)));

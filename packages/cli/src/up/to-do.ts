@@ -1,19 +1,19 @@
 import type { ServerFailure, ServerStatus } from "@wirescope/gateway";
 import { shellWord } from "@wirescope/tool-server/internal/command-line";
 
-/** What a person can do about a server that does not work. */
+/** How to fix a server that does not work. */
 export interface ToDo {
   readonly server: string;
-  /** What is the matter, in a sentence or a few. */
+  /** The problem, in one or a few sentences. */
   readonly problem: string;
-  /** The command or link that mends it, or that says more. */
+  /** The command or link that fixes it, or that says more. */
   readonly command: string;
 }
 
 /** How long a problem may be, in characters; a command says the rest. */
 const maxCharacters = 240;
 
-/** What is to be done, in the order of the servers; nothing for those that work. */
+/** The to-do list, in the order of the servers; nothing for those that work. */
 export function toDoOf(
   servers: readonly ServerStatus[],
   commands: ServerCommands,
@@ -64,7 +64,7 @@ interface ServerCommandsOptions {
   readonly fileOf: (server: string) => string | undefined;
 }
 
-/** Makes commands that mean the servers of this gateway, whatever other configuration is where they are run. */
+/** Creates commands for the servers of this gateway that work in any folder, even one with another configuration. */
 export function createServerCommands(options: ServerCommandsOptions): ServerCommands {
   const { program, areNamed, isDemo, fileOf } = options;
   const checkFile = (file: string | undefined): string =>

@@ -29,9 +29,9 @@ export function toolListsOf(file: Filters, options: ListOptions): Filters {
 /** What is wrong with lists, as far as the servers show it: those of a server that is not there, and patterns that match no tool. */
 export function toolListsToDo(lists: Filters, servers: readonly ServerStatus[], commands: ServerCommands): ToDo[] {
   const names = servers.map(({ name }) => name);
-  const strangers = Object.keys(lists).filter((name) => !names.includes(name));
+  const unknownServers = Object.keys(lists).filter((name) => !names.includes(name));
   return [
-    ...strangers.map((server) => ({
+    ...unknownServers.map((server) => ({
       server,
       problem: `tools of this server are allowed or denied, but it does not exist; servers: ${names.join(", ") || "none"}`,
       command: commands.check(server),

@@ -11,8 +11,8 @@ import { type ServerCommands, type ToDo, toDoOf } from "./to-do.js";
 const proseWidth = 80;
 const noToken = "none: any program on this machine can call";
 
-/** What the notice says besides what the gateway knows. */
-export interface NoticeWords {
+/** What the notice says in addition to the state of the gateway. */
+export interface NoticeContent {
   readonly title: string;
   readonly commands: ServerCommands;
   /** The link to the page that shows all this as it is now, or the command that prints one. */
@@ -21,12 +21,12 @@ export interface NoticeWords {
   readonly signInOf: (server: string) => string;
   /** The file that holds the token, where it is in one. */
   readonly tokenFile: string | undefined;
-  /** What is to be done besides what the servers want. */
+  /** To-do entries in addition to those of the servers. */
   readonly more: readonly ToDo[];
 }
 
-/** What a person is told once the gateway is up: where it is, what is connected, what is left to do, how to look at it. */
-export function upNotice(gateway: Gateway, words: NoticeWords, screen: Screen): string[] {
+/** What `wirescope up` prints when the gateway is ready: addresses, servers, the to-do list, and the next commands. */
+export function upNotice(gateway: Gateway, words: NoticeContent, screen: Screen): string[] {
   const { commands, title, page, signInOf, tokenFile, more } = words;
   const { program } = commands;
   const { palette, width = proseWidth } = screen;
@@ -71,20 +71,20 @@ export function upNotice(gateway: Gateway, words: NoticeWords, screen: Screen): 
 
 function columns({ palette }: Screen): Column<ServerStatus>[] {
   return [
-    { title: "SERVER", least: 8, text: ({ name }) => name, paint: () => palette.strong },
+    { title: "SERVER", minWidth: 8, text: ({ name }) => name, paint: () => palette.strong },
     {
       title: "STATUS",
-      least: 19,
+      minWidth: 19,
       text: statusText,
       paint: (status) => statusPaint(status, palette),
     },
     { title: "TOOLS", align: "right", text: ({ tools }) => (tools === undefined ? "-" : String(tools)) },
-    { title: "AUTH", least: 12, text: signsInWith },
-    { title: "TARGET", least: 12, text: ({ target }) => target ?? "-" },
+    { title: "AUTH", minWidth: 12, text: signsInWith },
+    { title: "TARGET", minWidth: 12, text: ({ target }) => target ?? "-" },
   ];
 }
 
-/** A server that works and that nobody signed in to has not asked for it. */
+/** A server that works without a sign-in did not require one. */
 function signsInWith({ credential, authentication, state }: ServerStatus): string {
   const isUnasked = state === "READY" && authentication?.oauth?.isSignedIn === false;
   return isUnasked ? "none" : (credential ?? "-");

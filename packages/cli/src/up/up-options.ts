@@ -99,5 +99,5 @@ const ownOptions = {
 /** Options of the gateway. */
 export const upOptions: typeof ownOptions & typeof commonOptions = { ...ownOptions, ...commonOptions };
 
-/** Where the gateway listens unless told otherwise. */
+/** The default port of the gateway. */
 export const defaultPort = 4690;

@@ -4,8 +4,8 @@ import { basename, dirname } from "node:path";
 const settleMs = 200;
 
 /**
- * Calls `onChange` after one of the files has changed, also where an editor replaced it. Their folders are watched, for a
- * file that is replaced is another. Returns how to stop.
+ * Calls `onChange` after one of the files has changed, even if an editor replaced it. Their folders are watched, because a
+ * replaced file is a new inode. Returns how to stop.
  */
 export function watchFiles(files: readonly string[], onChange: () => void): () => void {
   const folders = new Map<string, Set<string>>();
@@ -24,7 +24,7 @@ export function watchFiles(files: readonly string[], onChange: () => void): () =
       watcher.on("error", () => watcher.close());
       return [watcher];
     } catch {
-      // A folder that is not there yet cannot be watched; what comes into being in it is found at the next start.
+      // A folder that does not exist yet cannot be watched; files that appear in it are found at the next start.
       return [];
     }
   });

@@ -7,12 +7,7 @@ import { parseDuration } from "../option-values.js";
 import type { OptionValues } from "../options.js";
 import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
 import { printDebug } from "../tool-server/debug-printer.js";
-import {
-  readable,
-  readConfigurationAtHand,
-  readVariables,
-  tellEnvFindings,
-} from "../tool-server/loaded-configuration.js";
+import { loadConfiguration, readable, readVariables, reportEnvFindings } from "../tool-server/loaded-configuration.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
 import { readPem } from "../tool-server/read-pem.js";
@@ -53,10 +48,10 @@ const answersInAWalk = 6;
 
 /** Reads the configuration that the options name. Nothing of it acts yet. */
 export async function openExplainableServers(values: ExplainValues, io: Io): Promise<ExplainableServers> {
-  const { file, pluginRoot, configuration, secrets } = await readConfigurationAtHand(values);
+  const { file, pluginRoot, configuration, secrets } = await loadConfiguration(values);
   const envFiles = values["env-file"].map((each) => resolve(each));
   const { variables, findings } = await readable(() => readVariables(envFiles, io.env));
-  tellEnvFindings(findings, io);
+  reportEnvFindings(findings, io);
   const ca = readPem(values.ca, "--ca");
   const responseMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
   const safeIo = redactingIo(io, secrets);

@@ -1,7 +1,7 @@
 // A tool server over pipes: node clock-server.js
 
 import { createInterface } from "node:readline";
-import { answerRequest, type DemoTool } from "./tool-set.js";
+import { type DemoTool, handleRequest } from "./tool-set.js";
 
 const tools: readonly DemoTool[] = [
   { name: "now", description: "Tells the time", parameters: [], call: () => new Date().toISOString() },
@@ -14,6 +14,6 @@ const tools: readonly DemoTool[] = [
 ];
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const answer = await answerRequest("clock", tools, JSON.parse(line));
-  if (answer !== undefined) process.stdout.write(`${JSON.stringify(answer)}\n`);
+  const response = await handleRequest("clock", tools, JSON.parse(line));
+  if (response !== undefined) process.stdout.write(`${JSON.stringify(response)}\n`);
 }

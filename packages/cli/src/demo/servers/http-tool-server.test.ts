@@ -3,11 +3,11 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
-import { answering } from "./http-tool-server.js";
+import { handleSafely } from "./http-tool-server.js";
 
 test("what cannot be understood, or breaks off, ends nothing", async () => {
   const server = createServer(
-    answering(async (request, response) => void response.end(JSON.parse(await text(request)))),
+    handleSafely(async (request, response) => void response.end(JSON.parse(await text(request)))),
   );
   onTestFinished(() => void server.close());
   server.listen(0, "127.0.0.1");

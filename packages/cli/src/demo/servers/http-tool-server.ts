@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { answerRequest, type DemoTool } from "./tool-set.js";
+import { type DemoTool, handleRequest } from "./tool-set.js";
 
 /** What a server says to a request that it does not accept. */
 export interface Refusal {
@@ -12,7 +12,7 @@ export interface Refusal {
 interface HttpToolServerOptions {
   readonly name: string;
   readonly tools: readonly DemoTool[];
-  /** Judges a request before it is answered; undefined lets it pass. */
+  /** Decides whether to refuse a request; undefined accepts it. */
   readonly judge: (request: IncomingMessage, body: string) => Refusal | undefined;
   /** Documents that it publishes, by path. */
   readonly documents?: (origin: string) => Readonly<Record<string, object>>;
@@ -28,7 +28,7 @@ export interface HttpToolServer {
 export async function startHttpToolServer(options: HttpToolServerOptions): Promise<HttpToolServer> {
   const { name, tools, judge } = options;
   const server: Server = createServer(
-    answering(async (request, response) => {
+    handleSafely(async (request, response) => {
       const document = options.documents?.(origin)[request.url ?? ""];
       if (document !== undefined) {
         response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(document));
@@ -44,9 +44,9 @@ export async function startHttpToolServer(options: HttpToolServerOptions): Promi
         response.writeHead(refusal.status, { "www-authenticate": refusal.challenge }).end();
         return;
       }
-      const answer = await answerRequest(name, tools, JSON.parse(body));
-      if (answer === undefined) response.writeHead(202).end();
-      else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+      const message = await handleRequest(name, tools, JSON.parse(body));
+      if (message === undefined) response.writeHead(202).end();
+      else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(message));
     }),
   );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -61,13 +61,13 @@ export async function startHttpToolServer(options: HttpToolServerOptions): Promi
   };
 }
 
-/** Answers requests, and 400 to those that cannot be understood: whoever sends them must not end the demonstration. */
-export function answering(
-  answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+/** Handles requests, and responds 400 to invalid ones, so that they cannot end the demonstration. */
+export function handleSafely(
+  handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
 ): RequestListener {
   return (request, response) => {
     request.on("error", () => {});
-    answer(request, response).catch(() => {
+    handle(request, response).catch(() => {
       if (!response.headersSent) response.writeHead(400);
       response.end();
     });

@@ -13,8 +13,8 @@ interface Request {
   readonly params?: { readonly name?: string; readonly arguments?: Readonly<Record<string, unknown>> };
 }
 
-/** Answers requests of the protocol's revision 2025-11-25, as the smallest of servers does; undefined for notifications. */
-export async function answerRequest(
+/** A minimal server of protocol revision 2025-11-25: the response to a request; undefined for notifications. */
+export async function handleRequest(
   name: string,
   tools: readonly DemoTool[],
   request: Request,

@@ -2,13 +2,13 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type HttpToolServer, type Refusal, startHttpToolServer } from "./http-tool-server.js";
 
-/** A server that wants each request signed, which a helper does. */
+/** A server that requires each request to be signed, which a helper does. */
 export interface WeatherServer extends HttpToolServer {
   /** What the helper signs with. */
   readonly key: string;
 }
 
-const longestAgeMs = 60_000;
+const maxAgeMs = 60_000;
 const weathers = ["sunny", "cloudy", "rain", "snow", "fog"];
 
 export async function startWeatherServer(): Promise<WeatherServer> {
@@ -38,7 +38,7 @@ function judgeSignature({ headers }: IncomingMessage, key: string): Refusal | un
   const signature = Buffer.from(String(headers["x-signature"] ?? ""));
   const expected = Buffer.from(signTime(time, key));
   const isSigned = signature.length === expected.length && timingSafeEqual(signature, expected);
-  const isFresh = Math.abs(Date.now() - Number(time)) < longestAgeMs;
+  const isFresh = Math.abs(Date.now() - Number(time)) < maxAgeMs;
   if (isSigned && isFresh) return undefined;
   return { status: 401, challenge: `Signature error="${isSigned ? "the time is too old" : "the signature is wrong"}"` };
 }

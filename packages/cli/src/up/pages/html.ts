@@ -8,7 +8,7 @@ export interface Html {
 
 type Part = Html | string | number | readonly Html[];
 
-/** Makes a piece of a page. What stands in the places is escaped, unless it is such a piece itself. */
+/** Makes a piece of a page. Interpolated values are escaped, unless they are such pieces themselves. */
 export function html(pieces: TemplateStringsArray, ...parts: readonly Part[]): Html {
   let markup = pieces[0] ?? "";
   for (const [index, part] of parts.entries()) markup += markupOf(part) + (pieces[index + 1] ?? "");
@@ -40,7 +40,7 @@ time,footer{opacity:.7}footer{font-size:.87rem;margin-top:2rem}
 `;
 const styleHash = createHash("sha256").update(style).digest("base64");
 
-/** What every page is sent with: it runs nothing, loads nothing, is kept nowhere, and tells nobody where it was. */
+/** The headers of every page: no scripts, no external resources, no caching, no referrer. */
 export const pageHeaders: Readonly<Record<string, string>> = {
   "content-type": "text/html; charset=utf-8",
   "cache-control": "no-store",

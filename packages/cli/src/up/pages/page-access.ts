@@ -12,7 +12,7 @@ export interface PageAccess {
   readonly basePath: string;
   /** A link to a path below the base path. It works once, for 10 minutes. */
   linkTo(origin: string, path: string): string;
-  /** Exchanges a ticket for the path it leads to and the value of `Set-Cookie`. Undefined if it was used, has expired or is wrong. */
+  /** Exchanges a ticket for the path of its page and the value of `Set-Cookie`. Undefined if it was used, has expired or is wrong. */
   redeem(ticket: string, isSecure: boolean): { readonly path: string; readonly cookie: string } | undefined;
   /** Whether a `Cookie` header holds a cookie that a ticket was exchanged for, in the last 12 hours. */
   admits(cookies: string | undefined): boolean;
@@ -47,7 +47,7 @@ export function createPageAccess(now: () => number = Date.now): PageAccess {
 }
 
 interface ExpiringMap<Value> {
-  /** Keeps a value, and returns the secret that leads to it. Beyond 64 the oldest is dropped. */
+  /** Stores a value and returns the secret that is its key. Beyond 64 the oldest is dropped. */
   add(value: Value): string;
   has(secret: string): boolean;
   take(secret: string): Value | undefined;

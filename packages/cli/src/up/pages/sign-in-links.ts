@@ -10,7 +10,7 @@ import { createPageAccess, entrancePath } from "./page-access.js";
 import { createEntrance, sendMessage } from "./send-page.js";
 import { createSignInPage, signInPathOf } from "./sign-in-page.js";
 
-/** Links that start a sign-in, for the errors of calls. They lead to no other page of the gateway. */
+/** Links that start a sign-in, for the errors of calls. They give access to no other page of the gateway. */
 interface SignInLinks {
   /** A link that works once, for 10 minutes, on this machine. */
   linkTo(server: string): Promise<string>;
@@ -32,7 +32,7 @@ export function createSignInLinks(gateway: () => Gateway): SignInLinks {
         // Not parsed: a target such as // is no URL, and any page of a browser can send it here.
         const [path = ""] = (request.url ?? "").split("?", 1);
         const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
-        // Another name for this machine is that of a page which wants to read ours.
+        // Any other Host name is a DNS rebinding attempt by a page that tries to read ours.
         if (request.headers.host !== hostOf(listener)) sendMessage(response, 403, "This host is not served here.");
         else if (page === undefined) sendMessage(response, 404, "Page not found.");
         else page(request, response);

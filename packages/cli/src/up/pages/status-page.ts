@@ -11,9 +11,9 @@ import { signInPathOf } from "./sign-in-page.js";
 
 /** How often a browser asks again. */
 const refreshS = 10;
-const mostEvents = 6;
+const maxEvents = 6;
 
-/** Shows what the terminal showed at first, as it is now: each server, what it did, what is wrong, and what mends it. */
+/** Shows the current state of each server: its recent events, its error and how to fix it. */
 export function createStatusPage(gateway: () => Gateway, access: PageAccess, commands: ServerCommands): HttpHandler {
   return withAccess(access, async (_, response) => {
     const running = gateway();
@@ -67,7 +67,7 @@ function toDoPart({ problem, command }: ToDo): Html {
 }
 
 function eventsPart(channel: Channel | undefined, now: Date, isOpen: boolean): Html {
-  const events = channel?.data?.trace?.events.slice(-mostEvents).reverse() ?? [];
+  const events = channel?.data?.trace?.events.slice(-maxEvents).reverse() ?? [];
   if (events.length === 0) return html``;
   return html`<details${isOpen ? html` open` : html``}><summary>Recent events</summary><ol>${events.map(
     ({ timestamp, description }) =>

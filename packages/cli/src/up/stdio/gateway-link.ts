@@ -22,8 +22,8 @@ export async function linkToRunning(
   ca: string | undefined,
   io: Io,
 ): Promise<GatewayLink | undefined> {
-  const { askGateway } = await import("../../admin/ask-gateway.js");
-  const admin = await askGateway(running, { endpoint: false, ca }, io).catch(() => undefined);
+  const { connectToGateway } = await import("../../admin/connect-to-gateway.js");
+  const admin = await connectToGateway(running, { endpoint: false, ca }, io).catch(() => undefined);
   if (admin === undefined) return undefined;
   const { pid, endpoint, token } = running;
   const secrets = createSecretRegistry();

@@ -27,7 +27,7 @@ interface StdioOptions {
   readonly log: StdioLog;
 }
 
-/** Bounds memory alone: the gateway answers a message that exceeds its own limit, which is less, with an error. */
+/** Bounds memory only: the gateway responds with an error to a message that exceeds its own, lower limit. */
 const maxMessageBytes = 64 * 1024 * 1024;
 
 /**

@@ -8,8 +8,8 @@ import { expiredToken, startLedgerServer } from "./servers/ledger-server.js";
 import { startDemoAuthorizationServer, startNotesServer } from "./servers/notes-server.js";
 import { startWeatherServer } from "./servers/weather-server.js";
 
-/** A plugin with tool servers of every kind, on this machine, in a folder of its own that goes away with it. */
-export interface DemoPlugin {
+/** Tool servers of every kind on this machine, with a configuration in a temporary folder. */
+export interface Demo {
   readonly root: string;
   /** Its configuration. */
   readonly file: string;
@@ -18,7 +18,7 @@ export interface DemoPlugin {
   close(): Promise<void>;
 }
 
-/** Signs the time, as servers want it that take no fixed token. The key is in its environment. */
+/** Signs the time, for servers that accept no fixed token. The key is in its environment. */
 const helper = `#!/usr/bin/env node
 const { createHmac } = require("node:crypto");
 const time = String(Date.now());
@@ -26,8 +26,8 @@ const signature = createHmac("sha256", process.env.WEATHER_KEY).update(time).dig
 console.log(JSON.stringify({ "X-Timestamp": time, "X-Signature": signature }));
 `;
 
-/** Starts the servers and writes the configuration that leads to them. */
-export async function openDemoPlugin(): Promise<DemoPlugin> {
+/** Starts the servers and writes their configuration. */
+export async function startDemo(): Promise<Demo> {
   const authorization = await startDemoAuthorizationServer();
   const weather = await startWeatherServer();
   const [notes, ledger] = await Promise.all([startNotesServer(authorization), startLedgerServer()]);

@@ -2,7 +2,7 @@ import type { GatewayTelemetry } from "@wirescope/gateway";
 import type { SecretRegistry } from "@wirescope/tool-server";
 import { readTelemetrySettings } from "./telemetry-settings.js";
 
-export interface OpenTelemetryOptions {
+export interface TelemetryOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
   readonly secrets: Pick<SecretRegistry, "add">;
@@ -13,10 +13,10 @@ export interface OpenTelemetryOptions {
 }
 
 /**
- * Telemetry as the variables of OpenTelemetry ask for it. Never rejects: what cannot be done is told. Where nothing is to be
+ * Starts telemetry as the OpenTelemetry variables configure it. Never rejects: problems are reported. If nothing is to be
  * exported, nothing of OpenTelemetry is loaded.
  */
-export async function openTelemetry(options: OpenTelemetryOptions): Promise<GatewayTelemetry> {
+export async function startTelemetry(options: TelemetryOptions): Promise<GatewayTelemetry> {
   const { env, version, secrets, say, log } = options;
   const settings = readTelemetrySettings(env);
   const { propagators } = settings;
@@ -37,7 +37,7 @@ export async function openTelemetry(options: OpenTelemetryOptions): Promise<Gate
 /** How long everything else has to end, in milliseconds. */
 const leaveMs = 1000;
 
-/** Ends the process where nothing but exports keeps it: they cannot be called off, and may take as long as their time limit. */
+/** Ends the process if only exports keep it alive: they cannot be cancelled, and may take as long as their timeout. */
 function leaveSoon(): void {
   setTimeout(() => process.exit(), leaveMs).unref();
 }

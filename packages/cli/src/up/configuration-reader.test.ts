@@ -5,7 +5,7 @@ import { createSecretRegistry } from "@wirescope/tool-server";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Io } from "../io.js";
 import { parseOptions } from "../options.js";
-import { createPluginReader, type PluginReader } from "./read-plugins.js";
+import { type ConfigurationReader, createConfigurationReader } from "./configuration-reader.js";
 import { createServerCommands } from "./to-do.js";
 import { upOptions } from "./up-options.js";
 
@@ -17,7 +17,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-function readerOf(contents: readonly unknown[], ...args: string[]): PluginReader {
+function readerOf(contents: readonly unknown[], ...args: string[]): ConfigurationReader {
   const files = contents.map((content, index) => {
     const file = join(folder, `${index}.json`);
     writeFileSync(file, JSON.stringify(content));
@@ -26,10 +26,10 @@ function readerOf(contents: readonly unknown[], ...args: string[]): PluginReader
   return readerOfFiles(files, ...args);
 }
 
-function readerOfFiles(files: readonly string[], ...args: string[]): PluginReader {
+function readerOfFiles(files: readonly string[], ...args: string[]): ConfigurationReader {
   const nowhere = { write: () => true };
   const io: Io = { stdout: nowhere, stderr: nowhere, env: { HOME: folder }, now: () => new Date() };
-  return createPluginReader(files, parseOptions(upOptions, args).values, io, {
+  return createConfigurationReader(files, parseOptions(upOptions, args).values, io, {
     secrets: createSecretRegistry(),
     loginCommand: (server) => `wirescope login ${server}`,
   });

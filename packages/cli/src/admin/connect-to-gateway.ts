@@ -7,10 +7,10 @@ import type { Io } from "../io.js";
 import { readPem } from "../tool-server/read-pem.js";
 import { UsageError } from "../usage-error.js";
 
-const answerMs = 5000;
+const responseMs = 5000;
 
 /** The administration of the gateway that runs. */
-export interface AdminAtHand {
+export interface GatewayAdmin {
   readonly client: AdminClient;
   /** Where the gateway is, for people. */
   readonly url: string;
@@ -18,16 +18,16 @@ export interface AdminAtHand {
   close(): void;
 }
 
-/** Makes sure that the gateway answers. Where it does not and nobody asked for it by name, the command goes on without it. */
-export async function askGateway(
+/** Connects to the gateway. If it does not respond and was not asked for by name, the command continues without it. */
+export async function connectToGateway(
   { endpoint, token, adminToken }: RunningGateway,
   values: { readonly endpoint: boolean; readonly ca?: string | undefined },
   io: Io,
-): Promise<AdminAtHand | undefined> {
+): Promise<GatewayAdmin | undefined> {
   const url = new URL(endpoint).origin;
   const { client, close } = openAdminConnection(url, { token, adminToken, ca: readPem(values.ca, "--ca") });
   try {
-    await client.listServers({ pageSize: 1 }, { timeoutMs: answerMs });
+    await client.listServers({ pageSize: 1 }, { timeoutMs: responseMs });
     return { client, url, close };
   } catch (error) {
     close();

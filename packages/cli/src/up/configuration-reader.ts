@@ -17,7 +17,7 @@ import type { ServerCommands, ToDo } from "./to-do.js";
 import type { upOptions } from "./up-options.js";
 
 /** Reads the configurations of a gateway, at its start and whenever one has changed. */
-export interface PluginReader {
+export interface ConfigurationReader {
   readonly files: readonly string[];
   /** The environment files that variables are read from, in addition to the environment. */
   readonly envFiles: readonly string[];
@@ -32,7 +32,7 @@ export interface PluginReader {
   toDo(commands: ServerCommands): readonly ToDo[];
 }
 
-export interface PluginReaderOptions {
+export interface ConfigurationReaderOptions {
   readonly secrets: SecretRegistry;
   /** Variables in addition to those of the user. */
   readonly extra?: Variables;
@@ -42,13 +42,13 @@ export interface PluginReaderOptions {
   readonly onNoSandbox?: SandboxSettings["onMissing"];
 }
 
-/** Reads plugins: each configuration is one, and its folder is its root. */
-export function createPluginReader(
+/** Reads configurations; the folder of each is its plugin root. */
+export function createConfigurationReader(
   files: readonly string[],
   values: OptionValues<typeof upOptions>,
   io: Io,
-  { secrets, extra = {}, loginCommand, onNoSandbox }: PluginReaderOptions,
-): PluginReader {
+  { secrets, extra = {}, loginCommand, onNoSandbox }: ConfigurationReaderOptions,
+): ConfigurationReader {
   let oauth: Promise<OAuthSettings> | undefined;
   const oauthOf = (isNeeded: boolean): Promise<OAuthSettings> => {
     if (isNeeded) oauth ??= openOAuth(values, io, secrets, loginCommand);
@@ -60,7 +60,7 @@ export function createPluginReader(
   const mode = values.trust ? "flag" : "approval";
   const isSilent = { ...io, ask: undefined, stderr: { write: () => {} } };
   let last: readonly PluginServers[] = [];
-  let passedOver: readonly Finding[] = [];
+  let ignoredLines: readonly Finding[] = [];
   const envFiles = values["env-file"].map((each) => resolve(each));
   return {
     files,
@@ -69,7 +69,7 @@ export function createPluginReader(
       last.find(({ configuration }) => configuration.entries.some(({ name }) => name === server))?.configurationPath,
     toDo: (commands) => [
       ...last.flatMap((plugin) => problemsOf(plugin, commands)),
-      ...passedOver.map(({ file = "", line, column, message, fix }) => ({
+      ...ignoredLines.map(({ file = "", line, column, message, fix }) => ({
         server: file,
         problem: `${line}:${column}: ${message} ${fix} The line is ignored.`,
         command: `${commands.program} check --env-file ${shellWord(file)}`,
@@ -81,7 +81,7 @@ export function createPluginReader(
         files.map(async (file): Promise<PluginServers> => {
           const text = await readable(() => readConfigurationFile(file));
           const allowInsecureLoopback = values["allow-insecure-loopback"];
-          // What one file holds literally hides nothing in the text about the servers of another.
+          // A literal value in one file is not redacted in the text about servers of another.
           const configuration = parseConfiguration(text, { allowInsecureLoopback, secrets: secrets.scope() });
           assertReadable(configuration, file);
           const pluginRoot = dirname(file);
@@ -92,7 +92,7 @@ export function createPluginReader(
             variables: all,
             pluginRoot,
             setVariable: variableAdvice(envFiles, io.env),
-            // Nobody is asked here: what is not trusted stands in the list of what to do.
+            // Nobody is asked here: servers that are not trusted are in the to-do list.
             assertTrusted: createTrustAsker({ file, pluginRoot, io: isSilent, isFlagged: values.trust }),
             trust: {
               async judge(entry) {
@@ -107,13 +107,13 @@ export function createPluginReader(
           };
         }),
       );
-      passedOver = findings.filter(({ severity }) => severity === "error");
+      ignoredLines = findings.filter(({ severity }) => severity === "error");
       return last;
     },
   };
 }
 
-/** How a variable is set for a gateway that runs: its own environment cannot be changed, and counts before its files. */
+/** How to set a variable for a running gateway: its environment cannot be changed, and takes precedence over its files. */
 function variableAdvice(envFiles: readonly string[], env: Variables): (name: string) => string {
   const file = envFiles.at(-1);
   return (name) => {
