@@ -48,7 +48,7 @@ describe.skipIf(!isChromiumInstalled)("in Chromium", () => {
   });
 
   test("a script in the answer is neither shown nor run (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721)", async () => {
-    const quirks = await startQuirks({ quirks: ["answer-script"] });
+    const quirks = await startQuirks({ quirks: ["redirect-script"] });
     onTestFinished(() => quirks.close());
     const world = await createLoginWorld();
     world.configure({ notes: { type: "http", url: quirks.tool.url } });

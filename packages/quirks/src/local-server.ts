@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Answer, sendAnswer } from "./answer.js";
 import { type LoggedRequest, readRequest } from "./logged-request.js";
+import { type QuirkResponse, sendResponse } from "./quirk-response.js";
 
 /** A server on this machine alone that remembers what it was asked. */
 export interface LocalServer {
@@ -16,14 +16,14 @@ export interface LocalServerOptions {
   readonly port?: number | undefined;
   /** How many requests are kept; the oldest are dropped first. Default: all. */
   readonly maxRequests?: number | undefined;
-  /** Told of each request before it is answered. */
+  /** Called with each request before its response is sent. */
   readonly onRequest?: ((request: LoggedRequest) => void) | undefined;
 }
 
 /** Listens on 127.0.0.1. Rejects where the port is in use. */
 export async function startLocalServer(
   options: LocalServerOptions,
-  respond: (request: LoggedRequest) => Promise<Answer> | Answer,
+  respond: (request: LoggedRequest) => Promise<QuirkResponse> | QuirkResponse,
 ): Promise<LocalServer> {
   const requests: LoggedRequest[] = [];
   const { maxRequests = Number.POSITIVE_INFINITY } = options;
@@ -36,7 +36,7 @@ export async function startLocalServer(
       requests.push(request);
       if (requests.length > maxRequests) requests.shift();
       options.onRequest?.(request);
-      sendAnswer(response, await respond(request));
+      sendResponse(response, await respond(request));
     } catch {
       response.destroy();
     }

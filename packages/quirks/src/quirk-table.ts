@@ -16,8 +16,8 @@ export const quirkTable = {
     client: "takes the tool server's own origin for its authorization server, and still sends `resource` with its url.",
   },
   "resource-metadata-html": {
-    what: "A page answers 200 at every well-known url of the tool server.",
-    seen: "single-page apps, whose host answers every path with its page",
+    what: "Every well-known URL of the tool server returns a page with status 200.",
+    seen: "single-page apps, whose host returns its page for every path",
     client: "does not take a page for metadata, and looks on.",
   },
   "resource-metadata-at-root": {
@@ -51,17 +51,17 @@ export const quirkTable = {
     client: "looks at the well-known urls.",
   },
   "resource-refuses-all": {
-    what: "The tool server answers 401 to every token.",
+    what: "The tool server returns 401 for every token.",
     seen: "servers that check the audience or the issuer wrongly",
     client: "renews once, asks a person at most once, and then stops.",
   },
   "resource-wants-more": {
-    what: "The tool server answers 403 and asks for a new scope each time.",
+    what: "The tool server returns 403 and asks for a new scope each time.",
     seen: "servers whose scopes do not fit those of their authorization server",
     client: "asks for the union of old and new, says what is new, and stops after a few.",
   },
   "resource-redirects-away": {
-    what: "A request with a token is answered with a redirect to another origin.",
+    what: "A request with a token gets a redirect to another origin.",
     seen: "attacks (CVE-2026-111769), and servers that moved",
     client: "sends the token nowhere else.",
   },
@@ -71,7 +71,7 @@ export const quirkTable = {
     client: "sends nothing that it holds to the new one, and asks the user first.",
   },
   "metadata-html": {
-    what: "A page answers 200 where RFC 8414 has its metadata; that of OpenID Connect is in order.",
+    what: "The URL of RFC 8414 metadata returns a page with status 200; OpenID Connect metadata is valid.",
     seen: "identity providers with a page for every path",
     client: "looks on at the urls of OpenID Connect.",
   },
@@ -86,7 +86,7 @@ export const quirkTable = {
     client: "uses no endpoint of a server that was named and says nothing of itself.",
   },
   "metadata-failing": {
-    what: "Metadata is answered with 503.",
+    what: "Metadata requests get 503.",
     seen: "servers in trouble",
     client: "says so, and does not take it for absent.",
   },
@@ -96,17 +96,17 @@ export const quirkTable = {
     client: "reads so much and no more.",
   },
   "metadata-silent": {
-    what: "Metadata is never answered.",
+    what: "Metadata requests get no response.",
     seen: "servers in trouble, and attacks",
     client: "gives up in time.",
   },
   "metadata-redirects-away": {
-    what: "Metadata is answered with a redirect to another origin.",
+    what: "Metadata requests get a redirect to another origin.",
     seen: "servers that moved, and attacks",
     client: "does not follow it.",
   },
   "metadata-redirects-within": {
-    what: "Metadata is answered with a redirect to another path.",
+    what: "Metadata requests get a redirect to another path.",
     seen: "servers behind a proxy that adds or takes a slash",
     client: "may follow it.",
   },
@@ -121,7 +121,7 @@ export const quirkTable = {
     client: "refuses it: issuers are compared letter by letter.",
   },
   "pkce-absent": {
-    what: "The metadata does not tell its PKCE methods.",
+    what: "The metadata does not list PKCE methods.",
     seen: "providers that have PKCE and do not say so, and those without",
     client: "refuses to sign in there, as the protocol demands.",
   },
@@ -148,7 +148,7 @@ export const quirkTable = {
   "endpoint-shell": {
     what: "The authorization endpoint has characters that a shell would act on.",
     seen: "attacks (CVE-2025-6514, CVE-2026-51997)",
-    client: "refuses it, or takes the url apart and writes it anew; and starts the browser without a shell.",
+    client: "refuses it, or parses and serializes the URL again; and starts the browser without a shell.",
   },
   "endpoint-other-origin": {
     what: "The authorization endpoint is at another origin than the issuer.",
@@ -171,7 +171,7 @@ export const quirkTable = {
     client: "says that a client has to be registered by hand, and how to name it.",
   },
   "registration-refused": {
-    what: "A registration is answered with 400.",
+    what: "A registration gets 400.",
     seen: "servers with a list of clients that they take",
     client: "shows what the server says, and does not try for ever.",
   },
@@ -190,53 +190,53 @@ export const quirkTable = {
     seen: "servers that delete registrations, or lost their database",
     client: "registers again, once, and asks a person once.",
   },
-  "answer-denied": {
+  "redirect-denied": {
     what: "The person denies.",
     seen: "everywhere",
     client: "says so, and does not ask again by itself.",
   },
-  "answer-script": {
+  "redirect-script": {
     what: "The person denies, and the description of the error is a script.",
     seen: "attacks (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721)",
     client: "shows no word of it on its page, and makes it harmless elsewhere.",
   },
-  "answer-wrong-issuer": {
-    what: "The answer names another issuer.",
+  "redirect-wrong-issuer": {
+    what: "The redirect names another issuer.",
     seen: "attacks that mix servers up",
     client: "does not use its code.",
   },
-  "answer-issuer-missing": {
-    what: "The answer names no issuer though the metadata promises it.",
+  "redirect-issuer-missing": {
+    what: "The redirect names no issuer although the metadata promises it.",
     seen: "attacks that mix servers up",
     client: "does not use its code.",
   },
-  "answer-issuer-normalized": {
-    what: "The answer names the issuer with a slash at its end.",
+  "redirect-issuer-normalized": {
+    what: "The redirect names the issuer with a trailing slash.",
     seen: "providers whose library writes urls that way",
     client: "does not use its code: issuers are compared letter by letter.",
   },
-  "answer-error-wrong-issuer": {
-    what: "The answer is an error, and names another issuer.",
+  "redirect-error-wrong-issuer": {
+    what: "The redirect is an error, and names another issuer.",
     seen: "attacks that mix servers up",
     client: "shows nothing of the error.",
   },
-  "answer-wrong-state": {
-    what: "The answer has another state.",
+  "redirect-wrong-state": {
+    what: "The redirect has another state.",
     seen: "attacks, and a second sign-in in the same browser",
-    client: "refuses it, and goes on waiting for its own.",
+    client: "rejects it, and keeps waiting for its own.",
   },
-  "answer-twice-code": {
-    what: "The answer has two codes.",
+  "redirect-twice-code": {
+    what: "The redirect has two codes.",
     seen: "attacks",
     client: "uses neither.",
   },
   "token-expiry-unknown": {
-    what: "Token responses tell no expiry.",
+    what: "Token responses have no expiry.",
     seen: "providers whose tokens live long",
     client: "uses the token until it is refused.",
   },
   "token-expiry-text": {
-    what: "The expiry is a text.",
+    what: "The expiry is a string.",
     seen: "providers with old endpoints",
     client: "reads it all the same.",
   },
@@ -251,7 +251,7 @@ export const quirkTable = {
     client: "renews it at 401, once for all who wait.",
   },
   "token-redirects-away": {
-    what: "The token endpoint answers with a redirect to another origin.",
+    what: "The token endpoint returns a redirect to another origin.",
     seen: "attacks, and servers that moved",
     client: "sends the code, the refresh token and its secret nowhere else.",
   },
@@ -266,27 +266,27 @@ export const quirkTable = {
     client: "keeps the old one.",
   },
   "refresh-failing": {
-    what: "A refresh is answered with 503.",
+    what: "A refresh gets 503.",
     seen: "servers in trouble",
     client: "tries again with growing pauses, and opens no browser.",
   },
   "refresh-dead": {
-    what: "A refresh is answered with invalid_grant.",
+    what: "A refresh gets invalid_grant.",
     seen: "everywhere, after a sign-out, a change of password or a reuse",
     client: "drops the tokens if they still are those, and asks a person, once.",
   },
   "refresh-dead-unclear": {
-    what: "A refresh is answered with 400 invalid_request.",
+    what: "A refresh gets 400 invalid_request.",
     seen: "providers with errors of their own",
     client: "tries a few times, and then asks a person.",
   },
   "refresh-dead-in-200": {
-    what: "A refresh is answered with 200 and an error.",
-    seen: "providers that always answer 200",
+    what: "A refresh gets 200 with an error.",
+    seen: "providers that always return 200",
     client: "does not take it for tokens, tries a few times, and then asks a person.",
   },
   "refresh-html": {
-    what: "A refresh is answered with a page and 403.",
+    what: "A refresh gets a page with 403.",
     seen: "firewalls in front of a provider",
     client: "tries a few times, and then asks a person.",
   },
@@ -305,7 +305,7 @@ export function describeQuirk(quirk: Quirk): QuirkDescription {
   return quirkTable[quirk];
 }
 
-/** Whether a text is the name of a switch. */
+/** Whether a string is the name of a quirk. */
 export function isQuirk(text: string): text is Quirk {
   return Object.hasOwn(quirkTable, text);
 }

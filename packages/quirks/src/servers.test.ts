@@ -17,8 +17,10 @@ async function transcriptOf(options: QuirksOptions): Promise<string[]> {
     // Only silence is waited for in vain.
     const patienceMs = options.quirks?.includes("metadata-silent") && url.includes("well-known") ? 200 : 30_000;
     const heard = await hear(url, { ...init, signal: AbortSignal.timeout(patienceMs) });
-    const told = ["location", "www-authenticate", "content-type"].map((name) => `${name}: ${heard.headers.get(name)}`);
-    const line = [heard.status, ...told, heard.text].join("\n");
+    const headers = ["location", "www-authenticate", "content-type"].map(
+      (name) => `${name}: ${heard.headers.get(name)}`,
+    );
+    const line = [heard.status, ...headers, heard.text].join("\n");
     const known = [tool, authorization, other].reduce(
       (text, { origin }, index) => text.replaceAll(origin, `http://server-${index}`),
       line.replaceAll(encodeURIComponent(authorization.origin), "server-1"),
@@ -55,8 +57,8 @@ async function transcriptOf(options: QuirksOptions): Promise<string[]> {
     state: "s",
     scope: "notes:read",
   });
-  const answer = (await ask(`${authorization.origin}/authorize?${query}`)).headers.get("location") ?? redirectUri;
-  const code = new URL(answer).searchParams.get("code") ?? "";
+  const location = (await ask(`${authorization.origin}/authorize?${query}`)).headers.get("location") ?? redirectUri;
+  const code = new URL(location).searchParams.get("code") ?? "";
   const token = `${authorization.origin}/token`;
   const tokens = await ask(
     token,
@@ -85,11 +87,11 @@ function transcriptWithout(base: readonly Quirk[]): Promise<string[]> {
 
 async function hear(url: string, init: RequestInit): Promise<{ status: number; headers: Headers; text: string }> {
   try {
-    const answer = await fetch(url, { ...init, redirect: "manual" });
-    const reader = answer.body?.getReader();
+    const response = await fetch(url, { ...init, redirect: "manual" });
+    const reader = response.body?.getReader();
     const { value = new Uint8Array() } = (await reader?.read()) ?? {};
     await reader?.cancel();
-    return { status: answer.status, headers: answer.headers, text: Buffer.from(value).toString().slice(0, 2000) };
+    return { status: response.status, headers: response.headers, text: Buffer.from(value).toString().slice(0, 2000) };
   } catch (error) {
     if (!(error instanceof Error && error.name === "TimeoutError")) throw error;
     return { status: 0, headers: new Headers(), text: "" };
@@ -130,7 +132,7 @@ test("tokens end when their time is over, and a scope may be needed", async () =
   expect(tool.neededScope).toBe("admin");
 });
 
-test("what is no switch is told apart", () => {
+test("isQuirk accepts only names of quirks", () => {
   expect(isQuirk("metadata-html")).toBe(true);
   for (const name of ["toString", "metadata", ""]) expect(isQuirk(name)).toBe(false);
 });

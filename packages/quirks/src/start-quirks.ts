@@ -18,7 +18,7 @@ export interface QuirksOptions {
   readonly lifetimeS?: number | undefined;
   /** A scope that each request needs; 403 without it. Default none. */
   readonly neededScope?: string | undefined;
-  /** Told of each request. */
+  /** Called with each request. */
   readonly onRequest?: ((place: QuirkyPlace, request: LoggedRequest) => void) | undefined;
 }
 

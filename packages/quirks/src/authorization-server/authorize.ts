@@ -1,5 +1,5 @@
-import type { Answer } from "../answer.js";
 import type { LoggedRequest } from "../logged-request.js";
+import type { QuirkResponse } from "../quirk-response.js";
 import type { Quirk } from "../quirk-table.js";
 import type { ClientBook } from "./client-book.js";
 import { grantOf, type TokenBook } from "./token-book.js";
@@ -21,7 +21,7 @@ export interface AuthorizeParts {
 const page = { "content-type": "text/html" };
 
 /** The response of the authorization endpoint. Without a consent page, everybody is signed in and has agreed. */
-export function authorize(parts: AuthorizeParts, request: LoggedRequest): Answer {
+export function authorize(parts: AuthorizeParts, request: LoggedRequest): QuirkResponse {
   const { quirks, issuer, clients, tokens, consentPage } = parts;
   const { query } = request;
   const has = (quirk: Quirk): boolean => quirks.has(quirk);
@@ -35,20 +35,20 @@ export function authorize(parts: AuthorizeParts, request: LoggedRequest): Answer
   if (consentPage !== undefined && !isPost) return [200, consentPage.render(query), consentPage.headers];
   const isDenied = consentPage !== undefined && request.form.get("decision") !== "allow";
   const state = query.get("state") ?? "";
-  back.searchParams.set("state", has("answer-wrong-state") ? `${state}x` : state);
-  const isWrong = has("answer-wrong-issuer") || has("answer-error-wrong-issuer");
-  if (!has("answer-issuer-missing")) {
-    const named = has("answer-issuer-normalized") ? `${issuer}/` : issuer;
+  back.searchParams.set("state", has("redirect-wrong-state") ? `${state}x` : state);
+  const isWrong = has("redirect-wrong-issuer") || has("redirect-error-wrong-issuer");
+  if (!has("redirect-issuer-missing")) {
+    const named = has("redirect-issuer-normalized") ? `${issuer}/` : issuer;
     back.searchParams.set("iss", isWrong ? "https://evil.example" : named);
   }
-  if (isDenied || has("answer-denied") || has("answer-error-wrong-issuer") || has("answer-script")) {
-    const words = has("answer-script") ? "<script>alert(document.domain)</script>" : "The person said no.";
+  if (isDenied || has("redirect-denied") || has("redirect-error-wrong-issuer") || has("redirect-script")) {
+    const words = has("redirect-script") ? "<script>alert(document.domain)</script>" : "The person said no.";
     back.searchParams.set("error", "access_denied");
     back.searchParams.set("error_description", words);
   } else {
     const challenge = query.get("code_challenge") ?? "";
     back.searchParams.append("code", tokens.keepCode({ grant: grantOf(request), challenge, redirectUri }));
-    if (has("answer-twice-code")) back.searchParams.append("code", "another");
+    if (has("redirect-twice-code")) back.searchParams.append("code", "another");
   }
   return [isPost ? 303 : 302, "", { location: back.href }];
 }

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { Answer } from "../answer.js";
 import type { LoggedRequest } from "../logged-request.js";
+import type { QuirkResponse } from "../quirk-response.js";
 import type { Quirk } from "../quirk-table.js";
 
 /** The clients that an authorization server knows. */
 export interface ClientBook {
-  register(request: LoggedRequest): Answer;
+  register(request: LoggedRequest): QuirkResponse;
   /** Whether a client is known, and which redirects it may use: any, where that is not looked at. */
   find(clientId: string): { readonly redirectUris: readonly string[] | "any" } | undefined;
   forget(clientId: string): void;

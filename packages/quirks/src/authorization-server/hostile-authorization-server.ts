@@ -1,10 +1,10 @@
-import type { Answer } from "../answer.js";
 import { type LocalServer, type LocalServerOptions, startLocalServer } from "../local-server.js";
 import type { LoggedRequest } from "../logged-request.js";
+import type { QuirkResponse } from "../quirk-response.js";
 import type { Quirk } from "../quirk-table.js";
 import { authorize, type ConsentPage } from "./authorize.js";
 import { clientIdOf, createClientBook } from "./client-book.js";
-import { answerMetadata, type MetadataFacts, serverMetadata } from "./server-metadata.js";
+import { type MetadataFacts, metadataResponse, serverMetadata } from "./server-metadata.js";
 import { createTokenBook } from "./token-book.js";
 
 /** An authorization server whose manners can be switched off one by one. It rotates refresh tokens and detects their reuse. */
@@ -14,7 +14,7 @@ export interface HostileAuthorizationServer extends LocalServer {
   readonly quirks: Set<Quirk>;
   /** How long access tokens live, in seconds. Default 3600. */
   lifetimeS: number;
-  /** Waits before each token is answered; for tests of what happens meanwhile. */
+  /** Waits before each token response; for tests of what happens meanwhile. */
   beforeToken: (() => Promise<void>) | undefined;
   /** The scopes that a token is good for; undefined where it is not. */
   scopesOf(accessToken: string): readonly string[] | undefined;
@@ -39,7 +39,7 @@ export interface HostileAuthorizationServerOptions extends LocalServerOptions {
   readonly scopes?: readonly string[] | undefined;
   /** Asks a person to allow or deny each sign-in. Default: all are allowed without asking. */
   readonly consentPage?: ConsentPage | undefined;
-  /** Where redirects lead that lead away. Default: an address where nobody is. */
+  /** The target of redirects to another origin. Default: an address where nothing listens. */
   readonly elsewhere?: string | undefined;
 }
 
@@ -52,20 +52,20 @@ export async function startHostileAuthorizationServer(
   const clients = createClientBook(quirks);
   const tokens = createTokenBook(quirks, () => self.lifetimeS);
 
-  const token = (request: LoggedRequest): Answer => {
+  const token = (request: LoggedRequest): QuirkResponse => {
     const clientId = clientIdOf(request);
     if (clients.find(clientId) === undefined) return [401, { error: "invalid_client" }];
     if (request.form.get("grant_type") === "refresh_token") return tokens.refresh(request.form);
-    const answer = tokens.exchange(request.form, clientId);
-    if (answer !== undefined && quirks.has("client-forgotten")) clients.forget(clientId);
-    return answer ?? [400, { error: "invalid_grant" }];
+    const granted = tokens.exchange(request.form, clientId);
+    if (granted !== undefined && quirks.has("client-forgotten")) clients.forget(clientId);
+    return granted ?? [400, { error: "invalid_grant" }];
   };
 
-  const respond = async (request: LoggedRequest): Promise<Answer> => {
+  const respond = async (request: LoggedRequest): Promise<QuirkResponse> => {
     const { path } = request;
     if (path.includes("/.well-known/")) {
       const isOwn = path.endsWith(base) || path.startsWith(`${base}/.well-known/`);
-      return isOwn ? answerMetadata(facts, path) : [404, "no"];
+      return isOwn ? metadataResponse(facts, path) : [404, "no"];
     }
     switch (path) {
       case "/moved":

@@ -1,4 +1,4 @@
-import { type Answer, somePage } from "../answer.js";
+import { type QuirkResponse, somePage } from "../quirk-response.js";
 import type { Quirk } from "../quirk-table.js";
 
 /** What the metadata of an authorization server is made of. */
@@ -11,8 +11,8 @@ export interface MetadataFacts {
   readonly elsewhere: string;
 }
 
-/** The answer at a well-known url of the authorization server. */
-export function answerMetadata(facts: MetadataFacts, path: string): Answer {
+/** The response at a well-known URL of the authorization server. */
+export function metadataResponse(facts: MetadataFacts, path: string): QuirkResponse {
   const has = (quirk: Quirk): boolean => facts.quirks.has(quirk);
   if (has("metadata-silent")) return "silence";
   if (has("metadata-huge")) return "flood";

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { Answer } from "../answer.js";
 import type { LoggedRequest } from "../logged-request.js";
+import type { QuirkResponse } from "../quirk-response.js";
 import type { Quirk } from "../quirk-table.js";
 
 /** What a person allowed a client, and the access tokens that came of it. */
@@ -23,9 +23,9 @@ export interface TokenBook {
   /** Every token that was ever given. */
   readonly issued: readonly string[];
   keepCode(pending: PendingCode): string;
-  /** The answer to a code; undefined where it is not good. */
-  exchange(form: URLSearchParams, clientId: string): Answer | undefined;
-  refresh(form: URLSearchParams): Answer;
+  /** The response to a code; undefined if it is not valid. */
+  exchange(form: URLSearchParams, clientId: string): QuirkResponse | undefined;
+  refresh(form: URLSearchParams): QuirkResponse;
   revoke(form: URLSearchParams): void;
   /** The scopes that a token is good for; undefined where it is not. */
   scopesOf(accessToken: string): readonly string[] | undefined;
@@ -50,7 +50,7 @@ export function createTokenBook(quirks: ReadonlySet<Quirk>, lifetimeS: () => num
     for (const accessToken of grant.accessTokens) access.delete(accessToken);
   };
 
-  const issue = (grant: Grant, isRotated = true): Answer => {
+  const issue = (grant: Grant, isRotated = true): QuirkResponse => {
     const accessToken = `access-${randomUUID()}`;
     const refreshToken = `refresh-${randomUUID()}`;
     issued.push(accessToken, refreshToken);
@@ -129,7 +129,7 @@ export function createTokenBook(quirks: ReadonlySet<Quirk>, lifetimeS: () => num
   };
 }
 
-/** The grant that an authorization request leads to. */
+/** The grant of an authorization request. */
 export function grantOf({ query }: LoggedRequest): Grant {
   return {
     clientId: query.get("client_id") ?? "",

@@ -37,7 +37,7 @@ test("--list names every switch and what it does, --json with all that is known"
   const { code, out } = await run(["--list"]);
   expect(code).toBe(0);
   expect(out.trim().split("\n")).toHaveLength(Object.keys(quirkTable).length);
-  expect(out).toMatch(/^metadata-silent +Metadata is never answered\.$/m);
+  expect(out).toMatch(/^metadata-silent +Metadata requests get no response\.$/m);
   expect(JSON.parse((await run(["--list", "--json"])).out)).toEqual(quirkTable);
 });
 
@@ -49,18 +49,18 @@ test("it says where to point a client, and what a good one does", async () => {
   expect((await run([])).out).toContain("no switch is on");
 });
 
-test("--json is one line; requests are told without secrets; it ends when it is interrupted", async () => {
+test("--json prints one line, requests are logged without secrets, and an interrupt ends the command", async () => {
   let url = "";
   const { out, err } = await run(["--json", "--quirk", "refresh-dead"], async (line) => {
-    const told = JSON.parse(line);
-    url = told.url;
-    expect(told).toEqual({ url, issuer: expect.stringMatching(/^http:/), quirks: ["refresh-dead"] });
+    const printed = JSON.parse(line);
+    url = printed.url;
+    expect(printed).toEqual({ url, issuer: expect.stringMatching(/^http:/), quirks: ["refresh-dead"] });
     await fetch(url, {
       method: "POST",
       headers: { authorization: "Bearer my-token", "content-type": "application/json" },
       body: '{"id": 1, "method": "tools/list\\u001b[2J"}',
     });
-    await fetch(`${told.issuer}/token?state=my-state`, {
+    await fetch(`${printed.issuer}/token?state=my-state`, {
       method: "POST",
       body: new URLSearchParams({ grant_type: "refresh_token", refresh_token: "my-refresh-token" }),
     });
@@ -74,7 +74,7 @@ test("--json is one line; requests are told without secrets; it ends when it is 
   await expect(fetch(url)).rejects.toThrow();
 });
 
-test("what a client should not have sent is told as elsewhere", async () => {
+test("logs what a client should not have sent as elsewhere", async () => {
   const { err } = await run(["--json", "--quirk", "resource-redirects-away"], async (line) => {
     const { url } = JSON.parse(line);
     // A careless client: fetch takes the header off, but goes there.

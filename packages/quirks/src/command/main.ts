@@ -1,6 +1,6 @@
 import { describeQuirk, quirkTable } from "../quirk-table.js";
 import { startQuirks } from "../start-quirks.js";
-import { helpText, parseWish, UsageError, type Wish } from "./options.js";
+import { helpText, type Options, parseOptions, UsageError } from "./options.js";
 import { requestLine } from "./request-line.js";
 
 /** All that the command touches of its process. */
@@ -14,10 +14,10 @@ export interface CommandIo {
 /** Runs the command wirescope-quirks on these arguments, until it is interrupted, and gives the exit code. Never rejects. */
 export async function main(argv: readonly string[], io: CommandIo): Promise<number> {
   try {
-    const wish = parseWish(argv);
-    if (wish.kind === "help") io.out(helpText);
-    else if (wish.kind === "list") io.out(listText(wish.isJson));
-    else await serve(wish, io);
+    const options = parseOptions(argv);
+    if (options.kind === "help") io.out(helpText);
+    else if (options.kind === "list") io.out(listText(options.isJson));
+    else await serve(options, io);
     return 0;
   } catch (error) {
     io.err(`wirescope-quirks: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -38,16 +38,16 @@ export async function runProcess(): Promise<void> {
   });
 }
 
-async function serve(wish: Wish & { readonly kind: "serve" }, io: CommandIo): Promise<void> {
+async function serve(options: Options & { readonly kind: "serve" }, io: CommandIo): Promise<void> {
   const servers = await startQuirks({
-    ...wish,
+    ...options,
     onRequest: (place, request) => io.err(`${requestLine(place, request)}\n`),
   });
   try {
     const { url } = servers.tool;
     const { issuer } = servers.authorization;
-    const { quirks } = wish;
-    if (wish.isJson) io.out(`${JSON.stringify({ url, issuer, quirks })}\n`);
+    const { quirks } = options;
+    if (options.isJson) io.out(`${JSON.stringify({ url, issuer, quirks })}\n`);
     else {
       io.out(`Point a client at     ${url}\n`);
       io.out(`Authorization server  ${issuer}\n`);

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { isQuirk, type Quirk, quirkTable } from "../quirk-table.js";
 
 /** What the command was asked for. */
-export type Wish =
+export type Options =
   | { readonly kind: "help"; readonly isJson: boolean }
   | { readonly kind: "list"; readonly isJson: boolean }
   | {
@@ -29,11 +29,11 @@ Options:
   --quirk <name>      switch this on; may be repeated
   --port <number>     the port of the tool server; default: one that is free
   --lifetime <s>      how long access tokens live, in seconds; default 3600
-  --needs <scope>     the tool server answers 403 to tokens without this scope
+  --needs <scope>     the tool server returns 403 for tokens without this scope
   --json              one line of JSON with the urls, or the list as JSON
   -h, --help          show this help
 
-It listens on 127.0.0.1 alone, until it is interrupted. Each request is told on standard error, without secrets; one
+It listens on 127.0.0.1 alone, until it is interrupted. Each request is logged to standard error, without secrets; one
 that comes to "elsewhere" is one that the client should not have sent. Who comes to the authorization page has signed in
 and agreed: there is no form.
 
@@ -43,7 +43,7 @@ Examples:
 `;
 
 /** Reads the arguments. Throws a UsageError. */
-export function parseWish(argv: readonly string[]): Wish {
+export function parseOptions(argv: readonly string[]): Options {
   const { values } = parsed(argv);
   const isJson = values.json === true;
   if (values.help) return { kind: "help", isJson };

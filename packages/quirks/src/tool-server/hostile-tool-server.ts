@@ -1,9 +1,9 @@
-import { type Answer, somePage } from "../answer.js";
 import { nowhere } from "../authorization-server/hostile-authorization-server.js";
 import { type LocalServer, type LocalServerOptions, startLocalServer } from "../local-server.js";
 import type { LoggedRequest } from "../logged-request.js";
+import { type QuirkResponse, somePage } from "../quirk-response.js";
 import type { Quirk } from "../quirk-table.js";
-import { answerMessage } from "./answer-message.js";
+import { handleMessage } from "./handle-message.js";
 
 /** The scopes that a token is good for; undefined where it is not. */
 export type ScopesOf = (accessToken: string) => readonly string[] | undefined | Promise<readonly string[] | undefined>;
@@ -27,7 +27,7 @@ export interface HostileToolServerOptions extends LocalServerOptions {
   readonly scopesOf: ScopesOf;
   /** The authorization server that it names once its mind changes. */
   readonly other?: { readonly issuer: string; readonly scopesOf: ScopesOf } | undefined;
-  /** Where redirects lead that lead away. Default: an address where nobody is. */
+  /** The target of redirects to another origin. Default: an address where nothing listens. */
   readonly elsewhere?: string | undefined;
 }
 
@@ -66,7 +66,7 @@ export async function startHostileToolServer(options: HostileToolServerOptions):
     return `Bearer ${parts.filter((part) => part !== "").join(", ")}`;
   };
 
-  const serve = async (request: LoggedRequest): Promise<Answer> => {
+  const serve = async (request: LoggedRequest): Promise<QuirkResponse> => {
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
     if (token !== undefined && has("resource-redirects-away")) return [307, "", { location: elsewhere }];
     const scopesOf = hasMoved() ? (other?.scopesOf ?? (() => undefined)) : options.scopesOf;
@@ -76,13 +76,13 @@ export async function startHostileToolServer(options: HostileToolServerOptions):
     if (needed !== undefined && !scopes.includes(needed)) {
       return [403, "{}", { "www-authenticate": challenge('error="insufficient_scope"', needed) }];
     }
-    const answer = answerMessage(request, scopes);
+    const handled = handleMessage(request, scopes);
     // A handshake alone is no use: else nothing could be called before its mind changes.
     if (request.json.method === "tools/call") hasServed = true;
-    return answer;
+    return handled;
   };
 
-  const respond = (request: LoggedRequest): Answer | Promise<Answer> => {
+  const respond = (request: LoggedRequest): QuirkResponse | Promise<QuirkResponse> => {
     const { path } = request;
     if (path === "/mcp") return serve(request);
     if (has("resource-metadata-html") && path.startsWith("/.well-known/")) return somePage;

@@ -101,7 +101,7 @@ test("credentials go to an authorization server that the tool server chose (CVE-
 });
 
 test("a script comes with the answer (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721): no page has it, and it is told as plain text", async () => {
-  const client = await createQuirkyClient(["answer-script"]);
+  const client = await createQuirkyClient(["redirect-script"]);
   expect(await client.call()).toBe("SIGN_IN_FAILED");
   expect(client.messages[0]).toContain("access_denied");
   await expect.poll(() => client.pages.length).toBe(1);

@@ -28,7 +28,7 @@ const unusable = (code: ToolServerErrorCode): Expected => fails(code, 0);
 const refused: Expected = fails("SIGN_IN_FAILED", 1);
 
 /** What comes of each switch. Two only end with the patience of a person or a clock, and have tests of their own. */
-const expectations: Readonly<Record<Exclude<Quirk, "metadata-silent" | "answer-wrong-state">, Expected>> = {
+const expectations: Readonly<Record<Exclude<Quirk, "metadata-silent" | "redirect-wrong-state">, Expected>> = {
   "resource-without-metadata": unusable("REGISTRATION_REFUSED"),
   "resource-metadata-html": unusable("REGISTRATION_REFUSED"),
   "resource-metadata-at-root": works,
@@ -69,13 +69,13 @@ const expectations: Readonly<Record<Exclude<Quirk, "metadata-silent" | "answer-w
   "registration-secret": works,
   "takes-metadata-documents": works,
   "client-forgotten": asksAgain,
-  "answer-denied": refused,
-  "answer-script": refused,
-  "answer-wrong-issuer": refused,
-  "answer-issuer-missing": refused,
-  "answer-issuer-normalized": refused,
-  "answer-error-wrong-issuer": refused,
-  "answer-twice-code": refused,
+  "redirect-denied": refused,
+  "redirect-script": refused,
+  "redirect-wrong-issuer": refused,
+  "redirect-issuer-missing": refused,
+  "redirect-issuer-normalized": refused,
+  "redirect-error-wrong-issuer": refused,
+  "redirect-twice-code": refused,
   "token-expiry-unknown": works,
   "token-expiry-text": works,
   "token-without-refresh": asksAgain,
@@ -92,7 +92,7 @@ const expectations: Readonly<Record<Exclude<Quirk, "metadata-silent" | "answer-w
 };
 
 test("each switch has an expectation", () => {
-  expect([...Object.keys(expectations), "metadata-silent", "answer-wrong-state"].sort()).toEqual(
+  expect([...Object.keys(expectations), "metadata-silent", "redirect-wrong-state"].sort()).toEqual(
     Object.keys(quirkTable).sort(),
   );
 });

@@ -233,7 +233,7 @@ test("[TS-SEC-7] profiles, servers, urls and tenants share no tokens (CVE-2026-5
 });
 
 test("a failed sign-in is not begun again by itself for a while", async () => {
-  const world = await createOAuthWorld(["answer-denied"]);
+  const world = await createOAuthWorld(["redirect-denied"]);
   const { credential } = world.credential({}, world.person);
   for (let call = 0; call < 4; call += 1) expect((await callTool(world.tool, credential)).status).toBe(401);
   expect(world.asked).toHaveLength(1);

@@ -101,11 +101,11 @@ describe("the authorization response", () => {
   });
 
   test.each([
-    "answer-wrong-issuer",
-    "answer-issuer-missing",
-    "answer-issuer-normalized",
-    "answer-error-wrong-issuer",
-    "answer-twice-code",
+    "redirect-wrong-issuer",
+    "redirect-issuer-missing",
+    "redirect-issuer-normalized",
+    "redirect-error-wrong-issuer",
+    "redirect-twice-code",
   ] as Quirk[])("%s ends the sign-in before any code is sent on", async (quirk) => {
     const world = await createOAuthWorld([quirk]);
     await expect(world.session().signIn(world.person)).rejects.toMatchObject({ code: "SIGN_IN_FAILED" });
@@ -113,7 +113,7 @@ describe("the authorization response", () => {
   });
 
   test("an answer with another state is not used, and the time of the person runs out", async () => {
-    const world = await createOAuthWorld(["answer-wrong-state"]);
+    const world = await createOAuthWorld(["redirect-wrong-state"]);
     const clock = createFakeClock(Date.now());
     const failed = expect(world.session({ clock }).signIn(world.person)).rejects.toMatchObject({
       code: "SIGN_IN_FAILED",
@@ -126,7 +126,7 @@ describe("the authorization response", () => {
   });
 
   test("a pasted answer with another state is refused at once", async () => {
-    const world = await createOAuthWorld(["answer-wrong-state"]);
+    const world = await createOAuthWorld(["redirect-wrong-state"]);
     const remote: SignIn = {
       begin: async ({ way }) => ({
         pasted: (await fetch(way.url, { redirect: "manual" })).headers.get("location") ?? "",
@@ -139,7 +139,7 @@ describe("the authorization response", () => {
   });
 
   test("[TS-OAUTH-4] who says no is told what to do, and what the server says is made harmless", async () => {
-    const world = await createOAuthWorld(["answer-denied"]);
+    const world = await createOAuthWorld(["redirect-denied"]);
     await expect(world.session().signIn(world.person)).rejects.toMatchObject({
       code: "SIGN_IN_FAILED",
       message: expect.stringContaining("access_denied: The person said no."),

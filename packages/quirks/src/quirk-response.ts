@@ -1,21 +1,21 @@
 import type { ServerResponse } from "node:http";
 
-/** What a server answers: a status, a body that is sent as it is or as JSON, and headers; or nothing; or something without end. */
-export type Answer =
+/** The response of a server: status, body (sent as it is, or as JSON) and headers; or nothing; or an endless body. */
+export type QuirkResponse =
   | readonly [status: number, body: unknown, headers?: Readonly<Record<string, string>>]
   | "silence"
   | "flood";
 
-/** A page, as it answers where metadata was asked for. */
-export const somePage: Answer = [200, "<!doctype html><title>Welcome</title>", { "content-type": "text/html" }];
+/** A page in place of metadata. */
+export const somePage: QuirkResponse = [200, "<!doctype html><title>Welcome</title>", { "content-type": "text/html" }];
 
-export function sendAnswer(response: ServerResponse, answer: Answer): void {
-  if (answer === "silence") return;
-  if (answer === "flood") {
+export function sendResponse(response: ServerResponse, content: QuirkResponse): void {
+  if (content === "silence") return;
+  if (content === "flood") {
     flood(response);
     return;
   }
-  const [status, body, headers] = answer;
+  const [status, body, headers] = content;
   const text = typeof body === "string" ? body : JSON.stringify(body);
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(text);
 }

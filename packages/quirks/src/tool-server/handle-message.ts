@@ -1,13 +1,13 @@
-import type { Answer } from "../answer.js";
 import type { LoggedRequest } from "../logged-request.js";
+import type { QuirkResponse } from "../quirk-response.js";
 
 const revisions = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
-/** What a tool server with one tool answers, in the handshake of the revisions before 2026-07-28 and without sessions. */
-export function answerMessage({ method, json }: LoggedRequest, scopes: readonly string[]): Answer {
+/** The response of a tool server with one tool, with the handshake of the revisions before 2026-07-28 and without sessions. */
+export function handleMessage({ method, json }: LoggedRequest, scopes: readonly string[]): QuirkResponse {
   if (method !== "POST") return [405, "", { allow: "POST" }];
   const { id = 1 } = json;
-  const result = (value: unknown): Answer => [200, { jsonrpc: "2.0", id, result: value }];
+  const result = (value: unknown): QuirkResponse => [200, { jsonrpc: "2.0", id, result: value }];
   if (typeof json.method !== "string") return result({});
   if (json.id === undefined) return [202, ""];
   switch (json.method) {
@@ -21,7 +21,7 @@ export function answerMessage({ method, json }: LoggedRequest, scopes: readonly 
       return result({});
     case "tools/list":
       return result({
-        tools: [{ name: "scopes", description: "Tells the scopes of your token.", inputSchema: { type: "object" } }],
+        tools: [{ name: "scopes", description: "Returns the scopes of your token.", inputSchema: { type: "object" } }],
       });
     case "tools/call":
       return result({ content: [{ type: "text", text: scopes.join(" ") }] });
