@@ -11,6 +11,7 @@ export interface LocalServer {
   close(): Promise<void>;
 }
 
+/** Where a local server listens. */
 export interface LocalServerOptions {
   /** Default: one that is free. */
   readonly port?: number | undefined;

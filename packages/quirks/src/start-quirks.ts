@@ -10,6 +10,7 @@ import { type HostileToolServer, startHostileToolServer } from "./tool-server/ho
 /** The places that a request can come to. */
 export type QuirkyPlace = "tool server" | "authorization server" | "other authorization server" | "elsewhere";
 
+/** Which quirks the servers have. */
 export interface QuirksOptions {
   readonly quirks?: readonly Quirk[] | undefined;
   /** The port of the tool server. Default: one that is free. */

@@ -32,6 +32,7 @@ export interface TransportInfo {
 /** Identifies what carries the bytes, a network socket or the pipes of a child process. The same object until it closes. */
 export type SocketInfo = NetworkSocketInfo | ChildProcessInfo;
 
+/** A TCP or TLS connection to a server. */
 export interface NetworkSocketInfo {
   readonly kind: "socket";
   readonly transport: TransportInfo;
@@ -41,6 +42,7 @@ export interface NetworkSocketInfo {
   readonly remoteName: string;
 }
 
+/** The process of a stdio server. */
 export interface ChildProcessInfo {
   readonly kind: "child";
   readonly transport: TransportInfo;

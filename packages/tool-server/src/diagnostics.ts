@@ -96,6 +96,7 @@ export interface ToolServerMessages {
   trace: TraceEvent;
 }
 
+/** The name of a diagnostics channel, without its prefix. */
 export type ToolServerChannelName = keyof ToolServerMessages;
 
 /** The prefix of all channel names. */
@@ -175,6 +176,7 @@ export type TrackOperation = <T>(
   task: (setOutcome: SetOutcome) => Promise<T>,
 ) => Promise<T>;
 
+/** Sets how an operation ended. */
 export type SetOutcome = (outcome: CredentialOutcome) => void;
 
 /** Runs the operation and publishes nothing. */

@@ -15,20 +15,16 @@ export type { ClientSettings, MessageOrigin, ServerDescription } from "./connect
 export type { CallOptions, ChangedList, Connection, ForwardedRequest } from "./connection/connection.js";
 export { type ConnectionOptions, createConnection } from "./connection/create-connection.js";
 export { type ConnectToolServerOptions, connectToolServer } from "./connection/servers/connect-tool-server.js";
-export type { EntryCredentialOptions } from "./connection/servers/entry-credential.js";
 export type { OAuthOverrides, OAuthSettings } from "./connection/servers/entry-oauth.js";
 export type { SandboxSettings } from "./connection/servers/entry-sandbox.js";
 export type {
   AssertTrusted,
   OpenedToolServer,
-  OpenToolServerOptions,
   ToolServerSettings,
 } from "./connection/servers/open-tool-server.js";
 export { createToolServers, type ToolServers, type ToolServersOptions } from "./connection/servers/tool-servers.js";
 export type {
-  NetworkContext,
   ToolTransport,
-  TransportContext,
   TransportLimits,
 } from "./connection/transports/transport.js";
 export type {

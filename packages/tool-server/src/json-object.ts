@@ -1,5 +1,6 @@
 /** A value of JSON. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
+/** An object of JSON. */
 export interface JsonObject {
   readonly [name: string]: JsonValue;
 }

@@ -37,7 +37,7 @@ export interface ChannelzConnection extends ChannelzClient, AsyncDisposable {
 }
 
 /**
- * Reads the Channelz of the process at `target` by gRPC over HTTP/2: TCP, TLS or a Unix socket; see {@link parseTarget}.
+ * Reads the Channelz of the process at `target` by gRPC over HTTP/2: TCP, TLS or a Unix socket.
  * Nothing is opened before the first read. An open connection does not keep the process alive. Throws TARGET_INVALID,
  * TOKEN_UNUSABLE or TOKEN_EXPOSED, and a TypeError for certificates or keys that cannot be used.
  */

@@ -13,6 +13,7 @@ import { type AnyRecord, ChannelRecord, nameRecord, ServerRecord, SocketRecord, 
 import { checkSocketDetails, type SocketDescriber, type SocketEndpoints } from "./socket-details.js";
 import { type RegistrySize, Store } from "./store.js";
 
+/** The limits of a registry, and what it reads the time from. */
 export interface RegistryOptions {
   /** The time of all events and calls. Default: the system's, read once a turn of the event loop. */
   readonly clock?: Clock;
@@ -28,6 +29,7 @@ export interface RegistryOptions {
   readonly onDropped?: (dropped: DroppedObject) => void;
 }
 
+/** What a new channel is. */
 export interface ChannelInit {
   /** For people. */
   readonly name?: string;
@@ -39,6 +41,7 @@ export interface ChannelInit {
   readonly parent?: ChannelHandle | SubchannelHandle;
 }
 
+/** What a new subchannel is. */
 export interface SubchannelInit {
   readonly name?: string;
   readonly target?: string;
@@ -47,10 +50,12 @@ export interface SubchannelInit {
   readonly parent?: ChannelHandle | SubchannelHandle;
 }
 
+/** What a new server is. */
 export interface ServerInit {
   readonly name?: string;
 }
 
+/** What a new socket is. */
 export interface SocketInit<S extends object = object> extends SocketEndpoints {
   readonly name?: string;
   /** The channel or subchannel it serves; not together with `server`. */
@@ -66,6 +71,7 @@ export interface SocketInit<S extends object = object> extends SocketEndpoints {
   readonly describe?: SocketDescriber<S>;
 }
 
+/** What a new listening socket is. */
 export interface ListenSocketInit<S extends object = object> extends Omit<SocketInit<S>, "parent" | "server"> {
   readonly server: ServerHandle;
 }

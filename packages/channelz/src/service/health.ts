@@ -18,6 +18,7 @@ export interface Health {
   watch(service: string, signal: AbortSignal): AsyncIterable<ServingStatus | undefined>;
 }
 
+/** The limits of the health service. */
 export interface HealthOptions {
   /** How many streams may watch at once; one more is refused with RESOURCE_EXHAUSTED. Default 1000. */
   readonly maxWatchers?: number;

@@ -17,6 +17,7 @@ const reflectionFiles: readonly DescFile[] = [
   renamePackage(file_grpc_reflection_v1_reflection, v1alpha),
 ];
 
+/** When the streams of the reflection service end. */
 export interface ReflectionOptions {
   /** Ends the streams of callers that hold one open, so that a server can stop. Default: only the caller ends them. */
   readonly signal?: AbortSignal;

@@ -46,6 +46,7 @@ export interface ServerStatus {
   readonly callsInFlight: number;
 }
 
+/** Why a server failed last. */
 export interface ServerFailure {
   /** The code of a ToolServerError; undefined for any other failure. */
   readonly code: string | undefined;

@@ -15,6 +15,7 @@ import { TransportChannel } from "./transport-channel.js";
 /** Options of any of the transports of `@connectrpc/connect-node`. */
 export type TransportOptions = ConnectTransportOptions | GrpcTransportOptions | GrpcWebTransportOptions;
 
+/** How a transport of connect-node appears in Channelz. */
 export interface ObserveTransportOptions {
   /** What the channel is called. */
   readonly name?: string;

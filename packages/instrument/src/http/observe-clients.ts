@@ -4,6 +4,7 @@ import { ClientChannel } from "./client-channel.js";
 import { Origins } from "./origins.js";
 import { findChannelsWith, patchClients } from "./patch-clients.js";
 
+/** How the requests of `node:http` appear in Channelz. */
 export interface ObserveHttpClientsOptions {
   /**
    * How many channels are kept whose origin has neither a connection nor a call; beyond that, the one that was used

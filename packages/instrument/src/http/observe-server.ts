@@ -12,6 +12,7 @@ import type { ConnectionOwner } from "./server-connection.js";
 import { addOwner, connectionOf, removeOwner } from "./server-requests.js";
 import { watchEvents } from "./watch-events.js";
 
+/** How a server of `node:http` appears in Channelz. */
 export interface ObserveHttpServerOptions {
   /** What the server is called. */
   readonly name?: string;

@@ -4,6 +4,7 @@ import { Connectivity } from "../connectivity.js";
 import { followSession } from "./follow-session.js";
 import { targetOfSession, unixTarget } from "./session-target.js";
 
+/** How a client session of `node:http2` appears in Channelz. */
 export interface ObserveSessionOptions {
   /** The channel that the session serves, whose calls and state are told by whoever made it. Default: one of its own, which closes with it. */
   readonly channel?: ChannelHandle;

@@ -7,6 +7,7 @@ import { noteObserved, stopObserving } from "../observation.js";
 import { observeServerSession } from "./observe-server-session.js";
 import { sessionsOf } from "./server-sessions.js";
 
+/** How a server of `node:http2` appears in Channelz. */
 export interface ObserveServerOptions {
   /** What the server is called. */
   readonly name?: string;

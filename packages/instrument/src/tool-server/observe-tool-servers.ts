@@ -7,6 +7,7 @@ import { SharedObservation } from "../shared-observation.js";
 import type { ObservedCalls } from "./observed-calls.js";
 import { ToolServerObjects } from "./tool-server-objects.js";
 
+/** Where tool servers appear. */
 export interface ObserveToolServersOptions {
   /** Where tool servers are shown. */
   readonly registry: Registry;

@@ -7,6 +7,7 @@ import { listenToChunks } from "./patch-chunks.js";
 import { hideConnection } from "./undici-connection.js";
 import { UndiciObserver } from "./undici-observer.js";
 
+/** How the requests of undici and `fetch` appear in Channelz. */
 export interface ObserveUndiciOptions {
   /**
    * How many channels are kept whose origin has neither a connection nor a request; beyond that, the one that was used

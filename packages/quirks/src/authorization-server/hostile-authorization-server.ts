@@ -31,6 +31,7 @@ export interface HostileAuthorizationServer extends LocalServer {
   count(path: string, grant?: string): number;
 }
 
+/** How an authorization server misbehaves. */
 export interface HostileAuthorizationServerOptions extends LocalServerOptions {
   readonly quirks?: readonly Quirk[] | undefined;
   /** The path of its issuer. Default none. */

@@ -21,6 +21,7 @@ export interface HostileToolServer extends LocalServer {
   neededScope: string | undefined;
 }
 
+/** How a tool server misbehaves. */
 export interface HostileToolServerOptions extends LocalServerOptions {
   readonly quirks?: readonly Quirk[] | undefined;
   readonly authorizationServers?: readonly string[] | undefined;

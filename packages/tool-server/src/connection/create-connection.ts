@@ -19,6 +19,7 @@ import type { JsonObject } from "./rpc/json-rpc.js";
 import { abortable, connectivityOf, createSessionKeeper } from "./session-keeper.js";
 import type { ToolTransport } from "./transports/transport.js";
 
+/** What a connection is made of. */
 export interface ConnectionOptions {
   readonly info: ConnectionInfo;
   /** Awaited before each transport: rejects where the server may not be started or connected to any more. */

@@ -29,6 +29,7 @@ export interface ApprovalStore {
   revoke(key: ApprovalKey): Promise<boolean>;
 }
 
+/** Where approvals are stored. */
 export interface ApprovalStoreOptions {
   /** The file; default `defaultApprovalsPath()`. Its folder is made where there is none. */
   readonly path?: string;

@@ -32,6 +32,7 @@ export type TrustJudgement =
     }
   | { readonly state: "denied"; readonly rule: DenyingRule };
 
+/** The entry to judge, and what it is judged by. */
 export interface TrustQuestion {
   /** An entry without errors: one that has them is not to be used, trusted or not. */
   readonly entry: Entry;

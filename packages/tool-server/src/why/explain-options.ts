@@ -11,6 +11,7 @@ import type { ToolServerError } from "../errors.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import type { TrustJudgement } from "../trust/judge-trust.js";
 
+/** The server to diagnose, and what it is opened with. */
 export interface ExplainOptions {
   /** The name of the server. */
   readonly server: string;

@@ -38,6 +38,7 @@ export function createNoCredential({ server }: Pick<CredentialOwner, "server">):
   );
 }
 
+/** The static headers that a server is sent. */
 export interface HeaderCredentialOptions extends CredentialOwner {
   /** The headers of the entry, with their variables put in. */
   readonly headers: readonly HeaderSource[];
@@ -70,6 +71,7 @@ function summaryOf(kind: string, fields: readonly { readonly name: string }[]): 
 /** A variable for a child, and the user's variables that its value was made of. */
 export type VariableSource = HeaderSource;
 
+/** The variables that a stdio server signs in with. */
 export interface EnvironmentCredentialOptions extends CredentialOwner {
   /** The variables of the entry, with the user's put in. */
   readonly env: readonly VariableSource[];

@@ -24,6 +24,7 @@ import { tokenTimesOfHeader } from "./json-web-token.js";
 import { giveUp, isRefusal } from "./refusal-rules.js";
 import { runHelper } from "./run-helper.js";
 
+/** The helper whose output is the headers, and how it is run. */
 export interface HelperCredentialOptions extends CredentialOwner {
   readonly secrets: Pick<SecretRegistry, "add" | "redact" | "rotating">;
   /** The url of the server, with its variables put in. */

@@ -27,6 +27,7 @@ export interface OAuthContext {
   readonly track?: TrackOperation | undefined;
 }
 
+/** The limits of an OAuth session: sizes in bytes, times in milliseconds. */
 export interface OAuthLimits {
   /** How long one request may take, with its body, in milliseconds. Default 10,000. */
   readonly requestMs: number;

@@ -13,6 +13,7 @@ import { createMemoryVault } from "./memory-vault.js";
 import type { Vault, VaultKind } from "./vault.js";
 import { headerPath } from "./vault-header.js";
 
+/** Which vault is opened, and with which key. */
 export interface ChooseVaultOptions {
   /** Which vault it must be; one that cannot be had is then an error. Default "auto": the best that can be had. */
   readonly kind?: VaultKind | "auto";

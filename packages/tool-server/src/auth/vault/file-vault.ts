@@ -13,6 +13,7 @@ import { describeVaultKey, storageIdOf } from "./vault-entry.js";
 import { asVaultFailure } from "./vault-errors.js";
 import { createHeader, entryEnding, isVaultFolder, unlockHeader } from "./vault-header.js";
 
+/** The folder and the key of an encrypted vault. */
 export interface FileVaultOptions {
   /** The folder, which is made where it is not there. Nothing else should rest in it. */
   readonly directory: string;

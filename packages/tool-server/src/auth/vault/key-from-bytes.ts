@@ -9,6 +9,7 @@ import type { SecretRegistry } from "../../secrets/redactor.js";
 import { type KeySource, keyBytes, keyWrong, otherSource } from "./key-source.js";
 import { systemReason } from "./vault-errors.js";
 
+/** Where a key is registered as a secret. */
 export interface KeyBytesOptions {
   /** Learns the key, so that it is kept out of text. */
   readonly secrets?: SecretRegistry;

@@ -2,6 +2,7 @@ import { randomBytes, type ScryptOptions, scrypt } from "node:crypto";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { type KeyRecipe, type KeySource, keyBytes, keyWrong, otherSource } from "./key-source.js";
 
+/** How a key is derived from a passphrase. */
 export interface PassphraseOptions {
   /** Learns the passphrase, so that it is kept out of text. */
   readonly secrets?: SecretRegistry;

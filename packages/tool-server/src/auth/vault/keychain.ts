@@ -13,6 +13,7 @@ export interface Keychain {
   write(account: string, secret: string): Promise<void>;
 }
 
+/** How the keychain of this system is reached. */
 export interface SystemKeychainOptions {
   /** Under which name items stand in the keychain. Default "wirescope". */
   readonly service?: string;
@@ -83,6 +84,7 @@ function rejectionOf(signal: AbortSignal): Promise<never> {
   });
 }
 
+/** The keychain that holds the key. */
 export interface KeychainKeyOptions {
   /** Default the one of this system. */
   readonly keychain?: Keychain;

@@ -6,6 +6,7 @@ import type { Vault, VaultEntry, VaultKey } from "./vault.js";
 import { createVaultActivity, createVaultListeners } from "./vault-activity.js";
 import { describeVaultKey, entryToJson, storageIdOf } from "./vault-entry.js";
 
+/** Why tokens are kept in memory only. */
 export interface MemoryVaultOptions {
   /** Why it is not a better one, for the warning. */
   readonly because?: string;

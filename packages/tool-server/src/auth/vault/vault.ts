@@ -37,6 +37,7 @@ export interface VaultDescription {
   readonly path?: string;
 }
 
+/** Where a vault stores tokens. */
 export type VaultKind = "keychain" | "file" | "memory";
 
 /** What a vault holds, as far as it can be read. */
@@ -46,6 +47,7 @@ export interface VaultListing {
   readonly unreadable: readonly string[];
 }
 
+/** How long a lock is waited for. */
 export interface LockOptions {
   /** Gives up waiting; the signal of a task that runs aborts too. */
   readonly signal?: AbortSignal | undefined;

@@ -3,6 +3,7 @@ import { defaultLimits } from "../transports/transport.js";
 import { createNetworkLink, type NetworkLinkOptions } from "./network-link.js";
 import { pumpMessages } from "./pump-messages.js";
 
+/** The server that a bridge forwards to, and its client certificate. */
 export interface BridgeOptions extends NetworkLinkOptions {
   readonly input: Readable;
   readonly output: Writable;

@@ -16,6 +16,7 @@ import type { TrackOperation } from "../../diagnostics.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { prepareEntrySandbox, type SandboxSettings } from "./entry-sandbox.js";
 
+/** What the credential of an entry is made of. */
 export interface EntryCredentialOptions {
   /** The entry as it is written, which tells the variables. */
   readonly entry: Entry;

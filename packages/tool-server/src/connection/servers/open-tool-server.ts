@@ -45,6 +45,7 @@ export interface OpenedToolServer {
   readonly oauth: OAuthSession | undefined;
 }
 
+/** What a connection to one entry is made of. */
 export interface OpenToolServerOptions extends ToolServerSettings {
   readonly entry: Entry;
   /** Awaited before each start, connection and run of a helper. */

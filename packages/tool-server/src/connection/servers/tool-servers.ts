@@ -36,6 +36,7 @@ export interface ToolServers {
   close(): Promise<void>;
 }
 
+/** A configuration, and what its servers are opened with. */
 export interface ToolServersOptions extends ToolServerSettings {
   readonly configuration: Configuration;
   readonly variables: Variables;

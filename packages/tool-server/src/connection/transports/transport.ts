@@ -56,6 +56,7 @@ export interface NetworkContext extends TransportContext {
   readonly http: HttpClient;
 }
 
+/** The limits of a transport: sizes in bytes, times in milliseconds. */
 export interface TransportLimits {
   /** The maximum size of a received message, in bytes. Default 16 MiB. */
   readonly messageBytes: number;

@@ -11,6 +11,7 @@ import {
 import { createDiscoveryBudget, type DiscoveryBudget } from "./discovery-budget.js";
 import { searchResourceMetadata } from "./resource-metadata.js";
 
+/** How the authorization server of a tool server is looked for. */
 export interface DiscoveryRequest {
   /** Each `resource_metadata` of the challenge; they are tried in order. */
   readonly resourceMetadata?: readonly string[] | undefined;

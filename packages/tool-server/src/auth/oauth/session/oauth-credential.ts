@@ -16,6 +16,7 @@ import type { HeldToken } from "../tokens/token-store.js";
 import type { OAuthSession } from "./oauth-session.js";
 import { createRefusalPolicy, mostNonces } from "./refusal-policy.js";
 
+/** The OAuth session that a credential takes its tokens from. */
 export interface OAuthCredentialOptions {
   /** Shared with whoever else signs in or out there; it is not closed with the credential. */
   readonly session: OAuthSession;

@@ -57,6 +57,7 @@ export interface OAuthSession {
   close(): Promise<void>;
 }
 
+/** How a token is looked up. */
 export interface TokenLookup {
   /** Whether to read the issuer from the vault again. Default false. */
   readonly isFresh?: boolean | undefined;

@@ -10,6 +10,7 @@ import { createAddressJudge } from "../requests/address-judge.js";
 import type { RedirectOptions } from "../sign-in/callback-receiver.js";
 import type { MachineGrant } from "../tokens/machine-grant.js";
 
+/** The server, the vault and the client of an OAuth session. */
 export interface OAuthSessionOptions {
   /** The name of the tool server. */
   readonly server: string;

@@ -151,6 +151,7 @@ export interface SignOutReport {
   readonly problems: readonly string[];
 }
 
+/** The tokens that a sign-out deleted. */
 export interface WipedTokens {
   readonly issuer: string;
   /** Undefined where there was none. */
@@ -158,6 +159,7 @@ export interface WipedTokens {
   readonly accessToken: RevocationResult;
 }
 
+/** How a sign-out was verified. */
 export type SignOutProof =
   /** The tool server refused it. */
   | { readonly kind: "refused"; readonly status: number }

@@ -42,6 +42,7 @@ export interface SignInRequest {
 /** Why a person has to sign in: they asked for it, it is the first time, the tokens are dead, or more permissions are needed. */
 export type SignInReason = "asked" | "first" | "dead" | "step-up";
 
+/** How a person signs in: in a browser, or with a code on another device. */
 export type SignInWay =
   /** Open the url in a browser; it comes back to the redirect URI by itself, or its address is pasted. */
   | { readonly kind: "browser"; readonly url: string; readonly redirectUri: string }

@@ -22,6 +22,7 @@ export type MachineGrant =
   /** An organization's identity provider grants access for a person who signed in with it (ID-JAG). */
   | { readonly kind: "enterprise"; readonly provider: IdentityProvider; readonly idToken: () => Promise<string> };
 
+/** An identity provider that exchanges tokens, and the client that it knows. */
 export interface IdentityProvider {
   /** Where it exchanges tokens; https. */
   readonly tokenEndpoint: string;
