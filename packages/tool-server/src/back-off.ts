@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.js";
 
-/** How long to leave alone what has failed `failures` times in a row: doubles from `firstMs` up to `maxMs`. */
+/** The delay after `failures` consecutive failures: doubles from `firstMs` up to `maxMs`. */
 export function backOffMs(failures: number, firstMs: number, maxMs: number): number {
   return Math.min(firstMs * 2 ** Math.min(failures - 1, 30), maxMs);
 }
@@ -25,9 +25,8 @@ export interface BackOff {
 }
 
 /**
- * A backoff that only a lifetime resets. To open, or to answer once, proves nothing: some servers end everything right after
- * that. What lived longer than the current delay starts at the first delay again, what lived longer than the maximum is
- * opened again at once, and everything else doubles the delay.
+ * A back-off that only a long enough lifetime resets, because some servers close right after they open or respond once. A lifetime
+ * above the current delay resets to the first delay, one above the maximum reopens at once, and every other end doubles the delay.
  */
 export function createBackOff(
   { firstMs, maxMs }: BackOffLimits,

@@ -1,4 +1,4 @@
-/** The part of an AbortSignal that is needed to give up work. Every AbortSignal is one, and every call. */
+/** The part of AbortSignal that cancellation needs. Every AbortSignal and every call implements it. */
 export interface Cancellation {
   readonly aborted: boolean;
   readonly reason: unknown;
@@ -8,18 +8,18 @@ export interface Cancellation {
 }
 
 /**
- * Something that can be cancelled, once. An AbortController for every request, and a listener of its signal, cost more than to
- * write the request: `signal` makes one for those who need it.
+ * Something that can be cancelled once. An AbortController per request and a listener on its signal cost more than writing the
+ * request; `signal` creates one on demand.
  */
 export class Canceller implements Cancellation {
   aborted = false;
   reason: unknown = undefined;
-  // Mostly there is one, and then no list.
+  // Usually there is one listener, and no list is needed.
   #listener: (() => void) | undefined = undefined;
   #others: (() => void)[] | undefined = undefined;
   #controller: AbortController | undefined = undefined;
 
-  /** The same as a signal of the platform. */
+  /** An AbortSignal, created on demand. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();

@@ -1,12 +1,12 @@
-/** Tells the time, and wakes up later. */
+/** Reads the time and starts timers. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Calls `wake` once, `delayMs` from now; returns how to call that off. */
+  /** Calls `wake` once after `delayMs`; returns a function that cancels it. */
   after(delayMs: number, wake: () => void): () => void;
 }
 
-/** The clock of this machine. */
+/** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(delayMs, wake) {
@@ -27,7 +27,7 @@ export function waitAtMost(clock: Clock, delayMs: number, earlier: Promise<unkno
   });
 }
 
-/** A clock that nobody sets, and whose zero means nothing: a lock must not be lost to a change of the time of day. */
+/** A monotonic clock with an arbitrary zero: a lock must not be lost when the time of day changes. */
 export const steadyClock: Clock = {
   now: () => performance.now(),
   after(delayMs, wake) {

@@ -1,15 +1,15 @@
-/** A time for people: `90 s`, `250 ms`. */
+/** Formats a duration exactly: `90 s`, `250 ms`. */
 export function describeDuration(ms: number): string {
   return ms < 1000 || ms % 100 !== 0 ? `${Math.round(ms)} ms` : `${ms / 1000} s`;
 }
 
-/** A time as ISO 8601, to the second; a text that is none stays as it is. */
+/** Formats a time as ISO 8601, to the second; another string is returned unchanged. */
 export function isoTime(time: string | number): string {
   const ms = typeof time === "number" ? time : Date.parse(time);
   return Number.isNaN(ms) ? String(time) : new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** A span of time for people, in one unit. */
+/** Formats a duration, rounded to one unit. */
 export function roundedDuration(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 120) return `${seconds} s`;

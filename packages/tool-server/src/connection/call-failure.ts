@@ -6,30 +6,30 @@ import { quotedWords } from "../printable-text.js";
 import { redactFailure, redactValue } from "./connection-failures.js";
 import { RpcError } from "./rpc/json-rpc.js";
 
-/** What is known of a call that failed. */
+/** The context of a failed call. */
 export interface CallCircumstances {
   /** The name of the server. */
   readonly server: string;
   readonly method: string;
   readonly signal: Cancellation | undefined;
   readonly idleTimeoutMs: number;
-  /** Why the transport ended, where it did. */
+  /** Why the transport ended, if it did. */
   readonly transportFailure: ToolServerError | undefined;
-  /** What came in place of a response, as a sentence. */
+  /** Text that was received instead of a response, as a sentence. */
   readonly strays?: string | undefined;
   readonly redact: (text: string) => string;
 }
 
 const maxText = 2000;
 
-/** The failure of a call in our words. What the server or a library said is bounded, escaped and redacted. */
+/** Converts the error of a call. Text from the server or a library is truncated, escaped and redacted. */
 export function callFailure(error: unknown, circumstances: CallCircumstances): ToolServerError {
   const { server, method, signal, idleTimeoutMs, transportFailure } = circumstances;
   const who = JSON.stringify(server);
   const { redact } = circumstances;
   const said = (text: string): string => quotedWords(redact(text), maxText);
   if (signal?.aborted) {
-    // A limit of ours says for itself which it was.
+    // A time limit of ours has its own error.
     if (ToolServerError.is(signal.reason)) return signal.reason;
     const problem = `${method} of the server ${who} was cancelled.`;
     return new ToolServerError("CALL_CANCELLED", { problem, advice: "" });
@@ -39,7 +39,7 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
   if (error instanceof RpcError || ProtocolError.isInstance(error)) {
     const words = said(error.message);
     const problem = `The server ${who} refused ${method}: ${words}.`;
-    // What to do is for the server to say.
+    // Only the server can say what to do.
     return new ToolServerError(
       "CALL_REFUSED",
       { problem, advice: "" },
@@ -76,7 +76,7 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
   }
 }
 
-/** That a server was silent for too long during a call; `strays` is what it said in place of a response. */
+/** Creates CALL_TIMEOUT for a call without a response or progress; `strays` describes other text that the server sent. */
 export function noResponse(server: string, method: string, idleTimeoutMs: number, strays = ""): ToolServerError {
   const who = `The server ${JSON.stringify(server)}`;
   const parts = {
@@ -87,7 +87,7 @@ export function noResponse(server: string, method: string, idleTimeoutMs: number
   return new ToolServerError("CALL_TIMEOUT", parts, { details: { wasSent: true } });
 }
 
-/** The failure that a transport or a credential of ours gave, also where the SDK wrapped it. */
+/** The error of one of our transports or credentials, even if the SDK wrapped it. */
 export function ownFailure(error: unknown): ToolServerError | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
     if (ToolServerError.is(at)) return at;
@@ -95,7 +95,7 @@ export function ownFailure(error: unknown): ToolServerError | undefined {
   return undefined;
 }
 
-/** The same failure, of a request that was, or was not, sent. */
+/** The same error, with `wasSent` set. */
 function withSent(error: ToolServerError, wasSent: boolean): ToolServerError {
   if (error.details.wasSent === wasSent) return error;
   return new ToolServerError(error.code, error, { cause: error, details: { ...error.details, wasSent } });

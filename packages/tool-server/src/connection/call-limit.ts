@@ -2,23 +2,23 @@ import type { Clock } from "../clock.js";
 import { describeDuration } from "../duration.js";
 import { ToolServerError } from "../errors.js";
 
-/** The longest that a timer of Node can wait, in milliseconds: one that is longer would fire at once. */
+/** The maximum delay of a Node timer, in milliseconds: a longer one would fire at once. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** A time for a timer: `Infinity`, and all that is too long, is as long as can be. */
+/** Limits a delay, including `Infinity`, to the maximum of a timer. */
 export function timerMs(timeoutMs: number): number {
   return Math.min(timeoutMs, maxTimerMs);
 }
 
-/** How long there may be silence, if a person may be asked in between: the time that they take does not count. */
+/** A time limit that does not count the time in which a user is asked. */
 export interface Silence {
   readonly timeoutMs: number;
-  /** Whether somebody is asked right now. Default: nobody ever is. */
+  /** Whether a user is being asked now. Default: never. */
   readonly isPersonAsked: (() => boolean) | undefined;
   readonly clock: Clock;
 }
 
-/** Acts after so long a silence, unless the returned function is called before. */
+/** Calls `act` after the time limit, unless the returned function is called first. */
 export function afterSilence({ timeoutMs, isPersonAsked, clock }: Silence, act: () => void): () => void {
   let stop = (): void => {};
   const wait = (): void => {
@@ -28,7 +28,7 @@ export function afterSilence({ timeoutMs, isPersonAsked, clock }: Silence, act: 
   return () => stop();
 }
 
-/** That a call took longer than it may in all. */
+/** Creates CALL_TIMEOUT for a call that exceeded its total time. */
 export function tooLong(method: string, server: string, totalTimeoutMs: number): ToolServerError {
   const problem = `${method} of the server ${JSON.stringify(server)} took longer than ${describeDuration(totalTimeoutMs)} in all, and was cancelled.`;
   const advice = "Allow more time, or look at what the server does.";

@@ -26,18 +26,18 @@ const [callStarted, callSucceeded, callFailed] = [
   publisherOf("transport:call-failed"),
 ];
 
-/** A client of the SDK on one transport, from the handshake to the end. */
+/** An SDK client on one transport, from the handshake to the end. */
 export interface ClientSession {
   readonly transport: ToolTransport;
   readonly info: TransportInfo;
   readonly server: ServerDescription;
-  /** For typed methods. Each call is begun and ended here, so that it is counted and waited for. */
+  /** For typed methods. Each call is started and ended through this session, so that it is counted and `close` waits for it. */
   readonly client: Client;
   beginCall(): void;
   endCall(isSuccess: boolean): void;
   /** Sends a request for a call. Settles as `Peer.request` does. */
   send(call: Call, request: ForwardedRequest): Promise<JsonObject>;
-  /** Ends it, for this reason, once the calls in flight have ended: each hears for itself what became of it. */
+  /** Ends it for this reason after the calls in flight have ended, so that each gets its own result. */
   retire(reason: string): void;
   /** Ends it now. */
   close(reason: string): Promise<void>;
@@ -48,15 +48,15 @@ export interface SessionOptions {
   readonly info: TransportInfo;
   readonly settings: ClientSettings;
   readonly era: EraMemory;
-  /** How long the handshake may take, with all its steps. */
+  /** The time limit for the whole handshake. */
   readonly connectTimeoutMs: number;
-  /** Whether a person is asked right now: their time does not count. Default: nobody ever is. */
+  /** Whether a user is being asked to sign in, which does not count towards time limits. Default: never. */
   readonly isPersonAsked?: (() => boolean) | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly report: Reporter;
   readonly redact: (text: string) => string;
-  /** Called once where the transport ends by itself after the handshake. */
+  /** Called once if the transport ends after the handshake without `close`. */
   readonly onLost: (session: ClientSession, failure: ToolServerError | undefined) => void;
   readonly onListChanged: (list: ChangedList) => void;
 }
@@ -66,7 +66,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   const { transport, info, settings, signal, redact, report, connectTimeoutMs, clock } = options;
   const { name: server } = info.connection;
   const { isPersonAsked } = options;
-  // The SDK's own limit knows nothing of people.
+  // The SDK's own limit would count the time in which a user signs in.
   const requestMs = isPersonAsked === undefined ? connectTimeoutMs : timerMs(Number.POSITIVE_INFINITY);
   let session: ClientSession | undefined;
   let isOver = false;
@@ -80,14 +80,14 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     publish("transport:closed", { subject: info, reason });
   };
 
-  /** The calls that requests of the server are about, which the client hands on a moment after they arrived. */
+  /** The calls that server requests belong to, because the client dispatches them asynchronously. */
   const asked = new Map<RequestId, RelatedCall>();
   const peer = new Peer(transport, (message, call) => {
     if (!("id" in message)) settings.onNotification?.(message, { info, call });
     else if (call !== undefined) {
       const { id } = message;
       asked.set(id, call);
-      // Some the client handles by itself, or refuses.
+      // The client handles or rejects some requests itself.
       setImmediate(() => asked.delete(id));
     }
   });
@@ -123,7 +123,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
 
   const giveUp = (): void => void transport.close().catch(() => {});
   signal.addEventListener("abort", giveUp, { once: true });
-  // The SDK limits the requests of a handshake, and not its notification.
+  // The SDK limits the requests of a handshake, but not its notification.
   let tooLong: ToolServerError | undefined;
   const silence = { timeoutMs: connectTimeoutMs, isPersonAsked, clock };
   const cancel = afterSilence(silence, () => {
@@ -218,7 +218,7 @@ function slowHandshake(server: string, timeoutMs: number, strays = ""): ToolServ
   return new ToolServerError("CALL_TIMEOUT", parts, { details: { wasSent: true } });
 }
 
-/** What every request of the newer era says of this side. */
+/** The keys about this side in every request of the newer era. */
 function envelopeOf(settings: ClientSettings, { protocolVersion }: ServerDescription): JsonObject {
   return {
     [metaKeys.protocolVersion]: protocolVersion,

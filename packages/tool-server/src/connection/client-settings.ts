@@ -9,31 +9,31 @@ import type { TransportInfo } from "../connection-info.js";
 import type { RpcNotification, RpcRequest } from "./rpc/json-rpc.js";
 import type { RelatedCall } from "./rpc/peer.js";
 
-/** Who we are, to the server. */
+/** The client's name and version for servers. */
 export interface ClientSettings {
   readonly info: Implementation;
-  /** What the server may ask of us. Default: nothing. */
+  /** The client capabilities that servers may use. Default: none. */
   readonly capabilities?: ClientCapabilities | undefined;
-  /** Gets each new client before it connects: to response what the server asks. */
+  /** Called with each new client before it connects, to add request handlers. */
   readonly prepare?: ((client: Client, info: TransportInfo) => void) | undefined;
-  /** Responses what a server asks and no handler of `prepare` does. Rejects where it does not. Default: the server is refused. */
+  /** Handles server requests without a handler of `prepare`. Rejects if it does not support one. Default: all are rejected. */
   readonly onRequest?: ((request: RpcRequest, origin: MessageOrigin) => Promise<Result>) | undefined;
-  /** Hears each notification of a server, before the client does. */
+  /** Called with each notification of a server, before the client handles it. */
   readonly onNotification?: ((notification: RpcNotification, origin: MessageOrigin) => void) | undefined;
 }
 
-/** Where a message of a server comes from. */
+/** The origin of a message from a server. */
 export interface MessageOrigin {
   readonly info: TransportInfo;
   /** The call on whose stream it arrived; undefined if that is not known, because all calls share one socket. */
   readonly call: RelatedCall;
-  /** For a request: aborted where the server does not wait for the response any more. */
+  /** For a request: aborted when the server no longer waits for the response. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a server says of itself. */
+/** A server's description of itself. */
 export interface ServerDescription {
-  /** Undefined where the server does not say. */
+  /** Undefined if the server does not say. */
   readonly name: string | undefined;
   readonly version: string | undefined;
   readonly protocolVersion: string;

@@ -21,7 +21,7 @@ const personCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCod
   "REDIRECT_REFUSED",
 ]);
 
-/** Whether only a person can fix it: another attempt soon after would fail in the same way. */
+/** Whether only a user can fix it: a retry soon after would fail in the same way. */
 export function needsPerson({ code }: ToolServerError): boolean {
   return personCodes.has(code);
 }
@@ -34,12 +34,12 @@ const endingCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCod
   "SIGN_IN_NEEDED",
 ]);
 
-/** Whether it is of the connection, and not of the one call. */
+/** Whether the failure concerns the connection and not only one call. */
 export function endsSession({ code }: ToolServerError): boolean {
   return endingCodes.has(code);
 }
 
-/** Failures of the connection, after which the next attempt may do better. */
+/** Failures of the connection after which a new attempt may succeed. */
 const passingCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCode>([
   "CONNECTION_LOST",
   "SESSION_LOST",
@@ -47,24 +47,24 @@ const passingCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCo
   "SERVER_UNREACHABLE",
 ]);
 
-/** Whether a call that failed so may be made again: it never arrived, or it changes nothing and the connection was at fault. */
+/** Whether a failed call may be repeated: it never arrived, or it changes nothing and the connection failed. */
 export function isRepeatable({ code, details }: ToolServerError, method: string): boolean {
   return passingCodes.has(code) && (details.wasSent === false || isSafeMethod(method));
 }
 
-/** It was closed on this side. */
+/** The error of a connection that was closed by this side. */
 export function closedConnection(server: string): ToolServerError {
   const problem = `The connection to the server ${JSON.stringify(server)} was closed.`;
   return new ToolServerError("CONNECTION_CLOSED", { problem, advice: "" });
 }
 
-/** The server ended it, and nobody knows why. */
+/** The error of a connection that the server closed without a reason. */
 export function lostConnection(server: string): ToolServerError {
   const problem = `The server ${JSON.stringify(server)} ended the connection.`;
   return new ToolServerError("CONNECTION_LOST", { problem, advice: "" });
 }
 
-/** A failure that has to rest before the server is asked again. */
+/** The error during the delay after a failure. */
 export function restingConnection(error: ToolServerError, restMs: number): ToolServerError {
   return new ToolServerError(
     error.code,
@@ -74,8 +74,8 @@ export function restingConnection(error: ToolServerError, restMs: number): ToolS
 }
 
 /**
- * Requests that change nothing on the server, so that one which may have arrived can be sent once more. A tool may do
- * anything: what it says of itself in its annotations is no promise.
+ * Requests that change nothing on the server, so that one that may have arrived can be sent again. A tool may do anything: its
+ * annotations are no guarantee.
  */
 const safeMethods: ReadonlySet<string> = new Set([
   "ping",
@@ -96,12 +96,12 @@ function isSafeMethod(method: string): boolean {
 
 type Redact = (text: string) => string;
 
-/** How many causes are told. */
+/** How many causes are kept. */
 const maxCauses = 8;
 
 /**
- * The failure with secrets taken out of its words, its details and its causes; itself where that changes nothing. A cause
- * that is an error of another kind is told by its name, code and words alone, for it may carry what came over the socket.
+ * Redacts the message, details and causes of a failure; returns the same object if nothing changes. Of a cause that is another
+ * kind of error only name, code and message are kept, because it may contain received bytes.
  */
 export function redactFailure(error: ToolServerError, redact: Redact, depth = 0): ToolServerError {
   const { subject, problem, evidence, advice } = error;
@@ -111,7 +111,7 @@ export function redactFailure(error: ToolServerError, redact: Redact, depth = 0)
   const cause = depth < maxCauses ? redactCause(error.cause, redact, depth + 1) : undefined;
   if (isSame && details === error.details && cause === error.cause) return error;
   const redacted = new ToolServerError(error.code, parts, { details, ...(cause === undefined ? {} : { cause }) });
-  // Where it came about says more than where it was redacted.
+  // The original stack is more useful than that of the redaction.
   if (error.stack !== undefined) redacted.stack = redact(error.stack);
   return redacted;
 }
@@ -127,12 +127,11 @@ function redactCause(cause: unknown, redact: Redact, depth: number): unknown {
   return Object.assign(plain, code);
 }
 
-/** How deep values are told: a server can nest them until the stack ends. */
+/** The maximum depth of values: a server can nest them until the stack overflows. */
 const deepest = 100;
 
 /**
- * A value as JSON has them, with secrets taken out of its texts and keys; itself where that changes nothing. What is nested
- * deeper than 100 levels is left out.
+ * Redacts the strings and keys of a JSON value; returns the same object if nothing changes. Values below 100 levels are omitted.
  */
 export function redactValue(value: unknown, redact: Redact, depth = 0): unknown {
   if (typeof value === "string") return redact(value);

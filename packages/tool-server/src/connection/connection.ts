@@ -24,16 +24,16 @@ import type { JsonObject } from "./rpc/json-rpc.js";
 /** The lists that can change while a connection is open. */
 export type ChangedList = "tools" | "resources" | "prompts";
 
-/** Is called with each new state of a connection, before anybody who only observes it. */
+/** Called with each new state of a connection, before it is published to observers. */
 export type StateListener = (change: StateChange<ConnectionInfo>) => void;
 
-/** How a call is made. */
+/** The options of a call. */
 export interface CallOptions {
-  /** Gives up; the server is told. The call rejects with CALL_CANCELLED. */
+  /** Cancels the call and notifies the server. The call rejects with CALL_CANCELLED. */
   readonly signal?: AbortSignal | undefined;
-  /** How long the server may be silent, in milliseconds; each progress begins it anew. Default: that of the connection. */
+  /** The maximum time without a response or progress, in milliseconds. Default: that of the connection. */
   readonly idleTimeoutMs?: number | undefined;
-  /** How long the call may take in all, in milliseconds. Default: for ever, as long as there is progress. */
+  /** The maximum total time, in milliseconds. Default: none, as long as there is progress. */
   readonly totalTimeoutMs?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -42,8 +42,7 @@ export interface CallOptions {
 export interface ForwardedRequest {
   readonly method: string;
   /**
-   * The parameters for the server as it turned out to be. In the newer era what is in their `_meta` overrides what this side says
-   * of itself there.
+   * The parameters, depending on the server's era. In the newer era, keys in their `_meta` override ours.
    */
   readonly paramsFor: (server: ServerDescription) => JsonObject;
   /** Headers of the request, in addition to those of the transport and the credential. */
@@ -51,18 +50,18 @@ export interface ForwardedRequest {
 }
 
 /**
- * A connection to one tool server, for one tenant. Opens at the first call, or at `connect`; opens again, after a while that
- * grows, where it failed. Everything rejects with a ToolServerError.
+ * A connection to one tool server, for one tenant. It opens with the first call or with `connect`, and reopens after failures with
+ * increasing delays. All methods reject with a ToolServerError.
  *
- * A call whose request never reached the server is made once more by itself; one that may have is made again only where
- * that changes nothing.
+ * A call whose request never reached the server is repeated once; one that may have arrived is repeated only if it changes nothing
+ * on the server.
  */
 export interface Connection extends AsyncDisposable {
   readonly info: ConnectionInfo;
   readonly state: ConnectivityState;
-  /** What the server said of itself; undefined while it is not connected. */
+  /** The server's description of itself; undefined while it is not connected. */
   readonly server: ServerDescription | undefined;
-  /** Connects, where it is not; also where it failed and rests. */
+  /** Connects if it is not connected, even during the delay after a failure. */
   connect(options?: Pick<CallOptions, "signal">): Promise<ServerDescription>;
   ping(options?: CallOptions): Promise<void>;
   listTools(options?: CallOptions): Promise<ListToolsResult>;
@@ -73,26 +72,26 @@ export interface Connection extends AsyncDisposable {
   listPrompts(options?: CallOptions): Promise<ListPromptsResult>;
   getPrompt(params: GetPromptRequest["params"], options?: CallOptions): Promise<GetPromptResult>;
   complete(params: CompleteRequest["params"], options?: CallOptions): Promise<CompleteResult>;
-  /** Any other request: `invoke` gets the client of the SDK and the options to pass on. */
+  /** Makes any other request: `invoke` gets the SDK's client and the options to pass on. */
   call<Result>(
     method: string,
     invoke: (client: Client, options: RequestOptions) => Promise<Result>,
     options?: CallOptions,
   ): Promise<Result>;
   /**
-   * Sends a request for a call, past the client of the SDK and its schemas. Resolves with the result as it arrived, also one that
-   * asks for input. It has no time limit. If the call is cancelled, the server is notified, and it rejects with the reason if that
+   * Sends a request for a call without the SDK's client and its schemas. Resolves with the result as received, even if it
+   * requests input. It has no time limit. If the call is cancelled, the server is notified, and it rejects with the reason if that
    * is a ToolServerError, else with CALL_CANCELLED.
    */
   send(call: Call, request: ForwardedRequest): Promise<JsonObject>;
-  /** Makes a request, and resolves with its result as it arrived. `totalTimeoutMs` defaults to the silence that is allowed. */
+  /** Makes a request and resolves with the result as received. `totalTimeoutMs` defaults to the connection's idle time-out. */
   request(method: string, params: JsonObject, options?: Pick<CallOptions, "totalTimeoutMs">): Promise<JsonObject>;
-  /** Replaces secrets in text about this server: the user's, and those that the server made known. */
+  /** Redacts text about this server: the user's secrets, and those that the server made known. */
   redact(text: string): string;
-  /** Calls the listener at each change of the state, until the returned function is called. */
+  /** Calls the listener for each change of the state, until the returned function is called. */
   onState(listener: StateListener): () => void;
   /** Calls the listener for each list that changed, until the returned function is called. */
   onListChanged(listener: (list: ChangedList) => void): () => void;
-  /** Ends it and all calls in flight, which reject with CONNECTION_CLOSED. `await using` does the same. */
+  /** Closes it. Calls in flight reject with CONNECTION_CLOSED. `await using` does the same. */
   close(): Promise<void>;
 }

@@ -22,7 +22,7 @@ import type { ToolTransport } from "./transports/transport.js";
 /** What a connection is made of. */
 export interface ConnectionOptions {
   readonly info: ConnectionInfo;
-  /** Awaited before each transport: rejects where the server may not be started or connected to any more. */
+  /** Awaited before each transport is opened: rejects if the server may no longer be started or connected to. */
   readonly beforeOpen?: (() => Promise<void>) | undefined;
   /** A new transport to the server, not yet started. */
   readonly openTransport: () => { readonly transport: ToolTransport; readonly info: TransportInfo };
@@ -30,23 +30,23 @@ export interface ConnectionOptions {
   readonly report: Reporter;
   readonly redact: (text: string) => string;
   readonly clock: Clock;
-  /** Whether it connects at once, and again by itself where it failed. Else it does so when it is used. Default false. */
+  /** Whether it connects at once and reconnects automatically; otherwise it does so when it is used. Default false. */
   readonly isEager?: boolean | undefined;
-  /** How long a server may be silent during a call, in milliseconds. Default 60,000. */
+  /** The maximum time without a response or progress during a call, in milliseconds. Default 60,000. */
   readonly idleTimeoutMs?: number | undefined;
-  /** How long the handshake may take, in milliseconds. Default 30,000. */
+  /** The time limit for the handshake, in milliseconds. Default 30,000. */
   readonly connectTimeoutMs?: number | undefined;
   /** The same until the first handshake succeeded: a launcher may have to download the server. Default `connectTimeoutMs`. */
   readonly firstConnectTimeoutMs?: number | undefined;
   /**
-   * Whether a person is asked to sign in right now, for a request that waits for it. Their time does not count as silence of the
-   * server. Default: nobody ever is.
+   * Whether a user is being asked to sign in for a waiting request. That time does not count towards the idle time-out. Default:
+   * never.
    */
   readonly isPersonAsked?: (() => boolean) | undefined;
   /** The delays between attempts to connect; ten times as long after a failure that only a person can fix. Default 500 to 30,000. */
   readonly backOff?: BackOffLimits | undefined;
   readonly random?: (() => number) | undefined;
-  /** Ends what the connection was made of, after it closed. */
+  /** Disposes of the connection's parts after it closed. */
   readonly dispose?: (() => Promise<void>) | undefined;
 }
 
@@ -56,7 +56,7 @@ const [callStarted, callSucceeded, callFailed] = [
   publisherOf("connection:call-failed"),
 ];
 
-/** Makes a connection over transports that `openTransport` opens. */
+/** Creates a connection over the transports that `openTransport` opens. */
 export function createConnection(options: ConnectionOptions): Connection {
   const { info, report, redact, clock, isEager = false, settings, random = Math.random } = options;
   const { idleTimeoutMs = 60_000, connectTimeoutMs = 30_000, backOff = { firstMs: 500, maxMs: 30_000 } } = options;
@@ -103,8 +103,8 @@ export function createConnection(options: ConnectionOptions): Connection {
   const keeper = createSessionKeeper({ info, open, redact, onDefect, clock, isEager, backOff, random });
 
   /**
-   * Makes a call over the live session, or the one to come, and once more if that is safe. Whoever calls, and in whatever way, it is
-   * counted, judged and repeated here.
+   * Makes a call over the current or the next session, and repeats it once if that is safe. Every kind of call is counted,
+   * checked and repeated here.
    */
   const perform = async <Result>(
     method: string,
@@ -135,7 +135,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     }
   };
 
-  /** Why a request failed over a session, which may be over with it. */
+  /** Converts the failure of a request, which may have ended its session. */
   const judge = (session: ClientSession, cause: unknown, { method, signal, timeoutMs }: Attempt): ToolServerError => {
     const { transport } = session;
     const error =
@@ -154,7 +154,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     return error;
   };
 
-  /** A call by a typed method of the SDK's client, with limits of time. */
+  /** A call by a typed method of the SDK's client, with time limits. */
   const call = async <Result>(
     method: string,
     invoke: (client: Client, options: RequestOptions) => Promise<Result>,
@@ -182,7 +182,7 @@ export function createConnection(options: ConnectionOptions): Connection {
         wait();
         return invoke(session.client, {
           signal: own.signal,
-          // The SDK's limit does not know that the time of a person who signs in does not count.
+          // The SDK's limit would count the time in which a user signs in.
           timeout: timerMs(Number.POSITIVE_INFINITY),
           onprogress(progress) {
             wait();
@@ -224,7 +224,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       return (await keeper.ensure(signal, true)).server;
     },
     async ping(callOptions) {
-      // The newer era has no ping; to ask the server for what it is responses the same question.
+      // The newer era has no ping; server/discover serves the same purpose.
       await call(
         "ping",
         async (client, request) => {

@@ -1,31 +1,31 @@
 import { type Client, ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import type { ToolTransport } from "./transports/transport.js";
 
-/** Which era of the protocol a server was found to speak; kept from one transport to the next. */
+/** The era of a server as detected; kept from one transport to the next. */
 export interface EraMemory {
   isLegacy: boolean;
-  /** Whether the last transport ended, or was silent, at the question for the newer era: some servers do at what they do not know. */
+  /** Whether the last transport closed or did not respond to the probe for the newer era, as some servers do with unknown methods. */
   failedAtProbe: boolean;
-  /** Whether it was taken for older because it was silent, and was not: it takes long to begin. */
+  /** Whether it was taken for the older era because it did not respond, and is not: it starts slowly. */
   isSlow: boolean;
-  /** Whether another transport, opened at once, may do better than the last. */
+  /** Whether a new transport may succeed at once. */
   isWorthAnother: boolean;
 }
 
-/** A memory that knows nothing yet. */
+/** An empty memory. */
 export function createEraMemory(): EraMemory {
   return { isLegacy: false, failedAtProbe: false, isSlow: false, isWorthAnother: false };
 }
 
-/** How long a handshake and its first question may take, in milliseconds. */
+/** The time limits of a handshake and of its probe, in milliseconds. */
 export interface HandshakeTimes {
   readonly timeoutMs: number;
   readonly probeMs: number;
 }
 
 /**
- * How long the question for the newer protocol waits. Over one socket silence means the older one: some servers never response
- * what they do not know, and time must be left to ask them in the older way. Elsewhere it is a failure.
+ * The time limit of the probe for the newer era. On a shared socket no response means the older era, because some servers ignore
+ * unknown methods, and time must be left for the older handshake. Otherwise it is a failure.
  */
 export function handshakeTimes(transport: ToolTransport, era: EraMemory, timeoutMs: number): HandshakeTimes {
   if (!hasOneWire(transport)) return { timeoutMs, probeMs: timeoutMs };
@@ -35,17 +35,17 @@ export function handshakeTimes(transport: ToolTransport, era: EraMemory, timeout
   };
 }
 
-/** A process needs its time to start, also on a machine that is busy; a WebSocket is there once it is open. */
+/** A process takes time to start, especially on a busy machine; a WebSocket is ready when it opens. */
 const silenceMs: Readonly<Partial<Record<ToolTransport["kind"], number>>> = { stdio: 8000, ws: 3000 };
 
-/** Connects in the era that the server speaks: it is asked for the newer one first, unless it is known to speak the older. */
+/** Connects in the server's era: probes for the newer one first, unless the server is known to use the older. */
 export async function connectClient(
   client: Client,
   transport: ToolTransport,
   era: EraMemory,
   { timeoutMs, probeMs }: HandshakeTimes,
 ): Promise<void> {
-  // The old transport of two legs is older than the newer era.
+  // The SSE transport is older than the newer era.
   const isLegacy = era.isLegacy || era.failedAtProbe || transport.kind === "sse";
   const start = Date.now();
   era.isWorthAnother = false;
@@ -65,7 +65,7 @@ export async function connectClient(
   }
 }
 
-/** Where all requests share one socket, the server can end it; elsewhere a refused question is a response. */
+/** If all requests share one socket, the server may close it; otherwise a rejected probe is a response. */
 function hasOneWire(transport: ToolTransport): boolean {
   return transport.kind === "stdio" || transport.kind === "ws";
 }

@@ -14,47 +14,47 @@ import {
   restingConnection,
 } from "./connection-failures.js";
 
-/** Keeps the one session of a connection: opens it, notices its end, and rests after failures. */
+/** Manages the session of a connection: opens it, notices its end, and waits after failures. */
 interface SessionKeeper {
   readonly state: ConnectionState;
-  /** The live session; undefined where there is none yet. */
+  /** The current session; undefined if none is open. */
   live(): ClientSession | undefined;
   /**
-   * The live session, or the one to come. `isForced` does not wait until a failure has rested. Rejects with why there is none,
-   * and where the caller gives up; what was begun for all goes on.
+   * The current session, or the next one. `isForced` skips the delay after a failure. Rejects with the reason if none can be
+   * opened, and if the caller cancels; a connection attempt that others share continues.
    */
   ensure(signal: Cancellation | undefined, isForced: boolean): Promise<ClientSession>;
-  /** Opens one without anybody who waits for it: how that ends is in the state. */
+  /** Opens a session in the background; the result shows in the state. */
   begin(): void;
-  /** A session is over. Its lifetime decides whether the next one is opened at once or after a delay. */
+  /** A session has ended. Its lifetime decides whether the next one is opened at once or after a delay. */
   lose(session: ClientSession, failure: ToolServerError | undefined): void;
-  /** Calls the listener at each change of the state, until the returned function is called. */
+  /** Calls the listener for each change of the state, until the returned function is called. */
   onState(listener: StateListener): () => void;
-  /** Ends the session, and opens no other. */
+  /** Ends the session and opens no other. */
   close(): Promise<void>;
 }
 
 interface SessionKeeperOptions {
   readonly info: ConnectionInfo;
-  /** Opens a session. Rejects with a ToolServerError, also where the signal aborts. */
+  /** Opens a session. Rejects with a ToolServerError, also if the signal aborts. */
   readonly open: (signal: AbortSignal) => Promise<ClientSession>;
   readonly redact: (text: string) => string;
   /** Reports a listener that threw. */
   readonly onDefect: (error: unknown) => void;
   readonly clock: Clock;
-  /** Whether it opens another by itself where one failed or ended. */
+  /** Whether it reopens automatically after a failure or an end. */
   readonly isEager: boolean;
   readonly backOff: BackOffLimits;
   readonly random: () => number;
 }
 
 /**
- * How much longer the delays are after a failure that only a person can fix. The fix may be made where nobody tells this
- * process, such as a key that the server accepts again, so it is tried again; but not so often that it looks like guessing.
+ * How much longer the delays are after a failure that only a user can fix. The fix may be made without notice to this process,
+ * such as a key that the server accepts again, so retries continue, but not so often that they look like guessing.
  */
 const refusalFactor = 10;
 
-/** A pause that a call waits for, rather than failing at once. */
+/** The maximum delay that a call waits for instead of failing at once. */
 const patienceMs = 2000;
 
 export function createSessionKeeper(options: SessionKeeperOptions): SessionKeeper {
@@ -63,7 +63,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   const backOff = createBackOff(options.backOff, clock, random);
   const { firstMs, maxMs } = options.backOff;
   const refusals = createBackOff({ firstMs: firstMs * refusalFactor, maxMs: maxMs * refusalFactor }, clock, random);
-  /** Calls that wait until a failure has rested. */
+  /** Calls that wait for the end of the delay after a failure. */
   const resting = new Set<() => void>();
   const listeners = new Set<StateListener>();
 
@@ -112,13 +112,13 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
         throw failure;
       },
     );
-    // Who waits for it hears of a failure; with nobody waiting it is in the state.
+    // Waiting callers get the failure; without callers it shows in the state.
     session.catch(() => {});
     setState({ kind: "connecting", session, cancel: () => controller.abort() });
     return session;
   };
 
-  /** Waits so long, or until the state is another one. */
+  /** Waits for a time, or until the state changes. */
   const rest = async (restMs: number, signal: Cancellation | undefined): Promise<void> => {
     let wake = (): void => {};
     const cancel = clock.after(restMs, () => wake());
@@ -183,13 +183,13 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   };
 }
 
-/** Where a connection stands. */
+/** The state of a connection. */
 type ConnectionState =
-  /** Nothing is open; the next call opens it. */
+  /** No session is open; the next call opens one. */
   | { readonly kind: "idle" }
   | { readonly kind: "connecting"; readonly session: Promise<ClientSession>; readonly cancel: () => void }
   | { readonly kind: "ready"; readonly session: ClientSession }
-  /** It failed, and rests until `retryAt`. */
+  /** It failed, and is retried at `retryAt`. */
   | {
       readonly kind: "failing";
       readonly error: ToolServerError;
@@ -206,12 +206,12 @@ const words = {
   closed: "SHUTDOWN",
 } as const satisfies Record<ConnectionState["kind"], ConnectivityState>;
 
-/** The state in the words of Channelz. */
+/** The connectivity state of Channelz. */
 export function connectivityOf(state: ConnectionState): ConnectivityState {
   return words[state.kind];
 }
 
-/** Waits for `promise` until the caller gives up; what was begun for all goes on. */
+/** Waits for `promise` until the caller cancels; the shared work continues. */
 export function abortable<T>(promise: Promise<T>, signal: Cancellation | undefined, server: string): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {

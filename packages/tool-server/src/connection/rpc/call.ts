@@ -21,7 +21,7 @@ export interface CallRequest {
 
 /**
  * One request, from the moment it is parsed until its response is written. It is its own cancellation: cancelled without a reason,
- * its caller wants no response; else the reason is the response.
+ * its caller expects no response; else the reason is the response.
  */
 export class Call extends Canceller {
   readonly id: RequestId;
@@ -30,9 +30,9 @@ export class Call extends Canceller {
   readonly params: JsonObject;
   /** The era of the protocol that the caller speaks. */
   readonly era: Era;
-  /** When the server was last heard, in milliseconds. */
+  /** When the last message of the server was received, in milliseconds. */
   activeAt = 0;
-  /** Questions of the server that the caller has not answered: meanwhile the server need not say anything. */
+  /** Requests of the server that the caller has not responded to: meanwhile no progress is expected from the server. */
   openQuestions = 0;
   #route: CallRoute | undefined = undefined;
   #outcome: CallOutcome | undefined = undefined;
@@ -59,12 +59,12 @@ export class Call extends Canceller {
     return this.#outcome;
   }
 
-  /** Whether the caller cancelled it, so that it wants no response. */
+  /** Whether the caller cancelled it, so that it expects no response. */
   get isCancelledByCaller(): boolean {
     return this.aborted && this.reason === undefined;
   }
 
-  /** Ends it, once: whatever still waits for its caller is given up. */
+  /** Ends it, once: everything that still waits for its caller is cancelled. */
   settle(outcome: CallOutcome): void {
     if (this.#outcome !== undefined) return;
     this.#outcome = outcome;
@@ -79,5 +79,5 @@ export class Call extends Canceller {
   protected onSettled(_outcome: CallOutcome): void {}
 }
 
-/** Why a call that has ended is cancelled: nobody waits for anything about it. */
+/** The reason for cancelling everything about a call that has ended. */
 export const callEnded: Error = new Error("The call that this is about is over.");
