@@ -24,7 +24,7 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true }));
 afterAll(() => gateway[Symbol.asyncDispose]());
 
-test("a gateway is found while it runs, by its own user alone", async () => {
+test("a gateway is found while it runs, by its own user only", async () => {
   const env = { HOME: home };
   expect(await findGateway(env)).toBeUndefined();
   const withdraw = announceGateway(env, running);
@@ -43,7 +43,7 @@ test("the file of a gateway that has ended is ignored, and that of a newer gatew
   expect(await findGateway(env)).toEqual(running);
 });
 
-test("of two gateways the last is found, and the first again once the last has ended", async () => {
+test("finds the last of two gateways, and the first again after the last has ended", async () => {
   const env = { HOME: home };
   const first = { ...running, pid: process.ppid, profile: "first" };
   const takeFirstBack = announceGateway(env, first);
@@ -66,7 +66,7 @@ test("a file that does not describe a gateway is ignored", async () => {
   expect(readFileSync(gatewayFile(env), "utf8")).toBe('{"pid": "1"}');
 });
 
-test("a program that took the port of a gateway that is gone is not taken for it, and gets no token", async () => {
+test("a program that reuses the port of a stopped gateway gets no token", async () => {
   await using thief = await serveProvingGateway({ isThief: true });
   const env = { HOME: home };
   // Its process id is in use again, too.

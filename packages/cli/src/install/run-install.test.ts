@@ -108,7 +108,7 @@ describe("the entry", () => {
     expect(stdout).toContain("paths of this machine");
   });
 
-  test("says wirescope alone where that is on the PATH to stay, and not where npx put it there", async () => {
+  test("uses the bare command only if wirescope is on the PATH permanently", async () => {
     for (const [bin, command] of [
       [join(folder, "bin"), "wirescope"],
       [join(folder, "node_modules", ".bin"), process.execPath],
@@ -119,7 +119,7 @@ describe("the entry", () => {
     }
   });
 
-  test("hands on what the gateway needs, with absolute paths", async () => {
+  test("passes on the options of the gateway, with absolute paths", async () => {
     const env = write(join(folder, "a.env"), "");
     await install(["cursor", "--yes", "--env-file", env, "--profile", "work", "--vault", "file", "--name", "mine"]);
     expect(JSON.parse(read(cursor)).mcpServers.mine.args.slice(1)).toEqual([
@@ -127,7 +127,7 @@ describe("the entry", () => {
     ]);
   });
 
-  test("leaves what a person added to it, whichever way it is reached", async () => {
+  test("keeps fields that a person added to the entry", async () => {
     write(cursor, '{"mcpServers": {"wirescope": {"url": "http://old", "env": {"A": "b"}, "disabled": true}}}');
     await install(["cursor", "--yes"]);
     const { wirescope } = JSON.parse(read(cursor)).mcpServers;
@@ -139,7 +139,7 @@ describe("the file", () => {
   const text =
     '\ufeff{\r\n\t// mine\r\n\t"mcpServers": {\r\n\t\t"a": {"env": {"K": "s3cret-value"}}, // keep\r\n\t},\r\n}';
 
-  test("stays byte for byte besides the entry, and is the same once that is out again", async () => {
+  test("is unchanged except for the entry, and identical after its removal", async () => {
     write(cursor, text);
     expect((await install(["cursor", "--yes"])).code).toBe(0);
     expect(read(cursor).startsWith(text.slice(0, text.indexOf("\t},\r\n}")))).toBe(true);
@@ -184,7 +184,7 @@ describe("the file", () => {
     },
   );
 
-  test("keeps its mode, and stays a symbolic link, also to what is not there yet", async () => {
+  test("keeps its mode, and stays a symbolic link even if the target does not exist yet", async () => {
     const real = write(join(folder, "dotfiles", "mcp.json"), "{}\n");
     chmodSync(real, 0o664);
     mkdirSync(dirname(cursor));
@@ -215,14 +215,14 @@ describe("the file", () => {
     expect(readFileSync(cursor).equals(before)).toBe(true);
   });
 
-  test("loses nothing where several are at it at once", async () => {
+  test("loses no entry if several processes write at once", async () => {
     const names = ["a", "b", "c", "d", "e", "f"];
     const runs = await Promise.all(names.map((name) => install(["cursor", "--yes", "--name", name])));
     expect(runs.map(({ code }) => code)).toEqual(names.map(() => 0));
     expect(Object.keys(JSON.parse(read(cursor)).mcpServers).sort()).toEqual(names);
   });
 
-  test("is looked at again where it changed while the person thought", async () => {
+  test("is read again if it changed while the person decided", async () => {
     write(cursor, "{}");
     let asked = 0;
     const ask = async (): Promise<string> => {
@@ -264,7 +264,7 @@ test("nothing is written without a yes", async () => {
   expect(existsSync(cursor)).toBe(true);
 });
 
-test("a gateway is not told to read the file that starts it", async () => {
+test("rejects a configuration that would make the gateway start itself", async () => {
   const before = read(configuration);
   await expect(install(["claude-code", "--scope", "project", "--yes"])).rejects.toThrow("would start itself");
   symlinkSync(configuration, join(place.home, ".claude.json"));
@@ -272,7 +272,7 @@ test("a gateway is not told to read the file that starts it", async () => {
   expect(read(configuration)).toBe(before);
 });
 
-test("who reads the same configuration is told that its servers appear twice", async () => {
+test("warns if the client also reads the configuration of the gateway", async () => {
   expect((await install(["claude-code", "--yes"])).stdout).toContain("its servers appear twice");
 });
 
@@ -322,14 +322,14 @@ describe("with --http", () => {
     },
   );
 
-  test("a token goes into no file of the project", async () => {
+  test("never writes a token to a project file", async () => {
     announceGateway(place.env, { ...running, token });
     await expect(install(["cursor", "--http", "--scope", "project", "--yes"])).rejects.toThrow(
       "must not contain a token",
     );
   });
 
-  test("the token of a file stays, and of a new one it is said that it does not", async () => {
+  test("warns that the token changes, unless it comes from a file", async () => {
     const tokenFile = write(join(folder, "token"), `${token}\n`);
     announceGateway(place.env, { ...running, tokenFile });
     expect((await install(["cursor", "--http", "--yes"])).stdout).not.toContain("The token changes at each start");
@@ -338,7 +338,7 @@ describe("with --http", () => {
     expect((await install(["cursor", "--http", "--yes"])).stdout).toContain("The token changes at each start");
   });
 
-  test("and back again, the other way leaves nothing of it", async () => {
+  test("removes all fields of the other transport when it switches back", async () => {
     announceGateway(place.env, { ...running, token });
     await install(["cursor", "--http", "--yes"]);
     await install(["cursor", "--yes"]);
@@ -346,7 +346,7 @@ describe("with --http", () => {
   });
 });
 
-test("a list says which clients are here, and where the entry is", async () => {
+test("lists which clients are installed and where the entry is", async () => {
   await install(["cursor", "--yes"]);
   await install(["cursor", "--yes", "--scope", "project"]);
   write(join(place.home, ".gemini", "settings.json"), "{");
@@ -361,7 +361,7 @@ test("a list says which clients are here, and where the entry is", async () => {
   });
 });
 
-test("what is not known is printed to be put in by hand", async () => {
+test("prints an entry to add by hand for an unknown client", async () => {
   const { code, stdout, stderr } = await install(["cursr"]);
   expect(code).toBe(2);
   expect(stderr).toContain("Did you mean cursor? Clients: claude-code, claude-desktop, cursor");

@@ -60,7 +60,7 @@ describe("a socket", () => {
     expect(socketText({ security: tls(Uint8Array.of(1, 2, 3)) })).toContain("3 bytes that are not a certificate");
   });
 
-  test("[CZ-SOCKET-15] tells a window of 0 from one that is not known", () => {
+  test("[CZ-SOCKET-15] distinguishes a window of 0 from an unknown one", () => {
     const text = socketText({ data: { localFlowControlWindow: 0n } });
     expect(text).toMatch(/local window +0 bytes/);
     expect(text).toMatch(/remote window +unknown/);
@@ -104,7 +104,7 @@ describe("a socket", () => {
 });
 
 describe("a channel", () => {
-  test("[CZ-D-COUNT-2] is shown with the counters that a peer tells, however odd they are", () => {
+  test("[CZ-D-COUNT-2] is shown with the counters of the peer, even if they are inconsistent", () => {
     const data = { callsStarted: 411n, callsSucceeded: -1n, callsFailed: 2n ** 63n - 1n };
     const text = channelLines(create(ChannelSchema, { ref: { channelId: 1n }, data }), screen()).join("\n");
     for (const counter of ["411", "-1", "9223372036854775807"]) expect(text.replaceAll(",", "")).toContain(counter);

@@ -41,7 +41,7 @@ describe("messageToJson", () => {
     });
   });
 
-  test("what has no form in JSON does not end the output: bytes that are no payload are shown, times left out", () => {
+  test("shows invalid payloads as bytes and omits times that JSON cannot express", () => {
     const socket = create(SocketSchema, {
       ref: { socketId: 1n },
       data: {
@@ -73,7 +73,7 @@ describe("messageToJson", () => {
   });
 });
 
-test("JSON as text means the same, and cannot drive a terminal", () => {
+test("formatted JSON keeps its meaning and cannot control a terminal", () => {
   const value = { name: "\u009b2J\u202e\u{e0041} 日本 \u001b" };
   const text = formatJson([value]);
   expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);

@@ -44,7 +44,7 @@ describe("renderTable", () => {
     ]);
   });
 
-  test("what has no room at all is left out, and the heading says so", () => {
+  test("omits columns that do not fit, and marks it in the heading", () => {
     expect(renderTable(columns, rows, 20)).toEqual(["   ID  TARGET  …", "    7  dns:///a-…", "12345  b:1"]);
   });
 
@@ -62,7 +62,7 @@ describe("renderTable", () => {
     expect(lines.slice(1).map((line) => displayWidth(line.slice(0, line.search(/[xy]$/))))).toEqual([12, 12]);
   });
 
-  test("text of a peer cannot drive the terminal", () => {
+  test("text of a peer cannot control the terminal", () => {
     const [, line] = renderTable(columns, [{ id: 1, target: "\u001b[2J\u0007", name: "a\nb\u202e" }]);
     expect(line).toBe(" 1  \\x1b[2J\\x07  a\\nb\\u202e");
   });

@@ -19,14 +19,14 @@ const rows = [
 ] as const;
 
 describe("terms and their meanings", () => {
-  test("stand side by side, in lines as long as they need to be", () => {
+  test("are printed side by side without a width", () => {
     expect(twoColumns(rows)).toEqual([
       "  --port <number>  port to listen on; 0 selects a free one; default: 4690",
       "  --demo           run the demonstration",
     ]);
   });
 
-  test("are broken where the width ends", () => {
+  test("are wrapped at the width", () => {
     expect(twoColumns(rows, 50)).toEqual([
       "  --port <number>  port to listen on; 0 selects a",
       "                   free one; default: 4690",
@@ -34,7 +34,7 @@ describe("terms and their meanings", () => {
     ]);
   });
 
-  test("stand below each other where there is little room", () => {
+  test("are printed below each other if there is little room", () => {
     expect(twoColumns(rows, 30)).toEqual([
       "  --port <number>",
       "      port to listen on; 0",

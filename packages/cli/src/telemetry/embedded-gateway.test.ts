@@ -20,7 +20,7 @@ function setGlobal(): InMemorySpanExporter {
 }
 
 describe("a gateway within an application", () => {
-  test("gives its spans to what the application set up before", async () => {
+  test("sends its spans to the provider that the application registered", async () => {
     const exporter = setGlobal();
     const { ask } = await startFollowed({ tracerProvider: undefined, meterProvider: undefined });
     await ask("tools/call", forecast);
@@ -31,7 +31,7 @@ describe("a gateway within an application", () => {
     ]);
   });
 
-  test("gives nothing where it is told to, and nothing is set up", async () => {
+  test("creates no spans if telemetry is off or no provider is registered", async () => {
     const exporter = setGlobal();
     const silent = await startFollowed({ tracerProvider: false, meterProvider: false });
     await silent.ask("tools/call", forecast);
@@ -43,7 +43,7 @@ describe("a gateway within an application", () => {
     expect(unset.asked.at(-1)?.body.params._meta).not.toHaveProperty("traceparent");
   });
 
-  test("answers all the same where what takes its spans throws", async () => {
+  test("responds even if the span processor throws", async () => {
     for (const moment of ["onStart", "onEnd"] as const) {
       let thrown = 0;
       const fail = (): never => {
@@ -58,7 +58,7 @@ describe("a gateway within an application", () => {
     }
   });
 
-  test("stands below what is active where a request comes", async () => {
+  test("uses the active span of the request as parent", async () => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
     const exporter = setGlobal();
     const tracer = trace.getTracer("application");

@@ -10,8 +10,8 @@ const forecast = { name: "weather__forecast", arguments: { city: canary } };
 
 const facts = ({ name, kind, attributes, status }: ReadableSpan): object => ({ name, kind, attributes, ...status });
 
-describe("a call through a gateway that is followed", () => {
-  test("is a span of a server below the client's, and one of a client below that, which the server is told of", async () => {
+describe("a call through a gateway with telemetry", () => {
+  test("creates a server span below the client's span and a client span below that, and propagates it to the server", async () => {
     const { ask, spans, asked } = await startFollowed();
     const { result } = await ask("tools/call", { ...forecast, _meta: { traceparent, tracestate: "a=1" } });
     expect(result.content[0].text).toBe("sunny");
@@ -59,7 +59,7 @@ describe("a call through a gateway that is followed", () => {
     expect(last?.headers).toMatchObject({ traceparent: told, tracestate: "a=1" });
   });
 
-  test("stands below what its headers name, or is linked to that where its _meta names another", async () => {
+  test("has the parent that its headers name, or a link to it if its _meta names another parent", async () => {
     const { ask, spans } = await startFollowed();
     const heard = `00-${"1".repeat(32)}-${"2".repeat(16)}-01`;
     await ask("tools/call", forecast, { traceparent: heard });
@@ -71,7 +71,7 @@ describe("a call through a gateway that is followed", () => {
     expect(second?.links.map(({ context }) => context.spanId)).toEqual(["2".repeat(16)]);
   });
 
-  test("begins a trace where the client names none, and follows what the client decided on sampling", async () => {
+  test("starts a trace if the client names none, and follows the sampling decision of the client", async () => {
     const { ask, spans, asked } = await startFollowed();
     await ask("tools/call", forecast);
     expect(spans().at(-1)?.parentSpanContext).toBeUndefined();
@@ -81,7 +81,7 @@ describe("a call through a gateway that is followed", () => {
     expect(asked.at(-1)?.body.params._meta.traceparent).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-00$`));
   });
 
-  test("says of failures what kind they are", async () => {
+  test("records the type of an error", async () => {
     const { ask, spans } = await startFollowed();
     const errorOf = (): unknown[] => {
       const { attributes, status } = spans().at(-1) as ReadableSpan;
@@ -96,7 +96,7 @@ describe("a call through a gateway that is followed", () => {
     expect(errorOf()).toEqual([SpanStatusCode.ERROR, "-32602", "-32602"]);
   });
 
-  test("that is called off is told as such", async () => {
+  test("that is cancelled is recorded as cancelled", async () => {
     const { gateway, spans, ask } = await startFollowed();
     void ask("tools/call", { name: "weather__slow", arguments: { city: canary } }).catch(() => {});
     await vi.waitFor(() => expect(gateway.servers()[0]?.callsInFlight).toBe(1), patience);
@@ -104,7 +104,7 @@ describe("a call through a gateway that is followed", () => {
     expect(spans().map(({ attributes }) => attributes["error.type"])).toEqual(["CALL_CANCELLED", "-32000"]);
   });
 
-  test("has one name for all that clients make up", async () => {
+  test("uses one span name for all unknown methods of clients", async () => {
     const { ask, spans, metric } = await startFollowed();
     await ask("tools/call", { name: `weather__${canary}`, arguments: {} });
     await ask("tools/call", { name: `${canary}-too`, arguments: {} });
@@ -115,7 +115,7 @@ describe("a call through a gateway that is followed", () => {
     expect([...(await metric("mcp.server.operation.duration")).values()]).toMatchObject([{ count: 2 }]);
   });
 
-  test("has nothing of arguments, results and uris in its spans and metrics", async () => {
+  test("records no arguments, results or URIs in spans and metrics", async () => {
     const { ask, spans, metric, gateway } = await startFollowed();
     await ask("tools/call", forecast);
     await ask("tools/call", { name: "weather__fail", arguments: { city: canary } });
@@ -137,7 +137,7 @@ describe("a call through a gateway that is followed", () => {
   });
 });
 
-test("each time that a server is connected to is a span of its own, with how that ended", async () => {
+test("each connection attempt to a server is a span with its outcome", async () => {
   const { connects } = await startFollowed();
   const ends = (server: string): unknown[] =>
     connects()
@@ -149,8 +149,8 @@ test("each time that a server is connected to is a span of its own, with how tha
   }, patience);
 });
 
-describe("the metrics of a gateway that is followed", () => {
-  test("are the numbers that Prometheus reads", async () => {
+describe("the metrics of a gateway with telemetry", () => {
+  test("equal the numbers that Prometheus reads", async () => {
     const { ask, metric, gateway } = await startFollowed();
     await ask("tools/call", forecast);
     await ask("tools/call", forecast);
@@ -172,7 +172,7 @@ describe("the metrics of a gateway that is followed", () => {
     }
   });
 
-  test("are told until the gateway has closed, and not asked for after it", async () => {
+  test("are reported until the gateway has closed, and not collected after that", async () => {
     const uptime = async (): Promise<unknown> => (await followed.metric("process.uptime")).get("{}");
     let told: unknown;
     const flush = async (): Promise<void> => {

@@ -53,7 +53,7 @@ async function startGuarded(telemetry: GatewayTelemetry = {}): Promise<Guarded> 
 
 const work = { name: "guarded__work", arguments: {} };
 
-test("the run of a helper is a span of its own, or below the call whose refusal it is run for", async () => {
+test("a helper run is a span, below the call if a refused call caused it", async () => {
   const { ask, spans, refuse } = await startGuarded();
   const runs = () => spans().filter(({ name }) => name === "wirescope.helper");
   expect(runs().map(({ attributes, parentSpanContext }) => [attributes["wirescope.cause"], parentSpanContext])).toEqual(
@@ -79,7 +79,7 @@ test("the run of a helper is a span of its own, or below the call whose refusal 
   expect(JSON.stringify(told)).not.toContain("canary");
 });
 
-test("a helper is run all the same where what takes its span throws", async () => {
+test("a helper runs even if the span processor throws", async () => {
   for (const moment of ["onStart", "onEnd"] as const) {
     const fail = (): never => {
       throw new Error("This is the application's.");

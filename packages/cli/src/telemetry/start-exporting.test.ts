@@ -26,12 +26,12 @@ test.each([
   expect(said).toMatch(/\.$/);
 });
 
-test("what a collector says, and the secrets of its url, are not told", () => {
+test("does not log the response of a collector or the secrets of its URL", () => {
   const said = tellWith(Object.assign(new Error("echo of s3cret"), { code: 500, data: "s3cret" }));
   expect(said).not.toMatch(/s3cret|passw0rd/);
 });
 
-test("an exporter that is watched answers as before", () => {
+test("an exporter that is watched returns the same results", () => {
   const failures: unknown[] = [];
   const results = [{ code: ExportResultCode.SUCCESS }, { code: ExportResultCode.FAILED, error: new Error("no") }];
   const exporter = {

@@ -4,7 +4,7 @@ import { readTelemetrySettings } from "./telemetry-settings.js";
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
 
 describe("the variables of OpenTelemetry", () => {
-  test("ask for nothing where they are not set, or set to nothing", () => {
+  test("enable nothing if they are unset or empty", () => {
     for (const env of [{}, { OTEL_EXPORTER_OTLP_ENDPOINT: " ", OTEL_SERVICE_NAME: "mine" }]) {
       const { tracesUrl, metricsUrl, problems, propagators } = readTelemetrySettings(env);
       expect([tracesUrl, metricsUrl, problems]).toEqual([undefined, undefined, []]);
@@ -31,7 +31,7 @@ describe("the variables of OpenTelemetry", () => {
     expect([tracesUrl, metricsUrl, problems]).toEqual([traces, metrics, []]);
   });
 
-  test("that ask for gRPC are told that it is not supported, and what is", () => {
+  test("that select gRPC produce a message that names the supported protocol", () => {
     const { tracesUrl, metricsUrl, problems } = readTelemetrySettings({
       ...endpoint,
       OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "grpc",
@@ -61,14 +61,14 @@ describe("the variables of OpenTelemetry", () => {
     for (const problem of problems) expect(problem).toMatch(/\.$/);
   });
 
-  test("say what is passed on, baggage only by its name", () => {
+  test("select the propagators, and baggage only if it is named", () => {
     const of = (OTEL_PROPAGATORS: string): unknown => readTelemetrySettings({ OTEL_PROPAGATORS }).propagators;
     expect(of("tracecontext,baggage")).toEqual(["tracecontext", "baggage"]);
     expect(of("none")).toEqual([]);
     expect(of("b3")).toEqual([]);
   });
 
-  test("hold secrets in the headers, and no message has one", () => {
+  test("may contain secrets in headers, which no message repeats", () => {
     const { secrets, problems } = readTelemetrySettings({
       OTEL_EXPORTER_OTLP_HEADERS: "x-key=s3cret-key,authorization=Basic%20abc",
       OTEL_EXPORTER_OTLP_TRACES_HEADERS: "x-other=0ther",
@@ -78,12 +78,12 @@ describe("the variables of OpenTelemetry", () => {
     expect(problems.join()).not.toMatch(/passw0rd|s3cret/);
   });
 
-  test("hold a secret in the url of the collector", () => {
+  test("may contain a secret in the URL of the collector", () => {
     const { secrets } = readTelemetrySettings({ OTEL_EXPORTER_OTLP_ENDPOINT: "https://user:p%40ssword@collector" });
     expect(secrets).toContain("p@ssword");
   });
 
-  test("say how long an export may take, and how often metrics are", () => {
+  test("set the export timeout and the metric interval", () => {
     const given = { OTEL_EXPORTER_OTLP_TIMEOUT: "500", OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: "700" };
     expect(readTelemetrySettings({ ...given, OTEL_METRIC_EXPORT_INTERVAL: "1000" })).toMatchObject({
       traceTimeoutMs: 500,

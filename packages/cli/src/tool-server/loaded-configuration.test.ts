@@ -12,7 +12,7 @@ test("entries that cannot be understood are not forgotten, and each is told of o
   expect(lostEntries(configuration).map(({ server }) => server)).toEqual(["text", "empty"]);
 });
 
-test("a line of an environment file that is passed over is told, with its place and without what stands there", () => {
+test("reports an ignored line of an environment file with its position and without its content", () => {
   const { findings } = parseEnvFile("GOOD=1\nexport hunter2 secret\n", "/etc/my.env");
   let stderr = "";
   reportEnvFindings(findings, { stderr: { write: (text) => (stderr += text) } });

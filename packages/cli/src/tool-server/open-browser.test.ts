@@ -71,7 +71,7 @@ describe("what a browser is started with (CVE-2025-6514, CVE-2026-51997)", () =>
     expect(existsSync(seen)).toBe(false);
   });
 
-  test("is nothing where there is no program for it", async () => {
+  test("is not opened if no program can open it", async () => {
     expect(await openBrowser("https://as.example/", { env: { BROWSER: join(folder, "none") } }, "linux")).toBe(false);
     expect(await openBrowser("https://as.example/", { env: {} }, "plan9")).toBe(false);
   });

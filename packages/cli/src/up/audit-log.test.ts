@@ -57,7 +57,7 @@ const linesOf = (path: string): unknown[] =>
     .split("\n")
     .map((it) => JSON.parse(it));
 
-test("each call is a line behind what is there, for the owner alone, and nothing else is", async () => {
+test("appends one line per call to a file that only its owner can read", async () => {
   const audit = open("--audit-file", file);
   audit.listener(call("send"));
   audit.listener({ kind: "defect", reason: "no call" });
@@ -73,7 +73,7 @@ test("each call is a line behind what is there, for the owner alone, and nothing
   ]);
 });
 
-test("arguments are in the audit where they are told, and never in the log", async () => {
+test("writes arguments to the audit file if they are in the event, and never to the log", async () => {
   const audit = open("--audit-file", file, "--audit-arguments");
   const event = call("send", { arguments: { text: "hello" } });
   audit.listener(event);
@@ -85,7 +85,7 @@ test("arguments are in the audit where they are told, and never in the log", asy
   expect(stderr).not.toMatch(/hello|arguments/);
 });
 
-test("a file that is moved away is followed by another, and nothing is lost", async () => {
+test("starts a new file if the old one is moved away, and loses no line", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const audit = open("--audit-file", file);
   audit.listener(call("first"));
@@ -97,7 +97,7 @@ test("a file that is moved away is followed by another, and nothing is lost", as
   expect(linesOf(file)).toMatchObject([{ name: "second" }]);
 });
 
-test("what cannot be opened again is told once, and written on where it was", async () => {
+test("reports once that the file cannot be reopened, and keeps writing to the old one", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const audit = open("--audit-file", file);
   renameSync(file, `${file}.1`);
@@ -111,7 +111,7 @@ test("what cannot be opened again is told once, and written on where it was", as
   expect(linesOf(`${file}.1`)).toMatchObject([{ name: "a" }, { name: "b" }]);
 });
 
-test("without a file there is no audit, and one that cannot be written is a mistake", () => {
+test("has no audit without a file, and rejects a file that cannot be written", () => {
   expect(openAuditLog(parseOptions(upOptions, []).values, io)).toBeUndefined();
   expect(() => open("--audit-arguments")).toThrow("requires --audit-file");
   writeFileSync(file, "");

@@ -35,7 +35,7 @@ function readerOfFiles(files: readonly string[], ...args: string[]): Configurati
   });
 }
 
-test("what no server shows is left to do: entries that cannot be understood, and files that name no server", async () => {
+test("invalid entries and files without servers are in the to-do list", async () => {
   const reader = readerOf([
     { mcpServers: { good: { command: "node" }, text: "node server.js" } },
     { mcpServers: {} },
@@ -65,7 +65,7 @@ test("[TS-SUB-2] the root of each plugin is the folder of its configuration", as
   expect(plugins.map(({ pluginRoot }) => pluginRoot)).toEqual(roots);
 });
 
-test("a line of an environment file that is passed over is left to do", async () => {
+test("an ignored line of an environment file is in the to-do list", async () => {
   const file = join(folder, "secrets.env");
   writeFileSync(file, "GOOD=1\nA LINE\n");
   const reader = readerOf([{ mcpServers: { good: { command: "node" } } }], "--env-file", file);
@@ -82,7 +82,7 @@ test("a line of an environment file that is passed over is left to do", async ()
   ]);
 });
 
-test("a person learns how a variable reaches the gateway that runs", async () => {
+test("the advice says how to set a variable for a running gateway", async () => {
   const entries = { mcpServers: { good: { command: "node" } } };
   const file = join(folder, "secrets.env");
   writeFileSync(file, "");

@@ -109,7 +109,7 @@ function hear(hasLog: boolean): { logged: GatewayEvent[]; written: string } {
   return heard;
 }
 
-test("the log tells of certificates that count, of those that cannot, and of those that run out", () => {
+test("logs certificates that are in use, that cannot be used and that expire", () => {
   expect(hear(true)).toEqual({
     logged: [
       { kind: "certificates", files: ["/cert", "/key"], reason: "It counts." },
@@ -120,14 +120,14 @@ test("the log tells of certificates that count, of those that cannot, and of tho
   });
 });
 
-test("without a log, what cannot be used or runs out is told all the same", () => {
+test("reports unusable and expiring certificates on standard error if there is no log", () => {
   const { logged, written } = hear(false);
   expect(logged).toEqual([]);
   expect(written).toMatch(/^wirescope: It is .*empty\.\nwirescope: It runs out\.\n$/);
   expect(written).not.toContain("\u001b");
 });
 
-test("without TLS there is nothing to hear", () => {
+test("watches no certificates without TLS", () => {
   const listen = { port: 1 };
   expect(logCertificateChanges(listen, {} as Io, undefined)).toBe(listen);
 });

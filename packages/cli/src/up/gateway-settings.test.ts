@@ -33,7 +33,7 @@ test("tools and limits are read, with comments", () => {
   expect(read("{}")).toEqual({ tools: {}, limits: {} });
 });
 
-test("no file is no settings, unless one was named", () => {
+test("a missing settings file means defaults, unless an option names it", () => {
   expect(readGatewaySettings(file, false)).toEqual({ tools: {}, limits: {} });
   expect(readGatewaySettings("/dev/null/.config/wirescope/gateway.json", false)).toEqual({ tools: {}, limits: {} });
   expect(() => readGatewaySettings(file, true)).toThrow("cannot be read (ENOENT)");

@@ -54,7 +54,7 @@ function check(...args: string[]): () => void {
   return () => assertNoListenOptions(parseOptions(upOptions, ["--stdio", ...args]).values);
 }
 
-test("over pipes nothing is said of listening", () => {
+test("--stdio accepts no option for listening", () => {
   expect(check("--config", "a.json", "--trust", "--log", "off")).not.toThrow();
 });
 
@@ -90,12 +90,12 @@ async function takenPort(): Promise<{ readonly error: unknown; readonly port: nu
   return { error, port };
 }
 
-test("where the port is taken, another is offered", async () => {
+test("suggests another port if the port is in use", async () => {
   const { error } = await takenPort();
   expect(await listenHint(error, io())).toBe("Use another port with --port <number>, or a free one with --port 0.");
 });
 
-test("where it is one's own gateway that has the port, that is said, and how to look at it", async () => {
+test("says that the user's own gateway uses the port, and how to inspect it", async () => {
   await using gateway = await serveProvingGateway();
   const port = Number(gateway.running.channelz.split(":").at(-1));
   const error = await listenChannelz(createRegistry(), { port }).catch((reason: unknown) => reason);
@@ -105,7 +105,7 @@ test("where it is one's own gateway that has the port, that is said, and how to 
   );
 });
 
-test("another port is not offered where something else is wrong", async () => {
+test("does not suggest another port for other errors", async () => {
   const error = await listenChannelz(createRegistry(), { host: "nowhere.invalid", port: 0 }).catch(
     (reason: unknown) => reason,
   );

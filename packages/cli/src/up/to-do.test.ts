@@ -31,7 +31,7 @@ function toDo(code: ToolServerErrorCode, what: string | ErrorParts, commands = f
   return toDoOf([status("api", error)], commands, (server) => `http://gateway/${server}`)[0];
 }
 
-test("what is to be done follows from why a server does not work", () => {
+test("the to-do entry of a server depends on its error code", () => {
   const servers = [
     status("fine"),
     status("new one", new ToolServerError("NOT_TRUSTED", { problem: "It is not approved.", advice: "" })),
@@ -67,7 +67,7 @@ test("what is to be done follows from why a server does not work", () => {
 });
 
 describe("a problem", () => {
-  test("is why it fails and what to do, without the subject and the evidence", () => {
+  test("contains the problem and the advice, without the subject and the evidence", () => {
     const missing = {
       subject: 'The server "api" cannot be used.',
       problem: "nope was not found.",
@@ -82,7 +82,7 @@ describe("a problem", () => {
     expect(toDo("SERVER_FAILED", problem)?.problem).toBe(problem);
   });
 
-  test("is shown without advice that makes it long, and cut if it is long by itself", () => {
+  test("omits advice that would make it too long, and is cut if the problem itself is too long", () => {
     const sentence = `${"words ".repeat(25)}end.`;
     expect(toDo("SERVER_FAILED", { problem: sentence, advice: sentence })?.problem).toBe(sentence);
     const cut = toDo("SERVER_FAILED", sentence.repeat(3))?.problem ?? "";
@@ -92,7 +92,7 @@ describe("a problem", () => {
 });
 
 describe("a command", () => {
-  test("names the configuration, where the gateway was told which", () => {
+  test("names the configuration if the gateway was started with one", () => {
     const named = createServerCommands({
       program: "wirescope",
       areNamed: true,
@@ -104,7 +104,7 @@ describe("a command", () => {
     expect(toDo("NOT_TRUSTED", "New.", named)?.command).toBe("wirescope trust api --config '/srv/my servers.json'");
   });
 
-  test("means the gateway, where its servers are those of the demonstration", () => {
+  test("uses --endpoint for the servers of the demonstration", () => {
     const demo = createServerCommands({
       program: "npx wirescope",
       areNamed: false,

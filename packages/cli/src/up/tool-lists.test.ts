@@ -4,7 +4,7 @@ import { UsageError } from "../usage-error.js";
 import { createServerCommands } from "./to-do.js";
 import { toolListsOf, toolListsToDo } from "./tool-lists.js";
 
-test("what the options say of a server takes the place of what the file says of it", () => {
+test("options for a server replace its settings in the file", () => {
   const file = { github: { allow: ["a"], deny: ["b"] }, mail: { deny: ["send"] } };
   expect(toolListsOf(file, { allow: [], deny: [] })).toEqual(file);
   expect(toolListsOf(file, { allow: ["github:search_*", "github:read"], deny: ["files:x:y"] })).toEqual({
@@ -14,12 +14,12 @@ test("what the options say of a server takes the place of what the file says of 
   });
 });
 
-test.each(["github", ":tool", "github:"])("%j is no tool of a server", (text) => {
+test.each(["github", ":tool", "github:"])("%j is rejected as a tool filter", (text) => {
   expect(() => toolListsOf({}, { allow: [], deny: [text] })).toThrow(UsageError);
   expect(() => toolListsOf({}, { allow: [text], deny: [] })).toThrow("--allow must be server:tool");
 });
 
-test("what does nothing stands in the list of what to do", () => {
+test("filters without effect are in the to-do list", () => {
   const servers = [
     { name: "github", idlePatterns: ["serach_*"] },
     { name: "mail", idlePatterns: [] },

@@ -43,13 +43,13 @@ function noticeOf(gateway: Gateway): string {
   return upNotice(gateway, words, screen).join("\n");
 }
 
-test("where there are no servers, that is said in place of an empty table", async () => {
+test("says that there are no servers instead of printing an empty table", async () => {
   const notice = noticeOf(await start({}));
   expect(notice).toContain("No servers are configured.");
   expect(notice).not.toContain("AUTH");
 });
 
-test("a server that works without a sign-in is not told as one that lacks it", async () => {
+test("a server that works without a sign-in is not shown as one that lacks it", async () => {
   const answers: Record<string, unknown> = {
     initialize: {
       protocolVersion: "2025-11-25",
@@ -80,7 +80,7 @@ test("a server that works without a sign-in is not told as one that lacks it", a
   expect(noticeOf(gateway)).toContain("none");
 });
 
-test("a server that has not answered yet is named, so that nobody takes it for forgotten", async () => {
+test("names servers that are still connecting", async () => {
   const server = createServer(() => {});
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
@@ -94,7 +94,7 @@ test("a server that has not answered yet is named, so that nobody takes it for f
   expect(noticeOf(gateway)).toContain("Still connecting: slow.");
 });
 
-test("where it is piped, nothing of the table is cut or left out", async () => {
+test("does not cut the table if standard output is not a terminal", async () => {
   const args = ["--database", `/srv/${"a-long-path/".repeat(12)}notes.db`];
   const gateway = await start({ [`a-server-with-${"a-long-".repeat(5)}name`]: { command: "/nowhere/at-all", args } });
   await expect.poll(() => gateway.servers()[0]?.failure, { timeout: 20_000 }).toBeDefined();

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { handleSafely } from "./http-tool-server.js";
 
-test("what cannot be understood, or breaks off, ends nothing", async () => {
+test("invalid and aborted requests do not end the server", async () => {
   const server = createServer(
     handleSafely(async (request, response) => void response.end(JSON.parse(await text(request)))),
   );

@@ -52,7 +52,7 @@ async function enter(link: string): Promise<{ readonly headers: { readonly cooki
   return { headers: { cookie: response.headers.get("set-cookie")?.split(";")[0] ?? "" } };
 }
 
-test("the page shows a server that fails, what it said, and what to do, and runs nothing of it", async () => {
+test("the page shows a failing server with its error and the fix, and executes none of its text", async () => {
   const world = await startWorld("<script>alert(1)</script>");
   const browser = await enter(world.newLink());
   const look = async (): Promise<string> => (await fetch(world.page, browser)).text();
@@ -74,7 +74,7 @@ test("the page shows a server that fails, what it said, and what to do, and runs
   expect(headers.get("referrer-policy")).toBe("no-referrer");
 });
 
-test("nobody sees the page without a link, or under another name of this machine", async () => {
+test("the page requires a link and the right Host name", async () => {
   const { page, newLink } = await startWorld("");
   const link = newLink();
   const wrong = link.replace(/ticket=./, (start) => (start === "ticket=_" ? "ticket=-" : "ticket=_"));
