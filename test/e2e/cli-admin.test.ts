@@ -94,7 +94,7 @@ test("[TS-SEC-6] [TS-D-WHY-6] [TS-D-WHY-7] the gateway explains 401 and a static
   expect((await world.run(["why", "notes"])).stdout).toMatch(note("--endpoint"));
 });
 
-test("a sign-in whose browser cannot reach the gateway goes on with the pasted address, and --json is one object", async () => {
+test("a sign-in whose browser cannot reach the gateway continues with the pasted address, and --json prints one object", async () => {
   const world = await createLoginWorld({ hasForms: true });
   const up = await startUp(world, "--trust");
   const { code, stdout } = await world.run(["login", "notes", "--json"], { person: pastingPerson() });
@@ -107,7 +107,7 @@ test("a sign-in whose browser cannot reach the gateway goes on with the pasted a
   });
 });
 
-test("[TS-D-OAUTH-1] a server that names another authorization server: the person decides, whoever runs the sign-in", async () => {
+test("[TS-D-OAUTH-1] the person decides whether to accept another authorization server, locally and through the gateway", async () => {
   const quirks = await startQuirks({ quirks: ["issuer-changes"] });
   onTestFinished(() => quirks.close());
   const world = await createLoginWorld();
@@ -175,7 +175,7 @@ test("[TS-D-ADMIN-9] a gateway of another configuration is left alone, unless --
   });
 });
 
-test("[TS-D-ADMIN-9] what the gateway would do with other tokens or another trust is done without it", async () => {
+test("[TS-D-ADMIN-9] a command with another profile or trust does not use the gateway", async () => {
   const world = await createLoginWorld();
   await startUp(world, "--trust");
   for (const options of [["--profile", "other"], ["--vault", "memory"], ["--trust"]]) {
@@ -190,7 +190,7 @@ test("[TS-D-ADMIN-9] what the gateway would do with other tokens or another trus
   expect((await world.run(["auth", "--profile", "default"])).stdout).toContain("Sign-ins of the gateway at");
 });
 
-test("[TS-D-ADMIN-9] where the gateway is gone or refuses the token, that is said", async () => {
+test("[TS-D-ADMIN-9] reports that the gateway stopped or rejects the token", async () => {
   const world = await createLoginWorld();
   expect(await world.run(["auth", "--endpoint"])).toMatchObject({
     code: 2,

@@ -34,14 +34,14 @@ const bearer = {
 };
 
 describe("the exit code", () => {
-  test("[TS-D-CHECK-1] is 0 where nothing is wrong", async () => {
+  test("[TS-D-CHECK-1] is 0 if there are no problems", async () => {
     const file = configure(bearer);
     const { code, stdout, stderr } = await check([file], { env: { API_TOKEN: "abc-def-ghi" } });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(`${file}: 1 server, no problems\n`);
   });
 
-  test("[TS-D-CHECK-1] is 1 for errors, and for warnings only where the check is strict", async () => {
+  test("[TS-D-CHECK-1] is 1 for errors, and for warnings only with --strict", async () => {
     const file = configure(bearer);
     expect((await check([file])).code).toBe(1);
     const env = { API_TOKEN: "changeme" };
@@ -49,7 +49,7 @@ describe("the exit code", () => {
     expect((await check([file, "--strict"], { env })).code).toBe(1);
   });
 
-  test("[TS-D-CHECK-1] is 0 for notes, also where the check is strict", async () => {
+  test("[TS-D-CHECK-1] is 0 for notes, even with --strict", async () => {
     const file = configure({ a: { type: "http", url: "http://localhost:3000/mcp" } });
     expect((await check([file])).code).toBe(1);
     expect(await check([file, "--allow-insecure-loopback", "--strict"])).toMatchObject({
@@ -58,7 +58,7 @@ describe("the exit code", () => {
     });
   });
 
-  test("[TS-SEC-4] is 1 for variables that nothing documents where the check is strict", async () => {
+  test("[TS-SEC-4] is 1 for undocumented variables with --strict", async () => {
     const file = configure(bearer);
     const strict = [file, "--file-only", "--strict"];
     expect((await check(strict)).code).toBe(0);
@@ -69,7 +69,7 @@ describe("the exit code", () => {
     expect((await check([file, "--file-only"])).code).toBe(0);
   });
 
-  test("[TS-D-CHECK-1] is 2 where the command was used wrongly", async () => {
+  test("[TS-D-CHECK-1] is 2 for invalid usage", async () => {
     for (const argv of [[join(plugin, "none.json")], [plugin], ["a", "b"], ["--wibble"]]) {
       const { code, stdout, stderr } = await check(argv);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -80,7 +80,7 @@ describe("the exit code", () => {
   });
 });
 
-test("[TS-D-FILE-4] everything that is wrong comes at once, by place, rule and what to write instead", async () => {
+test("[TS-D-FILE-4] reports all problems at once, with position, rule and fix", async () => {
   const file = configure(`{
   "mcpServers": {
     "one": { "type": "http", "url": "http://api.example.com", "headers": { "Authorization": "\${ONE_TOKEN}" } },
@@ -104,7 +104,7 @@ test("[TS-D-FILE-4] everything that is wrong comes at once, by place, rule and w
   expect(stdout).toContain('→ Write "Bearer ${ONE_TOKEN}"');
 });
 
-test("--json tells the same to scripts", async () => {
+test("--json reports the same for scripts", async () => {
   const file = configure(bearer);
   const { code, stdout } = await check([file, "--json"]);
   expect(code).toBe(1);
@@ -150,7 +150,7 @@ test("[TS-SEC-4] the table of variables is ready for a README", async () => {
 });
 
 describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
-  test("are a table for its README, to be filled in where nothing is connected to", async () => {
+  test("are printed as a table for the README, with gaps to fill in without --live", async () => {
     const notes = { type: "http", url: "https://notes.example.com/mcp" };
     const { stdout } = await check([configure({ ...bearer.mcpServers, notes }), "--file-only"]);
     expect(stdout).toContain(
@@ -164,7 +164,7 @@ describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
     );
   });
 
-  test("[TS-SEC-6] [TS-D-WHY-7] are better asked for by OAuth: --live notes a static token to a server that offers it", async () => {
+  test("[TS-SEC-6] [TS-D-WHY-7] are better requested with OAuth: --live notes a static token for a server that supports OAuth", async () => {
     const quirks = await startQuirks({});
     onTestFinished(() => quirks.close());
     const headers = { Authorization: "Bearer ${API_TOKEN}" };
@@ -185,7 +185,7 @@ describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
     );
   });
 
-  test("are asked of the servers with --live, and noted where the README lacks one", async () => {
+  test("are requested from the servers with --live, and reported if the README lacks one", async () => {
     const quirks = await startQuirks({});
     onTestFinished(() => quirks.close());
     quirks.tool.challengedScope = "notes:read notes:write";
@@ -240,7 +240,7 @@ describe("variables", () => {
   });
 });
 
-test("[TS-SEC-2] no secret is printed, wherever it stands and however it is wrong", async () => {
+test("[TS-SEC-2] prints no secret, in any position and for any mistake", async () => {
   const secret = "s3cr3t-Value9/with+signs";
   const token = `ghp_${"t0K3n".repeat(8)}`;
   const file = configure({
@@ -266,7 +266,7 @@ test("[TS-SEC-2] no secret is printed, wherever it stands and however it is wron
   }
 });
 
-test("on a terminal the text fits and is coloured; what the file says cannot drive it", async () => {
+test("on a terminal the text is colored and fits the width, and the file cannot control the terminal", async () => {
   const file = configure({ "evil\u001b[2J": { type: "http", url: "http://api.example.com", "x\u009b2J": 1 } });
   const { stdout } = await check([file], { columns: 60, env: { TERM: "xterm" } });
   expect(stdout).toContain("\u001b[31merror\u001b[39m");

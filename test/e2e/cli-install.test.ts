@@ -26,7 +26,7 @@ function wirescope(...argv: string[]): Promise<EndedProcess> {
   return endOf(startCommand(argv, { cwd: project, env }));
 }
 
-test("what is written starts the gateway, with the tools of the servers that were approved", async () => {
+test("the written entry starts the gateway with the tools of the approved servers", async () => {
   expect(await wirescope("trust", "everything", "--yes")).toMatchObject({ code: 0 });
   expect(await wirescope("install", "cursor", "--yes")).toMatchObject({ code: 0 });
   const { command, args } = JSON.parse(readFileSync(join(folder, "home/.cursor/mcp.json"), "utf8")).mcpServers

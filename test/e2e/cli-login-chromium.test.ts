@@ -47,7 +47,7 @@ describe.skipIf(!isChromiumInstalled)("in Chromium", () => {
     expect(problems).toEqual([]);
   });
 
-  test("a script in the answer is neither shown nor run (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721)", async () => {
+  test("a script in the response is neither shown nor run (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721)", async () => {
     const quirks = await startQuirks({ quirks: ["redirect-script"] });
     onTestFinished(() => quirks.close());
     const world = await createLoginWorld();

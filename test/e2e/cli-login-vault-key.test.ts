@@ -22,7 +22,7 @@ async function expectKept(world: LoginWorld, { code, stderr }: Run): Promise<voi
   expect(world.filesWith(world.authorization.issued)).toEqual([]);
 }
 
-test("login offers a generated key before the browser opens, and what it gave outlives the process", async () => {
+test("login offers to generate a key before the browser opens, and the tokens outlive the process", async () => {
   const world = await createLoginWorld();
   const browse = browsingPerson();
   const questions: string[] = [];

@@ -22,7 +22,7 @@ test("(21) over SSH, the address that the browser ends at is pasted, and no brow
   expect((await world.run(call)).code).toBe(0);
 });
 
-test("(21) what is pasted is read with care: nothing, another page, the answer of another sign-in", async () => {
+test("(21) rejects pasted text that is empty, another page, or the response of another sign-in", async () => {
   const world = await createLoginWorld();
   const pasted = async (text: string) => world.run(["login", "notes", "--trust"], { person: async () => text });
   expect(await pasted("https://as.example/authorize?code=x")).toMatchObject({
@@ -36,7 +36,7 @@ test("(21) what is pasted is read with care: nothing, another page, the answer o
   expect((await world.run(["auth", "--trust"])).stdout).toContain("not signed in");
 });
 
-test("(21) who presses enter goes on waiting for the browser", async () => {
+test("(21) keeps waiting for the browser after Enter", async () => {
   const world = await createLoginWorld();
   const browser = createBrowser();
   const { code } = await world.run(["login", "notes", "--trust"], {
@@ -61,7 +61,7 @@ test("[TS-OAUTH-3] the browser is started with the url as its one argument, and 
   expect(variables.filter((line) => /^WIRESCOPE_/.test(line))).toEqual([]);
 });
 
-test("a browser that cannot be started is no failure: the url is told", async () => {
+test("prints the URL if the browser cannot be started", async () => {
   const world = await createLoginWorld();
   const env = { BROWSER: join(world.folder, "nothing-here") };
   const { code, stderr } = await world.run(["login", "notes", "--trust"], { env, person: browsingPerson() });
@@ -90,7 +90,7 @@ test("(21) on another device, with a code; the same registration serves a browse
   expect(world.authorization.count("/reg")).toBe(1);
 }, 30_000);
 
-test("who says no is told so, and is not signed in", async () => {
+test("a denied sign-in is reported, and nobody is signed in", async () => {
   const world = await createLoginWorld();
   const { code, stderr } = await world.run(["login", "notes", "--trust"], {
     async person(_, told) {

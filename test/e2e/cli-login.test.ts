@@ -13,7 +13,7 @@ const nobodySignedIn =
   /refused the request\. The server responded with 401: it requires a sign-in\. Sign in with: wirescope login notes\n$/;
 
 describe("a sign-in", () => {
-  test("[TS-OAUTH-3] [TS-OAUTH-4] [TS-OAUTH-9] shows what will be asked for, and then who the server is", async () => {
+  test("[TS-OAUTH-3] [TS-OAUTH-4] [TS-OAUTH-9] shows the requested scopes, and then the name of the server", async () => {
     const world = await createLoginWorld({ hasForms: true });
     const { code, stdout, stderr } = await login(world);
     expect(code).toBe(0);
@@ -68,13 +68,13 @@ describe("a sign-in", () => {
     expect(servers.notes.oauth).toMatchObject({ isSignedIn: true, account: "ada", issuer, canRefresh: true });
   });
 
-  test("as JSON is one object, and what a person reads is on standard error", async () => {
+  test("with --json prints one object, and text for people to standard error", async () => {
     const world = await createLoginWorld();
     const { stdout } = await login(world, "--json");
     expect(JSON.parse(stdout)).toMatchObject({ server: "notes", isSignedIn: true, serverInfo: { name: "notes" } });
   });
 
-  test("[TS-DIAG-1] is told by --debug step by step, without secrets", async () => {
+  test("[TS-DIAG-1] is logged step by step with --debug, without secrets", async () => {
     const world = await createLoginWorld();
     const { stderr } = await login(world, "--debug");
     for (const step of [
@@ -88,7 +88,7 @@ describe("a sign-in", () => {
     expect(stderr).not.toMatch(/code_verifier|[?&]code=/);
   });
 
-  test("at the first use in a terminal comes by itself, after the trust, and the call goes on", async () => {
+  test("starts by itself at the first use in a terminal, after the approval, and the call continues", async () => {
     const world = await createLoginWorld({ hasForms: true });
     const { code, stdout, stderr } = await world.run(["tools", "notes"], { person: browsingPerson() });
     expect(code).toBe(0);
@@ -120,7 +120,7 @@ describe("a sign-in", () => {
     expect(stderr.match(/^Sign in to (notes|diary) with/gm)).toHaveLength(2);
   });
 
-  test("[TS-D-OAUTH-2] does not come where nobody is at the terminal: the command to run is told", async () => {
+  test("[TS-D-OAUTH-2] does not start without a terminal: the error names the command to run", async () => {
     const world = await createLoginWorld();
     const { code, stderr } = await world.spawn(call);
     expect(code).toBe(1);
@@ -146,7 +146,7 @@ describe("a sign-in", () => {
   });
 });
 
-test("the page at the end says that the answer came, and nothing that a peer sent", async () => {
+test("the last page confirms the sign-in and shows nothing that a peer sent", async () => {
   const world = await createLoginWorld({ hasForms: true });
   const browser = createBrowser();
   const pages: string[] = [];

@@ -79,7 +79,7 @@ describe("a client of the user's file", () => {
     expect(world.authorization.count("/auth")).toBe(0);
   });
 
-  test("that is refused is told so, without its secret", async () => {
+  test("that is refused is reported without its secret", async () => {
     const world = await createLoginWorld({ clients: [{ ...machine, client_id: "robot", client_secret: "right" }] });
     const secret = "wrong-secret-of-the-robot";
     keep(world, {
@@ -120,7 +120,7 @@ describe("a client of the user's file", () => {
   });
 });
 
-describe("the user's file is told wrong where", () => {
+describe("the OAuth file of the user is rejected if", () => {
   test.each([
     ["it is no JSON", '{\n "notes": {"clientSecret": "se-cr-et" x}}', "oauth.json:2:39: Unexpected x."],
     ["it is no object", "[]", "must contain an object with one entry per server"],

@@ -158,7 +158,7 @@ function expectPartial({ code, stderr }: Run): void {
   expect(stderr).toMatch(/^wirescope: The output is partial\. .*more than 101 channels.*--limit \d+\.\n$/);
 }
 
-test("[CZ-D-CLIENT-7] a list without end is cut at the limit, and the command prints what it read and says why", async () => {
+test("[CZ-D-CLIENT-7] an endless list is cut at the limit, and the command prints what it read and why it stopped", async () => {
   const target = await serve(endless());
   const channels = await runCommand(["channels", "--limit", "101", "--target", target]);
   expectPartial(channels);
@@ -200,7 +200,7 @@ test.each(["channels", "tree"])("[CZ-D-CLIENT-7] Ctrl-C ends %s, which prints wh
   expect(run.stderr).toMatch(/wirescope: Interrupted\. The output is partial\.\n$/);
 });
 
-test("what was read before a peer fails is printed, with the failure", async () => {
+test("prints what was read before the peer failed, and the error", async () => {
   const source = endless();
   const target = await serve({
     ...source,

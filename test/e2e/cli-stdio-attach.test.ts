@@ -72,7 +72,7 @@ async function whose(client: Client): Promise<string> {
 
 const variable = "${NOTES_OWNER:-of nobody}";
 
-test("what install wrote uses the running gateway of its configuration, with the variables of that gateway", async () => {
+test("the installed entry uses the running gateway of its configuration, with the variables of that gateway", async () => {
   const world = await createWorld("${NOTES_OWNER}");
   await world.up();
   const client = await world.connect();

@@ -60,7 +60,7 @@ describe.skipIf(!hasTerminals)("in a terminal", () => {
     expect(world.authorization.count("/reg")).toBe(1);
   });
 
-  test("the first use asks for trust, then for a sign-in; the end of the input is no answer", async () => {
+  test("the first use asks for an approval, then for a sign-in, and the end of the input counts as no", async () => {
     const world = await createLoginWorld();
     const { code, shown } = await runInTerminal(world, ["call", "notes", "read"], async (typing, question) => {
       if (question === 1) return typing.type("y\r");

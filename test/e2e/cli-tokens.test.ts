@@ -20,7 +20,7 @@ const nobodySignedIn =
   /refused the request\. The server responded with 401: it requires a sign-in\. Sign in with: wirescope login notes\n$/;
 
 describe("tokens", () => {
-  test("[TS-OAUTH-6] [TS-ERR-5] are renewed when they have expired, and nobody is asked", async () => {
+  test("[TS-OAUTH-6] [TS-ERR-5] are refreshed when they have expired, without a prompt", async () => {
     const world = await createLoginWorld({ lifetimeS: 1 });
     await login(world);
     await allExpired(world);
@@ -44,7 +44,7 @@ describe("tokens", () => {
     expect(stderr.match(/^Sign in to notes .*, because the last sign-in expired\.$/gm)).toHaveLength(1);
   });
 
-  test("[TS-OAUTH-11] that lack a permission: it is asked for, with those of before, and named as new", async () => {
+  test("[TS-OAUTH-11] that lack a scope cause a sign-in for it and the previous scopes, with the new one marked", async () => {
     const world = await createLoginWorld();
     await login(world);
     const write = ["call", "notes", "write", "text=x", "--trust"];
@@ -60,7 +60,7 @@ describe("tokens", () => {
     expect(await world.run(call)).toMatchObject({ code: 0, stderr: "" });
   });
 
-  test("that lack a permission get it also by the command that was told", async () => {
+  test("that lack a scope get it by the advised command too", async () => {
     const world = await createLoginWorld();
     await login(world);
     const { code, stderr } = await login(world, "--scope", "notes:write");
@@ -137,7 +137,7 @@ describe("a sign-out", () => {
     expect(world.authorization.count("/reg")).toBe(1);
   });
 
-  test("says so where the authorization server cannot be reached, and wipes all the same", async () => {
+  test("reports that the authorization server is unreachable, and deletes the tokens anyway", async () => {
     const world = await createLoginWorld();
     await login(world);
     await world.authorization.close();

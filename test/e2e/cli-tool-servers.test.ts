@@ -104,7 +104,7 @@ describe("call", () => {
     expect(readFileSync(join(folder, "get-tiny-image-1.png")).subarray(1, 4).toString()).toBe("PNG");
   });
 
-  test("says which tool was meant, and what an argument should be", async () => {
+  test("suggests the tool that was meant, and names the type of an argument", async () => {
     expect(await run(["call", "everything", "ecko", "--trust"])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Unknown tool "ecko". Did you mean echo?'),
@@ -119,7 +119,7 @@ describe("call", () => {
     });
   });
 
-  test("ends with 1 where the tool reports a failure", async () => {
+  test("exits with 1 if the tool reports an error", async () => {
     const { code, stdout } = await run(["call", "everything", "get-sum", "a=1", "--trust"]);
     expect(code).toBe(1);
     expect(stdout).toContain("Invalid");
@@ -146,14 +146,14 @@ test("ping, resources and prompts show what the server has", async () => {
 describe("trust", () => {
   beforeEach(() => user.configure({ everything }));
 
-  test("[TS-D-TRUST-1] is needed before anything runs, and where nobody can be asked it is not given", async () => {
+  test("[TS-D-TRUST-1] is required before anything runs, and is not given without a prompt", async () => {
     const { code, stdout, stderr } = await run(["tools"]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain('The server "everything" is not approved yet, so nothing of it was run');
     expect(stderr).toContain(`command   ${JSON.stringify(process.execPath)}`);
   });
 
-  test("[TS-D-TRUST-1] is given once, and asked for again, with what changed, when the entry does", async () => {
+  test("[TS-D-TRUST-1] is given once, and requested again with the difference when the entry changes", async () => {
     expect((await run(["tools"], { answer: "n" })).code).toBe(1);
     expect((await run(["tools"], { answer: "y" })).code).toBe(0);
     expect((await run(["tools"])).stderr).toBe("");
@@ -164,7 +164,7 @@ describe("trust", () => {
     expect(stderr).toContain("EXTRA");
   });
 
-  test("of one server is told, given and taken back as JSON, without a question", async () => {
+  test("of one server is shown, given and revoked with --json, without a prompt", async () => {
     const told = async (...more: string[]): Promise<unknown> => {
       const { code, stdout } = await run(["trust", "everything", "--json", ...more]);
       return [code, JSON.parse(stdout).everything.state];
@@ -188,7 +188,7 @@ test("[TS-STDIO-1] [TS-STDIO-2] exported variables, and those of a named environ
   expect(JSON.parse(stdout)).toMatchObject({ DB_USER: "ada", DB_HOST: "db.example" });
 });
 
-test("[TS-FIELD-3, TS-D-TRUST-10] a url of a variable is approved for where it leads, and asks again when the variable changes", async () => {
+test("[TS-FIELD-3, TS-D-TRUST-10] a url from a variable is approved for its origin, and requires a new approval when the variable changes", async () => {
   user.configure({ api: { type: "http", url: "${API_URL}/mcp" } });
   const { origin } = new URL(running.url);
   const here = { API_URL: origin };
@@ -229,7 +229,7 @@ test("[TS-SUB-2] HOST_PLUGIN_ROOT is the folder of the configuration, unless --p
   expect(await run(call)).toMatchObject({ code: 0, stdout: "Echo: hi\n" });
 });
 
-test("[TS-DIAG-1] --debug tells what happens, without secrets", async () => {
+test("[TS-DIAG-1] --debug logs what happens, without secrets", async () => {
   user.configure({ everything: { ...everything, env: { API_TOKEN: "${API_TOKEN}" } } });
   const { stderr } = await run(["call", "everything", "echo", "message=hi", "--debug", "--trust"], {
     env: { API_TOKEN: "tok-8361-very-secret" },

@@ -44,7 +44,7 @@ async function silentPort(): Promise<number> {
 }
 
 describe("somebody in trouble", () => {
-  test("who names a server that is not there is told which are, whatever the command", async () => {
+  test("every command lists the servers if the named one does not exist", async () => {
     const user = createUserFolder();
     user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
     for (const verb of ["tools", "ping", "resources"]) {
@@ -54,7 +54,7 @@ describe("somebody in trouble", () => {
     }
   });
 
-  test("gets JSON alone with --json, also of what a server does not have", async () => {
+  test("prints only JSON with --json, even if the server has none of the requested objects", async () => {
     const user = createUserFolder();
     user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
     const [resources, prompts] = [
@@ -75,7 +75,7 @@ describe("somebody in trouble", () => {
     expect(auth.stdout).toMatch(/^No server here uses OAuth, so no tokens are stored\.\n\nSERVER/);
   });
 
-  test("is told of an entry that cannot be understood, and the others are used", async () => {
+  test("reports an invalid entry and uses the others", async () => {
     const user = createUserFolder();
     user.configure({ text: "node server.js", good: { command: process.execPath, args: [everything, "stdio"] } });
     const tools = startIn(user, "tools", "--trust");
@@ -84,7 +84,7 @@ describe("somebody in trouble", () => {
     expect(tools.stdout).toContain("echo");
   });
 
-  test("waits for a silent server as long as --timeout says, also for its first answer", async () => {
+  test("waits for a silent server for --timeout, including its first response", async () => {
     const user = createUserFolder();
     user.configure({ silent: { type: "http", url: `http://127.0.0.1:${await silentPort()}/mcp` } });
     const tools = startIn(user, "tools", "--trust", "--allow-insecure-loopback", "--timeout", "500ms");
@@ -131,7 +131,7 @@ describe("somebody in trouble", () => {
     },
   );
 
-  test("finds nothing but JSON in a log for machines, also where a configuration breaks", async () => {
+  test("the JSON log contains only JSON, even if a configuration becomes invalid", async () => {
     const user = createUserFolder();
     user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
     const up = startIn(user, "up", "--port", "0", "--trust", "--json", "--log", "json");

@@ -54,7 +54,7 @@ test("[CZ-D-LISTEN-6] a certificate that is renewed counts without a restart, an
   expect(await gateway.ended).toBe(0);
 });
 
-test("a key of another certificate is refused at the start, and another port is not what helps", async () => {
+test("a key of another certificate is rejected at the start, without the advice to use another port", async () => {
   install("server");
   copyFileSync(certificate("client-key"), join(folder, "key.pem"));
   const gateway = up();

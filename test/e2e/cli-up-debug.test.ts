@@ -73,7 +73,7 @@ test("[TS-DIAG-1] [TS-D-DEBUG-2] up --debug logs sanitized headers, the steps of
   expectNoSecret(world);
 });
 
-test("[TS-D-DEBUG-2] debug on shows how each server is and what happens from then on, and debug off ends it", async () => {
+test("[TS-D-DEBUG-2] debug on logs the state of each server and what happens from then on, until debug off", async () => {
   const world = await startWorld(3600);
   const { lines, run, up } = world;
   expect((await run(["login", "notes"], { person: browsingPerson() })).code).toBe(0);
