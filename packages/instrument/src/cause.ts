@@ -1,7 +1,7 @@
 /** The cause of a failure, in words for a trace. */
 export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // Node tells all addresses that it tried in vain in one error, which has no words of its own.
+  // Node reports all addresses that it tried in one error, which has no message of its own.
   if (error instanceof AggregateError && error.message === "") return error.errors.map(causeOf).join("; ");
   // The message of OpenSSL has addresses in memory and lines of its source; its reason is what a person needs.
   if ("reason" in error && "library" in error) return `${error.reason} (${codeOf(error)})`;

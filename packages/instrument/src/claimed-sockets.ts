@@ -5,7 +5,7 @@ const claimed = new WeakSet<Socket>();
 const listeners = new Set<(socket: Socket) => void>();
 
 /**
- * Says that somebody shows a connection by itself, for it knows what the connection is for: who observes all requests of
+ * Marks a connection that another instrument shows, because it knows its purpose: an observer of all requests of
  * `node:http` leaves those out that are made over it, as the upgrade to WebSocket and the CONNECT to a proxy are.
  */
 export function claimSocket(socket: Socket): void {

@@ -57,7 +57,7 @@ export class Connectivity {
   }
 }
 
-/** Goes to a state along the edges that gRPC's semantics have, over another state where there is no direct one. */
+/** Moves to a state along the transitions of gRPC's semantics, through another state if there is no direct one. */
 function move(handle: ChannelHandle | SubchannelHandle, to: ConnectivityState, cause: string | undefined): void {
   const from = handle.state;
   if (from === "READY" && to === "CONNECTING") handle.setState("IDLE");

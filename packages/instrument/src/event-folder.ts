@@ -1,7 +1,7 @@
 import type { TraceSeverity } from "@wirescope/channelz";
 
 const windowMs = 1000;
-/** Causes that are told apart within a window; a peer may have a new one each time. */
+/** Causes that are distinguished within a window; a peer may have a new one each time. */
 const maxCauses = 8;
 const otherCauses = "other causes";
 
@@ -11,7 +11,7 @@ interface Tracer {
 }
 
 /**
- * Tells of events of one kind, without letting a storm of them wash everything else out of a trace: the first is told at
+ * Reports events of one kind, without letting a storm of them push everything else out of a trace: the first is reported at
  * once, and those of the next second together, by their cause and with their number.
  */
 export class EventFolder {
@@ -30,8 +30,8 @@ export class EventFolder {
   add(cause: string): void {
     const more = this.#more;
     if (more !== undefined) {
-      const told = more.has(cause) || more.size < maxCauses ? cause : otherCauses;
-      more.set(told, (more.get(told) ?? 0) + 1);
+      const reported = more.has(cause) || more.size < maxCauses ? cause : otherCauses;
+      more.set(reported, (more.get(reported) ?? 0) + 1);
       return;
     }
     this.#more = new Map();

@@ -51,7 +51,7 @@ describe.each(kinds)("a server of %s", (_, create, observe) => {
     expect(registry.size).toMatchObject({ servers: 0, sockets: 0 });
   });
 
-  test("that was told to listen a moment before shows that once", async () => {
+  test("that called listen() a moment before is shown once", async () => {
     const server = create();
     server.listen(0);
     onTestFinished(() => void server.close());
@@ -61,7 +61,7 @@ describe.each(kinds)("a server of %s", (_, create, observe) => {
   });
 });
 
-test("a server that listens anew while it still has connections shows where", async () => {
+test("a server that listens again while it still has connections shows its address", async () => {
   const server = createHttpServer();
   observeHttpServer(registry, server);
   for (const round of [1, 2]) {
@@ -80,7 +80,7 @@ test("a server that listens anew while it still has connections shows where", as
   await eventually(() => expect(registry.size).toMatchObject({ servers: 0, sockets: 0 }));
 });
 
-test("what is asked of a server that does not listen is answered as ever", async () => {
+test("the methods of a server that does not listen work as without observation", async () => {
   const server = createHttp2Server();
   observeHttp2Server(registry, server);
   const error = await new Promise<Error | undefined>((resolve) => void server.close(resolve));

@@ -4,9 +4,9 @@ import { stopObserving } from "./observation.js";
 import { listenAddress } from "./sockets/addresses.js";
 import { describeListenSocket } from "./sockets/describe-socket.js";
 
-/** Who is told that a server listens no longer. Weak, so that being observed keeps nothing alive. */
+/** Callbacks for a server that stops listening. Weak, so that observation keeps nothing alive. */
 const listeners = new WeakMap<Server, () => void>();
-/** Servers that were closed, and have not been told to listen since as far as is known. */
+/** Servers that were closed and, as far as known, have not called listen() since. */
 const closed = new WeakSet<Server>();
 let isPatched = false;
 
@@ -23,7 +23,7 @@ export function observeListening(registry: Registry, server: Server, handle: Ser
   patchClose();
   let socket: SocketHandle | undefined;
   const onListening = (): void => {
-    // Told again where it was observed between the call of listen() and this event.
+    // Reported again if it was observed between the call of listen() and this event.
     if (handle.isClosed || socket !== undefined) return;
     const local = listenAddress(server);
     socket = registry.addListenSocket({ server: handle, local, subject: server, describe: describeListenSocket });
@@ -51,7 +51,7 @@ export function observeListening(registry: Registry, server: Server, handle: Ser
 }
 
 /**
- * Hears when a server stops to listen, of which Node tells nothing while there are connections. Servers of every kind come to
+ * Detects when a server stops listening, which Node does not report while there are connections. Servers of every kind come to
  * this method for that.
  */
 function patchClose(): void {

@@ -1,7 +1,7 @@
 import { Server } from "node:net";
 
 /**
- * The servers that listen at this moment, as far as Node tells: not those that were told to let the process end, by
+ * The servers that listen at this moment, as far as Node reports them: not those that let the process end, by
  * `unref()`.
  */
 export function openServers(): Server[] {

@@ -1,7 +1,7 @@
 import type { Registry } from "@wirescope/channelz";
 
 /**
- * The observation of something that a process has once, for whoever asks for it: it begins with the first who does, and ends
+ * The observation of something that a process has once, shared by all callers: it begins with the first, and ends
  * when the last has stopped. It fills one registry.
  */
 export class SharedObservation {

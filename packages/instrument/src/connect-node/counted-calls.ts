@@ -21,17 +21,17 @@ export function countCalls(current: () => CallCounter | undefined): Interceptor 
     const counter = current();
     if (counter === undefined) return next(request);
     counter.channel.callStarted();
-    const answer = next(request);
-    // The same promise goes on, so that nothing comes a turn later than it would.
-    answer.then(
+    const response = next(request);
+    // The same promise is returned, so that nothing happens a turn later than it would.
+    response.then(
       request.stream ? (response) => followStream(response, request.signal, counter) : counter.succeeded,
       counter.failed,
     );
-    return answer;
+    return response;
   };
 }
 
-/** Follows a call whose answer is a stream, to the end of that or until it is aborted, whether or not anybody reads it. */
+/** Follows a call whose response is a stream, to the end of that or until it is aborted, whether or not anybody reads it. */
 function followStream(response: UnaryResponse | StreamResponse, signal: AbortSignal, counter: CallCounter): void {
   const { message } = response as StreamResponse;
   let isOver = false;
@@ -47,7 +47,7 @@ function followStream(response: UnaryResponse | StreamResponse, signal: AbortSig
   // Connect aborts the signal when a call has succeeded too, but only after its end was read.
   if (signal.aborted) onFailure();
   else signal.addEventListener("abort", onFailure, { once: true });
-  // The answer is of this call alone, and nobody else has seen it yet.
+  // The response belongs to this call alone, and nothing else has seen it yet.
   Object.assign(response, { message: watchIterable(message, onResult, onFailure) });
 }
 

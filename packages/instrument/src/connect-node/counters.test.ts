@@ -60,9 +60,9 @@ function codeOf(call: Promise<unknown>): Promise<Code | undefined> {
   );
 }
 
-async function read(answers: AsyncIterable<{ value: string }>): Promise<string[]> {
+async function read(responses: AsyncIterable<{ value: string }>): Promise<string[]> {
   const values: string[] = [];
-  for await (const { value } of answers) values.push(value);
+  for await (const { value } of responses) values.push(value);
   return values;
 }
 
@@ -91,12 +91,12 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     await eventually(async () => {
       const { data } = (await registry.getTopChannels()).channel[0]!;
       expect([data?.callsStarted, data?.callsSucceeded]).toEqual([20n, 20n]);
-      const told = (await registry.getServers()).server[0]!.data!;
-      expect([told.callsStarted, told.callsSucceeded]).toEqual([20n, 20n]);
+      const shown = (await registry.getServers()).server[0]!.data!;
+      expect([shown.callsStarted, shown.callsSucceeded]).toEqual([20n, 20n]);
     });
   });
 
-  test("[CZ-DATA-5] [CZ-SOCKET-6] [CZ-SOCKET-8] a call that the server answers with an error, which is no message", async () => {
+  test("[CZ-DATA-5] [CZ-SOCKET-6] [CZ-SOCKET-8] counts a call that ends with an error, which is no message", async () => {
     expect(await codeOf(client.unary({ value: "fail" }))).toBe(Code.FailedPrecondition);
     await (await Probe.of(registry)).expect(oneFailed(asItShould, 1, 0));
   });
@@ -110,12 +110,12 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     });
   });
 
-  test("[CZ-SOCKET-8] a stream of answers", async () => {
+  test("[CZ-SOCKET-8] counts a stream of responses", async () => {
     expect(await read(client.serverStream({ value: "say 5" }))).toHaveLength(5);
     await (await Probe.of(registry)).expect(allWell(1, 1, 5));
   });
 
-  test("[CZ-DATA-5] a stream of answers that ends with an error", async () => {
+  test("[CZ-DATA-5] counts a stream of responses that ends with an error", async () => {
     expect(await codeOf(read(client.serverStream({ value: "fail 2" })))).toBe(Code.FailedPrecondition);
     // The client hangs up when it has read of the error, which may be before the stream has ended.
     const clientStreams = protocol !== "grpc" && httpVersion === "2" ? expect.anything() : asItShould;
@@ -127,7 +127,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     await (await Probe.of(registry)).expect(allWell(1, 3, 1));
   });
 
-  test("[CZ-SOCKET-8] questions and answers in turn, which HTTP/1.1 cannot have", async () => {
+  test("[CZ-SOCKET-8] counts requests and responses in turn, which HTTP/1.1 cannot have", async () => {
     if (httpVersion === "2") {
       expect(await read(client.bidi(questions("a", "b", "c")))).toEqual(["a", "b", "c"]);
       await (await Probe.of(registry)).expect(allWell(1, 3, 3));
@@ -136,8 +136,8 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
       expect(await call).toBe(Code.Unknown);
       const { data } = (await registry.getTopChannels()).channel[0]!;
       expect([data?.callsStarted, data?.callsSucceeded, data?.callsFailed]).toEqual([1n, 0n, 1n]);
-      const told = (await registry.getServers()).server[0]!.data!;
-      expect([told.callsStarted, told.callsSucceeded, told.callsFailed]).toEqual([1n, 0n, 1n]);
+      const shown = (await registry.getServers()).server[0]!.data!;
+      expect([shown.callsStarted, shown.callsSucceeded, shown.callsFailed]).toEqual([1n, 0n, 1n]);
     }
   });
 
@@ -152,22 +152,22 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     await probe.expect(oneFailed(cutShort, 1, 0));
   });
 
-  test("[CZ-SOCKET-7] a stream of answers that the client cancels", async () => {
+  test("[CZ-SOCKET-7] counts a stream of responses that the client cancels", async () => {
     const controller = new AbortController();
-    const answers = client.serverStream({ value: "hang 2" }, { signal: controller.signal })[Symbol.asyncIterator]();
-    await answers.next();
-    await answers.next();
+    const responses = client.serverStream({ value: "hang 2" }, { signal: controller.signal })[Symbol.asyncIterator]();
+    await responses.next();
+    await responses.next();
     const probe = await Probe.of(registry);
-    await probe.expect({ answered: [2, 2], channelCalls: [1, 0, 0], clientStreams: [1, 0, 0] });
+    await probe.expect({ received: [2, 2], channelCalls: [1, 0, 0], clientStreams: [1, 0, 0] });
     controller.abort();
-    expect(await codeOf(answers.next())).toBe(Code.Canceled);
+    expect(await codeOf(responses.next())).toBe(Code.Canceled);
     await probe.expect(oneFailed(cutShort, 1, 2));
   });
 
-  test("[CZ-SOCKET-7] a stream of answers that the client cancels without reading on", async () => {
+  test("[CZ-SOCKET-7] counts a stream of responses that the client cancels without reading it", async () => {
     const controller = new AbortController();
-    const answers = client.serverStream({ value: "hang 1" }, { signal: controller.signal })[Symbol.asyncIterator]();
-    await answers.next();
+    const responses = client.serverStream({ value: "hang 1" }, { signal: controller.signal })[Symbol.asyncIterator]();
+    await responses.next();
     const probe = await Probe.of(registry);
     controller.abort();
     await probe.expect(oneFailed(cutShort, 1, 1));
@@ -204,11 +204,11 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
   });
 
   test("[CZ-SOCKET-7] a connection that is lost", async () => {
-    const answers = client.serverStream({ value: "hang 3" })[Symbol.asyncIterator]();
-    for (let i = 0; i < 3; i += 1) await answers.next();
+    const responses = client.serverStream({ value: "hang 3" })[Symbol.asyncIterator]();
+    for (let i = 0; i < 3; i += 1) await responses.next();
     const probe = await Probe.of(registry);
     server.cut();
-    expect(await codeOf(answers.next())).not.toBeUndefined();
+    expect(await codeOf(responses.next())).not.toBeUndefined();
     await probe.expect(oneFailed(cutShort, 1, 3));
     await eventually(() => expect(registry.size).toMatchObject({ sockets: 1 }));
     // The next call makes another.
@@ -228,10 +228,10 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     const probe = await Probe.of(own);
     await probe.expect(allWell(1, 1, 1));
     const { client: ours, accepted } = await probe.objects();
-    const [told, seen] = [ours.security!.model, accepted.security!.model];
-    if (told.case !== "tls" || seen.case !== "tls") throw new TypeError("There is no TLS.");
-    expect(told.value.remoteCertificate).toEqual(seen.value.localCertificate);
-    expect(told.value.cipherSuite).toEqual(seen.value.cipherSuite);
+    const [shown, seen] = [ours.security!.model, accepted.security!.model];
+    if (shown.case !== "tls" || seen.case !== "tls") throw new TypeError("There is no TLS.");
+    expect(shown.value.remoteCertificate).toEqual(seen.value.localCertificate);
+    expect(shown.value.cipherSuite).toEqual(seen.value.cipherSuite);
   });
 
   test("[CZ-ADDR-4] over a Unix socket, with its path on both ends", async () => {

@@ -38,7 +38,7 @@ const [well, badly]: Outcomes[] = [
   [1, 0, 1],
 ];
 
-// By the wire alone: nobody tells the instrument that this is Connect.
+// By the wire alone: the instrument does not know that this is Connect.
 describe.each(["1.1", "2"] as const)("the messages of Connect over HTTP/%s", (httpVersion) => {
   let registry: Registry;
   let server: EchoServer;
@@ -66,7 +66,7 @@ describe.each(["1.1", "2"] as const)("the messages of Connect over HTTP/%s", (ht
   for (const useBinaryFormat of [true, false]) {
     const words = useBinaryFormat ? "in binary" : "in JSON";
 
-    test(`[CZ-SOCKET-8] ${words}: a question and its answer, also where both are empty`, async () => {
+    test(`[CZ-SOCKET-8] ${words}: counts a request and its response, also if both are empty`, async () => {
       await client(useBinaryFormat).unary({ value: "" });
       await (await Probe.of(registry)).expect(allWell(1, 1, 1));
     });
@@ -79,7 +79,7 @@ describe.each(["1.1", "2"] as const)("the messages of Connect over HTTP/%s", (ht
         clientStreams: well!,
         serverStreams: well!,
         asked: [1, 1],
-        answered: [0, 0],
+        received: [0, 0],
       });
     });
 
@@ -94,13 +94,13 @@ describe.each(["1.1", "2"] as const)("the messages of Connect over HTTP/%s", (ht
         channelCalls: [2, 1, 1],
         serverCalls: [2, 1, 1],
         asked: [2, 2],
-        answered: [1, 1],
+        received: [1, 1],
       });
     });
   }
 });
 
-describe("a page of HTML in place of an answer", () => {
+describe("an HTML page in place of a response", () => {
   const page = { "content-type": "text/html" };
 
   test.each(["grpc", "grpc-web", "connect"] as const)(
@@ -117,7 +117,7 @@ describe("a page of HTML in place of an answer", () => {
       const transport = create[protocol]({ baseUrl, httpVersion: "2", sessionManager: sessionsTo(baseUrl) });
       expect(await codeOf(createClient(Echo, transport).unary({ value: "hello" }))).not.toBeUndefined();
       const probe = await eventually(() => Probe.of(registry));
-      await probe.expect({ channelCalls: badly!, serverCalls: badly!, asked: [1, 1], answered: [0, 0] });
+      await probe.expect({ channelCalls: badly!, serverCalls: badly!, asked: [1, 1], received: [0, 0] });
       server.close();
     },
   );
@@ -136,7 +136,7 @@ describe("a page of HTML in place of an answer", () => {
       channelCalls: badly!,
       serverCalls: badly!,
       asked: [0, 0],
-      answered: [1, 1],
+      received: [1, 1],
     });
     server.closeAllConnections();
     server.close();

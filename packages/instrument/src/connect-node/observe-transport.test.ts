@@ -49,7 +49,7 @@ describe("over HTTP/2", () => {
     onTestFinished(() => manager.abort());
   });
 
-  test("[CZ-DATA-1] a transport is a channel from the beginning, named and aimed as it is told", async () => {
+  test("[CZ-DATA-1] a transport is a channel from the beginning, with the given name and target", async () => {
     observeTransport(registry, { baseUrl: `${server.baseUrl}/api` }, { name: "greeter" });
     const [channel] = await channels();
     expect([channel?.ref?.name, channel?.data?.target]).toEqual(["greeter", `${server.baseUrl}/api`]);
@@ -309,7 +309,7 @@ test("what the application's interceptors make of a call is what is counted", as
 });
 
 describe.each(["1.1", "2"] as const)("observation over HTTP/%s", (httpVersion) => {
-  test("stops when it is told to, and the transport goes on", async () => {
+  test("stops on request, and the transport continues to work", async () => {
     const { baseUrl } = await serveEcho({ httpVersion });
     const agent = new Agent({ keepAlive: true });
     onTestFinished(() => agent.destroy());

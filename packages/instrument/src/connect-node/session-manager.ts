@@ -28,7 +28,7 @@ export function channelOfManager(
 ): TransportChannel {
   const known = channels.get(manager);
   if (known !== undefined && known.registry === registry && !known.isStopped) return known;
-  known?.stop("observed anew");
+  known?.stop("observed again");
   const internals = manager as Internals;
   const { path } = internals.http2SessionOptions ?? {};
   const channel = new TransportChannel(registry, init, typeof path === "string" ? path : undefined);

@@ -23,7 +23,7 @@ async function whatTheApplicationSees(
       note(`interceptor caught ${ConnectError.from(error).message}`);
       throw error;
     });
-    note(`answered, stream ${response.stream}, keys ${Object.keys(response).sort()}`);
+    note(`response, stream ${response.stream}, keys ${Object.keys(response).sort()}`);
     return response;
   };
   const { baseUrl, cut } = await serveEcho({ httpVersion, ...(registry !== undefined && { registry }) });
@@ -54,22 +54,22 @@ async function whatTheApplicationSees(
       note("sent");
     }
   }
-  const told = {
+  const callOptions = {
     onHeader: (headers: Headers) => note(`headers ${[...headers.keys()].join()}`),
     onTrailer: (trailers: Headers) => note(`trailers ${[...trailers.keys()].join()}`),
   };
   const unary = async (value: string, more: object = {}): Promise<void> =>
-    note(`got ${(await client.unary({ value }, { ...told, ...more })).value}`);
-  const read = async (answers: AsyncIterable<{ value: string }>, onAnswer?: () => void): Promise<void> => {
-    for await (const { value } of answers) {
+    note(`got ${(await client.unary({ value }, { ...callOptions, ...more })).value}`);
+  const read = async (responses: AsyncIterable<{ value: string }>, onResponse?: () => void): Promise<void> => {
+    for await (const { value } of responses) {
       note(`read ${value}`);
-      onAnswer?.();
+      onResponse?.();
     }
   };
   const cases: Record<string, () => Promise<void>> = {
     unary: () => unary("hello"),
     error: () => unary("fail"),
-    missing: async () => note(`got ${(await client.missing({ value: "" }, told)).value}`),
+    missing: async () => note(`got ${(await client.missing({ value: "" }, callOptions)).value}`),
     cancel: () => {
       const controller = new AbortController();
       setTimeout(() => controller.abort(), 50);
@@ -77,19 +77,20 @@ async function whatTheApplicationSees(
     },
     deadline: () => unary("hang", { timeoutMs: 50 }),
     aborted: () => unary("hello", { signal: AbortSignal.abort(new Error("no")) }),
-    "server stream": () => read(client.serverStream({ value: "say 3" }, told)),
-    "server stream that fails": () => read(client.serverStream({ value: "fail 3" }, told)),
+    "server stream": () => read(client.serverStream({ value: "say 3" }, callOptions)),
+    "server stream that fails": () => read(client.serverStream({ value: "fail 3" }, callOptions)),
     "server stream that is cancelled": () => {
       const controller = new AbortController();
-      const answers = client.serverStream({ value: "hang 1" }, { signal: controller.signal, ...told });
-      return read(answers, () => controller.abort());
+      const responses = client.serverStream({ value: "hang 1" }, { signal: controller.signal, ...callOptions });
+      return read(responses, () => controller.abort());
     },
-    "client stream": async () => note(`got ${(await client.clientStream(questions("a", "b"), told)).value}`),
-    "client stream that fails": async () => note(`got ${(await client.clientStream(questions("fail"), told)).value}`),
-    "connection that is lost": () => read(client.serverStream({ value: "hang 1" }, told), () => cut()),
+    "client stream": async () => note(`got ${(await client.clientStream(questions("a", "b"), callOptions)).value}`),
+    "client stream that fails": async () =>
+      note(`got ${(await client.clientStream(questions("fail"), callOptions)).value}`),
+    "connection that is lost": () => read(client.serverStream({ value: "hang 1" }, callOptions), () => cut()),
     "next call": () => unary("hello"),
   };
-  if (httpVersion === "2") cases.bidi = () => read(client.bidi(questions("a", "b", "c"), told));
+  if (httpVersion === "2") cases.bidi = () => read(client.bidi(questions("a", "b", "c"), callOptions));
   for (const [name, run] of Object.entries(cases)) {
     current = name;
     await run().catch((error: unknown) => {
@@ -101,7 +102,7 @@ async function whatTheApplicationSees(
 }
 
 test.each(["1.1", "2"] as const)(
-  "an application sees the same answers, errors and order with the instrument and without, over HTTP/%s",
+  "an application sees the same responses, errors and order with the instrument and without, over HTTP/%s",
   async (httpVersion) => {
     const plain = await whatTheApplicationSees(httpVersion, undefined);
     const observed = await whatTheApplicationSees(httpVersion, createRegistry());

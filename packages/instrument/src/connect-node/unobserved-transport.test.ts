@@ -24,7 +24,7 @@ async function states(): Promise<(string | undefined)[]> {
   return (await channels()).map(stateOf);
 }
 
-test("[CZ-D-STATE-4] a target that nothing answers at shows as TRANSIENT_FAILURE for as long as that is so", async () => {
+test("[CZ-D-STATE-4] a target where nothing listens is TRANSIENT_FAILURE until something does", async () => {
   const sessionManager = new Http2SessionManager("http://127.0.0.1:1");
   const client = createClient(Echo, createGrpcTransport({ baseUrl: "http://127.0.0.1:1", sessionManager }));
   for (const _ of [1, 2, 3]) {

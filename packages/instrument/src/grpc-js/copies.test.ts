@@ -37,7 +37,7 @@ async function use(copy: typeof grpc): Promise<void> {
   onTestFinished(() => channel.close());
 }
 
-test("without being told which, every copy is observed: those loaded, and those loaded later", async () => {
+test("observes every copy without being given one: those loaded, and those loaded later", async () => {
   const registry = createRegistry();
   const observation = observeGrpcJs(registry);
   onTestFinished(() => observation.stop());
@@ -84,7 +84,7 @@ describe("a copy that is observed already", () => {
     ["all copies twice", undefined, undefined],
     ["one copy twice", grpc, grpc],
   ])(
-    "is shared by who asks for the same registry (%s): it shows once, until the last has stopped",
+    "is shared by observations of the same registry (%s): it is shown once, until the last has stopped",
     async (_, ...asked) => {
       const registry = createRegistry();
       const [first, second] = asked.map((which) => observeGrpcJs(registry, which));
@@ -105,7 +105,7 @@ describe("a copy that is observed already", () => {
   test.each([
     ["all copies", undefined],
     ["that copy", grpc],
-  ])("is refused to who asks for another registry and %s, with what to do, and goes on", async (_, which) => {
+  ])("rejects an observation for another registry and %s, with advice, and continues", async (_, which) => {
     const registry = createRegistry();
     const observation = observeGrpcJs(registry, which);
     onTestFinished(() => observation.stop());

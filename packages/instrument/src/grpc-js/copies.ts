@@ -17,7 +17,7 @@ export function loadedCopies(): string[] {
   return Object.keys(cache).filter((file) => mainFilePattern.test(file) && cache[file]?.loaded);
 }
 
-/** The main file of the copy that has these exports, or is found from this file. Throws a TypeError if there is none. */
+/** The main file of the copy that has these exports, or is found from this file. Throws a TypeError if it does not exist. */
 export function findCopy(grpc: object | string): string {
   if (typeof grpc === "string" || grpc instanceof URL) {
     try {

@@ -140,7 +140,7 @@ describe("both ends agree on", () => {
     });
   });
 
-  test("GOAWAY from a server that shuts down: what was under way is answered, and the trace has the code", async () => {
+  test("GOAWAY from a server that shuts down: calls in flight complete, and the trace has the code", async () => {
     const { client, server } = await clientAndServer();
     const chatting = client.chat();
     const done = readAll(chatting);
@@ -170,7 +170,7 @@ describe("both ends agree on", () => {
   test("in every moment, what started has succeeded, failed, or is under way", async () => {
     const { client } = await clientAndServer();
     const chats = Array.from({ length: 10 }, () => client.chat());
-    const answers = chats.map(readAll);
+    const responses = chats.map(readAll);
     for (const one of chats) one.write({ text: "x" });
     await eventually(async () => expect(messages((await readEnds(registry)).client)).toEqual([10n, 10n]));
     for (const [done, one] of chats.entries()) {
@@ -178,7 +178,7 @@ describe("both ends agree on", () => {
       expectCalls(ends, 10n, BigInt(done), 0n);
       expectStreams(ends, 10n, BigInt(done), 0n);
       one.end();
-      await answers[done];
+      await responses[done];
       await eventually(async () => {
         const now = await readEnds(registry);
         expectCalls(now, 10n, BigInt(done + 1), 0n);
@@ -200,7 +200,7 @@ describe("against a peer that writes frames by hand", () => {
     async (code, status) => {
       const raw = await rawServer();
       const client = connect(`127.0.0.1:${raw.port}`);
-      const answer = readAll(client.expand({ text: "" }));
+      const response = readAll(client.expand({ text: "" }));
       const peer = await raw.peer;
       const { streamId } = await peer.frame(({ type }) => type === frameTypes.headers);
       peer.write(frameTypes.rstStream, 0, streamId, errorCode(code));
@@ -210,7 +210,7 @@ describe("against a peer that writes frames by hand", () => {
         peer.write(frameTypes.rstStream, 0, again.streamId, errorCode(code));
       }
       const count = code === 7 ? 2n : 1n;
-      expect((await answer).code).toBe(status);
+      expect((await response).code).toBe(status);
       await eventually(async () => {
         const channel = (await registry.getTopChannels()).channel[0]!;
         const subchannel = (await readSubchannels(registry, channel))[0]!;

@@ -9,7 +9,7 @@ export interface Text {
   readonly text: string;
 }
 
-type Callback = (error: grpc.ServiceError | null, answer?: Text) => void;
+type Callback = (error: grpc.ServiceError | null, response?: Text) => void;
 
 export interface EchoClient extends grpc.Client {
   unary(request: Text, callback: Callback): grpc.ClientUnaryCall;
@@ -41,7 +41,7 @@ const failure = { code: grpc.status.FAILED_PRECONDITION, details: "as you asked"
 
 const { missing: _, ...implemented } = Echo.service;
 
-/** `fail` is answered with an error, `hang` never, a number by that many messages, all else by itself. */
+/** `fail` returns an error, `hang` nothing, a number that many messages, everything else itself. */
 const handlers: grpc.UntypedServiceImplementation = {
   unary(call: grpc.ServerUnaryCall<Text, Text>, done: grpc.sendUnaryData<Text>) {
     const { text } = call.request;
@@ -152,13 +152,13 @@ export interface Seen {
 
 export async function unary(client: EchoClient, text = "hello", options: grpc.CallOptions = {}): Promise<Seen> {
   return await new Promise((resolve) => {
-    client.unary({ text }, options, (error, answer) => resolve(seen(error, answer)));
+    client.unary({ text }, options, (error, response) => resolve(seen(error, response)));
   });
 }
 
 export async function missing(client: EchoClient): Promise<Seen> {
   return await new Promise((resolve) => {
-    client.missing({ text: "" }, (error, answer) => resolve(seen(error, answer)));
+    client.missing({ text: "" }, (error, response) => resolve(seen(error, response)));
   });
 }
 
@@ -168,7 +168,7 @@ export async function expand(client: EchoClient, text: string): Promise<Seen> {
 
 export async function collect(client: EchoClient, ...texts: string[]): Promise<Seen> {
   return await new Promise((resolve) => {
-    const call = client.collect((error, answer) => resolve(seen(error, answer)));
+    const call = client.collect((error, response) => resolve(seen(error, response)));
     for (const text of texts) call.write({ text });
     call.end();
   });
@@ -181,7 +181,7 @@ export async function chat(client: EchoClient, ...texts: string[]): Promise<Seen
   return await readAll(call);
 }
 
-/** The rest of a stream of answers. */
+/** The rest of a stream of responses. */
 export async function readAll(
   call: grpc.ClientReadableStream<Text> | grpc.ClientDuplexStream<Text, Text>,
 ): Promise<Seen> {
@@ -193,8 +193,8 @@ export async function readAll(
   });
 }
 
-function seen(error: grpc.ServiceError | null, answer?: Text): Seen {
-  if (error === null) return { texts: answer ? [answer.text] : [], code: grpc.status.OK };
+function seen(error: grpc.ServiceError | null, response?: Text): Seen {
+  if (error === null) return { texts: response ? [response.text] : [], code: grpc.status.OK };
   const { code, details, metadata } = error;
   return { texts: [], code, details, reason: metadata.get("x-reason")[0] };
 }

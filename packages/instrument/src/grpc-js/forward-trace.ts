@@ -14,7 +14,7 @@ const severities: Readonly<Record<SeverityName, TraceSeverity>> = {
 };
 
 /**
- * What the registry tells better by itself (created, closed, states with their causes, children with their refs), and each
+ * What the registry reports better by itself (created, closed, states with their causes, children with their refs), and each
  * connection of a server that comes and goes, which would wash out all else.
  */
 const notNews =

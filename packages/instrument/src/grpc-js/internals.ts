@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 // What of grpc-js's own classes is looked at. None of it is documented, so what has to be there is checked before any of it is
 // relied on.
 
-/** The number that stands for an object in grpc-js's own registry. */
+/** The id of an object in grpc-js's own registry. */
 export interface Ref {
   readonly kind: "channel" | "subchannel" | "server" | "socket";
   readonly id: number;

@@ -25,7 +25,7 @@ const allCopies = new SharedObservation("All copies of @grpc/grpc-js are");
  * or is older than 1.12.6.
  *
  * Servers and shared subchannels that are there already appear at once, channels at their next call or change of state. All
- * are counted from now on. What is observed already is shared by whoever asks for it, until the last has stopped; asked for
+ * are counted from now on. What is observed already is shared, until the last observation has stopped; asked for
  * another registry than the one it fills, that is a TypeError.
  */
 export function observeGrpcJs(registry: Registry, grpc?: object | string): GrpcJsObservation {

@@ -26,7 +26,7 @@ export class ObservedChannel implements Observed {
     else this.handle.callFailed();
   }
 
-  /** A late answer of a resolver makes grpc-js create subchannels for a channel that is closed: those are not its own. */
+  /** A late result of a resolver makes grpc-js create subchannels for a channel that is closed: those are not its own. */
   use(subchannel: ObservedSubchannel): void {
     if (this.#hasEnded) return;
     const uses = this.#uses.get(subchannel) ?? 0;

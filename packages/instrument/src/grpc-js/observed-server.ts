@@ -37,7 +37,7 @@ export class ObservedServer implements Observed {
     const onSession = (session: ServerHttp2Session): void => this.#accept(session);
     const onError = (error: Error): void => this.handle.trace(error.message, { severity: "warning" });
     const onTlsError = (error: Error): void => this.#tlsFailures.add(error.message);
-    // Before grpc-js's own listener, which may answer at once.
+    // Before grpc-js's own listener, which may respond at once.
     http2Server.prependListener("session", onSession);
     // Heard without being handled: what grpc-js does about errors stays its own affair.
     http2Server.on(errorMonitor, onError);

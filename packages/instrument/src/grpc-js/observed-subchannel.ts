@@ -23,7 +23,7 @@ export class ObservedSubchannel implements Observed {
   /** Channels that stopped using it while calls may be in flight. */
   readonly #formerParents = new Set<ChannelHandle>();
   readonly #sessions = new Map<ClientHttp2Session, Transport>();
-  /** Those that received GOAWAY: they take no new calls, but the ones in flight go on. */
+  /** Those that received GOAWAY: they take no new calls, but the ones in flight continue. */
   readonly #draining = new Set<ClientHttp2Session>();
   #nestedTarget: string | undefined;
   #nested: ChannelHandle | undefined;
@@ -36,7 +36,7 @@ export class ObservedSubchannel implements Observed {
     this.#channelTarget = subchannel.channelTarget.path;
     this.handle = registry.addSubchannel({ target: subchannel.getAddress() });
     forwardTrace(subchannel.channelzTrace, this.handle);
-    // What it connects is told by the connector alone.
+    // The connector alone reports what it connects.
     noteOn(subchannel.connector, this);
     if (subchannel.transport !== null) this.connected(subchannel.transport);
     takeOverState(this.handle, stateOf(subchannel.connectivityState));

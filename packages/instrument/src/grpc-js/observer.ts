@@ -6,7 +6,7 @@ import { ObservedChannel } from "./observed-channel.js";
 import { ObservedServer } from "./observed-server.js";
 import { ObservedSubchannel } from "./observed-subchannel.js";
 
-/** A late answer of a resolver may change the state of a channel that is closed, so the state alone does not tell. */
+/** A late result of a resolver may change the state of a closed channel, so the state alone is not enough. */
 const closedChannels = new WeakSet<InternalChannel>();
 
 /** Notes that a channel is closed, also while nobody observes: it must not be taken for a living one later. */
@@ -73,7 +73,7 @@ export class Observer {
     for (const observed of this.#observed) observed.end(reason);
   }
 
-  /** The application must not suffer from being looked at: what goes wrong here is told once, and changes nothing for it. */
+  /** Observation must not harm the application: what goes wrong here is reported once, and changes nothing for it. */
   harmless<T>(work: () => T): T | undefined {
     try {
       return work();

@@ -45,7 +45,7 @@ export function patchChannels(copy: Copy): void {
   };
 }
 
-/** Why there is no connection: what the calls that wait for one are told, but for a note that is empty. */
+/** Why there is no connection: the error of the calls that wait for one, without an empty note. */
 function causeOf({ currentPicker }: InternalChannel, state: number): string {
   if (stateOf(state) !== "TRANSIENT_FAILURE") return "";
   return (currentPicker?.status?.details ?? "").replace(/\.? Resolution note: $/, "");

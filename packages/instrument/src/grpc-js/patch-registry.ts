@@ -1,7 +1,7 @@
 import type { Copy } from "./copy.js";
 import { forwardEvent } from "./forward-trace.js";
 
-/** Watches what a copy tells its own registry: events, and objects that are over. */
+/** Observes what a copy adds to its own registry: events, and objects that ended. */
 export function patchRegistry(copy: Copy): void {
   const { channelz } = copy.internals;
   const { unregisterChannelzRef } = channelz;

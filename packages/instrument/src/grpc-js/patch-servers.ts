@@ -2,10 +2,10 @@ import { makeForLibrary } from "../http2/made-by-library.js";
 import type { Copy } from "./copy.js";
 import type { Server } from "./internals.js";
 
-/** The server that was last asked what it has to tell. */
+/** The server whose info was read last. */
 let lastAsked: Server | undefined;
 
-/** Which server answers when grpc-js's registry is asked: its entries are closures, which say no more. */
+/** Which server responds when grpc-js's registry is read: its entries are closures, which reveal no more. */
 export function serverAskedBy(ask: () => void): Server | undefined {
   lastAsked = undefined;
   ask();

@@ -15,8 +15,8 @@ function reader(address: string, channelzPackage: string): Reader {
   onTestFinished(() => client.close());
   return (method, request) =>
     new Promise((resolve, reject) => {
-      client[method]!(request, (error: grpc.ServiceError | null, answer: Record<string, never>) =>
-        error ? reject(error) : resolve(answer),
+      client[method]!(request, (error: grpc.ServiceError | null, response: Record<string, never>) =>
+        error ? reject(error) : resolve(response),
       );
     });
 }
@@ -69,7 +69,7 @@ describe.each(channelzPackages)("grpc-js's own client reads what was seen of grp
     });
   });
 
-  test("[CZ-D-ARG-1] [CZ-ERR-1] and is refused what grpc-js's own service answers wrongly", async () => {
+  test("[CZ-D-ARG-1] [CZ-ERR-1] and gets errors where grpc-js's own service returns wrong objects", async () => {
     const { ask } = await read();
     const { server } = (await ask("getServers", {})) as unknown as { server: { ref: { server_id: string } }[] };
     const serverId = server[0]!.ref.server_id;

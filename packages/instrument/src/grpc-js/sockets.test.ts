@@ -47,7 +47,7 @@ describe("addresses", () => {
     expect([client.remoteName, accepted.remoteName]).toEqual(["", ""]);
   });
 
-  test("[CZ-ADDR-2] a server on all addresses tells an IPv4 client by four bytes", async () => {
+  test("[CZ-ADDR-2] a server on all addresses shows an IPv4 client with four bytes", async () => {
     const { target } = await serve("[::]:0");
     const port = Number(target.split(":").at(-1));
     await unary(connect(`127.0.0.1:${port}`));
@@ -80,7 +80,7 @@ describe("addresses", () => {
 });
 
 describe("TLS", () => {
-  test("[CZ-SEC-1] [CZ-SEC-2] tells the cipher, and the server's certificate on both ends", async () => {
+  test("[CZ-SEC-1] [CZ-SEC-2] shows the cipher, and the server's certificate on both ends", async () => {
     const { target } = await serve("localhost:0", serverCredentials(false));
     await unary(connect(target, grpc.credentials.createSsl(ca)));
     const { client, accepted } = await readEnds(registry);
@@ -97,7 +97,7 @@ describe("TLS", () => {
     expect(client.remoteName).toBe("");
   });
 
-  test("[CZ-SEC-2] tells a client's certificate on both ends, where the server asks for one", async () => {
+  test("[CZ-SEC-2] shows a client's certificate on both ends if the server asks for one", async () => {
     const { target } = await serve("localhost:0", serverCredentials(true));
     const credentials = grpc.credentials.createSsl(ca, certificate("client-key.pem"), certificate("client.pem"));
     await unary(connect(target, credentials));
@@ -140,7 +140,7 @@ describe("TLS", () => {
 });
 
 describe("details", () => {
-  test("[CZ-SOCKET-13] [CZ-SOCKET-14] [CZ-SOCKET-15] windows are told from the side of who may send, and 0 as 0", async () => {
+  test("[CZ-SOCKET-13] [CZ-SOCKET-14] [CZ-SOCKET-15] windows are shown from the side of the sender, and 0 as 0", async () => {
     const raw = await rawServer();
     const call = connect(`127.0.0.1:${raw.port}`).chat();
     call.on("error", () => {});
@@ -161,7 +161,7 @@ describe("details", () => {
   });
 
   test.skipIf(whyNoSocketOptions() !== undefined)(
-    "[CZ-OPT-1] socket options are told on both ends, but not in a summary",
+    "[CZ-OPT-1] socket options are shown on both ends, but not in a summary",
     async () => {
       const { target } = await serve();
       await unary(connect(target));

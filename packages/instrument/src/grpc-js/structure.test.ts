@@ -179,8 +179,8 @@ describe("the graph", () => {
     const server = new grpc.Server();
     expect((await registry.getServers()).server).toMatchObject([{ listenSocket: [] }]);
     const targets = [await bind(server, "127.0.0.1:0"), await bind(server, "127.0.0.1:0")];
-    const [told] = (await registry.getServers()).server;
-    const listening = await Promise.all(told!.listenSocket.map(({ socketId }) => registry.getSocket(socketId)));
+    const [shown] = (await registry.getServers()).server;
+    const listening = await Promise.all(shown!.listenSocket.map(({ socketId }) => registry.getSocket(socketId)));
     const ports = listening.map(({ socket }) => (socket!.local!.address.value as { port: number }).port);
     expect(ports).toEqual(targets.map((target) => Number(target.split(":")[1])));
     for (const { socket } of listening) expect(socket!.remote).toBeUndefined();
@@ -195,8 +195,8 @@ describe("the graph", () => {
     const { target } = await serve();
     const { server } = await serve();
     await expect(bind(server, target)).rejects.toThrow();
-    const told = (await registry.getServers()).server[1]!;
-    expect(events(told.data!.trace)).toContainEqual(expect.stringMatching(/EADDRINUSE/));
+    const shown = (await registry.getServers()).server[1]!;
+    expect(events(shown.data!.trace)).toContainEqual(expect.stringMatching(/EADDRINUSE/));
   });
 
   test("connections that are handed to a server show like those it accepts", async () => {
@@ -207,9 +207,9 @@ describe("the graph", () => {
     await eventually(() => expect(listener.listening).toBe(true));
     const client = connect(`127.0.0.1:${(listener.address() as { port: number }).port}`);
     await unary(client);
-    const told = (await registry.getServers()).server[0]!;
-    expect(told.listenSocket).toHaveLength(1);
-    expect(streams((await readAccepted(registry, told))[0]!)).toEqual([1n, 1n, 0n]);
+    const shown = (await registry.getServers()).server[0]!;
+    expect(shown.listenSocket).toHaveLength(1);
+    expect(streams((await readAccepted(registry, shown))[0]!)).toEqual([1n, 1n, 0n]);
     injector.destroy();
     listener.close();
   });

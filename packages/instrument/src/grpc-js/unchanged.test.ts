@@ -96,7 +96,7 @@ test("the frames on the wire are the same", async () => {
   expect(after).toEqual(before);
 });
 
-test("grpc-js's own registry tells the same as before", async () => {
+test("grpc-js's own registry returns the same as before", async () => {
   const [before, during] = await withAndWithout(async () => {
     const { target } = await serve();
     const client = connect(target);
@@ -106,7 +106,7 @@ test("grpc-js's own registry tells the same as before", async () => {
     return await new Promise<string>((resolve) => {
       grpc.getChannelzHandlers().GetChannel!(
         { request: { channel_id: String(channelId) } } as never,
-        (_error: unknown, answer: unknown) => resolve(withoutNumbers(answer)),
+        (_error: unknown, response: unknown) => resolve(withoutNumbers(response)),
       );
     });
   });
@@ -131,6 +131,6 @@ function calledTimes(client: grpc.Client): number {
 }
 
 /** Ids, ports and times differ from one run to the next. */
-function withoutNumbers(answer: unknown): string {
-  return JSON.stringify(answer).replace(/\d+/g, "#");
+function withoutNumbers(response: unknown): string {
+  return JSON.stringify(response).replace(/\d+/g, "#");
 }

@@ -14,7 +14,7 @@ export interface BothEnds {
   /** Messages from the client to the server: sent, and received. */
   readonly asked: readonly [sent: number, received: number];
   /** Messages from the server to the client: sent, and received. */
-  readonly answered: readonly [sent: number, received: number];
+  readonly received: readonly [sent: number, received: number];
 }
 
 /** The objects of one connection. */
@@ -85,7 +85,7 @@ export class Probe {
       clientStreams: streamsOf(client),
       serverStreams: streamsOf(accepted),
       asked: [Number(client.data?.messagesSent), Number(accepted.data?.messagesReceived)],
-      answered: [Number(accepted.data?.messagesSent), Number(client.data?.messagesReceived)],
+      received: [Number(accepted.data?.messagesSent), Number(client.data?.messagesReceived)],
     };
   }
 
@@ -129,16 +129,16 @@ export function statesOf(one: Channel | Subchannel): string[] {
 }
 
 /** All that both ends say where everything went well. */
-export function allWell(count: number, asked: number, answered: number): BothEnds {
-  return agreed([count, count, 0], [count, count, 0], asked, answered);
+export function allWell(count: number, asked: number, received: number): BothEnds {
+  return agreed([count, count, 0], [count, count, 0], asked, received);
 }
 
 /** All that both ends say after one call that failed, in streams that ended as is told. */
-export function oneFailed(streams: Outcomes, asked: number, answered: number): BothEnds {
-  return agreed([1, 0, 1], streams, asked, answered);
+export function oneFailed(streams: Outcomes, asked: number, received: number): BothEnds {
+  return agreed([1, 0, 1], streams, asked, received);
 }
 
-function agreed(calls: Outcomes, streams: Outcomes, asked: number, answered: number): BothEnds {
+function agreed(calls: Outcomes, streams: Outcomes, asked: number, received: number): BothEnds {
   return {
     channelCalls: calls,
     subchannelCalls: calls,
@@ -146,6 +146,6 @@ function agreed(calls: Outcomes, streams: Outcomes, asked: number, answered: num
     clientStreams: streams,
     serverStreams: streams,
     asked: [asked, asked],
-    answered: [answered, answered],
+    received: [received, received],
   };
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { SocketHandle } from "@wirescope/channelz";
-import { answerShapeOf, type BodyShape, isAskedInPath, questionShapeOf } from "../messages/body-shape.js";
+import { type BodyShape, isAskedInPath, questionShapeOf, responseShapeOf } from "../messages/body-shape.js";
 import { type CallCounters, countOutcome } from "../messages/call-counters.js";
 import { isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
@@ -130,7 +130,7 @@ export class ExchangeTracker {
   /** On a client: the head of the response came. */
   responded(response: IncomingMessage): void {
     const { headers, statusCode } = response;
-    this.#followIncoming(response, answerShapeOf(this.#asked(), headers["content-type"], statusCode));
+    this.#followIncoming(response, responseShapeOf(this.#asked(), headers["content-type"], statusCode));
   }
 
   /** On a server: a request came after which the connection is no longer HTTP; it lasts until that closes. */
@@ -248,7 +248,7 @@ export class ExchangeTracker {
 
   #shapeToSend(): BodyShape {
     if (this.#counters?.isClient) return this.#asked();
-    return answerShapeOf(this.#asked(), contentTypeOf(this.#outgoing), statusOf(this.#outgoing));
+    return responseShapeOf(this.#asked(), contentTypeOf(this.#outgoing), statusOf(this.#outgoing));
   }
 
   #knowSentShape(shape: BodyShape): void {

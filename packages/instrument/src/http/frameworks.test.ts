@@ -119,7 +119,7 @@ describe.each(frameworks)("%s over HTTP/%s", (_, httpVersion, serve) => {
       channelCalls: [4, 2, 2],
       serverStreams: [4, 3, 1],
       asked: [1, 1],
-      answered: [3, 3],
+      received: [3, 3],
     });
   });
 });

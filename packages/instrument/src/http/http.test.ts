@@ -162,7 +162,7 @@ describe("the counters of both ends", () => {
       serverCalls: [1, 0, 1],
       clientStreams: [1, 0, 1],
       serverStreams: [1, 0, 1],
-      answered: [0, 0],
+      received: [0, 0],
     });
   });
 
@@ -203,7 +203,7 @@ describe("the counters of both ends", () => {
     await probes[0]!.expect({
       channelCalls: [1, 1, 0],
       clientStreams: [1, 1, 0],
-      answered: [0, 1],
+      received: [0, 1],
       // Written past the response that Node made, so nobody saw it being answered.
       serverStreams: [1, 0, 1],
     });
@@ -228,7 +228,7 @@ describe("the counters of both ends", () => {
     response.on("error", () => {});
     const probe = await Probe.of(registry);
     asked.destroy();
-    await probe.expect({ serverCalls: [1, 0, 1], serverStreams: [1, 0, 1], answered: [0, 0] });
+    await probe.expect({ serverCalls: [1, 0, 1], serverStreams: [1, 0, 1], received: [0, 0] });
   });
 
   test("in every moment, what started has succeeded, failed, or is in flight", async () => {

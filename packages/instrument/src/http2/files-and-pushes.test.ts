@@ -108,7 +108,7 @@ describe("[CZ-D-MSG-1] an answer that is a file", () => {
     await probe.expect({
       serverStreams: [1, 1, 0],
       clientStreams: [1, 1, 0],
-      answered: [1, 1],
+      received: [1, 1],
       serverCalls: [1, 1, 0],
     });
   });
@@ -137,7 +137,7 @@ describe("[CZ-D-MSG-1] an answer that is a file", () => {
     cut(stream, answering!);
     stream.resume();
     await over(stream);
-    await probe.expect({ serverStreams: [1, 0, 1], serverCalls: [1, 0, 1], answered: [0, 0] });
+    await probe.expect({ serverStreams: [1, 0, 1], serverCalls: [1, 0, 1], received: [0, 0] });
   });
 
   test("[CZ-SOCKET-7] that is missing resets the stream; and where the server answers in its place, that counts", async () => {
@@ -158,7 +158,7 @@ describe("[CZ-D-MSG-1] an answer that is a file", () => {
     answer = (stream) => ways.shift()!(stream);
     for (const _ of [1, 2]) await over(ask().resume());
     const probe = await Probe.of(registry);
-    await probe.expect({ serverStreams: [2, 1, 1], serverCalls: [2, 0, 2], answered: [1, 1] });
+    await probe.expect({ serverStreams: [2, 1, 1], serverCalls: [2, 0, 2], received: [1, 1] });
   });
 });
 
@@ -189,7 +189,7 @@ describe("[CZ-D-PUSH-1] a stream that the server pushes", () => {
       clientStreams: [2, 2, 0],
       serverCalls: [1, 1, 0],
       channelCalls: [1, 1, 0],
-      answered: [2, 2],
+      received: [2, 2],
     });
     const { client, accepted: serving } = await probe.objects();
     expect(client.data?.lastRemoteStreamCreatedTimestamp).toBeDefined();
@@ -200,7 +200,7 @@ describe("[CZ-D-PUSH-1] a stream that the server pushes", () => {
     pushing((pushed) => pushed.respondWithFile(file("large")));
     session.on("stream", (pushed) => void pushed.resume());
     await over(ask().resume());
-    await (await Probe.of(registry)).expect({ serverStreams: [2, 2, 0], clientStreams: [2, 2, 0], answered: [2, 2] });
+    await (await Probe.of(registry)).expect({ serverStreams: [2, 2, 0], clientStreams: [2, 2, 0], received: [2, 2] });
   });
 
   test("[CZ-SOCKET-7] has failed where the client refuses it", async () => {
@@ -217,7 +217,7 @@ describe("[CZ-D-PUSH-1] a stream that the server pushes", () => {
       serverStreams: [2, 1, 1],
       clientStreams: [2, 1, 1],
       serverCalls: [1, 1, 0],
-      answered: [1, 1],
+      received: [1, 1],
     });
   });
 

@@ -31,7 +31,7 @@ export function hasSentBytes(stream: Http2Stream): boolean {
 }
 
 /**
- * Whether a stream that was begun to be answered, and was ended and reset by the server at once, is ended on the wire too. Node sends
+ * Whether a stream that was begun to be received, and was ended and reset by the server at once, is ended on the wire too. Node sends
  * the end before the reset, but from version 22 on it refuses a stream without.
  */
 export function isEndedBeforeReset(stream: Http2Stream): boolean {

@@ -1,7 +1,7 @@
 import type { Http2Stream, IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { SocketHandle } from "@wirescope/channelz";
 import type { EventFolder } from "../event-folder.js";
-import { answerShapeOf, type BodyShape, isAskedInPath, questionShapeOf } from "../messages/body-shape.js";
+import { type BodyShape, isAskedInPath, questionShapeOf, responseShapeOf } from "../messages/body-shape.js";
 import { type CallCounters, countOutcome } from "../messages/call-counters.js";
 import { isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
@@ -182,7 +182,7 @@ export class StreamTracker {
 
   #beginAnswer(contentType: unknown, httpStatus: number | undefined): BodyShape {
     this.#httpStatus = httpStatus;
-    this.#answer = answerShapeOf(this.#question, contentType, httpStatus);
+    this.#answer = responseShapeOf(this.#question, contentType, httpStatus);
     return this.#answer;
   }
 

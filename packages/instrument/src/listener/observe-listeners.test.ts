@@ -90,7 +90,7 @@ test("a connection that is open when observation begins shows at once, and none 
   expect((await source.getServers()).server[0]?.data?.callsStarted).toBe(1n);
 });
 
-test("observeProcess leaves listeners out when it is told to", async () => {
+test("observeProcess leaves listeners out on request", async () => {
   const registry = createRegistry();
   const observation = observeProcess(registry, { listeners: false });
   onTestFinished(() => observation.stop());

@@ -22,7 +22,7 @@ export function bodyShapeOf(contentType: unknown): BodyShape {
 function readShape(contentType: unknown): BodyShape {
   if (typeof contentType !== "string" || !contentType.startsWith("application/")) return "whole";
   if (contentType.startsWith("application/grpc-web")) {
-    // The text variant is base64; its envelopes cannot be told without decoding all of it.
+    // The text variant is base64; its envelopes cannot be recognised without decoding all of it.
     return contentType.startsWith("application/grpc-web-text") ? "whole" : "grpc-web";
   }
   if (contentType.startsWith("application/grpc")) return "grpc";
@@ -38,16 +38,16 @@ export function questionShapeOf(headers: { readonly [name: string]: unknown } | 
   return headers?.["connect-protocol-version"] === undefined ? shape : "unary";
 }
 
-/** Whether the message of a question stands in its path, as where Connect asks by GET for what changes nothing. */
+/** Whether the request message is in the path, as in a Connect GET for a method without side effects. */
 export function isAskedInPath(method: unknown, path: unknown): boolean {
   return method === "GET" && typeof path === "string" && /[?&]connect=v1(?:&|$)/.test(path);
 }
 
 /**
- * The shape of the answer to a question. What answers a call in another way than its protocol does, such as the JSON of
+ * The shape of the response to a request. What responds to a call in another way than its protocol, such as the JSON of
  * Connect's errors or the page of a proxy, says why it failed and is no message. Plain HTTP has no such difference.
  */
-export function answerShapeOf(question: BodyShape, contentType: unknown, httpStatus: number | undefined): BodyShape {
+export function responseShapeOf(question: BodyShape, contentType: unknown, httpStatus: number | undefined): BodyShape {
   const shape = bodyShapeOf(contentType);
   if (question === "whole") return shape;
   if (httpStatus !== 200) return "none";
@@ -55,7 +55,7 @@ export function answerShapeOf(question: BodyShape, contentType: unknown, httpSta
   return typeof contentType === "string" && contentType.startsWith("application/") ? "unary" : "none";
 }
 
-/** The flag of an envelope that holds the status instead of a message; 0 where there is none. */
+/** The flag of an envelope that holds the status instead of a message; 0 if it has none. */
 export function statusFlagOf(shape: BodyShape): number {
   if (shape === "grpc-web") return 0x80;
   return shape === "connect-stream" ? 0x02 : 0;

@@ -44,7 +44,7 @@ describe("MessageCounter", () => {
     );
   });
 
-  test("[CZ-SOCKET-8] [CZ-D-MSG-1] counts a body without envelopes as one message when it ends, and none where there was none", () => {
+  test("[CZ-SOCKET-8] [CZ-D-MSG-1] counts a body without envelopes as one message when it ends, and an empty body as none", () => {
     const counter = new MessageCounter();
     counter.begin("whole");
     expect([counter.add(Buffer.from("{")), counter.add(Buffer.from("}")), counter.end()]).toEqual([0, 0, 1]);
@@ -62,7 +62,7 @@ describe("MessageCounter", () => {
   });
 });
 
-test("a content type tells how messages lie in a body", () => {
+test("the content type determines how messages are framed in a body", () => {
   expect(
     [
       "application/grpc",

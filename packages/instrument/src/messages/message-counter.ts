@@ -10,7 +10,7 @@ const maxStatusBytes = 64 * 1024;
  */
 export class MessageCounter {
   #shape: BodyShape = "whole";
-  /** Bytes of the envelope's head that have passed, and what of the length they told. */
+  /** Bytes of the envelope's header that have passed, and the part of the length in them. */
   #headBytes = 0;
   #length = 0;
   /** Bytes of the message that are still to come. */

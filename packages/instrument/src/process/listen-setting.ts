@@ -2,7 +2,7 @@ import type { ListenOptions } from "@wirescope/channelz";
 
 /**
  * Reads where to listen from one word: `host:port`, `[::1]:port`, `:port` or `port` (on loopback; 0 takes a free one), or
- * `unix:/path`, in which `{pid}` stands for the number of the process. Throws a TypeError that says what is wrong.
+ * `unix:/path`, in which `{pid}` is replaced by the process id. Throws a TypeError that says what is wrong.
  */
 export function parseListenSetting(setting: string, pid: number): Pick<ListenOptions, "host" | "port" | "path"> {
   const text = setting.trim();

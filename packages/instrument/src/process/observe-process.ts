@@ -34,10 +34,10 @@ export interface ProcessObservation {
 }
 
 /**
- * Shows all RPC traffic of this process in the registry from now on, whoever makes it: every server and client of HTTP/2 and
+ * Shows all RPC traffic of this process in the registry from now on: every server and client of HTTP/2 and
  * HTTP/1.1, `fetch` and undici, every channel and server of grpc-js, every tool server, and the listeners of Channelz themselves. Servers that listen already show at once.
  *
- * Who asks again for the same registry shares what is observed, until the last has stopped. Throws a TypeError where another
+ * A second call for the same registry shares the observation, until the last has stopped. Throws a TypeError if another
  * registry is filled already.
  */
 export function observeProcess(registry: Registry, options: ObserveProcessOptions = {}): ProcessObservation {

@@ -46,7 +46,7 @@ describe("over TCP", () => {
     });
   });
 
-  test.runIf(hasIpv6)("[CZ-ADDR-2] IPv4 on a server of both families is told as IPv4, in 4 bytes", async () => {
+  test.runIf(hasIpv6)("[CZ-ADDR-2] IPv4 on a server of both families is shown as IPv4, in 4 bytes", async () => {
     const { server, accepted } = await connection({ host: "::", port: 0 }, { host: "127.0.0.1" });
     expect(accepted.remoteAddress).toBe("::ffff:127.0.0.1");
     expect(localAddress(accepted)).toEqual({ ip: "127.0.0.1", port: portOf(server) });
@@ -235,14 +235,14 @@ describe("the name of the remote end", () => {
   });
 
   test.each(["localhost", "LOCALHOST:50051", "dns:///localhost:50051", "http://localhost:80/rpc"])(
-    "is left out where the target %s tells it already",
+    "is left out if the target %s contains it already",
     async (target) => {
       const { client } = await connection(undefined, { host: "localhost", family: 4 });
       expect(readEndpoints(client, { target })).not.toHaveProperty("remoteName");
     },
   );
 
-  test("is told where the target is another", async () => {
+  test("is shown if the target is another", async () => {
     const { client } = await connection(undefined, { host: "localhost", family: 4 });
     expect(readEndpoints(client, { target: "dns:///my-localhost:1" }).remoteName).toBe("localhost");
   });

@@ -2,7 +2,7 @@ import { isIP, type Server, type Socket } from "node:net";
 import type { SocketAddress, SocketEndpoints } from "@wirescope/channelz";
 import { acceptedBy, hostAskedFor, isGone } from "./socket-internals.js";
 
-/** What the one who made a connection knows of it and Node does not tell. */
+/** What the creator of a connection knows about it and Node does not report. */
 export interface EndpointHints {
   /** The path of the Unix socket: the one a client connected to, or the one a server listens on. */
   readonly path?: string | undefined;
@@ -10,9 +10,9 @@ export interface EndpointHints {
   readonly host?: string | undefined;
   /** The name in a client's TLS handshake, which goes before the host. */
   readonly servername?: string | undefined;
-  /** The target of the channel: a name that stands in it is not told again. */
+  /** The target of the channel: a name that it contains is not shown again. */
   readonly target?: string | undefined;
-  /** What to call both ends where there are no addresses, such as `pipes of node server.js (pid 4711)`. */
+  /** What to call both ends if there are no addresses, such as `pipes of node server.js (pid 4711)`. */
   readonly name?: string | undefined;
 }
 
@@ -91,7 +91,7 @@ function otherEndOf(address: SocketAddress): SocketAddress {
   return "path" in address ? unnamedUnixAddress : address;
 }
 
-/** A server that listens on both families tells IPv4 mapped into IPv6; people know the address without that. */
+/** A server that listens on both families reports IPv4 mapped into IPv6; people know the address without that. */
 function ipAddress(ip: string, port: number): SocketAddress {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip);
   return { ip: mapped?.[1] ?? ip, port };
@@ -100,6 +100,6 @@ function ipAddress(ip: string, port: number): SocketAddress {
 function nameOfRemote(socket: Socket, { servername, host, target }: EndpointHints): string | undefined {
   const name = servername || host || (acceptedBy(socket) === undefined ? hostAskedFor(socket) : undefined);
   if (name === undefined || isIP(name) !== 0) return undefined;
-  const told = target?.toLowerCase().split(/[/:@]+/) ?? [];
-  return told.includes(name.toLowerCase()) ? undefined : name;
+  const parts = target?.toLowerCase().split(/[/:@]+/) ?? [];
+  return parts.includes(name.toLowerCase()) ? undefined : name;
 }

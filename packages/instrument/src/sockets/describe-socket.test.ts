@@ -82,7 +82,7 @@ test("the socket of an HTTP/2 session is described while the session lives", asy
 });
 
 describe.runIf(hasOptions)("on Linux", () => {
-  test("[CZ-OP-9] the registry tells options and security live, and only in a full read", async () => {
+  test("[CZ-OP-9] the registry reads options and security live, and only in a full read", async () => {
     const { client } = await tlsConnection();
     const registry = createRegistry();
     const { id } = registry.addSocket({ ...readEndpoints(client), subject: client, describe: describeSocket });
@@ -99,7 +99,7 @@ describe.runIf(hasOptions)("on Linux", () => {
     expect(await read(false)).toEqual({ keepAlive: undefined, model: undefined, remote: "tcpipAddress" });
   });
 
-  test("a Unix client that never said where it connected to is told by the kernel", async () => {
+  test("the kernel reports the path of a Unix client that did not say where it connected", async () => {
     const path = unixPath();
     const { client, accepted } = await connection({ path });
     expect(describeSocket(client)).toMatchObject({ local: { path: "" }, remote: { path } });
@@ -116,7 +116,7 @@ describe.runIf(hasOptions)("on Linux", () => {
     expect(details).not.toHaveProperty("remote");
   });
 
-  test("a server tells its options, and the path where it was given a bare descriptor", async () => {
+  test("a server shows its options, and its path if it was given a bare descriptor", async () => {
     const path = unixPath();
     const first = await listen(createServer(), { path });
     expect(describeListenSocket(first)).not.toHaveProperty("local");

@@ -7,7 +7,7 @@ import { descriptorOf, isGone } from "./socket-internals.js";
 import { isTls, tlsSecurity } from "./tls.js";
 
 /**
- * Tells a connection's options and security as they are at this moment, and the paths of a Unix socket as the kernel
+ * Reads a connection's options and security as they are at this moment, and the paths of a Unix socket as the kernel
  * knows them: a describer for the registry. A destroyed socket has no details.
  */
 export function describeSocket(socket: Socket): SocketDetails {
@@ -19,13 +19,13 @@ export function describeSocket(socket: Socket): SocketDetails {
   };
 }
 
-/** Tells the options of the socket on which a server listens, at this moment: a describer for the registry. */
+/** Reads the options of the socket on which a server listens, at this moment: a describer for the registry. */
 export function describeListenSocket(server: Server): SocketDetails {
   const options = listenSocketOptions(server);
   return server.address() === null ? { ...describeBoundPath(server), options } : { options };
 }
 
-/** Nothing for a pair without names, such as the standard streams of a child: whoever made it has better words. */
+/** Nothing for a pair without names, such as the standard streams of a child: its creator describes it better. */
 function describeUnixPaths(socket: Socket): Pick<SocketDetails, "local" | "remote"> | undefined {
   const descriptor = descriptorOf(socket);
   const native = descriptor === undefined ? undefined : nativeSockets();

@@ -41,7 +41,7 @@ test("nothing is loaded on another platform, nor where the layout of the structs
 
 const native = nativeSockets();
 
-test("the outcome is kept, and there is a reason just where there are no options", () => {
+test("the result is cached, and there is a reason only if there are no options", () => {
   expect(loadSocketOptions()).toBe(native !== undefined);
   expect(whyNoSocketOptions() === undefined).toBe(native !== undefined);
   expect(nativeSockets()).toBe(native);

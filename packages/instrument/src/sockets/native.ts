@@ -48,18 +48,18 @@ export function findNativeSockets({ platform, arch, require }: NativeHost): Nati
 
 let outcome: NativeSockets | NativeAbsence | undefined;
 
-/** The native calls of this process; undefined if there are none. Loaded when first asked for, in some milliseconds. */
+/** The native calls of this process; undefined if they cannot be loaded. Loaded with the first use, in some milliseconds. */
 export function nativeSockets(): NativeSockets | undefined {
   const found = nativeOutcome();
   return "reason" in found ? undefined : found;
 }
 
-/** Loads the native part of socket options, so that no later read has to. Tells whether there will be options. */
+/** Loads the native part of socket options, so that no later read has to. Returns whether there will be options. */
 export function loadSocketOptions(): boolean {
   return nativeSockets() !== undefined;
 }
 
-/** Why no socket tells its options in this process, and what to do; undefined where they do. Loads the native part. */
+/** Why no socket shows its options in this process, and what to do; undefined where they do. Loads the native part. */
 export function whyNoSocketOptions(): string | undefined {
   const found = nativeOutcome();
   return "reason" in found ? found.reason : undefined;

@@ -32,7 +32,7 @@ function optionOf(socket: Socket, name: string): SocketOptionInit | undefined {
   return socketOptions(socket)?.find((option) => option.name === name);
 }
 
-function told(socket: Socket, name: string): string | undefined {
+function shownValue(socket: Socket, name: string): string | undefined {
   return optionOf(socket, name)?.value;
 }
 
@@ -68,7 +68,7 @@ async function reuse(server: Server, descriptor: number | undefined): Promise<So
 }
 
 describe.runIf(loadSocketOptions())("on Linux", () => {
-  test("[CZ-OPT-1] a TCP connection tells eight options by their full names", async () => {
+  test("[CZ-OPT-1] a TCP connection shows eight options by their full names", async () => {
     const { client, accepted } = await connection();
     const names = [
       "SO_LINGER",
@@ -84,9 +84,9 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     expect(socketOptions(accepted)?.map(({ name }) => name)).toEqual(names);
   });
 
-  test("switches are told as they are at the moment", async () => {
+  test("switches are shown as they are at the moment", async () => {
     const { client } = await connection();
-    const switches = (): unknown[] => [told(client, "TCP_NODELAY"), told(client, "SO_KEEPALIVE")];
+    const switches = (): unknown[] => [shownValue(client, "TCP_NODELAY"), shownValue(client, "SO_KEEPALIVE")];
     expect(switches()).toEqual(["0", "0"]);
     client.setNoDelay(true);
     expect(switches()).toEqual(["1", "0"]);
@@ -97,20 +97,20 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     expect(switches()).toEqual(["0", "0"]);
   });
 
-  test("what is switched on one socket is not told of another", async () => {
+  test("what is switched on one socket is not shown for another", async () => {
     const { server, client, accepted } = await connection();
     const other = await connectTo(server, { host: "127.0.0.1", port: portOf(server) });
     client.setNoDelay(true);
-    expect([client, accepted, other.client].map((one) => told(one, "TCP_NODELAY"))).toEqual(["1", "0", "0"]);
+    expect([client, accepted, other.client].map((one) => shownValue(one, "TCP_NODELAY"))).toEqual(["1", "0", "0"]);
   });
 
   test("buffers have their size in bytes", async () => {
     const { client } = await connection();
-    expect(Number(told(client, "SO_RCVBUF"))).toBeGreaterThan(1024);
-    expect(Number(told(client, "SO_SNDBUF"))).toBeGreaterThan(1024);
+    expect(Number(shownValue(client, "SO_RCVBUF"))).toBeGreaterThan(1024);
+    expect(Number(shownValue(client, "SO_SNDBUF"))).toBeGreaterThan(1024);
   });
 
-  test("[CZ-OPT-3] linger and time-outs, which Node never sets, are told as off and none, with their payloads", async () => {
+  test("[CZ-OPT-3] linger and time-outs, which Node never sets, are shown as off and none, with their payloads", async () => {
     const { client } = await connection();
     const linger = fromBinary(SocketOptionLingerSchema, payloadOf(optionOf(client, "SO_LINGER"), "SocketOptionLinger"));
     expect(linger).toMatchObject({ active: false, duration: { seconds: 0n, nanos: 0 } });
@@ -120,7 +120,7 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     }
   });
 
-  test("linger and time-outs that were set are told with their durations", async () => {
+  test("linger and time-outs that were set are shown with their durations", async () => {
     const { client } = await connection();
     const linger = Buffer.alloc(8);
     linger.writeInt32LE(1, 0);
@@ -131,19 +131,19 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     timeout.writeBigInt64LE(500_000n, 8);
     setOption(client, 1, 20, timeout);
 
-    expect(told(client, "SO_LINGER")).toBe("5000 ms");
+    expect(shownValue(client, "SO_LINGER")).toBe("5000 ms");
     const lingerPayload = payloadOf(optionOf(client, "SO_LINGER"), "SocketOptionLinger");
     expect(fromBinary(SocketOptionLingerSchema, lingerPayload)).toMatchObject({
       active: true,
       duration: { seconds: 5n, nanos: 0 },
     });
-    expect(told(client, "SO_RCVTIMEO")).toBe("1500 ms");
+    expect(shownValue(client, "SO_RCVTIMEO")).toBe("1500 ms");
     const timeoutPayload = payloadOf(optionOf(client, "SO_RCVTIMEO"), "SocketOptionTimeout");
     expect(fromBinary(SocketOptionTimeoutSchema, timeoutPayload).duration).toMatchObject({
       seconds: 1n,
       nanos: 500_000_000,
     });
-    expect(told(client, "SO_SNDTIMEO")).toBe("0 ms");
+    expect(shownValue(client, "SO_SNDTIMEO")).toBe("0 ms");
   });
 
   test("TCP_INFO follows the state of the connection", async () => {
@@ -155,39 +155,36 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     expect(tcpInfoOf(socketOptions(client)).tcpiState).toBe(closeWait);
   });
 
-  test.runIf(hasSocketStatistics)(
-    "TCP_INFO agrees with what ss tells of the same connection, where ss is installed",
-    async () => {
-      const { client, accepted } = await connection();
-      client.write("ping");
-      await once(accepted, "data");
-      accepted.write("pong");
-      await once(client, "data");
-      const filter = `sport = :${client.localPort} and dport = :${client.remotePort}`;
-      const words = execFileSync(socketStatistics, ["-tinH", filter], { encoding: "utf8" });
-      const ofSs = (pattern: RegExp): number[] => (pattern.exec(words) ?? []).slice(1).map(Number);
-      const info = tcpInfoOf(socketOptions(client));
+  test.runIf(hasSocketStatistics)("TCP_INFO agrees with ss for the same connection, if ss is installed", async () => {
+    const { client, accepted } = await connection();
+    client.write("ping");
+    await once(accepted, "data");
+    accepted.write("pong");
+    await once(client, "data");
+    const filter = `sport = :${client.localPort} and dport = :${client.remotePort}`;
+    const words = execFileSync(socketStatistics, ["-tinH", filter], { encoding: "utf8" });
+    const ofSs = (pattern: RegExp): number[] => (pattern.exec(words) ?? []).slice(1).map(Number);
+    const info = tcpInfoOf(socketOptions(client));
 
-      expect(words).toContain("ESTAB");
-      expect([info.tcpiSndWscale, info.tcpiRcvWscale]).toEqual(ofSs(/\bwscale:(\d+),(\d+)/));
-      expect([info.tcpiSndMss]).toEqual(ofSs(/\bmss:(\d+)/));
-      expect([info.tcpiRcvMss]).toEqual(ofSs(/\brcvmss:(\d+)/));
-      expect([info.tcpiAdvmss]).toEqual(ofSs(/\badvmss:(\d+)/));
-      expect([info.tcpiPmtu]).toEqual(ofSs(/\bpmtu:(\d+)/));
-      expect([info.tcpiSndCwnd]).toEqual(ofSs(/\bcwnd:(\d+)/));
-      expect([info.tcpiRcvSsthresh]).toEqual(ofSs(/\brcv_ssthresh:(\d+)/));
-      // ss has milliseconds, the kernel microseconds; and it may have measured once more in between.
-      expect(Math.abs(info.tcpiRto / 1000 - (ofSs(/\brto:([\d.]+)/)[0] ?? 0))).toBeLessThan(20);
-      const [rtt = 0, rttVariance = 0] = ofSs(/\brtt:([\d.]+)\/([\d.]+)/);
-      expect(Math.abs(info.tcpiRtt / 1000 - rtt)).toBeLessThan(5);
-      expect(Math.abs(info.tcpiRttvar / 1000 - rttVariance)).toBeLessThan(5);
-      const [sinceSent = 0] = ofSs(/\blastsnd:(\d+)/);
-      expect(info.tcpiLastDataSent).toBeGreaterThanOrEqual(sinceSent);
-      expect(info.tcpiLastDataSent).toBeLessThan(sinceSent + 10_000);
-    },
-  );
+    expect(words).toContain("ESTAB");
+    expect([info.tcpiSndWscale, info.tcpiRcvWscale]).toEqual(ofSs(/\bwscale:(\d+),(\d+)/));
+    expect([info.tcpiSndMss]).toEqual(ofSs(/\bmss:(\d+)/));
+    expect([info.tcpiRcvMss]).toEqual(ofSs(/\brcvmss:(\d+)/));
+    expect([info.tcpiAdvmss]).toEqual(ofSs(/\badvmss:(\d+)/));
+    expect([info.tcpiPmtu]).toEqual(ofSs(/\bpmtu:(\d+)/));
+    expect([info.tcpiSndCwnd]).toEqual(ofSs(/\bcwnd:(\d+)/));
+    expect([info.tcpiRcvSsthresh]).toEqual(ofSs(/\brcv_ssthresh:(\d+)/));
+    // ss has milliseconds, the kernel microseconds; and it may have measured once more in between.
+    expect(Math.abs(info.tcpiRto / 1000 - (ofSs(/\brto:([\d.]+)/)[0] ?? 0))).toBeLessThan(20);
+    const [rtt = 0, rttVariance = 0] = ofSs(/\brtt:([\d.]+)\/([\d.]+)/);
+    expect(Math.abs(info.tcpiRtt / 1000 - rtt)).toBeLessThan(5);
+    expect(Math.abs(info.tcpiRttvar / 1000 - rttVariance)).toBeLessThan(5);
+    const [sinceSent = 0] = ofSs(/\blastsnd:(\d+)/);
+    expect(info.tcpiLastDataSent).toBeGreaterThanOrEqual(sinceSent);
+    expect(info.tcpiLastDataSent).toBeLessThan(sinceSent + 10_000);
+  });
 
-  test("a Unix connection tells the options of sockets, and none of TCP", async () => {
+  test("a Unix connection shows socket options, and none of TCP", async () => {
     const { client, accepted } = await connection({ path: unixPath() });
     for (const socket of [client, accepted]) {
       const names = socketOptions(socket)?.map(({ name }) => name);
@@ -195,10 +192,10 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     }
   });
 
-  test("a connection of TLS tells the options of the one beneath", async () => {
+  test("a TLS connection shows the options of the TCP connection below", async () => {
     const { client } = await tlsConnection();
     client.setNoDelay(true);
-    expect(told(client, "TCP_NODELAY")).toBe("1");
+    expect(shownValue(client, "TCP_NODELAY")).toBe("1");
     expect(tcpInfoOf(socketOptions(client)).tcpiState).toBe(established);
   });
 
@@ -223,7 +220,7 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     expect(socketOptions(client)).toBeUndefined();
   });
 
-  test("TLS over a connection that was destroyed has no descriptor, whoever has the number now", async () => {
+  test("TLS over a connection that was destroyed has no descriptor, whichever socket has the number now", async () => {
     const { server } = await tlsConnection();
     const beneath = connect({ host: "127.0.0.1", port: portOf(server) });
     closeAfterTest(beneath);
@@ -244,7 +241,7 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     expect(socketOptions(above)).toBeUndefined();
   });
 
-  test("a server tells the options of the socket on which it listens, with its queue, while it listens", async () => {
+  test("a server shows the options of the socket on which it listens, with its queue, while it listens", async () => {
     const server = createServer();
     expect(listenSocketOptions(server)).toBeUndefined();
     await listen(server, { host: "127.0.0.1", port: 0, backlog: 17 });
@@ -262,7 +259,7 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     expect(listenSocketOptions(server)).toBeUndefined();
   });
 
-  test("a server on a Unix socket tells no options of TCP", async () => {
+  test("a server on a Unix socket shows no TCP options", async () => {
     const server = await listen(createServer(), { path: unixPath() });
     expect(listenSocketOptions(server)?.map(({ name }) => name)).not.toContain("TCP_INFO");
   });

@@ -4,12 +4,12 @@ import { nativeSockets } from "./native.js";
 import { descriptorOf, isGone } from "./socket-internals.js";
 import { parseTcpInfo, tcpInfoSize } from "./tcp-info.js";
 
-/** An option as Linux numbers it: where it is found, how large it is, and how to tell it. */
+/** An option as Linux numbers it: where it is found, how large it is, and how to decode it. */
 interface KnownOption {
   readonly level: number;
   readonly option: number;
   readonly size: number;
-  readonly tell: (value: Buffer) => SocketOptionInit;
+  readonly decode: (value: Buffer) => SocketOptionInit;
 }
 
 const socketLevel = 1;
@@ -17,12 +17,12 @@ const tcpLevel = 6;
 
 const receiveBuffer = numberOption("SO_RCVBUF", socketLevel, 8);
 const sendBuffer = numberOption("SO_SNDBUF", socketLevel, 7);
-const tcpInfo: KnownOption = { level: tcpLevel, option: 11, size: tcpInfoSize, tell: parseTcpInfo };
+const tcpInfo: KnownOption = { level: tcpLevel, option: 11, size: tcpInfoSize, decode: parseTcpInfo };
 
 const connectionOptions: readonly KnownOption[] = [
-  { level: socketLevel, option: 13, size: 8, tell: tellLinger },
-  { level: socketLevel, option: 20, size: 16, tell: timeoutTeller("SO_RCVTIMEO") },
-  { level: socketLevel, option: 21, size: 16, tell: timeoutTeller("SO_SNDTIMEO") },
+  { level: socketLevel, option: 13, size: 8, decode: decodeLinger },
+  { level: socketLevel, option: 20, size: 16, decode: timeoutDecoder("SO_RCVTIMEO") },
+  { level: socketLevel, option: 21, size: 16, decode: timeoutDecoder("SO_SNDTIMEO") },
   numberOption("SO_KEEPALIVE", socketLevel, 9),
   receiveBuffer,
   sendBuffer,
@@ -30,7 +30,7 @@ const connectionOptions: readonly KnownOption[] = [
   tcpInfo,
 ];
 
-/** Of a socket that listens, TCP_INFO tells the accept queue: its length as unacked, its limit as sacked. */
+/** For a listening socket, TCP_INFO has the accept queue: its length as unacked, its limit as sacked. */
 const listenOptions: readonly KnownOption[] = [
   numberOption("SO_REUSEADDR", socketLevel, 2),
   numberOption("SO_REUSEPORT", socketLevel, 15),
@@ -41,7 +41,7 @@ const listenOptions: readonly KnownOption[] = [
 
 /**
  * The options of a connection at this moment, by getsockopt(); those that do not apply are left out, as TCP's are on a
- * Unix socket. Undefined for a socket that has none or is destroyed, and where there are no native calls.
+ * Unix socket. Undefined for a socket that has none or is destroyed, and if there are no native calls.
  */
 export function socketOptions(socket: Socket): SocketOptionInit[] | undefined {
   return isGone(socket) ? undefined : readOptions(socket, connectionOptions);
@@ -57,29 +57,29 @@ function readOptions(subject: Socket | Server, known: readonly KnownOption[]): S
   const native = descriptor === undefined ? undefined : nativeSockets();
   if (descriptor === undefined || native === undefined) return undefined;
   const options: SocketOptionInit[] = [];
-  for (const { level, option, size, tell } of known) {
+  for (const { level, option, size, decode } of known) {
     const value = native.getOption(descriptor, level, option, size);
-    if (value?.length === size) options.push(tell(value));
+    if (value?.length === size) options.push(decode(value));
   }
   return options.length === 0 ? undefined : options;
 }
 
-/** An option that is a C int, told as that number: 1 and 0 where it is a switch. */
+/** An option that is a C int, shown as that number: 1 and 0 for a switch. */
 function numberOption(name: string, level: number, option: number): KnownOption {
-  return { level, option, size: 4, tell: (value) => ({ name, value: String(value.readInt32LE()) }) };
+  return { level, option, size: 4, decode: (value) => ({ name, value: String(value.readInt32LE()) }) };
 }
 
 const lingerOff = lingerOption(false, 0);
 
 /** Reads a `struct linger`, whose time is in seconds. */
-function tellLinger(value: Buffer): SocketOptionInit {
+function decodeLinger(value: Buffer): SocketOptionInit {
   const isActive = value.readInt32LE(0) !== 0;
   const seconds = value.readInt32LE(4);
   return isActive || seconds !== 0 ? lingerOption(isActive, seconds * 1000) : lingerOff;
 }
 
 /** Reads a `struct timeval`: seconds and microseconds, 64 bits each. */
-function timeoutTeller(name: string): (value: Buffer) => SocketOptionInit {
+function timeoutDecoder(name: string): (value: Buffer) => SocketOptionInit {
   const none = timeoutOption(name, 0);
   return (value) => {
     const milliseconds = Number(value.readBigInt64LE(0)) * 1000 + Number(value.readBigInt64LE(8)) / 1000;

@@ -14,7 +14,7 @@ test("[CZ-SCHEMA-19] each of the 29 fields is read from its own place in the str
   expect(inOrder).toEqual(Array.from({ length: 29 }, (_, index) => index + 1));
 });
 
-test("a value of all 32 bits is told as it is", () => {
+test("a value of all 32 bits is shown unchanged", () => {
   const { additional } = parseTcpInfo(Buffer.alloc(tcpInfoSize, 0xff));
   const info = fromBinary(SocketOptionTcpInfoSchema, additional?.value ?? new Uint8Array());
   expect(info).toMatchObject({ tcpiState: 255, tcpiSndWscale: 15, tcpiRcvWscale: 15, tcpiReordering: 0xffff_ffff });

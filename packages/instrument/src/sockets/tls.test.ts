@@ -25,7 +25,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("%s", (version) => {
   const serving: TlsOptions = { minVersion: version, maxVersion: version };
   const mutual: TlsOptions = { ...serving, requestCert: true, ca: certificate("ca.pem") };
 
-  test("[CZ-SEC-1] both ends tell the cipher suite by its standard name", async () => {
+  test("[CZ-SEC-1] both ends show the cipher suite by its standard name", async () => {
     const { client, accepted } = await tlsConnection(serving);
     const expected = version === "TLSv1.3" ? /^TLS_(AES|CHACHA20)_\w+_SHA\d+$/ : /^TLS_ECDHE_ECDSA_WITH_\w+_SHA\d+$/;
     expect(tlsOf(client)?.standardName).toMatch(expected);
@@ -41,7 +41,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("%s", (version) => {
     expect(tlsOf(accepted)).not.toHaveProperty("remoteCertificate");
   });
 
-  test("with a client's certificate, both ends tell both", async () => {
+  test("with a client's certificate, both ends show both certificates", async () => {
     const { client, accepted } = await tlsConnection(mutual, clientIdentity);
     const [ofServer, ofClient] = [der("server.pem"), der("client.pem")];
     expect(tlsOf(client)).toMatchObject({ localCertificate: ofClient, remoteCertificate: ofServer });
@@ -55,13 +55,13 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("%s", (version) => {
     expect(tlsOf(accepted)).not.toHaveProperty("remoteCertificate");
   });
 
-  test("a client that was asked for a certificate and has none tells none", async () => {
+  test("a client that was asked for a certificate and has none shows none", async () => {
     const { client, accepted } = await tlsConnection({ ...mutual, rejectUnauthorized: false });
     expect(tlsOf(client)).not.toHaveProperty("localCertificate");
     expect(tlsOf(accepted)).not.toHaveProperty("remoteCertificate");
   });
 
-  test("certificates that were found untrustworthy are told as well", async () => {
+  test("untrusted certificates are shown as well", async () => {
     const { client, accepted } = await tlsConnection(
       { ...mutual, rejectUnauthorized: false },
       {
@@ -109,7 +109,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("%s", (version) => {
   });
 });
 
-test("a certificate that comes by renegotiation is told from then on", async () => {
+test("a certificate that comes by renegotiation is shown from then on", async () => {
   const { client, accepted } = await tlsConnection(
     { maxVersion: "TLSv1.2", ca: certificate("ca.pem") },
     { ...clientIdentity, maxVersion: "TLSv1.2" },
@@ -126,7 +126,7 @@ test("a certificate that comes by renegotiation is told from then on", async () 
   expect(tlsOf(accepted)?.remoteCertificate).toEqual(der("client.pem"));
 });
 
-test("[CZ-SOCKET-3] a destroyed socket tells nothing, and one whose connection beneath is destroyed does not fail", async () => {
+test("[CZ-SOCKET-3] a destroyed socket shows nothing, and one whose connection beneath is destroyed does not fail", async () => {
   const { server, client, accepted } = await tlsConnection();
   expect(tlsSecurity(accepted)).toBeDefined();
   accepted.destroy();
@@ -145,7 +145,7 @@ test("[CZ-SOCKET-3] a destroyed socket tells nothing, and one whose connection b
   expect(tlsSecurity(above)).toBeUndefined();
 });
 
-test("a handshake that is under way, or that failed, tells nothing", async () => {
+test("a handshake in progress, or a failed one, shows nothing", async () => {
   const { server } = await tlsConnection();
   const client = connectTls({ host: "127.0.0.1", port: portOf(server), ca: certificate("other-ca.pem") });
   closeAfterTest(client);
@@ -154,7 +154,7 @@ test("a handshake that is under way, or that failed, tells nothing", async () =>
   expect(tlsSecurity(client)).toBeUndefined();
 });
 
-test("a plain connection is told from one of TLS", async () => {
+test("a plain connection is distinguished from a TLS connection", async () => {
   const plain = await connection();
   const secure = await tlsConnection();
   expect([isTls(plain.client), isTls(plain.accepted)]).toEqual([false, false]);

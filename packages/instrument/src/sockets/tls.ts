@@ -3,16 +3,16 @@ import type { TLSSocket } from "node:tls";
 import type { SocketSecurity } from "@wirescope/channelz";
 import { isGone } from "./socket-internals.js";
 
-interface Told {
+interface KnownSecurity {
   /** Marks the handshake from which this was read: another one, by renegotiation, may bring other certificates. */
   readonly finished: Buffer;
   readonly security: SocketSecurity;
 }
 
 /** Reading certificates takes Node some 50 µs, and they stay the same: each is read once, if somebody asks. */
-const told = new WeakMap<TLSSocket, Told>();
+const knownSecurity = new WeakMap<TLSSocket, KnownSecurity>();
 
-/** The local certificate told last, which is the same for all connections of a server: they share one copy. */
+/** The local certificate shown last, which is the same for all connections of a server: they share one copy. */
 let lastLocalCertificate: Buffer | undefined;
 
 /** Whether a connection is one of TLS. */
@@ -26,14 +26,14 @@ export function isTls(socket: Socket): socket is TLSSocket {
  * seen its peer's certificate, so that one is then absent.
  */
 export function tlsSecurity(socket: TLSSocket): SocketSecurity | undefined {
-  // A client with a session to resume already tells the cipher of that one, so it says nothing of the handshake.
+  // A client with a session to resume already has the cipher of that one, so it says nothing about the handshake.
   if (isGone(socket) || (socket as { readonly secureConnecting?: boolean }).secureConnecting) return undefined;
   const finished = socket.getFinished();
   if (finished === undefined || finished === null) return undefined;
-  const known = told.get(socket);
+  const known = knownSecurity.get(socket);
   if (known?.finished.equals(finished)) return known.security;
   const security = readSecurity(socket);
-  if (security !== undefined) told.set(socket, { finished, security });
+  if (security !== undefined) knownSecurity.set(socket, { finished, security });
   return security;
 }
 
@@ -42,7 +42,7 @@ function readSecurity(socket: TLSSocket): SocketSecurity | undefined {
   if (!cipher?.name) return undefined;
   const { name, standardName } = cipher;
   const localCertificate = readLocalCertificate(socket);
-  // Not getPeerX509Certificate(): on a client before Node 26 it takes the certificate away from whoever asks next.
+  // Not getPeerX509Certificate(): on a client before Node 26 it takes the certificate away from the next caller.
   const remoteCertificate = rawOf(socket.getPeerCertificate());
   return {
     tls: {
@@ -62,9 +62,9 @@ function readLocalCertificate(socket: TLSSocket): Buffer | undefined {
 }
 
 /**
- * A client has a certificate at hand that it never sends unless the server asks. The signature algorithms that both
+ * A client has a certificate that it never sends unless the server asks. The signature algorithms that both
  * sides share are known to a client from just that request, and to a server from the client's first message; before
- * TLS 1.2, and in a resumed session, nothing tells.
+ * TLS 1.2, and in a resumed session, nothing shows it.
  */
 function wasLocalCertificateUsed(socket: TLSSocket): boolean {
   const protocol = socket.getProtocol();

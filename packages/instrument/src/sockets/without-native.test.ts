@@ -17,7 +17,7 @@ test("without the native part there are no options, and a reason why", () => {
   expect(whyNoSocketOptions()).toMatch(/^Socket options /);
 });
 
-test("all else is told as ever", async () => {
+test("everything else is shown as with it", async () => {
   const { server, client, accepted } = await tlsConnection();
   expect(readEndpoints(client).remote).toEqual({ ip: "127.0.0.1", port: portOf(server) });
   const { security, options } = describeSocket(client);

@@ -26,8 +26,8 @@ async function upgrade(socket: Socket): Promise<void> {
     headers: { connection: "Upgrade", upgrade: "websocket" },
   });
   asked.end();
-  const [answer] = (await once(asked, "upgrade")) as [IncomingMessage];
-  expect(answer.statusCode).toBe(101);
+  const [response] = (await once(asked, "upgrade")) as [IncomingMessage];
+  expect(response.statusCode).toBe(101);
 }
 
 function observeWhole(): Registry {

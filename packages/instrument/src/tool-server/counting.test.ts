@@ -13,7 +13,7 @@ import {
 } from "./connection-info.test.helper.js";
 import { observeToolServers } from "./observe-tool-servers.js";
 
-/** Two connections with two transports each, and these with two sockets each; their names tell them apart. */
+/** Two connections with two transports each, and these with two sockets each; their names distinguish them. */
 interface World {
   readonly connections: readonly ConnectionInfo[];
   readonly transports: readonly TransportInfo[];
@@ -29,7 +29,7 @@ function createWorld(): World {
   return { connections, transports, sockets };
 }
 
-const verbs = ["opened", "state", "started", "succeeded", "failed", "message", "story", "closed"] as const;
+const verbs = ["opened", "state", "started", "succeeded", "failed", "message", "trace", "closed"] as const;
 type Step = readonly [kind: keyof World, verb: (typeof verbs)[number], index: number];
 
 const step: fc.Arbitrary<Step> = fc.tuple(

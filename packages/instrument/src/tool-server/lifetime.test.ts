@@ -77,7 +77,7 @@ describe("what ends", () => {
     expect(traceOf(above.channel!).at(-1)).toBe("Closed: closed by the application");
   });
 
-  test("has the last of its story told by what stands above it", async () => {
+  test("has its last event in the trace of its parent", async () => {
     const registry = createRegistry();
     observe(registry);
     const { transport } = openOneOfEach();
@@ -128,7 +128,7 @@ describe("what ends", () => {
 });
 
 describe("what was there before", () => {
-  test("[CZ-STATE-1] [TS-D-SEEN-3] is shown at the first word of it, with all above it, in a state that is not known until it is told", async () => {
+  test("[CZ-STATE-1] [TS-D-SEEN-3] is shown with its first event, with all its parents, in an unknown state until that is reported", async () => {
     const { client } = await connection();
     const socketInfo = networkSocketInfo(client);
     publish("socket:opened", socketInfo);

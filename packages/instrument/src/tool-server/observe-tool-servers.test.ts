@@ -49,7 +49,7 @@ describe("a connection", () => {
     ]);
   });
 
-  test("[CZ-D-STATE-4] tells its states, its story and how it signs in, in order and with their severity", async () => {
+  test("[CZ-D-STATE-4] has its states, its events and how it signs in, in order and with their severity", async () => {
     const subject = connectionInfo();
     publish("connection:opened", subject);
     publish("connection:state", { subject, state: "CONNECTING", reason: undefined });
@@ -95,7 +95,7 @@ describe("a connection", () => {
   });
 });
 
-test("[CZ-SUBCHANNEL-1] [TS-D-SEEN-1] a transport is a subchannel with a state and a story of its own", async () => {
+test("[CZ-SUBCHANNEL-1] [TS-D-SEEN-1] a transport is a subchannel with a state and a trace of its own", async () => {
   const subject = transportInfo();
   publish("transport:opened", subject);
   publish("transport:state", { subject, state: "CONNECTING", reason: undefined });
@@ -133,11 +133,11 @@ describe("a socket", () => {
     ["http://[::1]:8080", "[::1]:8080", ""],
     ["https://api.example.com", "login.example.com:443", "login.example.com:443"],
     ["https://api.example.com", "api.example.com:8443", "api.example.com:8443"],
-  ])("[CZ-SOCKET-4] under %s to %s has the remote name %j", async (target, asked, told) => {
+  ])("[CZ-SOCKET-4] under %s to %s has the remote name %j", async (target, asked, shown) => {
     // The machine itself was looked up by name, as a proxy would be.
     const { client } = await connection({ host: "localhost", port: 0 });
     publish("socket:opened", networkSocketInfo(client, transportInfo(connectionInfo(), target), asked));
-    expect((await readOne(registry)).socket.remoteName).toBe(told);
+    expect((await readOne(registry)).socket.remoteName).toBe(shown);
   });
 
   test("[CZ-SEC-1] [CZ-SEC-2] of TLS has its cipher and certificates", async () => {
@@ -150,7 +150,7 @@ describe("a socket", () => {
   });
 
   test.skipIf(whyNoSocketOptions() !== undefined)(
-    "[CZ-OP-9] [CZ-OPT-3] tells its options live, and not in a summary",
+    "[CZ-OP-9] [CZ-OPT-3] shows its options live, and not in a summary",
     async () => {
       const { client } = await connection();
       publish("socket:opened", networkSocketInfo(client));
@@ -219,7 +219,7 @@ test("what cannot be understood is a warning, not the end of the process", async
   ]);
 });
 
-test("who asks again for the same registry shares the observation, until the last has stopped", async () => {
+test("a second call for the same registry shares the observation, until the last has stopped", async () => {
   const own = createRegistry();
   const [first, second] = [observeToolServers({ registry: own }), observeToolServers({ registry: own })];
   const info = connectionInfo();

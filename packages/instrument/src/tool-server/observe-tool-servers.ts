@@ -15,13 +15,13 @@ export interface ObserveToolServersOptions {
 
 /** The observation of this process's tool servers. */
 export interface ToolServersObservation {
-  /** The id of the channel that shows a connection; undefined where none does, or does any more. */
+  /** The id of the channel that shows a connection; undefined if none does, or not any more. */
   channelId(connection: ConnectionInfo): number | undefined;
   /** Takes all tool servers out of the registry. From then on they cost no more than a check; they can be observed again. */
   stop(): void;
 }
 
-/** What is done for credentials stands in stories as well, in words. */
+/** Credential operations are in the trace as well. */
 type ShownChannelName = Exclude<ToolServerChannelName, `credential:${string}`>;
 
 /** One for each channel, so that a channel which is forgotten does not compile. */
@@ -41,7 +41,7 @@ const shown = new WeakMap<Registry, ToolServerObjects>();
  * each socket or child process as a socket. What was there before shows as soon as something happens to it, in the state
  * UNKNOWN until it changes.
  *
- * Who asks again for the same registry shares the observation, until the last has stopped.
+ * A second call for the same registry shares the observation, until the last has stopped.
  */
 export function observeToolServers({ registry }: ObserveToolServersOptions): ToolServersObservation {
   const observation = observations.get(registry) ?? new SharedObservation("Tool servers are");
@@ -93,13 +93,13 @@ function listenersOf(objects: ToolServerObjects): Listeners {
     "socket:keep-alive-sent": (info) => objects.socket(info)?.handle.keepAliveSent(),
     "proxy:tunnel-requested": claimSocket,
     trace: ({ subject, severity, text }) => {
-      const told = "connection" in subject ? objects.transport(subject) : objects.connection(subject);
-      livingOf(told)?.handle.trace(text, { severity });
+      const logged = "connection" in subject ? objects.transport(subject) : objects.connection(subject);
+      livingOf(logged)?.handle.trace(text, { severity });
     },
   };
 }
 
-/** What can still log: the last of a story often comes when its subject has closed, and then goes to what stands above. */
-function livingOf(told: ObservedCalls | undefined): ObservedCalls | undefined {
-  return told?.isClosed ? told.parent : told;
+/** The object that can still log: the last event often comes after its subject has closed, and then goes to the parent. */
+function livingOf(logged: ObservedCalls | undefined): ObservedCalls | undefined {
+  return logged?.isClosed ? logged.parent : logged;
 }

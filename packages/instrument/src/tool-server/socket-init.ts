@@ -17,8 +17,8 @@ function connectionSocket({ socket, remoteName, transport }: NetworkSocketInfo):
   return {
     name: remoteName,
     ...readEndpoints(socket),
-    // What Node knows is the name of the proxy, where there is one.
-    remoteName: isTold(remoteName, transport.target) ? undefined : remoteName,
+    // What Node knows is the name of the proxy, if there is one.
+    remoteName: isNamedIn(remoteName, transport.target) ? undefined : remoteName,
     subject: socket,
     describe: describeSocket,
   };
@@ -35,7 +35,7 @@ function processAddress(pid: number, file: string): Extract<SocketAddress, { rea
 }
 
 /** Whether the target already says which host and port that is. */
-function isTold(remoteName: string, target: string): boolean {
+function isNamedIn(remoteName: string, target: string): boolean {
   const url = parseUrl(target);
   if (url === undefined) return remoteName === target;
   const { protocol, host, hostname, port } = url;

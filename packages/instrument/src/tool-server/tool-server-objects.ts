@@ -6,7 +6,7 @@ import { ObservedCalls } from "./observed-calls.js";
 import { ObservedSocket } from "./observed-socket.js";
 import { socketInit } from "./socket-init.js";
 
-/** What has ended, whoever observed it then: a late word of it must not bring it back. */
+/** What has ended, in any observation: a late event must not bring it back. */
 const ended = new WeakSet<object>();
 
 /**
@@ -39,7 +39,7 @@ export class ToolServerObjects {
     return this.#sockets.get(info) ?? this.openSocket(info);
   }
 
-  /** The id of the channel that shows a connection; undefined where none does. */
+  /** The id of the channel that shows a connection; undefined if none does. */
   channelId(info: ConnectionInfo): number | undefined {
     const connection = this.#connections.get(info);
     return connection?.isClosed === false ? connection.handle.id : undefined;
@@ -102,7 +102,7 @@ function traceAge(handle: ChannelHandle | SubchannelHandle, state: "IDLE" | "UNK
   if (state === "UNKNOWN") handle.trace("It was there before it was observed; what it did until now is not known");
 }
 
-/** The entry's name, and the tenant where there are several. */
+/** The entry's name, and the tenant if there are several. */
 function nameOf({ name, tenant }: ConnectionInfo): string {
   const chosen = Object.entries(tenant).map(([variable, value]) => `${variable}=${value}`);
   return chosen.length === 0 ? name : `${name} (${chosen.join(", ")})`;

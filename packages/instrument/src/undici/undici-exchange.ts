@@ -1,4 +1,4 @@
-import { answerShapeOf, type BodyShape, isAskedInPath, questionShapeOf } from "../messages/body-shape.js";
+import { type BodyShape, isAskedInPath, questionShapeOf, responseShapeOf } from "../messages/body-shape.js";
 import { countOutcome } from "../messages/call-counters.js";
 import { isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
@@ -59,7 +59,7 @@ export class UndiciExchange {
     // An interim response, such as 103.
     if (statusCode < 200 && statusCode !== 101) return;
     this.#httpStatus = statusCode;
-    this.#receivedShape = answerShapeOf(this.#question, headerOf(headers, "content-type"), statusCode);
+    this.#receivedShape = responseShapeOf(this.#question, headerOf(headers, "content-type"), statusCode);
     this.#grpcStatus = headerOf(headers, "grpc-status");
     this.#received.begin(this.#receivedShape);
   }

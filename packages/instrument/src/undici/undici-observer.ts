@@ -27,7 +27,7 @@ export class UndiciObserver {
   constructor(registry: Registry, maxIdleChannels: number) {
     this.#origins = new Origins(
       maxIdleChannels,
-      // The name tells it apart from the channel of node:http to the same origin, which has its own connections.
+      // The name distinguishes it from the channel of node:http to the same origin, which has its own connections.
       (target) => new UndiciChannel(registry, registry.addChannel({ target, name: "undici" }), target),
     );
     this.#attempts = new ConnectAttempts(this.#origins);
