@@ -4,15 +4,15 @@ import type { Clock } from "../clock.js";
 
 const firstLookMs = 5;
 const laterLookMs = 50;
-/** How long a group may take to go after KILL; what is stuck in the kernel takes longer. */
+/** The time limit for a group to end after KILL; a process stuck in the kernel takes longer. */
 const burialMs = 1000;
 
-/** Sends a signal to every process of a group; false where there is none left that we can reach. */
+/** Sends a signal to every process of a group; false if no process is left that we can signal. */
 function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-group, signal);
   } catch {
-    // ESRCH: nobody is left. EPERM: those that are left are not ours, or, on macOS, are zombies.
+    // ESRCH: no process is left. EPERM: the remaining ones are not ours or, on macOS, are zombies.
     return false;
   }
 }
@@ -23,14 +23,14 @@ function isGroupAlive(group: number): boolean {
 }
 
 /**
- * Whether all that is left of a group are the dead whom nobody has reaped. A signal reaches them as well, and where the
- * first process of a container does not reap, they stay for ever.
+ * Whether only zombies are left of a group. A signal reaches them as well, and if the first process of a container does not reap,
+ * they stay forever.
  */
 function isGroupOfZombies(group: number): boolean {
   try {
     return readdirSync("/proc").every((name) => {
       const stat = /^\d+$/.test(name) ? statOf(name) : "";
-      // The name of the program stands in parentheses and may hold anything, so the fields count from the last one.
+      // The program name is in parentheses and may contain anything, so fields are counted after the last one.
       const [state = "Z", , inGroup] = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 3);
       return Number(inGroup) !== group || state === "Z" || state === "X";
     });
@@ -48,8 +48,8 @@ function statOf(pid: string): string {
 }
 
 /**
- * Ends every process of a group: TERM, and KILL to those that are left after `graceMs`. Resolves when they are gone. Nobody
- * tells when a grandchild ends, so this looks again and again, for as long as it takes.
+ * Ends every process of a group: TERM, and KILL for those left after `graceMs`. Resolves when they are gone. No event reports the
+ * end of a grandchild, so this polls.
  */
 export async function endGroup(group: number, graceMs: number, clock: Clock): Promise<void> {
   if (!signalGroup(group, "SIGTERM")) return;
@@ -62,7 +62,7 @@ async function isGoneWithin(group: number, limitMs: number, clock: Clock): Promi
   const deadline = clock.now() + limitMs;
   for (let pauseMs = firstLookMs; isGroupAlive(group); pauseMs = Math.min(pauseMs * 2, laterLookMs)) {
     if (clock.now() >= deadline) return false;
-    // The looks follow the machine, whatever clock the limit is measured by.
+    // Polls with the system clock, regardless of the clock that measures the limit.
     await setTimeout(pauseMs);
   }
   return true;

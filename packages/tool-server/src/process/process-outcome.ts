@@ -2,20 +2,20 @@ import { printableText } from "../printable-text.js";
 
 /** Why a child never ran. */
 export type NotStarted =
-  /** There is no such command, working directory or interpreter; for a command, these folders were searched. */
+  /** The command, working directory or interpreter does not exist; for a command, these folders were searched. */
   | {
       readonly kind: "not-found";
       readonly what: "command" | "directory" | "interpreter";
       readonly path: string;
       readonly searched: readonly string[];
     }
-  /** The file is there, but this user may not run it, or nobody can. */
+  /** The file exists, but is not executable for this user. */
   | { readonly kind: "not-executable"; readonly path: string; readonly isDirectory: boolean }
   /** The sandbox hides this folder, and the program is in it. */
   | { readonly kind: "hidden"; readonly path: string; readonly folder: string }
   /** The system refused for another reason, such as E2BIG or EAGAIN; or an argument or variable cannot be passed on. */
   | { readonly kind: "not-started"; readonly path: string; readonly reason: string }
-  /** The caller gave up before there was a child. */
+  /** The caller cancelled before the child was started. */
   | { readonly kind: "aborted" };
 
 /** How the process itself ended. */
@@ -23,14 +23,14 @@ export type ProcessExit =
   | { readonly kind: "exited"; readonly code: number }
   | { readonly kind: "signalled"; readonly signal: NodeJS.Signals };
 
-/** How a run ended, where there was one: by itself, or because it was stopped. */
+/** How a run ended: by itself, or because it was stopped. */
 export type ProcessStop =
   | ProcessExit
   | { readonly kind: "timed-out"; readonly limitMs: number }
   | { readonly kind: "too-much-output"; readonly limitBytes: number }
   | { readonly kind: "aborted" };
 
-/** What remains of a run. */
+/** The result of a run. */
 export interface ProcessRemains {
   readonly stdout: Buffer;
   /** The last lines of its standard error: redacted, escaped and bounded. */
@@ -38,10 +38,10 @@ export interface ProcessRemains {
   readonly durationMs: number;
 }
 
-/** All that can come of running a child. */
+/** The possible outcomes of running a child process. */
 export type ProcessOutcome = NotStarted | (ProcessStop & ProcessRemains);
 
-/** What happened, as a clause that follows the name of the program: `exited with code 3`. Holds no output of it. */
+/** Describes an outcome as a clause after the name of the program: `exited with code 3`. Contains none of its output. */
 export function describeOutcome(outcome: NotStarted | ProcessStop): string {
   switch (outcome.kind) {
     case "exited":
@@ -78,7 +78,7 @@ export function describeSearch(outcome: NotStarted): string {
   return `PATH searched: ${pathText(outcome.searched.join(":"))}.`;
 }
 
-/** Paths may come from a project that nobody has looked at yet. */
+/** Paths may come from a project that is not trusted yet. */
 function pathText(path: string): string {
   return printableText(path, 1000);
 }

@@ -3,12 +3,12 @@ import type { Readable } from "node:stream";
 import { systemClock, waitAtMost } from "../clock.js";
 import { printableText } from "../printable-text.js";
 
-/** How long a pipe may stay open once its group is gone. */
+/** How long a pipe may stay open after its group has ended. */
 const drainMs = 250;
 
 /**
- * Waits for the end of a pipe that is being read and whose writers have ended, then closes it. What they wrote is in it by
- * now; a daemon that left the group may hold it open for ever.
+ * Waits for the end of a pipe whose writers have ended, then closes it. It already contains everything they wrote; a daemon that
+ * left the group may keep it open forever.
  */
 export async function drain(pipe: Readable): Promise<void> {
   if (pipe.closed) return;
@@ -25,13 +25,13 @@ const keptLineLength = 500;
 /** The last lines of an output, in bounded memory. */
 interface LastLines {
   add(chunk: Uint8Array): void;
-  /** At most 20 lines of at most 500 characters, oldest first: without secrets, and safe to show. */
+  /** At most 20 lines of at most 500 characters, oldest first: redacted and safe to show. */
   read(redact: (text: string) => string): readonly string[];
 }
 
 /**
- * Keeps the last 32 KiB of an output. Whole lines alone are told, and secrets are taken out before anything is cut, so
- * that no part of a secret stays because the rest of it is gone.
+ * Keeps the last 32 KiB of an output. Only complete lines are returned, and secrets are redacted before anything is truncated, so
+ * that no part of a secret remains.
  */
 export function createLastLines(): LastLines {
   let chunks: Uint8Array[] = [];
@@ -68,13 +68,13 @@ export function createLastLines(): LastLines {
   };
 }
 
-/** A line that says what went wrong, and not where in the program. */
+/** A line that says what went wrong, not where in the program. */
 const complaint = /^(?!\s*at\s)[^(]*\b(?:\w*error|\w*exception|fatal|panic|panicked)\b[^:]*:/i;
 const stackFrame = /^\s*at\s/;
 
 /**
- * The last lines of an output, at most so many. Where they say nothing of an error and an earlier one does, it is that and what
- * follows it, without the frames of a stack: Node says what is wrong first, and where at length.
+ * The last lines of an output, at most `max`. If they mention no error and an earlier line does, that line and what follows it,
+ * without stack frames: Node prints the error first, and a long stack after it.
  */
 export function significantLines(lines: readonly string[], most: number): readonly string[] {
   const last = lines.slice(-most);

@@ -8,8 +8,8 @@ import type { NotStarted } from "./process-outcome.js";
 type ResolvedCommand = { readonly kind: "found"; readonly path: string } | NotStarted;
 
 /**
- * Finds the program as `execvp` does, but tells what was searched: a name with a slash counts from `cwd`, another is
- * looked for in `path`. Folders of PATH that are not absolute are passed over, so that a project cannot plant a program.
+ * Finds the program as `execvp` does, and returns what was searched: a name with a slash is relative to `cwd`, another one is
+ * searched in `path`. Relative folders in PATH are skipped, so that a project cannot plant a program.
  */
 export async function resolveCommand(command: string, cwd: string, path: string): Promise<ResolvedCommand> {
   if (command.includes("/")) return (await inspect(resolve(cwd, command))) ?? notFound(resolve(cwd, command), []);
@@ -72,7 +72,7 @@ async function beginningOf(path: string): Promise<string> {
   }
 }
 
-/** What is wrong with such a script, and what helps; `path` is the script. */
+/** Describes such a script and the fix; `path` is the script. */
 export function carriageReturnAdvice(path: string): string {
   return (
     "Its lines end as on Windows (CRLF), so the interpreter in its first line is not found. Convert it: " +
@@ -83,7 +83,7 @@ export function carriageReturnAdvice(path: string): string {
 /** A family of variables that configures a launcher. */
 interface LauncherVariables {
   readonly pattern: RegExp;
-  /** The same for people. */
+  /** The pattern for people. */
   readonly shown: string;
 }
 

@@ -5,15 +5,15 @@ import { type StartOptions, startProcess } from "./start-process.js";
 
 /** What to run, and its bounds. */
 export interface RunOptions extends Omit<StartOptions, "hasStdin" | "patienceMs"> {
-  /** What the child reads; without it, it reads an empty file. */
+  /** The standard input of the child. Default: an empty file. */
   readonly input?: string | Uint8Array | undefined;
-  /** How long it may run. Default 10000. */
+  /** The time limit, in milliseconds. Default 10,000. */
   readonly timeLimitMs?: number;
-  /** How much it may write to standard output. Default 1 MiB. */
+  /** The maximum size of standard output, in bytes. Default 1 MiB. */
   readonly maxOutputBytes?: number;
 }
 
-/** Runs a child to its end and keeps what it wrote. Never rejects: all that can go wrong is an outcome. */
+/** Runs a child process to its end and keeps its output. Never rejects: every failure is an outcome. */
 export async function runProcess(options: RunOptions): Promise<ProcessOutcome> {
   const { input, timeLimitMs = 10_000, maxOutputBytes = 1024 * 1024, clock = systemClock, signal } = options;
   const startedAt = clock.now();
@@ -41,7 +41,7 @@ export async function runProcess(options: RunOptions): Promise<ProcessOutcome> {
   child.stdin?.end(input);
 
   const exit = await child.exited;
-  // From here on its result stands: what it left behind is ended by a clock of its own.
+  // From here on the result is final: processes that it left behind are ended with the system clock.
   cancel();
   signal?.removeEventListener("abort", onAbort);
   await child.ended;

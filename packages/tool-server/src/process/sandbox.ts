@@ -39,7 +39,7 @@ export interface SandboxOptions {
    * neither their memory, their environment nor files through them; a daemon that it starts lives on. Default true.
    */
   readonly hidesProcesses?: boolean | undefined;
-  /** Where bubblewrap is looked for. Default: the PATH of this process. */
+  /** The search path for bubblewrap. Default: the PATH of this process. */
   readonly searchPath?: string | undefined;
 }
 

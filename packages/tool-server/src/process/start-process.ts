@@ -24,24 +24,24 @@ export interface StartOptions {
   readonly hasStdin?: boolean;
   /** Hides files from the child, and hides or closes other processes. Default: it sees what this process sees. */
   readonly sandbox?: Sandbox | undefined;
-  /** Takes secrets out of what the child writes to its standard error. */
+  /** Redacts what the child writes to standard error. */
   readonly redact: (text: string) => string;
   /** Ends the child when it aborts. */
   readonly signal?: AbortSignal | undefined;
-  /** How long a child whose stdin closed may take to end by itself, before TERM. Default 1000; 0 without stdin. */
+  /** How long a child may take to exit after its stdin closed, before TERM. Default 1000; 0 without stdin. */
   readonly patienceMs?: number;
   /** How long a group may take to end after TERM, before KILL. Default 2000. */
   readonly graceMs?: number;
   readonly clock?: Clock;
 }
 
-/** A child that runs, as the leader of a process group of its own. */
+/** A running child process, the leader of its own process group. */
 export interface RunningProcess {
   readonly kind: "running";
   readonly pid: number;
   /** The file that runs. */
   readonly path: string;
-  /** Undefined where the child was started without. A write that fails tells its callback; there is no error to listen for. */
+  /** Undefined if the child was started without a pipe. A failed write is reported to its callback, not as an error event. */
   readonly stdin: Writable | undefined;
   readonly stdout: Readable;
   /** The last lines of standard error: redacted, escaped and bounded. */
@@ -52,16 +52,16 @@ export interface RunningProcess {
   readonly exited: Promise<ProcessExit>;
   /** The same, once its whole group has ended too. Never rejects. */
   readonly ended: Promise<ProcessExit>;
-  /** Ends the group: closes stdin and has patience, then TERM, then KILL. More calls wait for the same end. */
+  /** Ends the group: closes stdin and waits, then TERM, then KILL. Further calls wait for the same end. */
   end(): Promise<ProcessExit>;
 }
 
 /**
  * Starts a child: without a shell, in a process group and session of its own, with the given environment and no other.
  *
- * When the child ends, those whom it started and left behind are ended as well. When this process ends, even by KILL, a
- * watchdog ends the group. A process that makes a session of its own, as a daemon does on purpose, escapes. So does, on
- * other systems than Linux, a child whose parent is killed in the moment of its start; then only its pipes close.
+ * When the child ends, processes that it left behind are ended as well. When this process ends, even by KILL, a watchdog ends the
+ * group. A process that creates its own session, as a daemon does on purpose, escapes. So does, on systems other than Linux, a
+ * child whose parent is killed during the start; then only its pipes close.
  */
 export async function startProcess(options: StartOptions): Promise<RunningProcess | NotStarted> {
   const { command, args = [], env, cwd = process.cwd(), hasStdin = true, clock = systemClock, signal } = options;
@@ -113,7 +113,7 @@ function supervise(
 
   const lines = createLastLines();
   stderr.on("data", (chunk: Buffer) => lines.add(chunk));
-  // What breaks a pipe, or an attempt to reach the child, also ends the child or was its end.
+  // Whatever breaks a pipe also ends the child, or is the result of its end.
   for (const emitter of [child, stdin, stdout, stderr]) emitter?.on("error", () => {});
 
   const exited = new Promise<ProcessExit>((resolve) => {
@@ -150,7 +150,7 @@ function supervise(
   };
   const onAbort = (): void => void end();
   signal?.addEventListener("abort", onAbort, { once: true });
-  // It may have aborted while the child was starting, before anybody listened.
+  // It may have aborted while the child was starting, before the listener was added.
   if (signal?.aborted) onAbort();
 
   return {
@@ -206,12 +206,12 @@ function pipesOf({ stdio }: ChildProcess): [Writable | null, Readable | null] {
 function sendOptions(child: ChildProcess, options: readonly string[]): void {
   const pipe = child.stdio[3];
   if (pipe === null || pipe === undefined || !("end" in pipe)) return;
-  // Whoever does not read it ends, and that is reported.
+  // A child that does not read it exits, which is reported.
   pipe.on("error", () => {});
   pipe.end(options.map((option) => `${option}\0`).join(""));
 }
 
-/** What bubblewrap would only report on its standard error. */
+/** Failures that bubblewrap would report only on standard error. */
 async function refusalIn(sandbox: Sandbox, path: string, cwd: string): Promise<NotStarted | undefined> {
   const folder = await hiddenBy(sandbox, path);
   if (folder !== undefined) return { kind: "hidden", path, folder };
@@ -229,7 +229,7 @@ function signalOf(number: number): NodeJS.Signals | undefined {
   return (Object.keys(constants.signals) as NodeJS.Signals[]).find((name) => constants.signals[name] === number);
 }
 
-/** What the system's refusal means. The error itself is not passed on: it carries the arguments. */
+/** Converts a system error. The error itself is not passed on, because it contains the arguments. */
 async function refusalOf(error: unknown, path: string, cwd: string): Promise<NotStarted> {
   const code = error instanceof Error && "code" in error ? String(error.code) : "unknown reason";
   const isCwdThere = await stat(cwd).then(

@@ -1,15 +1,15 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 
-/** Ends a group of processes when this process is no more, however it ended. */
+/** Ends a process group when this process has ended in any way. */
 export interface Watchdog {
-  /** What the child must have in its environment, so that it is found if we end before we can name its group. */
+  /** The mark in the child's environment, to find it if we end before its group is known. */
   readonly mark: Readonly<Record<string, string>>;
-  /** Names the group to end. */
+  /** Sets the group to end. */
   guard(group: number): void;
-  /** Lets the group be: it has ended, or never began. */
+  /** Releases the group, because it has ended or was never started. */
   release(): void;
-  /** Whether it is on guard. False where there is no `/bin/sh`, or where somebody killed it. */
+  /** Whether it is active. False if `/bin/sh` is missing, or if the watchdog was killed. */
   readonly isAlive: boolean;
 }
 
@@ -54,8 +54,7 @@ done
 `;
 
 /**
- * Starts a watchdog: one small shell in a session of its own, which keeps nobody waiting. Start it before what it is to
- * guard.
+ * Starts a watchdog: a small shell in its own session, which does not keep this process alive. Start it before the child.
  */
 export function startWatchdog(): Watchdog {
   const mark = randomUUID();
@@ -71,7 +70,7 @@ export function startWatchdog(): Watchdog {
   };
   shell.on("error", onEnd);
   shell.once("exit", onEnd);
-  // A broken pipe only tells what the exit tells.
+  // A broken pipe adds nothing to the exit.
   shell.stdin.on("error", () => {});
   shell.unref();
   if ("unref" in shell.stdin && typeof shell.stdin.unref === "function") shell.stdin.unref();

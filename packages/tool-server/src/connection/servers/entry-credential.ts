@@ -18,9 +18,9 @@ import { prepareEntrySandbox, type SandboxSettings } from "./entry-sandbox.js";
 
 /** What the credential of an entry is made of. */
 export interface EntryCredentialOptions {
-  /** The entry as it is written, which tells the variables. */
+  /** The entry as written, which contains the variables. */
   readonly entry: Entry;
-  /** The same entry with its variables put in. */
+  /** The same entry with its variables substituted. */
   readonly resolved: ResolvedEntry;
   /** All entries of the configuration: a helper does not get the secrets that only others use. */
   readonly entries: readonly Entry[];
@@ -28,22 +28,22 @@ export interface EntryCredentialOptions {
   readonly variables: Variables;
   readonly pluginRoot: string;
   readonly secrets: SecretRegistry;
-  /** What signs in where the entry brings no credential. Default: nothing. */
+  /** Signs in if the entry has no credential. Default: nothing. */
   readonly oauth?: Pick<OAuthCredentialOptions, "session" | "signIn" | "login"> | undefined;
   readonly clock?: Clock;
-  /** How a helper is kept away from tokens. Default: in a sandbox that hides our own folders, if there is one; false: not. */
+  /** How a helper is isolated from tokens. Default: a sandbox that hides our own folders, if available; false: none. */
   readonly sandbox?: SandboxSettings | false | undefined;
-  /** Gets each reason once why the helper runs without a sandbox. */
+  /** Called once per reason why the helper runs without a sandbox. */
   readonly onNoSandbox?: (reason: string) => void;
-  /** Awaited before each run of a helper; where it rejects, the helper is not run. */
+  /** Awaited before each run of a helper; if it rejects, the helper is not run. */
   readonly beforeRun?: (() => Promise<void>) | undefined;
-  /** Told of each run of a helper. */
+  /** Called after each run of a helper. */
   readonly onRun?: (run: HelperRunReport) => void;
   /** Publishes each run of a helper. Default: nothing is published. */
   readonly track?: TrackOperation | undefined;
 }
 
-/** The credential that an entry asks for. Throws a TypeError where `resolved` is of another kind of server than `entry`. */
+/** Creates the credential of an entry. Throws a TypeError if `resolved` is of another type than `entry`. */
 export function createEntryCredential(options: EntryCredentialOptions): Credential {
   const { entry, resolved, entries, variables, pluginRoot, secrets, clock, beforeRun, onRun, track } = options;
   const server = entry.name;

@@ -11,13 +11,13 @@ import type { SecretRegistry } from "../../secrets/redactor.js";
 
 const maxTarget = 300;
 
-/** What a connection leads to, for people: the url, or `stdio:` and the command with its arguments. Redacted and escaped. */
+/** The target of a connection for people: the URL, or `stdio:` and the command with its arguments. Redacted and escaped. */
 export function targetOf(entry: ResolvedEntry, redact: (text: string) => string): string {
   if (entry.type !== "stdio") return printableText(redact(entry.url), maxTarget);
   return printableText(redact(`stdio:${[entry.command, ...entry.args].join(" ")}`), maxTarget);
 }
 
-/** The values of the variables by which an entry chooses a tenant, by name. */
+/** The values of the variables that select a tenant, by name. */
 export function tenantOf(entry: Entry, variables: Variables): Readonly<Record<string, string>> {
   if (entry.type === "stdio") return {};
   return Object.fromEntries(
@@ -31,7 +31,7 @@ export function tenantOf(entry: Entry, variables: Variables): Readonly<Record<st
 /** A shorter value, such as "test", is an ordinary word too often. */
 const minLength = 8;
 
-/** A scope for the text about one server: what its entry holds literally, and what the server makes known later. */
+/** Creates a scope for text about one server: literal secrets of its entry, and those that the server makes known later. */
 export function createServerSecrets(entry: Entry, secrets: SecretRegistry): SecretRegistry {
   const scope = secrets.scope();
   for (const value of judgeSecrets(entry, collectFindings().report)) if (value.length >= minLength) scope.add(value);

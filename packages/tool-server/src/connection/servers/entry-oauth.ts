@@ -9,25 +9,25 @@ import { createOperationTracker } from "../../diagnostics.js";
 import type { HttpClient } from "../../http/http-client.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 
-/** What can be said of one server beyond its entry, which has no fields for it. */
+/** OAuth settings of one server that entries have no fields for. */
 export type OAuthOverrides = Pick<
   OAuthSessionOptions,
   "issuer" | "client" | "clientMetadataUrl" | "scopes" | "redirect" | "grant" | "bindsTokens"
 >;
 
-/** How servers are signed in to that ask for OAuth. */
+/** How to sign in to servers that use OAuth. */
 export interface OAuthSettings {
-  /** Where tokens rest. It is not disposed of with the servers. */
+  /** Stores the tokens. It is not disposed of with the servers. */
   readonly vault: Vault;
   /** The user's profile, such as `development`: profiles share no tokens. Default `default`. */
   readonly profile?: string | undefined;
-  /** Who asks a person, where one has just done something and waits. Default: nobody is asked, and no browser opens. */
+  /** Asks the user to sign in, after an action of the user. Default: nobody is asked, and no browser opens. */
   readonly signIn?: SignIn | undefined;
-  /** The command by which a person signs in to a server, for errors. Default: `wirescope login` and its name. */
+  /** The command to sign in to a server, for errors. Default: `wirescope login` and its name. */
   readonly loginCommand?: ((server: string) => string) | undefined;
   /** Whether http is accepted for a loopback host. Default false. */
   readonly allowInsecureLoopback?: boolean | undefined;
-  /** What is to be said of a server of this name and url. */
+  /** The overrides for a server with this name and URL. */
   readonly overrides?: ((server: string, url: string) => OAuthOverrides) | undefined;
 }
 
@@ -42,16 +42,16 @@ export interface EntryOAuthOptions {
   readonly report: Reporter;
 }
 
-/** All that OAuth is about a server. Its steps are told in the story of the connection. */
+/** Creates the OAuth session of a server. Its events are reported in the trace of the connection. */
 export function createEntryOAuth(options: EntryOAuthOptions): OAuthSession {
   return createOAuthSession({ ...entryOAuthOptions(options), track: createOperationTracker(options.info) });
 }
 
-/** The options of a session of OAuth for a server: whoever looks for its tokens finds them by these. */
+/** The options of a server's OAuth session, which also identify its tokens in the vault. */
 export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptions {
   const { settings, info, server, url, http, secrets, clock, report } = options;
   const { vault, profile = "default", allowInsecureLoopback } = settings;
-  // Tokens, codes and verifiers come and go for as long as the process runs; a refresh makes up to four of them known.
+  // Tokens, codes and verifiers are replaced as long as the process runs; a refresh adds up to four.
   const { add } = secrets.rotating(64);
   return {
     ...settings.overrides?.(server, url),

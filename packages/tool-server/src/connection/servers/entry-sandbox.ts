@@ -2,18 +2,18 @@ import { ToolServerError } from "../../errors.js";
 import { ownFolders, prepareSandbox, type Sandbox } from "../../process/sandbox.js";
 import type { SandboxRule } from "../../trust/policy.js";
 
-/** What is started: a stdio server, or the helper of a server on the network. */
+/** The sandboxed program: a stdio server, or the helper of a network server. */
 export type SandboxedProgram = "server" | "helper";
 
-/** How stdio servers and helpers are kept away from tokens and from each other. */
+/** How stdio servers and helpers are isolated from tokens and from each other. */
 export interface SandboxSettings {
   /** Files, and folders with a final slash, that they do not see. Default: the folders of Wirescope. */
   readonly hidden?: readonly string[] | undefined;
-  /** What the policy says, asked before each start. Default "auto". */
+  /** The rule of the policy, read before each start. Default "auto". */
   readonly rule?: (() => Promise<SandboxRule>) | undefined;
-  /** Where bubblewrap is looked for. Default: the PATH of this process. */
+  /** The search path for bubblewrap. Default: the PATH of this process. */
   readonly searchPath?: string | undefined;
-  /** Called whenever one starts without a sandbox although one is wanted, if the user can do something about it. */
+  /** Called when a program starts without the sandbox that it should have, if the user can fix that. */
   readonly onMissing?: ((reason: string, program: SandboxedProgram) => void) | undefined;
 }
 
@@ -21,16 +21,16 @@ export interface EntrySandboxOptions {
   readonly settings: SandboxSettings;
   readonly server: string;
   readonly program: SandboxedProgram;
-  /** What the entry says. */
+  /** The setting of the entry. */
   readonly isWanted: boolean;
   readonly cwd: string;
-  /** Reports that the program runs without, and why. */
+  /** Reports why the program runs without a sandbox. */
   readonly onAbsent: (reason: string) => void;
 }
 
 /**
  * The sandbox for one start of a server or helper; undefined if it runs without. Rejects with CHILD_NOT_RUNNABLE or
- * HELPER_NOT_RUNNABLE if it must not. Helpers see other processes, because the daemons that they start have to live on.
+ * HELPER_NOT_RUNNABLE if it must not. Helpers see other processes, because daemons that they start must survive.
  */
 export async function prepareEntrySandbox(options: EntrySandboxOptions): Promise<Sandbox | undefined> {
   const { settings, server, program, isWanted, cwd, onAbsent } = options;

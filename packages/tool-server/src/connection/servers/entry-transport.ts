@@ -10,22 +10,22 @@ import type { NetworkContext, ToolTransport, TransportContext } from "../transpo
 import { createWebSocketTransport } from "../transports/websocket-transport.js";
 import { prepareEntrySandbox, type SandboxSettings } from "./entry-sandbox.js";
 
-/** What transports to one server are made of. */
+/** The dependencies of the transports to one server. */
 interface EntryTransportOptions {
   readonly resolved: ResolvedEntry;
   readonly connection: ConnectionInfo;
   readonly credential: Credential;
   /** Undefined for a stdio server. */
   readonly http: HttpClient | undefined;
-  /** The user's environment, of which a child gets a part. */
+  /** The user's environment, of which a child process gets a part. */
   readonly variables: Variables;
   readonly pluginRoot: string;
-  /** False: what is started sees all that this process sees. */
+  /** False: a started program sees everything that this process sees. */
   readonly sandbox: SandboxSettings | false;
   readonly context: Pick<TransportContext, "secrets" | "report" | "clock" | "limits">;
 }
 
-/** A new transport of the kind that the entry asks for, not yet started. */
+/** Creates a transport of the entry's type, not yet started. */
 export function createEntryTransport(options: EntryTransportOptions): {
   readonly transport: ToolTransport;
   readonly info: TransportInfo;
@@ -60,7 +60,7 @@ export function createEntryTransport(options: EntryTransportOptions): {
   return { info, transport: networkTransports[resolved.type](context) };
 }
 
-/** What makes a transport of each kind over the network. */
+/** The constructors of the network transports. */
 export const networkTransports: Readonly<Record<NetworkType, (context: NetworkContext) => ToolTransport>> = {
   http: createStreamableHttpTransport,
   sse: createSseTransport,

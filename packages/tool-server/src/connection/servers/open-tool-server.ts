@@ -17,31 +17,31 @@ import { createEntryOAuth, type OAuthSettings } from "./entry-oauth.js";
 import type { SandboxSettings } from "./entry-sandbox.js";
 import { createEntryTransport } from "./entry-transport.js";
 
-/** How long the first handshake of a launcher may take, because it may download the server first. */
+/** The time limit for the first handshake of a launcher, which may download the server first. */
 const launcherConnectMs = 180_000;
 
 /**
- * Rejects, with NOT_TRUSTED, if an entry may not act with the variables that it is opened with: they may decide where its url leads.
+ * Rejects with NOT_TRUSTED if an entry may not be used with these variables, which may decide the origin of its URL.
  */
 export type AssertTrusted = (entry: Entry, variables: Variables) => Promise<void>;
 
-/** What all tool servers of a program have in common. */
+/** The settings that all tool servers of a program share. */
 export interface ToolServerSettings
   extends Pick<ConnectionOptions, "settings" | "isEager" | "idleTimeoutMs" | "connectTimeoutMs" | "backOff"> {
-  /** Certificates of authorities to trust besides those that Node knows, in PEM. */
+  /** CA certificates to trust in addition to Node's, in PEM. */
   readonly ca?: string | undefined;
-  /** How servers are signed in to that ask for OAuth. Default: they are not, and their refusal is a failure. */
+  /** How to sign in to servers that use OAuth. Default: not at all, and a rejection is a failure. */
   readonly oauth?: OAuthSettings | undefined;
-  /** How stdio servers and helpers are kept away from tokens. Default: in a sandbox that hides our own folders, if there is one; false: not. */
+  /** How stdio servers and helpers are isolated from tokens. Default: a sandbox that hides our own folders, if available; false: none. */
   readonly sandbox?: SandboxSettings | false | undefined;
   readonly limits?: Partial<TransportLimits> | undefined;
   readonly clock?: Clock | undefined;
 }
 
-/** A server that was opened. */
+/** An opened server. */
 export interface OpenedToolServer {
   readonly connection: Connection;
-  /** To sign in and out; undefined where the entry brings its own credential, and over pipes. */
+  /** To sign in and out; undefined if the entry has its own credential, and for stdio servers. */
   readonly oauth: OAuthSession | undefined;
 }
 
@@ -52,16 +52,16 @@ export interface OpenToolServerOptions extends ToolServerSettings {
   readonly assertTrusted: AssertTrusted;
   /** All entries of the configuration: a helper does not get the secrets that only others use. */
   readonly entries: readonly Entry[];
-  /** The user's variables, for one tenant; proxies are looked up here too. */
+  /** The user's variables, for one tenant; also the proxy settings. */
   readonly variables: Variables;
   readonly pluginRoot: string;
-  /** Gets the user's own values. What the server makes known is replaced in the text about this server only. */
+  /** Receives the user's values. What the server makes known is redacted in text about this server only. */
   readonly secrets: SecretRegistry;
 }
 
 /**
- * A connection to a server as its entry says, with its credential and, over the network, an HTTP client of its own. Nothing
- * is run or connected to before it is used. Throws VARIABLE_UNUSABLE, CREDENTIAL_UNUSABLE or CREDENTIAL_CONFLICT.
+ * Opens a connection for an entry, with its credential and, for a network server, its own HTTP client. Nothing is started or
+ * connected before it is used. Throws VARIABLE_UNUSABLE, CREDENTIAL_UNUSABLE or CREDENTIAL_CONFLICT.
  */
 export function openToolServer(options: OpenToolServerOptions): OpenedToolServer {
   const { entry, variables, pluginRoot, sandbox = {}, clock = systemClock } = options;
@@ -118,7 +118,7 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
     onRun: (run) => reportHelperRun(report, info, run),
     track: createOperationTracker(info),
   });
-  // A server may begin a session as often as it likes.
+  // Bounded, because a server may start any number of sessions.
   const context = { secrets: { add: secrets.rotating().add, redact: secrets.redact }, report, clock, limits };
   const connection = createConnection({
     ...options,
@@ -145,15 +145,15 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
       await http?.close();
     },
   });
-  // A connection that opens when it is used reads the vault then.
+  // A connection that opens on demand reads the vault then.
   const stopWatching = options.isEager ? oauth?.watch((change) => followTokens(connection, change)) : undefined;
   return { connection, oauth };
 }
 
-/** Makes a connection notice what another process did with its tokens. The result is in its state. */
+/** Makes a connection react to token changes by another process. The result shows in its state. */
 function followTokens(connection: Connection, change: TokenChange): void {
   if (change === "signed-out") {
-    // The server refuses it from now on, and observers of the connection see that.
+    // The server rejects it from now on, which the ping makes visible in the state.
     if (connection.state === "READY") void connection.ping().catch(() => {});
   } else if (connection.state !== "READY") void connection.connect().catch(() => {});
 }

@@ -20,14 +20,13 @@ export interface ToolServers {
   /** The entries, in the order of the file. */
   readonly entries: readonly Entry[];
   /**
-   * The connection to a server; the same one each time for the same values of its variables, and so for the same tenant and
-   * user; one of its own, with its own credentials, for each other. `variables` are put over those of the user, to choose a tenant. Rejects with a ToolServerError:
+   * Opens the connection to a server. The same values of its variables, and so the same tenant and user, share one connection;
+   * others get their own, with their own credentials. `variables` override the user's, to select a tenant. Rejects with a ToolServerError:
    * SERVER_UNKNOWN, ENTRY_INVALID, NOT_TRUSTED, or as `openToolServer` throws.
    */
   open(name: string, variables?: Variables): Promise<Connection>;
   /**
-   * All that OAuth is about a server, to sign in and out; undefined where the entry brings its own credential. Rejects as
-   * `open` does.
+   * The OAuth session of a server, to sign in and out; undefined if the entry has its own credential. Rejects as `open` does.
    */
   oauth(name: string, variables?: Variables): Promise<OAuthSession | undefined>;
   /** The connections that are open. */
@@ -77,7 +76,7 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
     if (found !== undefined) return found;
     const opened = openNew(entry, merged);
     open.set(key, opened);
-    // What could not be opened is tried anew the next time: a variable may be set, an approval given.
+    // A failed attempt is repeated the next time: a variable may be set, or an approval given.
     opened.catch(() => open.delete(key));
     return opened;
   };
@@ -105,7 +104,7 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
 export async function openEntry(options: ToolServersOptions, entry: Entry): Promise<OpenedToolServer> {
   assertValid(entry.name, options.configuration);
   const resolved = resolveOrigin(entry, options.variables);
-  // Nobody is asked to approve what cannot be connected to: they would have to be asked again.
+  // Checked before the approval, because the user would have to approve it again after the fix.
   if (resolved !== undefined && "problem" in resolved) {
     throw unusable(entry, options.variables, { problem: resolved.problem, advice: "" });
   }
@@ -113,7 +112,7 @@ export async function openEntry(options: ToolServersOptions, entry: Entry): Prom
   return openToolServer({ ...options, entry, entries: options.configuration.entries });
 }
 
-/** Who differs in any variable that the entry uses is another: the same tenant may be used by two people. */
+/** Differs if any variable of the entry differs: two users may share a tenant. */
 function keyOf(entry: Entry, variables: Variables): string {
   const names = new Set(variableUses(entry).map(({ variable }) => variable));
   const values = [...names].sort().map((variable) => [variable, variables[variable] ?? null]);
@@ -122,7 +121,7 @@ function keyOf(entry: Entry, variables: Variables): string {
     .digest("base64");
 }
 
-/** An entry with an error is not used: what is wrong with it may be what makes it unsafe. */
+/** An entry with errors is not used, because an error may make it unsafe. */
 function assertValid(name: string, { findings }: Configuration): void {
   const errors = findings.filter(({ server, severity }) => severity === "error" && server === name);
   if (errors.length === 0) return;

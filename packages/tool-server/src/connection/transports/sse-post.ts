@@ -79,8 +79,8 @@ async function postFailure({ server, secrets }: NetworkContext, response: HttpRe
 }
 
 /**
- * Where messages are posted to, as the `endpoint` event says. Throws REDIRECT_REFUSED where that is another origin, to which
- * the headers of the credential would go; NOT_A_TOOL_SERVER where it is no url.
+ * Parses the `endpoint` event, which says where to post messages. Throws REDIRECT_REFUSED for another origin, which would get the
+ * credential's headers, and NOT_A_TOOL_SERVER for an invalid URL.
  */
 export function parseEndpoint({ server, url, secrets }: NetworkContext, text: string): URL {
   const subject = `The server ${JSON.stringify(server)} (${url.origin})`;

@@ -17,9 +17,9 @@ import { createLineWriter, type LineWriter } from "./stdio-writer.js";
 import type { ToolTransport, TransportContext } from "./transport.js";
 import { connectionOver, createTransportLife } from "./transport-life.js";
 
-/** What a transport to a stdio server gets. */
+/** The dependencies of a stdio transport. */
 export interface StdioContext extends TransportContext {
-  /** The program to run: a path, or a name that is looked for in PATH. No shell reads it. */
+  /** The program: a path, or a name that is searched in PATH. It is not parsed by a shell. */
   readonly command: string;
   readonly args: readonly string[];
   /** The working directory. Default: that of this process. */
@@ -37,15 +37,15 @@ export interface StdioTransport extends ToolTransport {
   readonly pid: number | undefined;
   /** The last lines of its standard error: redacted, escaped and bounded. */
   stderr(): readonly string[];
-  /** What it wrote to standard output in place of a response. */
+  /** Its stray output on standard output. */
   strays(): string;
-  /** The first string on its standard output that is no message, quoted; undefined if there was none. */
+  /** The first text on its standard output that is not a message, quoted; undefined if there was none. */
   earliestStray(): string | undefined;
 }
 
-/** How long a child whose pipe broke may take to end, before it counts as one that goes on without us. */
+/** How long a child whose pipe broke may take to exit before it is considered still running. */
 const exitMs = 1000;
-/** How long the last words of a child that ended are waited for: who left children behind may never close its pipes. */
+/** How long to wait for the remaining output of an exited child: its own children may keep the pipes open. */
 const lastWordsMs = 500;
 const strayAdvice = "A server writes its log to standard error.";
 
@@ -53,8 +53,8 @@ const strayAdvice = "A server writes its log to standard error.";
  * A transport over the pipes of a child, one message a line. `start` rejects with CHILD_NOT_RUNNABLE. `send` resolves when
  * the message is written. `close` ends the child and all that it started: closed stdin, then TERM, then KILL.
  *
- * It fails with CHILD_EXITED; with CONNECTION_LOST where the child closed a pipe and lives; with MESSAGE_TOO_LARGE; and with
- * NOT_A_TOOL_SERVER where too much came that is no message.
+ * It fails with CHILD_EXITED; with CONNECTION_LOST if the child closed a pipe and still runs; with MESSAGE_TOO_LARGE; and with
+ * NOT_A_TOOL_SERVER for too much output that is not a message.
  */
 export function createStdioTransport(context: StdioContext): StdioTransport {
   const { server, info, secrets, report, clock, limits, command } = context;
@@ -80,7 +80,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   let hasSpoken = false;
   let isSandboxed = false;
 
-  /** Ends the life of the transport, not yet that of the child. */
+  /** Ends the transport, but not yet the child. */
   const end = (failure?: ToolServerError): void => {
     if (!life.end(failure)) return;
     replies.end();
@@ -118,14 +118,14 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   };
   const onBrokenPipe = async (running: RunningProcess, pipe: "input" | "output"): Promise<void> => {
     await waitAtMost(clock, exitMs, running.exited);
-    // Whoever ended says more by its exit.
+    // The exit of a child that has ended says more.
     if (hasExited) return;
     const advice = "Look into the server: a stdio server needs both of its pipes.";
     giveUp(running, "CONNECTION_LOST", `closed its standard ${pipe}, went on running`, advice);
   };
   const onExit = async (running: RunningProcess, exit: ProcessExit, outputEnded: Promise<unknown>): Promise<void> => {
     hasExited = true;
-    // Responses that it wrote before it ended still count.
+    // Responses that it wrote before it ended are still delivered.
     await waitAtMost(clock, lastWordsMs, Promise.all([running.ended, outputEnded]));
     const isOurs = life.isOver;
     if (!isOurs) end(childExited({ ...known(running), exit, hasSpoken, isSandboxed }));
@@ -151,7 +151,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
         giveUp(running, "MESSAGE_TOO_LARGE", what, "Ask the server for less, or raise the limit.");
       },
     );
-    // Read to the end whatever happens: a child that cannot write may not end.
+    // Always read to the end: a child that cannot write may not exit.
     stdout.on("data", (chunk: Buffer) => {
       if (life.isOver) return;
       lines.push(chunk);
@@ -237,7 +237,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       }
     },
     async close() {
-      // What was sent before still goes out.
+      // Flushes earlier messages.
       writer?.flush();
       end();
       // Ends the child, whether it runs or is being started.

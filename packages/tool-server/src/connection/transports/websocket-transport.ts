@@ -17,11 +17,11 @@ import { brokenWebSocket, closedByServer, notTheProtocol, silentServer } from ".
 import { subprotocol, upgrade } from "./websocket-upgrade.js";
 
 export interface WebSocketOptions {
-  /** When a silent server is asked whether it is there. */
+  /** When to ping a server that sends nothing. */
   readonly keepAlive?: KeepAliveTimes;
 }
 
-/** Pings of a peer are not answered while more than this is waiting to be written, in bytes. */
+/** Pings of a peer get no pong while more than this is waiting to be written, in bytes. */
 const maxUnsentBytes = 64 * 1024;
 
 const upgradeAdvice = "Check that the url is one of a WebSocket; a server of HTTP has the type http or sse.";
@@ -31,7 +31,7 @@ const upgradeAdvice = "Check that the url is one of a WebSocket; a server of HTT
  * request for the upgrade. `start` rejects with SERVER_UNREACHABLE, UNAUTHORIZED, FORBIDDEN, REDIRECT_REFUSED, SERVER_FAILED
  * or NOT_A_TOOL_SERVER. `send` resolves when the message is written.
  *
- * It fails as the server's code of closing says, mostly with CONNECTION_LOST; also where the server does not response a ping.
+ * It fails as the server's code of closing says, mostly with CONNECTION_LOST; also if the server does not respond to a ping.
  */
 export function createWebSocketTransport(context: NetworkContext, options: WebSocketOptions = {}): ToolTransport {
   const { server, info, report, clock, limits } = context;
@@ -51,7 +51,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
   let starting: Promise<void> | undefined;
   let closed: Promise<void> | undefined;
 
-  /** Ends the life of the transport; `onclose` follows when the socket is closed, or at once where there is none. */
+  /** Ends the transport; `onclose` follows when the socket is closed, or at once without a socket. */
   const end = (failure?: ToolServerError): void => {
     if (!life.end(failure)) return;
     keepAlive?.stop();
@@ -193,24 +193,24 @@ function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** When a peer is asked whether it is there. */
+/** When to ping a peer. */
 interface KeepAliveTimes {
-  /** How long it may be silent before it is asked, in milliseconds. Default 30,000. */
+  /** The time without data before a ping, in milliseconds. Default 30,000. */
   readonly intervalMs: number;
-  /** How long it may take to response, in milliseconds. Default 10,000. */
+  /** The time limit for the response, in milliseconds. Default 10,000. */
   readonly timeoutMs: number;
 }
 
 const defaultKeepAlive: KeepAliveTimes = { intervalMs: 30_000, timeoutMs: 10_000 };
 
-/** Watches over a peer that is silent. */
+/** Detects a dead peer. */
 interface KeepAlive {
-  /** Something came from the peer. */
+  /** Data was received from the peer. */
   heard(): void;
   stop(): void;
 }
 
-/** Calls `ping` where nothing was heard for the interval, and `onDead` where nothing follows in time. */
+/** Calls `ping` if nothing was received for the interval, and `onDead` if nothing follows in time. */
 function startKeepAlive(clock: Clock, times: KeepAliveTimes, ping: () => void, onDead: () => void): KeepAlive {
   let isHeard = false;
   let isStopped = false;

@@ -7,13 +7,13 @@ import type { ResponseHeaders } from "../../http/http-client.js";
 import { printableText } from "../../printable-text.js";
 import type { NetworkContext } from "./transport.js";
 
-/** The subprotocol that is offered. */
+/** The offered subprotocol. */
 export const subprotocol = "mcp";
 
-/** How long the closing handshake may take. */
+/** The time limit for the closing handshake. */
 const closeTimeoutMs = 1000;
 
-/** What the server answered the upgrade with: 101 where there is a WebSocket now. */
+/** The response to the upgrade: 101 if the WebSocket is open. */
 export interface UpgradeAnswer {
   readonly status: number;
   readonly headers: ResponseHeaders;
@@ -22,21 +22,21 @@ export interface UpgradeAnswer {
 export interface UpgradeOptions {
   readonly headers: HeaderFields;
   readonly signal: AbortSignal;
-  /** Called at once when it is open: a message may follow in the same breath. */
+  /** Called synchronously when it opens: a message may follow in the same read. */
   readonly onOpen: (webSocket: WebSocket, socket: Socket) => void;
 }
 
 /**
  * Opens a socket and asks for the upgrade. Resolves with the response, whatever its status. Rejects with SERVER_UNREACHABLE,
- * with NOT_A_TOOL_SERVER where the response breaks the rules, and with the signal's reason.
+ * with NOT_A_TOOL_SERVER if the response violates the protocol, and with the signal's reason.
  */
 export async function upgrade(context: NetworkContext, options: UpgradeOptions): Promise<UpgradeAnswer> {
   const { http, clock, limits, server } = context;
   const { headers, signal, onOpen } = options;
-  // Few have such a server, and the others need not load what speaks to it.
+  // Loaded on demand, because few configurations have such a server.
   const { WebSocket } = await import("ws");
   signal.throwIfAborted();
-  // A fragment is for this side alone.
+  // A fragment is never sent.
   const url = new URL(context.url);
   url.hash = "";
   const socket = await http.openSocket(url, { signal });
@@ -45,12 +45,12 @@ export async function upgrade(context: NetworkContext, options: UpgradeOptions):
     throw signal.reason;
   }
   const settings: ClientOptions & { readonly closeTimeout: number } = {
-    // A function of ours takes the place of an agent, so that the socket is the one that is seen.
+    // Instead of an agent, so that the socket is the one that is published.
     createConnection: () => socket,
     headers: { ...headers },
     followRedirects: false,
     perMessageDeflate: false,
-    // The transport responses pings itself, and bounds how many responses wait.
+    // The transport responds to pings itself, and limits the number of waiting pongs.
     autoPong: false,
     maxPayload: limits.messageBytes,
     closeTimeout: closeTimeoutMs,
@@ -67,7 +67,7 @@ export async function upgrade(context: NetworkContext, options: UpgradeOptions):
       webSocket.on("error", (error) => reject(upgradeFailure(context, error)));
       webSocket.on("upgrade", (response) => {
         answered = { status: 101, headers: headersOf(response) };
-        // RFC 6455 lets a server choose none, and many do; `ws` would refuse.
+        // RFC 6455 allows a server to choose none, and many do; `ws` would reject that.
         response.headers["sec-websocket-protocol"] ??= subprotocol;
       });
       webSocket.on("open", () => {
